@@ -60,7 +60,7 @@ use integrations::{
 };
 use net::bind::bind;
 use peers::Peers;
-use providers::{prober, roster, team::Team};
+use providers::{configured::Configured, prober, summary};
 use rest::{
     RateLimit, Readiness, RestState,
     server::{self, Endpoint, ServerLimits},
@@ -145,7 +145,7 @@ impl App {
         let lines = trunks::lines(carriers.clone());
         let team = Arc::new(team(&config)?);
         team.check_names().await?;
-        for line in roster::lines(&config.providers, &config.providers.settings()?) {
+        for line in summary::lines(&config.providers, &config.providers.settings()?) {
             tracing::info!("{line}");
         }
         let calendars = Arc::new(Calendars::new(
@@ -315,7 +315,7 @@ struct Doors {
     store: Arc<dyn Store>,
     node: Arc<NodeHandle>,
     peers: Peers,
-    team: Arc<Team>,
+    team: Arc<Configured>,
     calendars: Arc<Calendars>,
     carriers: Vec<(&'static str, Router<CarrierDoor>)>,
     nobody_is_called: bool,

@@ -12,7 +12,7 @@ use crate::load::LoadConfig;
 use carriers::settings::CarrierSettings;
 use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
 use net::http_client::{base_url, parse_base_url};
-use providers::{config::ProviderConfig, speech::imperfect::Imperfection};
+use providers::{babble::imperfect::Imperfection, config::ProviderConfig};
 use rest::server::{Tls, TlsFiles};
 use sim::exchange::Script;
 use storage::{DatabaseUrl, retention::Kept, without_password};

@@ -22,7 +22,7 @@ use crate::{
 use carriers::settings::CarrierSettings;
 use domain::accounts;
 use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
-use providers::{config::ProviderConfig, speech::imperfect::Imperfection};
+use providers::{babble::imperfect::Imperfection, config::ProviderConfig};
 use storage::{DatabaseUrl, retention::Kept};
 
 /// The sample's campaign ends by itself within this time, …

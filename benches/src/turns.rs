@@ -15,7 +15,7 @@ use self::report::table;
 use super::BenchError;
 use crate::cli::BenchTurnsArgs;
 use domain::accounts;
-use providers::speech::imperfect::Imperfection;
+use providers::babble::imperfect::Imperfection;
 use ringback::{api_client::ApiClient, app::App, config::ServeConfig};
 use sim::{
     exchange::{Exchange, ExchangeSettings},

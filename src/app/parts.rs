@@ -15,9 +15,9 @@ use integrations::{
 use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
 use peers::{Peers, PeersSettings, directory::StoreDirectory};
 use providers::{
-    knowledge::{Embeddings, Shelf},
-    speech::babble::BabbleTranscriber,
-    team::Team,
+    babble::BabbleTranscriber,
+    configured::Configured,
+    knowledge::{Embeddings, KnowledgeCache},
 };
 use storage::{SqlStore, dial_journal::DialJournal, recordings::WavRecordings};
 
@@ -134,16 +134,16 @@ pub async fn try_voice(config: &ServeConfig) -> Result<(), StartError> {
     Ok(())
 }
 
-pub(super) fn shelf(config: &ServeConfig, store: Arc<dyn Store>) -> Result<Shelf, StartError> {
+pub(super) fn shelf(config: &ServeConfig, store: Arc<dyn Store>) -> Result<KnowledgeCache, StartError> {
     let settings = config.providers.settings()?;
     let model = config.providers.embeddings.as_ref();
     let embeddings = model.map(|model| Embeddings::new(model, &settings)).transpose();
     let embeddings = embeddings.map_err(|why| format!("RINGBACK_EMBEDDINGS: {why}"))?;
-    Ok(Shelf::new(store, embeddings))
+    Ok(KnowledgeCache::new(store, embeddings))
 }
 
-pub(super) fn team(config: &ServeConfig) -> Result<Team, StartError> {
+pub(super) fn team(config: &ServeConfig) -> Result<Configured, StartError> {
     let babble = config.babble.applied_to(BabbleTranscriber);
     let cache = config.storage.data_dir.join("speech");
-    Ok(Team::new(&config.providers, babble, Some(&cache))?)
+    Ok(Configured::new(&config.providers, babble, Some(&cache))?)
 }

@@ -8,7 +8,7 @@ use domain::{
     prompt::{KNOWLEDGE_HEADING, notes},
     time::TokioClock,
 };
-use providers::knowledge::Shelf;
+use providers::knowledge::KnowledgeCache;
 use serde_json::{Value, json};
 use sim::{
     exchange::{LogEvent, Script, Step},
@@ -288,7 +288,7 @@ async fn a_strangers_documents_are_not_read() {
         .create_group(ada.id, "All".into(), vec![secret.id], None)
         .await
         .unwrap();
-    let shelf = Shelf::new(world_store, None);
+    let shelf = KnowledgeCache::new(world_store, None);
     let held = [secret.id.to_string(), group.id.to_string(), "no id".to_owned()];
     let hers = shelf.open(ada.id, &held).await.unwrap().find(None).await;
     assert_eq!(hers.whole.map(|whole| whole.len()), Some(1));

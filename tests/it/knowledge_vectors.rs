@@ -10,7 +10,7 @@ use domain::{
     },
     time::TokioClock,
 };
-use providers::knowledge::{Embeddings, Shelf};
+use providers::knowledge::{Embeddings, KnowledgeCache};
 use sim::stub_providers::{Fault, Service, StubHandle};
 use testkit::memory_store::MemoryStore;
 use tokio::time::Instant;
@@ -38,7 +38,7 @@ fn house_rules() -> String {
 struct House {
     stub: StubHandle,
     open: Arc<dyn OpenKnowledge>,
-    _shelf: Shelf,
+    _shelf: KnowledgeCache,
 }
 
 impl House {
@@ -61,7 +61,7 @@ impl House {
             text: house_rules(),
         };
         let document = store.create_document(account.id, new, None).await.unwrap();
-        let shelf = Shelf::new(store, Some(embeddings));
+        let shelf = KnowledgeCache::new(store, Some(embeddings));
         let open = shelf.open(account.id, &[document.id.to_string()]).await.unwrap();
         Self {
             stub,
@@ -143,7 +143,7 @@ async fn few_documents_are_asked_about_at_once() {
     let embeddings = Embeddings::new(&name, &settings(&stub)).unwrap();
     let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
     let (account, _) = new_account(&*store, "ada@example.com").await;
-    let shelf = Shelf::new(store.clone(), Some(embeddings));
+    let shelf = KnowledgeCache::new(store.clone(), Some(embeddings));
     let mut opened = Vec::new();
     for n in 0..12 {
         let new = NewDocument {

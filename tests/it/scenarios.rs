@@ -2,7 +2,7 @@
 //! recognised at once, and no fault by the scores when the recogniser is as late and as wrong as those in the field.
 
 use domain::ports::{language_model::Speaker, store::TurnFact};
-use providers::speech::{babble::BabbleTranscriber, imperfect::Imperfection};
+use providers::babble::{BabbleTranscriber, imperfect::Imperfection};
 use sim::scenarios::{self, Observed, Scenario, Score, Verdict};
 
 use crate::support::world::{World, WorldSettings};

@@ -25,11 +25,11 @@ use breaker::{Breaker, Stand};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Language models.
-    Language,
+    LanguageModel,
     /// Speech to text.
-    Ears,
+    SpeechToText,
     /// Text to speech.
-    Voice,
+    TextToSpeech,
     /// Places calls.
     Carrier,
 }
@@ -38,9 +38,9 @@ impl Kind {
     /// For metrics.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Language => "language",
-            Self::Ears => "ears",
-            Self::Voice => "voice",
+            Self::LanguageModel => "language",
+            Self::SpeechToText => "ears",
+            Self::TextToSpeech => "voice",
             Self::Carrier => "carrier",
         }
     }

@@ -9,8 +9,8 @@ use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{hints::with_hint, name::ProviderName, prober, settings::ProviderSettings, team::Team};
-use crate::{config::ProviderConfig, knowledge::Embeddings, speech::babble::BabbleTranscriber};
+use crate::{babble::BabbleTranscriber, config::ProviderConfig, knowledge::Embeddings};
+use crate::{configured::Configured, hints::with_hint, name::ProviderName, prober, settings::ProviderSettings};
 
 /// `ringback providers check`.
 #[derive(Debug, Clone, Args)]
@@ -52,7 +52,7 @@ impl Finding {
 ///
 /// When a provider is not configured, or a voice is named that is not there.
 pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
-    let team = Team::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
+    let team = Configured::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
     team.check_names().await?;
     let mut findings = language_models(&team, &args.providers.llm).await;
     let (voices, speech) = voices(&team, &args.providers.tts).await;
@@ -73,7 +73,7 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
     Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn language_models(team: &Team, names: &[ProviderName]) -> Vec<Finding> {
+async fn language_models(team: &Configured, names: &[ProviderName]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in names {
         let result = team.language.probe(name).await.map(|report| {
@@ -111,7 +111,7 @@ async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding
 type Speech = (Vec<i16>, u32);
 
 /// Also what the first voice that works has said: it is what recognisers are asked to understand.
-async fn voices(team: &Team, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
+async fn voices(team: &Configured, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
     let (mut findings, mut speech) = (Vec::new(), None);
     for name in names {
         let result = team.voices.probe(name).await.map(|report| {
@@ -135,7 +135,7 @@ async fn voices(team: &Team, names: &[ProviderName]) -> (Vec<Finding>, Option<Sp
     (findings, speech)
 }
 
-async fn recognisers(team: &Team, names: &[ProviderName], speech: Option<Speech>) -> Vec<Finding> {
+async fn recognisers(team: &Configured, names: &[ProviderName], speech: Option<Speech>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in names {
         let result = match &speech {

@@ -41,9 +41,9 @@ impl ProviderHealth for Health {
 /// Which kind is down, since when, and each of its providers with what went wrong with it last.
 fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
     let what = match kind {
-        Kind::Language => "language model",
-        Kind::Ears => "speech-to-text",
-        Kind::Voice => "text-to-speech",
+        Kind::LanguageModel => "language model",
+        Kind::SpeechToText => "speech-to-text",
+        Kind::TextToSpeech => "text-to-speech",
         Kind::Carrier => "carrier",
     };
     let all = match guards.len() {
@@ -85,26 +85,26 @@ mod tests {
             (kind, Box::new(move |_: &Agent| guards.clone()))
         };
         let kinds = vec![
-            of(Kind::Language, &["openai", "groq"]),
-            of(Kind::Ears, &[]),
-            of(Kind::Voice, &["elevenlabs"]),
+            of(Kind::LanguageModel, &["openai", "groq"]),
+            of(Kind::SpeechToText, &[]),
+            of(Kind::TextToSpeech, &["elevenlabs"]),
         ];
         // 2026-06-01T08:00:00Z.
         let clock = TokioClock::starting_at(Timestamp(1_780_300_800_000_000));
         let health = Health::new(kinds, Arc::new(clock));
         let agent = Agent::default();
         assert_eq!(health.obstacle(&agent), None);
-        refuse(&guards.get(Kind::Language, "openai"), "401: wrong key");
+        refuse(&guards.get(Kind::LanguageModel, "openai"), "401: wrong key");
         assert_eq!(health.obstacle(&agent), None, "there is another");
         tokio::time::advance(Duration::from_secs(10)).await;
-        refuse(&guards.get(Kind::Language, "groq"), "402: no money");
+        refuse(&guards.get(Kind::LanguageModel, "groq"), "402: no money");
         tokio::time::advance(Duration::from_secs(5)).await;
         let words = "every language model provider is down since 2026-06-01T08:00:10Z: openai (401: wrong key), groq \
                      (402: no money)";
         assert_eq!(health.obstacle(&agent).as_deref(), Some(words));
         tokio::time::advance(Duration::from_secs(60)).await;
         assert_eq!(health.obstacle(&agent), None, "somebody must find out");
-        refuse(&guards.get(Kind::Voice, "elevenlabs"), "402: no money");
+        refuse(&guards.get(Kind::TextToSpeech, "elevenlabs"), "402: no money");
         let words = "the text-to-speech provider is down since 2026-06-01T08:01:15Z: elevenlabs (402: no money)";
         assert_eq!(health.obstacle(&agent).as_deref(), Some(words));
     }

@@ -2,8 +2,8 @@
 //! embeddings model is set.
 
 mod book;
+mod cache;
 mod embeddings;
-mod shelf;
 mod vectors;
 
-pub use self::{embeddings::Embeddings, shelf::Shelf};
+pub use self::{cache::KnowledgeCache, embeddings::Embeddings};

@@ -1,15 +1,20 @@
 //! Providers of language models, speech recognition and speech synthesis, and what they have in common: names,
 //! addresses, health.
 
+pub mod babble;
 pub mod check;
 pub mod config;
+pub mod configured;
+mod failure;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzed;
 pub mod health;
 pub mod hints;
 pub mod knowledge;
-pub mod language;
+pub mod llm;
 pub mod name;
 pub mod prober;
-pub mod roster;
 pub mod settings;
-pub mod speech;
-pub mod team;
+pub mod stt;
+pub mod summary;
+pub mod tts;

@@ -8,11 +8,8 @@ use domain::ports::{
 };
 use futures_util::{StreamExt, stream};
 
-use super::{name::ProviderName, team::Team};
-use crate::{
-    config::ProviderConfig,
-    speech::{babble::BabbleSynthesizer, voices},
-};
+use crate::{babble::BabbleSynthesizer, config::ProviderConfig, tts};
+use crate::{configured::Configured, name::ProviderName};
 use net::guard::{Guard, Kind, Pass, Verdict};
 
 /// How often it is looked who is down; their guards say how long they are left alone.
@@ -25,14 +22,14 @@ pub(super) const SAMPLE_RATE: u32 = 8_000;
 const MOST_AT_ONCE: usize = 16;
 
 /// Asks for ever.
-pub async fn run(team: Arc<Team>, config: ProviderConfig) {
+pub async fn run(team: Arc<Configured>, config: ProviderConfig) {
     team.guards.will_be_probed();
     // What the service uses itself does not wait for the many models and voices that agents may name.
     tokio::join!(watch(&team, &config, false), watch(&team, &config, true));
 }
 
 /// Asks those that agents name, or those of the service.
-async fn watch(team: &Team, config: &ProviderConfig, named: bool) {
+async fn watch(team: &Configured, config: &ProviderConfig, named: bool) {
     loop {
         tokio::time::sleep(EVERY).await;
         let wanting = team.guards.wanting_probe().into_iter();
@@ -43,7 +40,7 @@ async fn watch(team: &Team, config: &ProviderConfig, named: bool) {
     }
 }
 
-async fn probe(team: &Team, config: &ProviderConfig, guard: &Guard) {
+async fn probe(team: &Configured, config: &ProviderConfig, guard: &Guard) {
     let listed = |names: &[ProviderName]| names.iter().find(|name| name.provider == guard.provider()).cloned();
     let own = Some(guard.name().to_owned()).filter(|name| !name.is_empty());
     let named = |model: Option<String>, voice: Option<String>| ProviderName {
@@ -52,15 +49,15 @@ async fn probe(team: &Team, config: &ProviderConfig, guard: &Guard) {
         voice,
     };
     match guard.kind() {
-        Kind::Language => {
+        Kind::LanguageModel => {
             let listed = listed(&config.llm).filter(|_| own.is_none());
             let name = listed.unwrap_or_else(|| named(own, None));
             let Ok(pass) = guard.admit() else { return };
             settle(pass, team.language.probe(&name).await.map(drop));
         }
-        Kind::Voice => {
+        Kind::TextToSpeech => {
             let listed = listed(&config.tts).filter(|_| own.is_none());
-            let name = listed.unwrap_or_else(|| match own.as_deref().and_then(voices::model_and_voice) {
+            let name = listed.unwrap_or_else(|| match own.as_deref().and_then(tts::model_and_voice) {
                 Some((model, voice)) => named(Some(model.to_owned()), voice.map(str::to_owned)),
                 None => named(None, own),
             });
@@ -69,7 +66,7 @@ async fn probe(team: &Team, config: &ProviderConfig, guard: &Guard) {
         }
         // Nobody is called to find out how a carrier is.
         Kind::Carrier => {}
-        Kind::Ears => {
+        Kind::SpeechToText => {
             // The recogniser's own connection tells its guard.
             let Some(name) = listed(&config.stt) else { return };
             let speech = babble("Hello?").await;

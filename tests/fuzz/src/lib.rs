@@ -16,10 +16,7 @@ use domain::{
     schedule::Schedule,
     template::{self, Place},
 };
-pub use providers::{
-    language::fuzzed::{chat_stream, event_stream, message_stream},
-    speech::fuzzed::{recognisers, voices},
-};
+pub use providers::{llm::fuzzed::{chat_stream, event_stream, message_stream}, fuzzed::{recognisers, voices}};
 pub use rest::fuzzed::{csv, cursor, email, strict_json};
 pub use sim::exchange::fuzzed as exchange_wire;
 

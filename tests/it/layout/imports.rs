@@ -97,9 +97,10 @@ fn top_level(module: &[String], path: &str) -> Option<String> {
         "super" => module[..module.len() - 1].to_vec(),
         _ => return None,
     };
-    let rest = segments.skip_while(|segment| *segment == "super" && base.pop().is_some());
-    base.extend(rest.map(str::to_owned));
-    base.into_iter().next()
+    let rest: Vec<&str> = segments
+        .skip_while(|segment| *segment == "super" && base.pop().is_some())
+        .collect();
+    base.into_iter().chain(rest.into_iter().map(str::to_owned)).next()
 }
 
 /// Every path that begins with `crate` or `super`, each branch of a `use` on its own.

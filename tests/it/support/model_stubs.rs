@@ -1,7 +1,7 @@
 //! Stubs of providers of language, and the settings that lead to them.
 
 use net::guard::Guards;
-use providers::{language::LanguageModels, name::ProviderName, settings::ProviderSettings};
+use providers::{llm::LanguageModels, name::ProviderName, settings::ProviderSettings};
 use sim::stub_providers::{self, StubHandle, StubSettings};
 
 /// The key the stubs take.

@@ -36,8 +36,8 @@ use integrations::{
 use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
 use peers::Peers;
 use providers::{
-    knowledge::{Embeddings, Shelf},
-    speech::babble::{BabbleSynthesizer, BabbleTranscriber},
+    babble::{BabbleSynthesizer, BabbleTranscriber},
+    knowledge::{Embeddings, KnowledgeCache},
 };
 use rest::{
     RateLimit, RestState,
@@ -176,7 +176,7 @@ async fn start_service(
             calendars(settings, store, clock),
             Arc::new(http_tools(settings, store, clock)),
         ]),
-        knowledge: Arc::new(Shelf::new(store.clone(), settings.embeddings.clone())),
+        knowledge: Arc::new(KnowledgeCache::new(store.clone(), settings.embeddings.clone())),
         health: Arc::new(AlwaysWell),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),

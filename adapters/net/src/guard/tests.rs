@@ -12,7 +12,7 @@ use super::{
 };
 
 fn guard() -> Guard {
-    Guards::default().get(Kind::Language, "openai")
+    Guards::default().get(Kind::LanguageModel, "openai")
 }
 
 fn fail(guard: &Guard, times: usize) {
@@ -154,7 +154,7 @@ async fn what_different_calls_ask_amiss_in_a_row_keeps_new_ones_back() {
 #[tokio::test(start_paused = true)]
 async fn one_that_refuses_all_is_probed_until_it_takes_what_is_asked() {
     let guards = Guards::default();
-    let guard = guards.get(Kind::Voice, "openai");
+    let guard = guards.get(Kind::TextToSpeech, "openai");
     guards.will_be_probed();
     (0..3).for_each(|call| refuse(&guard, call));
     assert!(guard.is_down() && guards.wanting_probe().is_empty());
@@ -171,17 +171,17 @@ async fn one_that_refuses_all_is_probed_until_it_takes_what_is_asked() {
 #[tokio::test(start_paused = true)]
 async fn one_that_refuses_under_one_name_is_well_under_others() {
     let guards = Guards::default();
-    let named = guards.get_named(Kind::Voice, "elevenlabs", "no-such-voice");
+    let named = guards.get_named(Kind::TextToSpeech, "elevenlabs", "no-such-voice");
     (0..9).for_each(|call| refuse(&named, call));
     assert!(named.is_down());
-    assert!(!guards.get(Kind::Voice, "elevenlabs").is_down());
-    assert!(!guards.get_named(Kind::Voice, "elevenlabs", "another").is_down());
+    assert!(!guards.get(Kind::TextToSpeech, "elevenlabs").is_down());
+    assert!(!guards.get_named(Kind::TextToSpeech, "elevenlabs", "another").is_down());
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_that_is_probed_stays_down_until_it_was_found_well() {
     let guards = Guards::default();
-    let guard = guards.get(Kind::Language, "openai");
+    let guard = guards.get(Kind::LanguageModel, "openai");
     guards.will_be_probed();
     fail(&guard, 5);
     assert!(guards.wanting_probe().is_empty(), "it is left alone first");
@@ -195,14 +195,14 @@ async fn one_that_is_probed_stays_down_until_it_was_found_well() {
 #[tokio::test(start_paused = true)]
 async fn what_an_agent_names_has_a_guard_of_its_own() {
     let guards = Guards::default();
-    let provider = guards.get(Kind::Voice, "elevenlabs");
-    let named = guards.get_named(Kind::Voice, "elevenlabs", "no-such-voice");
+    let provider = guards.get(Kind::TextToSpeech, "elevenlabs");
+    let named = guards.get_named(Kind::TextToSpeech, "elevenlabs", "no-such-voice");
     named.admit().unwrap().failed(Refused, "no such voice");
     assert!(named.is_down() && !provider.is_down());
-    let again = guards.get_named(Kind::Voice, "elevenlabs", "no-such-voice");
+    let again = guards.get_named(Kind::TextToSpeech, "elevenlabs", "no-such-voice");
     assert!(again.admit().unwrap_err().to_string().contains("no such voice"));
     for n in 0..2_000 {
-        drop(guards.get_named(Kind::Voice, "elevenlabs", &n.to_string()));
+        drop(guards.get_named(Kind::TextToSpeech, "elevenlabs", &n.to_string()));
     }
     assert!(guards.wanting_probe().len() <= 1_000);
 }
@@ -212,8 +212,8 @@ async fn what_only_an_agent_names_is_probed_as_long_as_somebody_wants_it() {
     let guards = Guards::default();
     guards.will_be_probed();
     let (own, named) = (
-        guards.get(Kind::Language, "openai"),
-        guards.get_named(Kind::Language, "openai", "gone"),
+        guards.get(Kind::LanguageModel, "openai"),
+        guards.get_named(Kind::LanguageModel, "openai", "gone"),
     );
     let wanting = || {
         guards
@@ -290,11 +290,11 @@ async fn retries_are_a_few_and_then_a_tenth_of_the_requests() {
 #[tokio::test(start_paused = true)]
 async fn a_provider_has_one_guard_for_each_kind() {
     let guards = Guards::default();
-    fail(&guards.clone().get(Kind::Voice, "deepgram"), 5);
-    assert!(guards.get(Kind::Voice, "deepgram").is_down());
-    assert!(!guards.get(Kind::Ears, "deepgram").is_down());
-    assert!(!guards.get(Kind::Voice, "cartesia").is_down());
-    let guard = guards.get(Kind::Voice, "deepgram");
+    fail(&guards.clone().get(Kind::TextToSpeech, "deepgram"), 5);
+    assert!(guards.get(Kind::TextToSpeech, "deepgram").is_down());
+    assert!(!guards.get(Kind::SpeechToText, "deepgram").is_down());
+    assert!(!guards.get(Kind::TextToSpeech, "cartesia").is_down());
+    let guard = guards.get(Kind::TextToSpeech, "deepgram");
     assert_eq!((guard.provider(), guard.kind().as_str()), ("deepgram", "voice"));
 }
 

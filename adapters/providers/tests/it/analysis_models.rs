@@ -82,7 +82,10 @@ async fn another_model_is_asked_when_the_first_is_not_well_and_its_guard_is_told
     for _ in 0..20 {
         let _ = both.answer(question(&meter)).await;
     }
-    assert!(guards.get(Kind::Language, "openai").is_down(), "the calls' own guard");
+    assert!(
+        guards.get(Kind::LanguageModel, "openai").is_down(),
+        "the calls' own guard"
+    );
     let asked = chat.received(Service::ChatCompletions).len();
     both.answer(question(&meter)).await.unwrap();
     assert_eq!(chat.received(Service::ChatCompletions).len(), asked, "left alone then");
@@ -121,5 +124,5 @@ async fn a_model_that_takes_no_shape_is_asked_without_and_calls_are_not_kept_bac
     for _ in 0..20 {
         assert!(one.answer(question(&Meter::default())).await.is_err());
     }
-    assert!(!guards.get(Kind::Language, "openai").is_down());
+    assert!(!guards.get(Kind::LanguageModel, "openai").is_down());
 }

@@ -14,7 +14,7 @@ use domain::{
 };
 use futures_util::StreamExt;
 use net::guard::Guards;
-use providers::{language::LanguageModels, name::ProviderName, settings::ProviderSettings};
+use providers::{llm::LanguageModels, name::ProviderName, settings::ProviderSettings};
 use serde_json::{Value, json};
 use sim::stub_providers::{self, Service, StubHandle, StubSettings};
 

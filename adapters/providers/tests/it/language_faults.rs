@@ -18,13 +18,13 @@ use domain::{
 use futures_util::StreamExt;
 use net::guard::{Guard, Guards, Kind, Verdict};
 use providers::{
+    babble::BabbleTranscriber,
     config::ProviderConfig,
+    configured::Configured,
     health::{Find, Health},
-    language::LanguageModels,
+    llm::LanguageModels,
     prober,
     settings::ProviderSettings,
-    speech::babble::BabbleTranscriber,
-    team::Team,
 };
 use serde_json::{Value, json};
 use sim::stub_providers::{self, Fault, Service, Spread, StubHandle, StubSettings, StubTimes};
@@ -302,7 +302,7 @@ async fn a_provider_that_keeps_failing_is_left_alone() {
         let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
         assert!(words(&events).contains("preferred day"));
     }
-    assert!(guards.get(Kind::Language, "openai").is_down());
+    assert!(guards.get(Kind::LanguageModel, "openai").is_down());
     assert_eq!(
         stub.received(Service::ChatCompletions).len(),
         1,
@@ -407,7 +407,7 @@ fn clock() -> Arc<dyn Clock> {
 fn obstacle(models: &LanguageModels, agent: &Agent) -> Option<String> {
     let models = models.clone();
     let find: Find = Box::new(move |agent: &Agent| models.guards(agent));
-    Health::new(vec![(Kind::Language, find)], clock()).obstacle(agent)
+    Health::new(vec![(Kind::LanguageModel, find)], clock()).obstacle(agent)
 }
 
 #[tokio::test(start_paused = true)]
@@ -425,8 +425,11 @@ async fn a_model_that_only_an_agent_names_costs_nobody_else() {
             let events = reply(&models, request(&agent, &[], &Meter::default())).await;
             assert!(events.last().unwrap().is_err(), "{name}: {events:?}");
         }
-        assert!(guards.get_named(Kind::Language, "openai", name).is_down(), "{name}");
-        assert!(!guards.get(Kind::Language, "openai").is_down(), "{name}");
+        assert!(
+            guards.get_named(Kind::LanguageModel, "openai", name).is_down(),
+            "{name}"
+        );
+        assert!(!guards.get(Kind::LanguageModel, "openai").is_down(), "{name}");
         assert!(obstacle(&models, &agent).is_some(), "{name}");
         for other in ["default", "openai", "openai/another"] {
             assert_eq!(obstacle(&models, &asking(other)), None, "{name}: {other}");
@@ -439,7 +442,7 @@ async fn a_model_that_only_an_agent_names_costs_nobody_else() {
 }
 
 /// A service whose providers are all at a stub, and whose prober is at work.
-fn team(stub: &StubHandle) -> Arc<Team> {
+fn team(stub: &StubHandle) -> Arc<Configured> {
     let config = ProviderConfig {
         llm: vec!["openai".parse().unwrap()],
         tts: vec!["elevenlabs".parse().unwrap()],
@@ -454,7 +457,7 @@ fn team(stub: &StubHandle) -> Arc<Team> {
         ),
         ..ProviderConfig::default()
     };
-    let team = Arc::new(Team::new(&config, Arc::new(BabbleTranscriber), None).unwrap());
+    let team = Arc::new(Configured::new(&config, Arc::new(BabbleTranscriber), None).unwrap());
     tokio::spawn(prober::run(team.clone(), config));
     // A paused clock would leap to the next timer while bytes are on their way.
     tokio::spawn(async {
@@ -490,9 +493,9 @@ async fn the_services_model_is_probed_however_many_of_agents_hang() {
     let team = team(&stub);
     for n in 0..40 {
         let name = format!("slow-{n}");
-        fail(&team.guards.get_named(Kind::Language, "anthropic", &name));
+        fail(&team.guards.get_named(Kind::LanguageModel, "anthropic", &name));
     }
-    let own = team.guards.get(Kind::Language, "openai");
+    let own = team.guards.get(Kind::LanguageModel, "openai");
     fail(&own);
     assert!(team.health(clock()).obstacle(&booking()).is_some());
     let after = well_after(&own).await;

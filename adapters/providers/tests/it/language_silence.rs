@@ -75,7 +75,7 @@ async fn a_reply_without_a_word_goes_to_the_next_provider_in_the_same_turn() {
             let (words, _) = told(reply(&both, request(&booking(), &[], &Meter::default())).await);
             assert!(words.contains("preferred day"), "{answer}: {words}");
         }
-        assert!(guards.get(Kind::Language, name).is_down(), "{answer}");
+        assert!(guards.get(Kind::LanguageModel, name).is_down(), "{answer}");
         let alone = models_with(&[name], &settings, &Guards::default());
         let events = reply(&alone, request(&booking(), &[], &Meter::default())).await;
         assert!(
@@ -102,7 +102,7 @@ async fn a_model_that_only_calls_what_there_is_not_is_told_once_and_then_has_fai
             let (words, calls) = told(events);
             assert_eq!((words.as_str(), calls[0].0.as_str()), ("", called), "it is told");
         }
-        assert!(!guards.get(Kind::Language, "openai").is_down());
+        assert!(!guards.get(Kind::LanguageModel, "openai").is_down());
         history.push(HistoryItem::Tool {
             name: called.into(),
             arguments: json!({}),
@@ -113,7 +113,7 @@ async fn a_model_that_only_calls_what_there_is_not_is_told_once_and_then_has_fai
             let (words, _) = told(reply(&models, request(&booking(), &history, &Meter::default())).await);
             assert!(words.contains("preferred day"), "{words}");
         }
-        assert!(guards.get(Kind::Language, "openai").is_down());
+        assert!(guards.get(Kind::LanguageModel, "openai").is_down());
     }
 }
 
@@ -170,9 +170,12 @@ async fn a_provider_that_refuses_whatever_different_calls_ask_keeps_new_ones_bac
     for _ in 0..20 {
         assert!(reply(&models, request(&booking(), &[], &one)).await[0].is_err());
     }
-    assert!(!guards.get(Kind::Language, "openai").is_down(), "one call says nothing");
+    assert!(
+        !guards.get(Kind::LanguageModel, "openai").is_down(),
+        "one call says nothing"
+    );
     for _ in 0..20 {
         reply(&models, request(&booking(), &[], &Meter::default())).await;
     }
-    assert!(guards.get(Kind::Language, "openai").is_down());
+    assert!(guards.get(Kind::LanguageModel, "openai").is_down());
 }

@@ -34,7 +34,7 @@ async fn turns(names: &[&str], guards: &Guards, count: usize) -> Vec<Duration> {
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_costs_a_turn_next_to_nothing_and_five_of_them_open_the_guard() {
     let guards = Guards::default();
-    let guard = guards.get(Kind::Language, "openai");
+    let guard = guards.get(Kind::LanguageModel, "openai");
     let took = turns(&["openai", "interviewer"], &guards, 4).await;
     assert!(!guard.is_down(), "four may be a restart");
     assert!(took.iter().all(|took| *took < Duration::from_millis(50)), "{took:?}");

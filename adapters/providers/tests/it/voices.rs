@@ -1,4 +1,4 @@
-//! Voices over real sockets against the stubs: what is spoken is understood, its words are timed, what goes wrong ends
+//! TextToSpeech over real sockets against the stubs: what is spoken is understood, its words are timed, what goes wrong ends
 //! in a recovery or a typed error, and what is dropped is cancelled.
 
 mod cuts;
@@ -20,7 +20,7 @@ use media::{
     resample::HalfBandDown,
 };
 use net::guard::Guards;
-use providers::{settings::ProviderSettings, speech::voices::Voices};
+use providers::{settings::ProviderSettings, tts::TextToSpeech};
 use sim::stub_providers::{self, Service, StubHandle, StubSettings};
 use tokio::time::{Instant, timeout};
 
@@ -37,7 +37,7 @@ const TEXT: &str = "Good morning, this is Ann. I am calling about your parcel; i
 /// Stubs, and voices that speak through them.
 struct World {
     stubs: StubHandle,
-    voices: Voices,
+    voices: TextToSpeech,
     guards: Guards,
     meter: Meter,
 }
@@ -61,7 +61,7 @@ impl World {
         let guards = Guards::default();
         let choices = list.split(',').map(|name| name.parse().unwrap()).collect();
         Self {
-            voices: Voices::new(choices, &settings, &guards, None).unwrap(),
+            voices: TextToSpeech::new(choices, &settings, &guards, None).unwrap(),
             stubs,
             guards,
             meter: Meter::default(),

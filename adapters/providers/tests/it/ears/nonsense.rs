@@ -66,7 +66,7 @@ async fn who_never_says_what_was_asked_for_is_left_alone() {
         guards.will_be_probed();
         let ears = ears_with("elevenlabs", &settings(&url, &url), &guards);
         let mut calls = 0;
-        while !guards.get(Kind::Ears, "elevenlabs").is_down() && calls < 3 {
+        while !guards.get(Kind::SpeechToText, "elevenlabs").is_down() && calls < 3 {
             calls += 1;
             let mut call = Call::open(&ears);
             call.silence(6_000).await;
@@ -74,7 +74,7 @@ async fn who_never_says_what_was_asked_for_is_left_alone() {
             call.silence(20_000).await;
             assert!(call.told.failure().is_some(), "{answer}");
         }
-        assert!(guards.get(Kind::Ears, "elevenlabs").is_down(), "{answer}");
+        assert!(guards.get(Kind::SpeechToText, "elevenlabs").is_down(), "{answer}");
     }
 }
 

@@ -5,8 +5,9 @@ use std::{sync::Arc, time::Duration};
 use domain::ports::{transcriber::Transcriber, usage::Unit};
 use net::guard::Guards;
 use providers::{
+    babble::BabbleTranscriber,
     settings::{NotConfigured, ProviderSettings},
-    speech::{babble::BabbleTranscriber, ears::Ears},
+    stt::SpeechToText,
 };
 use sim::stub_providers::{Fault, Service, StubTimes};
 
@@ -116,7 +117,7 @@ async fn a_recogniser_that_others_found_down_is_passed_over() {
 async fn names_are_checked_at_the_start() {
     let stub = stub(StubTimes::AT_ONCE).await;
     let new = |choices: &str, settings: &ProviderSettings| {
-        Ears::new(
+        SpeechToText::new(
             names(choices),
             settings,
             &Guards::default(),

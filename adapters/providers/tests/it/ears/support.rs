@@ -11,11 +11,7 @@ use domain::ports::{
 };
 use media::babble::{Speaker, Voice};
 use net::guard::Guards;
-use providers::{
-    name::ProviderName,
-    settings::ProviderSettings,
-    speech::{babble::BabbleTranscriber, ears::Ears},
-};
+use providers::{babble::BabbleTranscriber, name::ProviderName, settings::ProviderSettings, stt::SpeechToText};
 use sim::stub_providers::{self, StubHandle, StubSettings};
 use tokio::time::{Instant, sleep_until};
 
@@ -51,12 +47,12 @@ pub fn names(names: &str) -> Vec<ProviderName> {
     names.split(',').map(|name| name.parse().unwrap()).collect()
 }
 
-pub fn ears(choices: &str, stub: &StubHandle) -> Ears {
+pub fn ears(choices: &str, stub: &StubHandle) -> SpeechToText {
     ears_with(choices, &settings(stub, KEY), &Guards::default())
 }
 
-pub fn ears_with(choices: &str, settings: &ProviderSettings, guards: &Guards) -> Ears {
-    Ears::new(names(choices), settings, guards, Arc::new(BabbleTranscriber)).unwrap()
+pub fn ears_with(choices: &str, settings: &ProviderSettings, guards: &Guards) -> SpeechToText {
+    SpeechToText::new(names(choices), settings, guards, Arc::new(BabbleTranscriber)).unwrap()
 }
 
 pub fn config(meter: &Meter) -> TranscriberConfig {
@@ -130,13 +126,13 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn open(ears: &Ears) -> Self {
+    pub fn open(ears: &SpeechToText) -> Self {
         let meter = Meter::default();
         let config = config(&meter);
         Self::open_with(ears, config, meter)
     }
 
-    pub fn open_with(ears: &Ears, config: TranscriberConfig, meter: Meter) -> Self {
+    pub fn open_with(ears: &SpeechToText, config: TranscriberConfig, meter: Meter) -> Self {
         let (told, began) = (Told::default(), Instant::now());
         let sink = told.clone();
         let rate = config.sample_rate;

@@ -106,7 +106,11 @@ async fn with_a_fallback_the_text_is_spoken() {
             assert_eq!(understood(&spoken.samples, 8_000), (TEXT.into(), false), "{case}");
             assert!(spoken.first_audio.unwrap() < Duration::from_millis(2_000), "{case}");
             let refused = matches!(fault, Fault::Refuse(401 | 403));
-            assert_eq!(world.guards.get(Kind::Voice, provider).is_down(), refused, "{case}");
+            assert_eq!(
+                world.guards.get(Kind::TextToSpeech, provider).is_down(),
+                refused,
+                "{case}"
+            );
         }
     }
 }
@@ -221,7 +225,10 @@ async fn a_provider_that_fails_again_and_again_is_left_alone() {
         assert_eq!(spoken.error, None);
         waits.push(spoken.first_audio.unwrap().as_millis());
     }
-    assert!(world.guards.get(Kind::Voice, "elevenlabs").is_down(), "{waits:?}");
+    assert!(
+        world.guards.get(Kind::TextToSpeech, "elevenlabs").is_down(),
+        "{waits:?}"
+    );
     assert!(waits[..4].iter().all(|wait| (1_200..2_000).contains(wait)), "{waits:?}");
     assert!(waits[11] < 50, "{waits:?}");
 }

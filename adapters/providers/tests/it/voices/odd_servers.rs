@@ -20,7 +20,7 @@ use domain::ports::{
 };
 use futures_util::{SinkExt, StreamExt};
 use net::guard::{Guards, Kind};
-use providers::{settings::ProviderSettings, speech::voices::Voices};
+use providers::{settings::ProviderSettings, tts::TextToSpeech};
 use serde_json::{Value, json};
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -34,7 +34,7 @@ const KEY: &str = "sk-Canary-0123456789";
 
 /// A server, and voices that speak through it alone.
 struct Odd {
-    voices: Voices,
+    voices: TextToSpeech,
     guards: Guards,
     requests: Arc<AtomicUsize>,
 }
@@ -51,7 +51,7 @@ impl Odd {
         let guards = Guards::default();
         let choices = vec![provider.parse().unwrap()];
         Self {
-            voices: Voices::new(choices, &settings.unwrap(), &guards, None).unwrap(),
+            voices: TextToSpeech::new(choices, &settings.unwrap(), &guards, None).unwrap(),
             guards,
             requests,
         }
@@ -107,7 +107,7 @@ impl Odd {
     fn is_down(&self) -> bool {
         ["openai", "cartesia"]
             .iter()
-            .any(|provider| self.guards.get(Kind::Voice, provider).is_down())
+            .any(|provider| self.guards.get(Kind::TextToSpeech, provider).is_down())
     }
 
     fn requests(&self) -> usize {

@@ -183,7 +183,7 @@ async fn a_text_said_again_or_fetched_ahead_is_asked_for_once() {
     world.stubs.set_faults(Service::ElevenLabs, vec![Fault::Refuse(401)]);
     let mut other = world.open();
     assert!(listen(other.speak("Something else.".into())).await.error.is_some());
-    assert!(world.guards.get(Kind::Voice, "elevenlabs").is_down());
+    assert!(world.guards.get(Kind::TextToSpeech, "elevenlabs").is_down());
     assert_eq!(listen(other.speak(TEXT.into())).await.samples, first.samples);
 }
 

@@ -1,0 +1,97 @@
+//! The language models, ears and voices of one service, as its settings name them.
+
+use std::{path::Path, sync::Arc};
+
+use domain::{agent::Agent, ports::transcriber::Transcriber, time::Clock};
+
+use super::{
+    health::{Find, Health},
+    settings::NotConfigured,
+};
+use crate::{
+    config::ProviderConfig,
+    llm::LanguageModels,
+    stt::SpeechToText,
+    tts::{NoVoice, TextToSpeech},
+};
+use net::guard::{Guards, Kind};
+
+/// Who thinks, hears and speaks.
+pub struct Configured {
+    /// Language models.
+    pub language: Arc<LanguageModels>,
+    /// Speech to text.
+    pub ears: Arc<SpeechToText>,
+    /// Text to speech.
+    pub voices: Arc<TextToSpeech>,
+    /// Of all of them.
+    pub guards: Guards,
+}
+
+impl Configured {
+    /// Brings them together. `babble` is the embedded recogniser; speech that was made once is kept in `cache`, and in
+    /// memory only without one.
+    ///
+    /// # Errors
+    ///
+    /// When a provider is not known, or its key or address is missing; the text names the variables.
+    pub fn new(config: &ProviderConfig, babble: Arc<dyn Transcriber>, cache: Option<&Path>) -> Result<Self, String> {
+        let named_here = [&config.llm, &config.stt, &config.tts];
+        let settings = config.settings()?.only_named_or_set(named_here.into_iter().flatten());
+        let guards = Guards::default();
+        let named = |variable: &'static str| move |why: NotConfigured| format!("{variable}: {why}");
+        let language = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
+        let ears = SpeechToText::new(config.stt.clone(), &settings, &guards, babble).map_err(named("RINGBACK_STT"))?;
+        let cache = cache.map(Path::to_owned);
+        let voices = TextToSpeech::new(config.tts.clone(), &settings, &guards, cache).map_err(|why| why.to_string())?;
+        Ok(Self {
+            language: Arc::new(language),
+            ears: Arc::new(ears),
+            voices: Arc::new(voices),
+            guards,
+        })
+    }
+
+    /// Whether the settings name voices that are not there, as far as this machine can tell. A program that is away
+    /// may be installed while the service runs; what a provider has, `ringback providers check` finds out.
+    ///
+    /// # Errors
+    ///
+    /// When one is not there; the text names those that are near.
+    pub async fn check_names(&self) -> Result<(), String> {
+        match self.voices.check_names().await {
+            Ok(()) => Ok(()),
+            Err(NoVoice::Unknown(why)) => Err(format!("RINGBACK_TTS: {why}")),
+            Err(NoVoice::Unasked(why)) => {
+                tracing::warn!("RINGBACK_TTS: {why}");
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether an agent's model and voice are configured.
+    ///
+    /// # Errors
+    ///
+    /// When one is not; the text names the variable to set.
+    pub fn ready_for(&self, agent: &Agent) -> Result<(), String> {
+        let config = &agent.conversation_config;
+        self.language.check(&config.agent.prompt.llm)?;
+        let others = config.tts.supported_voices.iter();
+        let others = others.filter_map(|voice| voice.voice_id.as_deref());
+        others
+            .chain([config.tts.voice_id.as_str()])
+            .try_for_each(|voice| self.voices.check(voice))
+    }
+
+    /// Knows whether an agent's calls can be held.
+    pub fn health(&self, clock: Arc<dyn Clock>) -> Health {
+        let (language, ears, voices) = (self.language.clone(), self.ears.clone(), self.voices.clone());
+        let kinds: Vec<(Kind, Find)> = vec![
+            (Kind::LanguageModel, Box::new(move |agent| language.guards(agent))),
+            (Kind::SpeechToText, Box::new(move |_| ears.guards())),
+            (Kind::TextToSpeech, Box::new(move |agent| voices.guards(agent))),
+        ];
+        Health::new(kinds, clock)
+    }
+}

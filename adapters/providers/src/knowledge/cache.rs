@@ -1,0 +1,232 @@
+//! Books of documents, shared between calls: read from the store once, forgotten when memory is wanted.
+
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountId, DocumentId, GroupId},
+    knowledge::{Document, Library},
+    ports::{
+        knowledge::{KnowledgeBase, KnowledgeError, OpenKnowledge},
+        store::{Store, StoreError},
+    },
+};
+use tokio::{
+    sync::{OnceCell, Semaphore},
+    task::JoinSet,
+    time::sleep,
+};
+
+use super::{
+    book::{Book, Reading},
+    embeddings::{BATCH, Embeddings},
+    vectors::Vectors,
+};
+
+/// Memory that books may take while no call reads them, in bytes.
+const MOST_BYTES: usize = 256 * 1024 * 1024;
+
+/// Books, whatever they take: also those that could not be read stand in a place.
+const MOST_BOOKS: usize = 2_000;
+
+/// Characters of one agent's documents that are read: some 10,000 passages. What comes after them is left out.
+const MOST_CHARACTERS: i64 = 6_000_000;
+
+/// Shorter documents are indexed at once, in less than ten milliseconds; longer ones where nobody waits.
+const AT_ONCE_CHARACTERS: usize = 60_000;
+
+/// Batches of passages whose vectors are asked for at once: after a start every agent's documents wait for them, and
+/// callers' questions go to the same model.
+const ASKED_AT_ONCE: usize = 3;
+
+/// Pauses between tries for passages' vectors.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// Books of this node.
+pub struct KnowledgeCache {
+    store: Arc<dyn Store>,
+    embeddings: Option<Embeddings>,
+    /// The one used last stands last.
+    places: Mutex<Vec<Place>>,
+    /// Ask for vectors; they end with the shelf.
+    asking: Mutex<JoinSet<()>>,
+    seats: Arc<Semaphore>,
+}
+
+/// Where a book stands. Documents never change, so the same ids are the same book.
+struct Place {
+    documents: Arc<[DocumentId]>,
+    book: Arc<OnceCell<Arc<Book>>>,
+}
+
+fn unavailable(error: &StoreError) -> KnowledgeError {
+    KnowledgeError(error.to_string())
+}
+
+impl KnowledgeCache {
+    /// An empty one, whose books are compared by meaning where there is a model for that.
+    pub fn new(store: Arc<dyn Store>, embeddings: Option<Embeddings>) -> Self {
+        Self {
+            store,
+            embeddings,
+            places: Mutex::default(),
+            asking: Mutex::default(),
+            seats: Arc::new(Semaphore::new(ASKED_AT_ONCE)),
+        }
+    }
+
+    /// The documents behind ids of documents and groups, in their order, none twice; those of the account alone.
+    async fn resolve(&self, account: AccountId, held: &[String]) -> Result<Vec<DocumentId>, StoreError> {
+        let ids: Vec<DocumentId> = held.iter().filter_map(|id| id.parse().ok()).collect();
+        let known = self.store.known_documents(account, &ids).await?;
+        let mut documents: Vec<DocumentId> = Vec::new();
+        for id in held {
+            let found: Vec<DocumentId> = match id.parse::<DocumentId>().ok().filter(|id| known.contains(id)) {
+                Some(document) => vec![document],
+                None => self.members(account, id).await?,
+            };
+            for document in found {
+                if !documents.contains(&document) {
+                    documents.push(document);
+                }
+            }
+        }
+        Ok(documents)
+    }
+
+    async fn members(&self, account: AccountId, id: &str) -> Result<Vec<DocumentId>, StoreError> {
+        let Ok(group) = id.parse::<GroupId>() else {
+            return Ok(Vec::new());
+        };
+        match self.store.group(account, group).await {
+            Ok(group) => Ok(group.documents.into_iter().map(|document| document.id).collect()),
+            Err(StoreError::NotFound) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn place(&self, documents: &[DocumentId]) -> Arc<OnceCell<Arc<Book>>> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = places.iter().position(|place| &*place.documents == documents);
+        let place = match at {
+            Some(at) => places.remove(at),
+            None => Place {
+                documents: documents.into(),
+                book: Arc::default(),
+            },
+        };
+        let book = place.book.clone();
+        places.push(place);
+        make_room(&mut places, MOST_BYTES);
+        book
+    }
+
+    async fn read(&self, account: AccountId, ids: &[DocumentId]) -> Result<Arc<Book>, StoreError> {
+        let (mut documents, mut left) = (Vec::new(), MOST_CHARACTERS);
+        for id in ids {
+            let row = match self.store.document(account, *id).await {
+                Ok(row) => row,
+                // Deleted since the look.
+                Err(StoreError::NotFound) => continue,
+                Err(error) => return Err(error),
+            };
+            left -= row.characters;
+            if left < 0 {
+                tracing::warn!(%account, document = row.name, "an agent's documents are too long together; the last are left out");
+                break;
+            }
+            match self.store.document_text(account, *id).await {
+                Ok(text) => documents.push(Document { name: row.name, text }),
+                Err(StoreError::NotFound) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let library = indexed(documents).await?;
+        let embeddings = self.embeddings.clone().filter(|_| !library.is_small());
+        let book = Arc::new(Book {
+            library,
+            embeddings: embeddings.clone(),
+            vectors: OnceLock::new(),
+        });
+        if let Some(embeddings) = embeddings {
+            let mut asking = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
+            while asking.try_join_next().is_some() {}
+            asking.spawn(compare(Arc::downgrade(&book), embeddings, self.seats.clone()));
+        }
+        Ok(book)
+    }
+}
+
+#[async_trait]
+impl KnowledgeBase for KnowledgeCache {
+    async fn open(&self, account: AccountId, held: &[String]) -> Result<Arc<dyn OpenKnowledge>, KnowledgeError> {
+        let documents = self.resolve(account, held).await.map_err(|error| unavailable(&error))?;
+        let place = self.place(&documents);
+        let book = place.get_or_try_init(|| self.read(account, &documents)).await;
+        let book = book.map_err(|error| unavailable(&error))?.clone();
+        Ok(Arc::new(Reading(book)))
+    }
+}
+
+/// Forgets books until the others take no more than `most` bytes; the last one stays.
+fn make_room(places: &mut Vec<Place>, most: usize) {
+    let bytes = |place: &Place| place.book.get().map_or(0, |book| book.bytes());
+    let mut taken: usize = places.iter().map(bytes).sum();
+    while places.len() > 1 && (taken > most || places.len() > MOST_BOOKS) {
+        taken -= bytes(&places.remove(0));
+    }
+}
+
+async fn indexed(documents: Vec<Document>) -> Result<Library, StoreError> {
+    let characters: usize = documents.iter().map(|document| document.text.len()).sum();
+    if characters <= AT_ONCE_CHARACTERS {
+        return Ok(Library::new(documents));
+    }
+    let indexed = tokio::task::spawn_blocking(move || Library::new(documents)).await;
+    indexed.map_err(|_| StoreError::Unavailable("indexing documents crashed".into()))
+}
+
+/// Asks for the vectors of a book's passages, as long as somebody has the book.
+async fn compare(book: Weak<Book>, embeddings: Embeddings, seats: Arc<Semaphore>) {
+    let mut vectors: Vec<Vec<f32>> = Vec::new();
+    let mut pause = FIRST_PAUSE;
+    // Nobody closes the seats. Each batch takes one anew, so that a long book does not hold up short ones.
+    while let Ok(seat) = seats.acquire().await {
+        let texts = book.upgrade().map(|book| batch(&book, vectors.len()));
+        let Some(texts) = texts.filter(|texts| !texts.is_empty()) else {
+            break;
+        };
+        let answer = embeddings.of_batch(&texts).await;
+        drop(seat);
+        match answer {
+            Ok(more) => {
+                vectors.extend(more);
+                pause = FIRST_PAUSE;
+            }
+            Err(why) => {
+                tracing::warn!(
+                    why,
+                    "documents are searched by their words alone until their passages can be compared"
+                );
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+    }
+    if let (Some(book), Some(vectors)) = (book.upgrade(), Vectors::of(vectors)) {
+        let _ = book.vectors.set(vectors);
+    }
+}
+
+fn batch(book: &Book, from: usize) -> Vec<String> {
+    (from..from + BATCH)
+        .map_while(|passage| book.library.told(passage))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! Language models: adapters of the port `LanguageModel`, and the router that chooses one for each reply.
+
+mod analyst;
+mod chat;
+#[cfg(feature = "fuzzing")]
+pub(crate) mod fuzzed;
+mod http;
+mod messages;
+mod models;
+mod probe;
+mod race;
+mod reasoning;
+mod refusal;
+mod reply_check;
+mod reply_stream;
+pub mod sse;
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{
+    agent::Agent,
+    ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+    prompt::Prompt,
+};
+use futures_util::{StreamExt, stream, stream::BoxStream};
+
+pub use self::probe::ProbeReport;
+use self::{
+    models::{Model, Models},
+    race::{Race, Speaking, by},
+};
+use crate::{
+    name::ProviderName,
+    settings::{NotConfigured, ProviderSettings},
+};
+use net::guard::{Guard, Guards};
+
+/// Every language model of the service. Asks the one that an agent names, and others when that one is not well.
+#[derive(Clone)]
+pub struct LanguageModels {
+    models: Arc<Models>,
+}
+
+impl LanguageModels {
+    /// The service's choices: the first is the default, the others are asked when it is not well.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is not known or not configured.
+    pub fn new(
+        choices: Vec<ProviderName>,
+        settings: &ProviderSettings,
+        guards: &Guards,
+    ) -> Result<Self, NotConfigured> {
+        let models = Arc::new(Models::new(choices, settings, guards)?);
+        Ok(Self { models })
+    }
+
+    /// Whether an agent's `llm` can be asked.
+    ///
+    /// # Errors
+    ///
+    /// When it is not known or not configured; the text names what to set.
+    pub fn check(&self, llm: &str) -> Result<(), String> {
+        self.models.of(llm).map(drop)
+    }
+
+    /// The guards of the providers that a call of this agent could use; none when one of them is never down.
+    pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
+        let models = self.of(&agent.conversation_config.agent.prompt.llm);
+        let guards: Option<Vec<Guard>> = models.into_iter().map(|model| model.guard).collect();
+        guards.unwrap_or_default()
+    }
+
+    fn of(&self, llm: &str) -> Vec<Model> {
+        self.models.of(llm).unwrap_or_else(|why| {
+            tracing::warn!(
+                llm,
+                why,
+                "the agent's language model cannot be asked; the service's own is"
+            );
+            self.models.service()
+        })
+    }
+}
+
+impl LanguageModel for LanguageModels {
+    fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
+        let mut models = self.of(&request.agent.conversation_config.agent.prompt.llm);
+        if !models.is_empty() {
+            // One that breaks off in the middle of a reply is asked again like any other: not by this call, not now.
+            let turn = request.failures % models.len();
+            models.rotate_left(turn);
+        }
+        let asking = Stage::Asking(Box::new(Asking { request, models }));
+        stream::unfold(asking, |stage| async {
+            match stage {
+                Stage::Asking(asking) => asking.begin().await,
+                Stage::Speaking(mut speaking) => {
+                    let event = speaking.next().await?;
+                    let next = if event.is_ok() {
+                        Stage::Speaking(speaking)
+                    } else {
+                        Stage::Over
+                    };
+                    Some((event, next))
+                }
+                Stage::Over => None,
+            }
+        })
+        .boxed()
+    }
+}
+
+/// Where a reply stands.
+enum Stage {
+    Asking(Box<Asking>),
+    /// Something was given out: nobody else is asked any more.
+    Speaking(Box<Speaking>),
+    Over,
+}
+
+/// A reply of which nothing was given out yet.
+struct Asking {
+    request: ReplyRequest,
+    models: Vec<Model>,
+}
+
+impl Asking {
+    /// Asks one model after the other until one speaks.
+    async fn begin(self: Box<Self>) -> Option<(Result<ReplyEvent, LanguageError>, Stage)> {
+        let prompt = Arc::new(Prompt::of(&self.request));
+        let mut failures = Vec::new();
+        for (at, model) in self.models.iter().enumerate() {
+            let others = &self.models[at + 1..];
+            let is_down = |model: &Model| model.guard.as_ref().is_some_and(Guard::is_down);
+            let race = Race {
+                model,
+                request: &self.request,
+                prompt: &prompt,
+                is_last: others.iter().all(is_down),
+            };
+            match race.run().await {
+                Ok(mut speaking) => {
+                    let event = speaking.next().await?;
+                    return Some((event, Stage::Speaking(speaking)));
+                }
+                Err(failure) => {
+                    let provider = model.provider.as_str();
+                    let error = LanguageError::from(failure);
+                    tracing::warn!(provider, %error, "no reply from the language model");
+                    failures.push((provider, error));
+                }
+            }
+        }
+        Some((Err(together(failures)), Stage::Over))
+    }
+}
+
+/// What nobody's answer comes to.
+fn together(failures: Vec<(&str, LanguageError)>) -> LanguageError {
+    if failures.is_empty() {
+        return LanguageError::Rejected("no language model is configured: set RINGBACK_LLM".into());
+    }
+    let pauses: Option<Vec<Option<Duration>>> = failures.iter().map(|(_, error)| pause(error)).collect();
+    if let Some(pauses) = pauses {
+        let retry_after = pauses.into_iter().flatten().min();
+        return LanguageError::Busy { retry_after };
+    }
+    let lasting = failures
+        .iter()
+        .all(|(_, error)| matches!(error, LanguageError::Rejected(_)));
+    let mut failures = failures.into_iter().map(|(provider, error)| match error {
+        busy @ LanguageError::Busy { .. } => LanguageError::Unavailable(format!("{provider}: {busy}")),
+        error => by(provider, error),
+    });
+    match (failures.next(), failures.len()) {
+        (Some(only), 0) => only,
+        (first, _) => {
+            let words: Vec<String> = first
+                .into_iter()
+                .chain(failures)
+                .map(|error| error.to_string())
+                .collect();
+            let words = words.join("; ");
+            if lasting {
+                LanguageError::Rejected(words)
+            } else {
+                LanguageError::Unavailable(words)
+            }
+        }
+    }
+}
+
+/// The pause a busy provider asks for; none for other errors.
+fn pause(error: &LanguageError) -> Option<Option<Duration>> {
+    match error {
+        LanguageError::Busy { retry_after } => Some(*retry_after),
+        LanguageError::Rejected(_) | LanguageError::Unavailable(_) | LanguageError::Protocol(_) => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! The analyst: the same models, behind the same guards, asked for an answer in JSON.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{
+    agent::Agent,
+    ports::{
+        analyst::{Analyst, AnalystError, Question},
+        language_model::ReplyEvent,
+    },
+    prompt::{Message, Prompt},
+};
+use futures_util::StreamExt;
+use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
+
+use crate::failure::Failure;
+use crate::llm::{
+    LanguageModels,
+    models::Model,
+    reply_stream::{Delta, Deltas},
+};
+use domain::ports::language_model::LanguageError;
+use net::guard::{Guard, Verdict};
+
+/// All models together have so long for one answer, which is far below the lease of the job that asks.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// One that is followed by others has so much of that.
+const ONE_WITHIN: Duration = Duration::from_secs(12);
+
+#[async_trait]
+impl Analyst for LanguageModels {
+    fn is_asked(&self, agent: &Agent) -> bool {
+        let models = self.of(&agent.conversation_config.agent.prompt.llm);
+        models.first().is_some_and(|model| model.model().is_some())
+    }
+
+    async fn answer(&self, question: Question) -> Result<Value, AnalystError> {
+        let by = Instant::now() + ANSWER_WITHIN;
+        let prompt = Arc::new(prompt(&question));
+        let models = self.of(&question.agent.conversation_config.agent.prompt.llm);
+        let mut failures = Vec::new();
+        for (at, model) in models.iter().enumerate() {
+            let is_last = !models[at + 1..].iter().any(|model| model.model().is_some());
+            let until = if is_last {
+                by
+            } else {
+                by.min(Instant::now() + ONE_WITHIN)
+            };
+            match ask(model, &prompt, &question, until).await {
+                Some(Ok(words)) => return read(&words),
+                Some(Err(why)) => failures.push(format!("{}: {why}", model.provider)),
+                None => {}
+            }
+        }
+        Err(AnalystError::Unavailable(failures.join("; ")))
+    }
+}
+
+fn prompt(question: &Question) -> Prompt {
+    let shape = &question.schema;
+    Prompt {
+        stable: question.instructions.clone(),
+        changing: format!("Answer with one JSON object of this JSON Schema, and nothing else:\n{shape}"),
+        messages: vec![Message::User(format!(
+            "The record, one JSON object for each line of the call:\n{}",
+            question.transcript
+        ))],
+        tools: Vec::new(),
+        temperature: 0.0,
+    }
+}
+
+/// What one model answers; none of one that cannot be asked.
+async fn ask(
+    model: &Model,
+    prompt: &Arc<Prompt>,
+    question: &Question,
+    until: Instant,
+) -> Option<Result<String, String>> {
+    let deltas = model.ask_shaped(prompt, &question.meter, &question.schema)?;
+    let pass = match model.guard.as_ref().map(Guard::admit) {
+        Some(Err(tripped)) => return Some(Err(tripped.to_string())),
+        Some(Ok(pass)) => Some(pass.for_call(question.meter.call())),
+        None => None,
+    };
+    let late = |_| Failure::unavailable("no whole answer in time");
+    let result = timeout_at(until, whole(deltas))
+        .await
+        .map_err(late)
+        .and_then(|result| result);
+    Some(match (result, pass) {
+        (Ok(words), pass) => {
+            if let Some(pass) = pass {
+                pass.succeeded();
+            }
+            Ok(words)
+        }
+        (Err(failure), pass) => {
+            let verdict = failure.verdict().filter(|verdict| *verdict != Verdict::OurFault);
+            let why = LanguageError::from(failure).to_string();
+            // What a model does not take of this says nothing of calls, and must not keep them back.
+            if let (Some(pass), Some(verdict)) = (pass, verdict) {
+                pass.failed(verdict, &why);
+            }
+            Err(why)
+        }
+    })
+}
+
+/// All words of an answer, or the arguments of the tool that it calls.
+async fn whole(mut deltas: Deltas) -> Result<String, Failure> {
+    let mut words = String::new();
+    while let Some(delta) = deltas.next().await {
+        match delta? {
+            Delta::Event(ReplyEvent::Text(text)) => words.push_str(&text),
+            Delta::Event(ReplyEvent::Tool { arguments, .. }) => return Ok(arguments.to_string()),
+            Delta::Thinking | Delta::Working => {}
+        }
+    }
+    Ok(words)
+}
+
+/// The JSON in an answer; some models put it into a code block, or words around it.
+fn read(words: &str) -> Result<Value, AnalystError> {
+    let object = words.find('{').zip(words.rfind('}')).filter(|(begin, end)| begin < end);
+    let (begin, end) = object.ok_or_else(|| AnalystError::BadAnswer("there is no JSON object in it".into()))?;
+    serde_json::from_str(&words[begin..=end]).map_err(|error| AnalystError::BadAnswer(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_in_what_models_put_around_it() {
+        for words in [
+            r#"{"a":1}"#,
+            "```json\n{\"a\": 1}\n```",
+            "Here it is: {\"a\":1} I hope that helps.",
+        ] {
+            assert_eq!(read(words), Ok(json!({ "a": 1 })), "{words}");
+        }
+        for words in ["", "no", "}{", "{\"a\":1", "[1]", "{a}"] {
+            assert!(matches!(read(words), Err(AnalystError::BadAnswer(_))), "{words}");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Tool calls put together from their pieces, whichever way a server cuts and numbers them.
+
+use domain::ports::language_model::ReplyEvent;
+use serde_json::{Map, Value, json};
+
+use crate::failure::Failure;
+use crate::llm::reply_stream::{in_all, named, one_more};
+use net::redact;
+
+/// A call that is being written.
+#[derive(Debug, Default)]
+struct Call {
+    index: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+    /// Fields that nobody knows here, and the provider wants back.
+    echo: Map<String, Value>,
+    /// About as many bytes as these have.
+    echo_bytes: usize,
+}
+
+/// Of a call's unknown fields so many bytes are kept: a signature has some hundreds.
+const MOST_ECHO: usize = 8 * 1024;
+
+/// The calls of one reply, in the order they began.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Vec<Call>);
+
+impl Calls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes a piece of a call.
+    pub(super) fn take(&mut self, piece: &Value) -> Result<(), Failure> {
+        let Some(fields) = piece.as_object() else { return Ok(()) };
+        let call = self.call_of(piece)?;
+        for (name, value) in fields {
+            match (name.as_str(), value) {
+                ("index" | "type", _) | (_, Value::Null) => {}
+                ("id", id) => {
+                    if let Some(id) = id.as_str().filter(|id| !id.is_empty()) {
+                        id.clone_into(&mut call.id);
+                    }
+                }
+                ("function", function) => call.take_function(function),
+                (name, value) => call.keep(None, name, value),
+            }
+        }
+        named(&call.name)?;
+        in_all(self.0.iter().map(Call::bytes).sum())
+    }
+
+    /// The call that a piece belongs to, begun if it is a new one.
+    fn call_of(&mut self, piece: &Value) -> Result<&mut Call, Failure> {
+        let index = piece.get("index").and_then(Value::as_u64);
+        let id = piece.get("id").and_then(Value::as_str).unwrap_or_default();
+        let named = piece
+            .pointer("/function/name")
+            .and_then(Value::as_str)
+            .is_some_and(|name| !name.is_empty());
+        let known = match index {
+            // Some number every call 0, and tell them apart by id.
+            Some(_) => self
+                .0
+                .iter()
+                .rposition(|call| call.index == index && !call.is_other(id)),
+            None => self.0.len().checked_sub(1).filter(|last| {
+                let last = &self.0[*last];
+                let begins_again = named && id.is_empty() && last.is_whole();
+                !last.is_other(id) && !begins_again
+            }),
+        };
+        let at = match known {
+            Some(at) => at,
+            None => {
+                one_more(self.0.len())?;
+                self.0.push(Call {
+                    index,
+                    ..Call::default()
+                });
+                self.0.len() - 1
+            }
+        };
+        Ok(&mut self.0[at])
+    }
+
+    /// The calls as they are to be made. Arguments that are no object become `null`, which is that call's error.
+    pub(super) fn finish(&mut self, provider: &str) -> Vec<ReplyEvent> {
+        let calls = std::mem::take(&mut self.0).into_iter();
+        let named = calls.filter(|call| !call.name.is_empty());
+        named
+            .map(|call| ReplyEvent::Tool {
+                arguments: arguments(&call.name, &call.arguments),
+                name: call.name,
+                echo: (!call.echo.is_empty()).then(|| Box::new(json!({ provider: call.echo }))),
+            })
+            .collect()
+    }
+}
+
+impl Call {
+    /// Bytes of what it holds.
+    fn bytes(&self) -> usize {
+        self.id.len() + self.name.len() + self.arguments.len() + self.echo_bytes
+    }
+
+    /// Keeps an unknown field for the provider, the call's or one within another, unless they are far too long: it would
+    /// be sent again with every request.
+    fn keep(&mut self, within: Option<&str>, name: &str, value: &Value) {
+        let kept = within.map_or(Some(&self.echo), |within| self.echo.get(within)?.as_object());
+        let was = kept.and_then(|fields| fields.get(name));
+        if was == Some(value) {
+            return;
+        }
+        let bytes = |value: &Value| name.len() + value.to_string().len();
+        let all = self.echo_bytes - was.map_or(0, bytes) + bytes(value);
+        if all > MOST_ECHO {
+            return;
+        }
+        self.echo_bytes = all;
+        let fields = match within {
+            None => Some(&mut self.echo),
+            Some(within) => self.echo.entry(within).or_insert_with(|| json!({})).as_object_mut(),
+        };
+        if let Some(fields) = fields {
+            fields.insert(name.to_owned(), value.clone());
+        }
+    }
+
+    /// Whether an id is another call's.
+    fn is_other(&self, id: &str) -> bool {
+        !id.is_empty() && !self.id.is_empty() && id != self.id
+    }
+
+    fn is_whole(&self) -> bool {
+        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    }
+
+    fn take_function(&mut self, function: &Value) {
+        for (name, value) in function.as_object().into_iter().flatten() {
+            match (name.as_str(), value) {
+                (_, Value::Null) => {}
+                // Some repeat the name with every piece.
+                ("name", Value::String(name)) => name.clone_into(&mut self.name),
+                ("arguments", Value::String(piece)) => self.arguments.push_str(piece),
+                // Not streamed, and not as text.
+                ("arguments", whole) => self.arguments = whole.to_string(),
+                (name, value) => self.keep(Some("function"), name, value),
+            }
+        }
+    }
+}
+
+/// A call's arguments, which no text at all leaves empty.
+pub(crate) fn arguments(name: &str, text: &str) -> Value {
+    if text.trim().is_empty() {
+        return json!({});
+    }
+    match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(arguments) => Value::Object(arguments),
+        Err(error) => {
+            // It repeats what it could not read.
+            let error = redact::fit(&error.to_string());
+            tracing::warn!(
+                tool = redact::fit(name),
+                error,
+                "the model called a tool with arguments that are no JSON object"
+            );
+            Value::Null
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    use super::*;
+    use net::key::Key;
+
+    /// What is logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_logged_of_arguments_that_cannot_be_read_is_short_and_holds_no_key() {
+        let _key = Key::new("lm-canary-0123456789");
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        let long = format!("lm-canary-0123456789 {}", "x".repeat(200_000));
+        let quoted = json!(long).to_string();
+        tracing::subscriber::with_default(subscriber, || {
+            assert_eq!(arguments(&long, &quoted), Value::Null);
+        });
+        let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert!(
+            logged.contains("no JSON object") && logged.len() < 2_000,
+            "{}",
+            logged.len()
+        );
+        assert!(!logged.contains("canary"), "{logged}");
+    }
+}

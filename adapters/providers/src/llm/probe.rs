@@ -1,0 +1,96 @@
+//! One small real request to a model, for `ringback providers check`.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use domain::{
+    agent::Agent,
+    knowledge::Knowledge,
+    ports::{
+        language_model::{ReplyEvent, ReplyRequest},
+        store::CallDirection,
+        usage::Meter,
+    },
+    prompt::{Message, Prompt},
+    time::Timestamp,
+};
+use futures_util::StreamExt;
+use tokio::time::{Instant, timeout};
+
+use crate::llm::{LanguageModels, models::INTERVIEWER, reply_stream::Delta};
+use crate::name::ProviderName;
+use domain::ports::language_model::LanguageError;
+
+/// How long a model may take to be checked.
+const WITHIN: Duration = Duration::from_secs(15);
+
+/// How a model did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeReport {
+    /// The model that was asked.
+    pub model: String,
+    /// From the request to the first words.
+    pub first_token: Duration,
+    /// From the request to the end.
+    pub total: Duration,
+    /// What it said.
+    pub words: String,
+}
+
+impl LanguageModels {
+    /// Asks a model to say one word.
+    ///
+    /// # Errors
+    ///
+    /// When it is not configured, or does not answer; the text says why.
+    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, String> {
+        let model = self.models.model(name).map_err(|error| error.to_string())?;
+        let prompt = Arc::new(Prompt {
+            stable: "Answer with one word.".into(),
+            changing: String::new(),
+            messages: vec![Message::User("Say OK.".into())],
+            tools: Vec::new(),
+            temperature: 0.0,
+        });
+        let request = ReplyRequest {
+            agent: Arc::new(Agent::default()),
+            variables: Arc::new(BTreeMap::new()),
+            tools: Arc::default(),
+            direction: CallDirection::Outbound,
+            history: Vec::new(),
+            now: Timestamp(0),
+            knowledge: Knowledge::default(),
+            failures: 0,
+            meter: Meter::default(),
+        };
+        let asked = Instant::now();
+        let mut deltas = model.ask(&request, &prompt);
+        let mut report = ProbeReport {
+            model: model.model().unwrap_or(INTERVIEWER).to_owned(),
+            first_token: Duration::ZERO,
+            total: Duration::ZERO,
+            words: String::new(),
+        };
+        let late = |_| format!("no answer within {} s", WITHIN.as_secs());
+        while let Some(delta) = timeout(WITHIN.saturating_sub(asked.elapsed()), deltas.next())
+            .await
+            .map_err(late)?
+        {
+            if let Delta::Event(ReplyEvent::Text(text)) =
+                delta.map_err(|failure| LanguageError::from(failure).to_string())?
+            {
+                if report.words.is_empty() {
+                    report.first_token = asked.elapsed();
+                }
+                report.words.push_str(&text);
+            }
+        }
+        report.total = asked.elapsed();
+        match report.words.trim() {
+            "" => Err("it answered without a word".into()),
+            words => Ok(ProbeReport {
+                words: words.to_owned(),
+                ..report
+            }),
+        }
+    }
+}

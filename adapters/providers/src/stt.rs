@@ -1,0 +1,181 @@
+//! The service's ears: the configured recognisers, one after the other. When one refuses or cannot be reached, the next
+//! takes over in the midst of a call, and hears again what was said since the last final.
+
+pub(crate) mod audio_buffer;
+mod audio_clock;
+mod choice;
+mod deepgram;
+mod flux;
+pub(crate) mod pending;
+mod probe;
+pub(crate) mod protocol;
+mod queue;
+pub(crate) mod results;
+mod scribe;
+mod session;
+mod socket;
+mod transcriptions;
+pub(crate) mod word_rate;
+
+use std::sync::Arc;
+
+use domain::ports::transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
+use media::format::LineFormat;
+use tokio::sync::oneshot;
+
+use self::{
+    audio_buffer::{AudioBuffer, BATCH_MS, encode},
+    choice::Choice,
+    queue::Queue,
+    results::Results,
+    session::Session,
+};
+pub use probe::ProbeReport;
+
+use crate::{
+    name::ProviderName,
+    settings::{NotConfigured, ProviderSettings},
+};
+use net::{
+    guard::{Guard, Guards},
+    http_client,
+    socket::CONNECT_WITHIN,
+};
+
+/// The recognisers, in the order of preference.
+pub struct SpeechToText {
+    choices: Arc<[Choice]>,
+}
+
+impl SpeechToText {
+    /// The recognisers of these names; `babble` is the one of that name. No names at all is babble.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is not known or not configured.
+    pub fn new(
+        choices: Vec<ProviderName>,
+        settings: &ProviderSettings,
+        guards: &Guards,
+        babble: Arc<dyn Transcriber>,
+    ) -> Result<Self, NotConfigured> {
+        let client = http_client::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .redirect(reqwest::redirect::Policy::none())
+            .build();
+        let client = client.map_err(|error| NotConfigured::Unknown(format!("any: no HTTP client: {error}")))?;
+        let default = ProviderName {
+            provider: "babble".into(),
+            model: None,
+            voice: None,
+        };
+        let names = if choices.is_empty() { vec![default] } else { choices };
+        let find = move |name: &ProviderName| Choice::find(name, (settings, guards), &babble, &client);
+        Ok(Self {
+            choices: names.iter().map(find).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The providers a call could use. None if one of them is a part of this process, which is never down.
+    pub fn guards(&self) -> Vec<Guard> {
+        if self.choices.iter().any(|choice| choice.inside().is_some()) {
+            return Vec::new();
+        }
+        self.choices.iter().map(|choice| choice.guard.clone()).collect()
+    }
+}
+
+impl Transcriber for SpeechToText {
+    fn sample_rate(&self, line_rate: u32) -> u32 {
+        match self.choices.first().and_then(Choice::inside) {
+            Some(inside) => inside.sample_rate(line_rate),
+            // Every provider takes 8 kHz, as mu-law or in a file: more would be sent for nothing.
+            None if line_rate == 8_000 => 8_000,
+            None => 16_000,
+        }
+    }
+
+    /// Must be called within a tokio runtime.
+    fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
+        match self.choices.first().and_then(Choice::inside) {
+            Some(inside) => inside.open(config, sink),
+            None => Box::new(EarsStream::open(self.choices.clone(), config, sink)),
+        }
+    }
+}
+
+/// One call's end. Dropping it ends the task behind it, which says goodbye to the provider.
+struct EarsStream {
+    format: LineFormat,
+    /// Encoded audio that makes no batch yet, and its loudest sample.
+    batch: Vec<u8>,
+    peak: i16,
+    inbox: Queue,
+    promise: Promise,
+    _gone: oneshot::Sender<()>,
+}
+
+impl EarsStream {
+    fn open(choices: Arc<[Choice]>, config: TranscriberConfig, sink: TranscriptSink) -> Self {
+        let buffer = AudioBuffer::new(config.sample_rate);
+        let format = buffer.format();
+        let promise = Promise {
+            answers_each: true,
+            ..Promise::default()
+        };
+        let inbox = Queue::new(buffer, promise);
+        let (going, gone) = oneshot::channel();
+        let attempt = Session {
+            choices,
+            config,
+            results: Results::new(inbox.clone(), sink),
+            gone,
+        };
+        tokio::spawn(attempt.run());
+        Self {
+            format,
+            batch: Vec::new(),
+            peak: 0,
+            inbox,
+            promise,
+            _gone: going,
+        }
+    }
+
+    fn flush(&mut self) {
+        if !self.batch.is_empty() {
+            self.promise = self.inbox.push(&self.batch, self.peak);
+            self.batch.clear();
+            self.peak = 0;
+        }
+    }
+}
+
+impl TranscriptStream for EarsStream {
+    fn push(&mut self, samples: &[i16]) {
+        let batch = self.format.bytes_for_ms(BATCH_MS);
+        // What was held up comes at once, and would make one long batch.
+        for samples in samples.chunks(batch) {
+            let peak = samples.iter().map(|sample| sample.saturating_abs()).max();
+            self.peak = self.peak.max(peak.unwrap_or(0));
+            encode(self.format, samples, &mut self.batch);
+            if self.batch.len() >= batch {
+                self.flush();
+            }
+        }
+    }
+
+    fn speech_started(&mut self) {
+        self.flush();
+        self.inbox.state().buffer.voice_began();
+    }
+
+    fn finalize(&mut self) {
+        self.flush();
+        self.inbox.ask();
+    }
+
+    fn promise(&self) -> Promise {
+        self.promise
+    }
+}

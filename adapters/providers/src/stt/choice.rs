@@ -1,0 +1,111 @@
+//! One of the recognisers that a call may use, and how each is spoken to.
+
+use std::{fmt, sync::Arc};
+
+use domain::ports::transcriber::{Transcriber, TranscriberConfig};
+
+use crate::stt::protocol::RecogniserProtocol;
+use crate::{
+    name::ProviderName,
+    settings::{Endpoint, NotConfigured, ProviderSettings},
+    stt::{
+        deepgram::Listen,
+        flux::Flux,
+        scribe::Scribe,
+        transcriptions::{Clips, Server},
+    },
+};
+use net::guard::{Guard, Guards, Kind};
+
+/// The recogniser inside this process.
+const BABBLE: &str = "babble";
+
+/// How a recogniser is spoken to.
+pub(super) enum Way {
+    /// On a socket, as the user speaks.
+    Socket(Box<dyn RecogniserProtocol>),
+    /// In whole utterances.
+    Clips(Clips),
+    /// It is a part of this process.
+    Inside(Arc<dyn Transcriber>),
+}
+
+#[derive(Clone)]
+enum Source {
+    Provider(Endpoint, Server),
+    Inside(Arc<dyn Transcriber>),
+}
+
+/// A recogniser.
+#[derive(Clone)]
+pub(super) struct Choice {
+    pub(super) name: ProviderName,
+    pub(super) guard: Guard,
+    source: Source,
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.name)
+    }
+}
+
+impl Choice {
+    /// Finds the recogniser of a name; `client` posts utterances.
+    pub(super) fn find(
+        name: &ProviderName,
+        (settings, guards): (&ProviderSettings, &Guards),
+        babble: &Arc<dyn Transcriber>,
+        client: &reqwest::Client,
+    ) -> Result<Self, NotConfigured> {
+        let source = match name.provider.as_str() {
+            BABBLE => Source::Inside(babble.clone()),
+            "deepgram" | "elevenlabs" => {
+                Source::Provider(settings.endpoint(&name.provider)?.clone(), Server::none(client))
+            }
+            provider => {
+                let server = Server::of(provider, client);
+                let server = server.ok_or_else(|| NotConfigured::Unknown(format!("{provider} (speech to text)")))?;
+                Source::Provider(settings.endpoint(provider)?.clone(), server)
+            }
+        };
+        Ok(Self {
+            guard: guards.get(Kind::SpeechToText, &name.provider),
+            name: name.clone(),
+            source,
+        })
+    }
+
+    /// The provider's name as it is charged.
+    pub(super) fn provider(&self) -> &'static str {
+        match &self.source {
+            Source::Provider(endpoint, _) => endpoint.provider,
+            Source::Inside(_) => BABBLE,
+        }
+    }
+
+    /// The recogniser, if it is a part of this process.
+    pub(super) fn inside(&self) -> Option<&Arc<dyn Transcriber>> {
+        match &self.source {
+            Source::Inside(transcriber) => Some(transcriber),
+            Source::Provider(..) => None,
+        }
+    }
+
+    /// How it is spoken to in a call.
+    pub(super) fn way(&self, config: &TranscriberConfig) -> Way {
+        let (endpoint, server) = match &self.source {
+            Source::Provider(endpoint, server) => (endpoint, server),
+            Source::Inside(transcriber) => return Way::Inside(transcriber.clone()),
+        };
+        let model = self.name.model.as_deref();
+        match endpoint.provider {
+            "deepgram" if model.is_some_and(|model| model.starts_with("flux")) => {
+                Way::Socket(Box::new(Flux::new(endpoint, model.unwrap_or_default(), config)))
+            }
+            "deepgram" => Way::Socket(Box::new(Listen::new(endpoint, model, config))),
+            "elevenlabs" => Way::Socket(Box::new(Scribe::new(endpoint, model, config))),
+            _ => Way::Clips(Clips::new(endpoint, server, model, config)),
+        }
+    }
+}

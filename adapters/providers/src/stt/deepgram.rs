@@ -1,0 +1,217 @@
+//! Deepgram's `/v1/listen`: interim and final results as the user speaks; our own detector says when a final is wanted.
+
+use std::time::Duration;
+
+use domain::ports::transcriber::{Promise, TranscriberConfig};
+use media::format::{Encoding, LineFormat};
+use serde::Deserialize;
+use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
+
+use crate::failure::Failure;
+use crate::settings::Endpoint;
+use crate::stt::protocol::expired;
+use crate::stt::{
+    audio_buffer::AudioBuffer,
+    protocol::{Idle, RecogniserEvent, RecogniserProtocol},
+};
+use net::redact;
+
+const DEFAULT_MODEL: &str = "nova-3";
+
+/// One is wanted every 3 to 5 s; after 10 s without audio the connection is closed.
+const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(4);
+
+/// 326 ms after the speech in the slowest hundredth of cases; counted from our asking, 100 ms after it.
+const FINAL_WITHIN: Duration = Duration::from_millis(400);
+
+/// Nova-3 takes 500 tokens of key terms in all; a term has a few.
+const MOST_KEYWORDS: usize = 100;
+
+/// The dialect.
+pub(super) struct Listen {
+    model: String,
+    url: String,
+    headers: Vec<(&'static str, String)>,
+}
+
+impl Listen {
+    pub(super) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
+        let format = AudioBuffer::new(config.sample_rate).format();
+        let model = model.unwrap_or(DEFAULT_MODEL);
+        let query = query(model, config, format);
+        Self {
+            model: model.to_owned(),
+            url: format!("{}?{query}", endpoint.socket_url("/v1/listen")),
+            headers: authorization(endpoint),
+        }
+    }
+}
+
+/// The header with Deepgram's key.
+pub(super) fn authorization(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
+    let key = endpoint.key.iter();
+    key.map(|key| ("authorization", format!("Token {}", key.secret())))
+        .collect()
+}
+
+/// A line's encoding in Deepgram's words.
+pub(super) fn encoding(format: LineFormat) -> &'static str {
+    match format.encoding {
+        Encoding::MuLaw => "mulaw",
+        Encoding::ALaw => "alaw",
+        Encoding::Linear16 => "linear16",
+    }
+}
+
+fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String {
+    let newest = model.starts_with("nova-3");
+    let language = match (config.hinglish, newest) {
+        // Only Nova-3's mixture of languages has Hindi in it.
+        (true, true) => "multi",
+        (true, false) => "hi",
+        (false, _) => config.language.as_str(),
+    };
+    let mut query = url::form_urlencoded::Serializer::new(String::new());
+    query
+        .append_pair("model", model)
+        .append_pair("language", language)
+        .append_pair("encoding", encoding(format))
+        .append_pair("sample_rate", &format.sample_rate.to_string())
+        .append_pair("channels", "1")
+        .append_pair("interim_results", "true")
+        // Our own detector knows the line, and when the agent speaks.
+        .append_pair("endpointing", "false")
+        // Numbers and marks as they are written; without the delay that waits for the rest of a number.
+        .append_pair("smart_format", "true")
+        .append_pair("no_delay", "true");
+    if language.starts_with("en") {
+        // A hesitation tells that the turn is not over.
+        query.append_pair("filler_words", "true");
+    }
+    let keywords = config.keywords.iter().map(|word| word.trim()).filter(|w| !w.is_empty());
+    for keyword in keywords.take(MOST_KEYWORDS) {
+        match newest {
+            true => query.append_pair("keyterm", keyword),
+            false => query.append_pair("keywords", keyword),
+        };
+    }
+    query.finish()
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    start: f64,
+    duration: f64,
+    #[serde(default)]
+    is_final: Option<bool>,
+    #[serde(default)]
+    from_finalize: Option<bool>,
+    channel: Channel,
+}
+
+#[derive(Deserialize)]
+struct Channel {
+    alternatives: Vec<Alternative>,
+}
+
+#[derive(Deserialize)]
+struct Alternative {
+    transcript: String,
+}
+
+/// The `type` of a message.
+///
+/// # Errors
+///
+/// When it is no JSON object.
+pub(super) fn kind(text: &str) -> Result<Option<String>, Failure> {
+    let read: Kind = serde_json::from_str(text).map_err(|error| Failure::Protocol(error.to_string()))?;
+    Ok(read.kind)
+}
+
+impl RecogniserProtocol for Listen {
+    fn request(&self) -> (String, Vec<(&'static str, String)>) {
+        (self.url.clone(), self.headers.clone())
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn promise(&self) -> Promise {
+        Promise {
+            final_within: FINAL_WITHIN,
+            answers_each: true,
+            tells_turns: false,
+            tells_interims: true,
+        }
+    }
+
+    fn audio(&self, bytes: &[u8]) -> Message {
+        Message::binary(bytes.to_vec())
+    }
+
+    fn finalize(&mut self) -> Option<Message> {
+        Some(Message::text(r#"{"type":"Finalize"}"#))
+    }
+
+    fn idle(&self) -> Idle {
+        Idle {
+            after: KEEP_ALIVE_AFTER,
+            message: Some(r#"{"type":"KeepAlive"}"#),
+        }
+    }
+
+    fn goodbye(&self) -> Option<Message> {
+        Some(Message::text(r#"{"type":"CloseStream"}"#))
+    }
+
+    fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {
+        let kind = kind(text)?;
+        match kind.as_deref() {
+            Some("Results") => {}
+            Some("Error") => return Err(Failure::Unavailable(redact::fit(text))),
+            _ => return Ok(None),
+        }
+        // One that cannot be read may have been a final: all since the last one is sent again.
+        let results: Results = serde_json::from_str(text).map_err(|error| Failure::Protocol(error.to_string()))?;
+        let best = results.channel.alternatives.into_iter().next();
+        let text = best.map(|best| best.transcript).unwrap_or_default();
+        Ok(Some(match results.is_final.unwrap_or(false) {
+            true => RecogniserEvent::Final {
+                text,
+                up_to_s: Some(results.start + results.duration),
+                answers: results.from_finalize.unwrap_or(false),
+            },
+            false => RecogniserEvent::Interim(text),
+        }))
+    }
+
+    fn closed(&self, frame: Option<&CloseFrame>) -> Failure {
+        closed(frame)
+    }
+}
+
+/// Why Deepgram closed a connection.
+pub(super) fn closed(frame: Option<&CloseFrame>) -> Failure {
+    let Some(frame) = frame else {
+        return Failure::Unavailable("closed without a word".into());
+    };
+    let words = format!("closed: {} {}", u16::from(frame.code), frame.reason);
+    // Its code comes first; behind it are words.
+    match frame.reason.split([' ', ':']).next() {
+        Some("DATA-0000") => Failure::OurFault(words),
+        // No audio in time: the line was silent, and the connection is made anew.
+        Some("NET-0001") => expired(),
+        _ => Failure::Unavailable(words),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Tries one recogniser with given speech.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::{
+    transcriber::{TranscriberConfig, TranscriptEvent},
+    usage::Meter,
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, interval, sleep_until, timeout},
+};
+
+use crate::stt::{SpeechToText, audio_buffer::BATCH_MS};
+
+/// Silence behind the speech.
+const SILENCE: Duration = Duration::from_millis(300);
+
+/// How long the words may take after that.
+const WITHIN: Duration = Duration::from_secs(10);
+
+/// What came of a probe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProbeReport {
+    /// The words.
+    pub words: String,
+    /// From the end of the speech to the final words.
+    pub final_after: Duration,
+}
+
+impl SpeechToText {
+    /// Speaks to one recogniser, in real time, and waits for its words. `name` is one of those configured, as it is
+    /// written there.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, in words for its operator.
+    pub async fn probe(&self, name: &str, samples: &[i16], sample_rate: u32) -> Result<ProbeReport, String> {
+        let known = |index: &usize| self.choices[*index].name.to_string() == name;
+        let index = (0..self.choices.len()).find(known);
+        let index = index.ok_or_else(|| format!("recogniser `{name}` is not among those configured"))?;
+        let config = TranscriberConfig {
+            language: "en".into(),
+            hinglish: false,
+            keywords: Vec::new(),
+            sample_rate,
+            meter: Meter::default(),
+        };
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let sink = Box::new(move |event| {
+            // Whoever listens may have had enough.
+            let _ = tell.send(event);
+        });
+        let choice = &self.choices[index];
+        let mut stream = match choice.inside() {
+            Some(inside) => inside.open(config, sink),
+            None => {
+                let only: Arc<[_]> = Arc::from(vec![choice.clone()]);
+                Box::new(super::EarsStream::open(only, config, sink))
+            }
+        };
+        stream.speech_started();
+        let mut ticks = interval(Duration::from_millis(u64::from(BATCH_MS)));
+        for batch in samples.chunks((sample_rate * BATCH_MS / 1_000) as usize) {
+            ticks.tick().await;
+            stream.push(batch);
+        }
+        let ended = Instant::now();
+        sleep_until(ended + SILENCE).await;
+        stream.push(&vec![0; sample_rate as usize * SILENCE.as_millis() as usize / 1_000]);
+        stream.finalize();
+        let words = timeout(WITHIN, words(&mut told)).await;
+        let words = words.map_err(|_| format!("no words within {} s", WITHIN.as_secs()))??;
+        Ok(ProbeReport {
+            words,
+            final_after: ended.elapsed(),
+        })
+    }
+}
+
+/// The first final that has words; a failure is told in the provider's.
+async fn words(told: &mut mpsc::UnboundedReceiver<TranscriptEvent>) -> Result<String, String> {
+    while let Some(event) = told.recv().await {
+        match event {
+            TranscriptEvent::Final { text, .. } if !text.is_empty() => return Ok(text),
+            TranscriptEvent::Final { .. } => return Err("it understood no word".into()),
+            TranscriptEvent::Failed(error) => return Err(error.to_string()),
+            _ => {}
+        }
+    }
+    Err("it is gone".into())
+}

@@ -1,0 +1,290 @@
+//! The task behind one call's ears: one recogniser after the other, each tried again a few times, until the call ends or
+//! none is left.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::ports::transcriber::{TranscriberConfig, TranscriptStream};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep},
+};
+
+use crate::failure::Failure;
+use crate::stt::transcriptions::{self, Clips};
+use crate::stt::{
+    choice::{Choice, Way},
+    protocol::RecogniserProtocol,
+    results::{Counted, Results},
+    socket::Connection,
+};
+use net::{guard::Pass, redact};
+
+/// How often a call goes through its recognisers, where it has several, while none of them is of use for a while: what
+/// made the first one fail may have passed when the last one fails too.
+const ROUNDS: usize = 2;
+
+/// How often a connection is made anew in a row where another recogniser is left, and where none is. One that never said
+/// what there was to say is left soon in any case: somebody waits for an answer.
+const RETRIES: u32 = 1;
+const LAST_RETRIES: u32 = 4;
+
+/// Before the second retry in a row, and doubled for each further one. The first is made at once.
+const BACKOFF: Duration = Duration::from_millis(250);
+const MOST_BACKOFF: Duration = Duration::from_secs(2);
+
+/// A connection that lived so long failed for a new reason, unless it never said what there was to say.
+const PROVEN_AFTER: Duration = Duration::from_secs(5);
+
+/// The last recogniser is waited for so long while its breaker is open.
+const MOST_TRIPPED: Duration = Duration::from_secs(6);
+
+/// Audio kept for a recogniser of streams; it settles speech every few seconds.
+const STREAM_KEEPS_MS: u32 = 20_000;
+
+/// The task.
+pub(super) struct Session {
+    pub(super) choices: Arc<[Choice]>,
+    pub(super) config: TranscriberConfig,
+    pub(super) results: Results,
+    /// Resolves when the call has dropped its stream.
+    pub(super) gone: oneshot::Receiver<()>,
+}
+
+/// How serving ended.
+enum End {
+    /// The call is over.
+    Gone,
+    /// The recogniser cannot go on.
+    Lost {
+        failure: Failure,
+        /// Leave that nothing was made of.
+        pass: Option<Pass>,
+        /// It was of use before.
+        useful: bool,
+        /// There was something to say that it did not say.
+        owing: bool,
+    },
+}
+
+/// A recogniser that was given up.
+struct GivenUp {
+    failure: Failure,
+    /// It was of use for a while before.
+    proven: bool,
+}
+
+impl Session {
+    /// Serves the call to its end.
+    pub(super) async fn run(mut self) {
+        let mut left: Vec<Choice> = self.choices.to_vec();
+        let mut failure = Failure::Unavailable("no recogniser is configured".into());
+        let mut rounds = ROUNDS;
+        while rounds > 0 && !left.is_empty() {
+            rounds = if left.len() == 1 { 0 } else { rounds - 1 };
+            let (mut unwell, count) = (Vec::new(), left.len());
+            for (n, choice) in left.into_iter().enumerate() {
+                let is_last = rounds == 0 && n + 1 == count;
+                let Some(lost) = self.with(&choice, is_last).await else {
+                    return;
+                };
+                failure = lost.failure;
+                tracing::warn!(recogniser = %choice.name, why = redact::fit(&failure.to_string()), is_last, "recogniser given up by this call");
+                if lost.proven && count > 1 {
+                    rounds = ROUNDS;
+                }
+                if !failure.is_permanent() {
+                    unwell.push(choice);
+                }
+            }
+            left = unwell;
+        }
+        self.results.failed(failure.into());
+    }
+
+    /// Serves with one recogniser; why it was given up, or nothing when the call is over.
+    async fn with(&mut self, choice: &Choice, is_last: bool) -> Option<GivenUp> {
+        let most = if is_last { LAST_RETRIES } else { RETRIES };
+        let mut way = choice.way(&self.config);
+        let (mut failures, mut waited, mut ever_proven) = (0, false, false);
+        let given_up = |failure, proven| Some(GivenUp { failure, proven });
+        loop {
+            let pass = match choice.guard.admit() {
+                Ok(pass) => pass.for_call(self.config.meter.call()),
+                Err(tripped) if is_last && !waited && tripped.retry_in <= MOST_TRIPPED => {
+                    waited = true;
+                    self.pause(tripped.retry_in).await?;
+                    continue;
+                }
+                Err(tripped) => return given_up(Failure::Unavailable(tripped.to_string()), ever_proven),
+            };
+            let began = Instant::now();
+            let (failure, pass, useful, owing) = match self.serve(&mut way, choice, pass).await {
+                End::Gone => return None,
+                End::Lost {
+                    failure,
+                    pass,
+                    useful,
+                    owing,
+                } => (failure, pass, useful, owing),
+            };
+            self.results.lost();
+            report(choice, pass, &failure, self.config.meter.call());
+            let proven = began.elapsed() >= PROVEN_AFTER && (useful || !owing);
+            ever_proven |= proven && useful;
+            if failure.is_permanent() {
+                return given_up(failure, ever_proven);
+            }
+            // One that says something and leaves at once, again and again, is no better than one that says nothing.
+            failures = if proven || useful && failures == 0 {
+                1
+            } else {
+                failures + 1
+            };
+            let may_retry = is_last || failures == 1 && proven || choice.guard.may_retry();
+            let most = if owing && !useful { RETRIES } else { most };
+            if failures > most || !may_retry {
+                return given_up(failure, ever_proven);
+            }
+            tracing::info!(recogniser = %choice.name, why = redact::fit(&failure.to_string()), failures, "recogniser lost, trying again");
+            self.pause(backoff(failures, &failure)).await?;
+        }
+    }
+
+    /// Waits; nothing if the call ended meanwhile.
+    async fn pause(&mut self, length: Duration) -> Option<()> {
+        tokio::select! {
+            _ = &mut self.gone => None,
+            () = sleep(length) => Some(()),
+        }
+    }
+
+    async fn serve(&mut self, way: &mut Way, choice: &Choice, pass: Pass) -> End {
+        match way {
+            Way::Socket(dialect) => self.on_socket(&mut **dialect, choice, pass).await,
+            Way::Clips(clips) => self.in_clips(clips, choice, pass).await,
+            Way::Inside(transcriber) => {
+                drop(pass);
+                let config = self.config.clone();
+                let stream = transcriber.open(config, self.results.straight());
+                self.inside(stream).await
+            }
+        }
+    }
+
+    async fn on_socket(&mut self, dialect: &mut dyn RecogniserProtocol, choice: &Choice, pass: Pass) -> End {
+        let counted = {
+            let mut state = self.results.inbox.state();
+            state.promise = dialect.promise();
+            state.buffer.keep(STREAM_KEEPS_MS);
+            let charged = (choice.provider(), dialect.model());
+            Counted::new(self.config.meter.clone(), charged, state.buffer.ms(1))
+        };
+        let opened = tokio::select! {
+            _ = &mut self.gone => return End::Gone,
+            opened = Connection::open(dialect, &mut self.results, counted, pass) => opened,
+        };
+        let mut connection = match opened {
+            Ok(connection) => connection,
+            Err((failure, pass)) => {
+                return End::Lost {
+                    failure,
+                    pass: Some(pass),
+                    useful: false,
+                    owing: false,
+                };
+            }
+        };
+        let (failure, pass) = tokio::select! {
+            biased;
+            _ = &mut self.gone => {
+                connection.close().await;
+                return End::Gone;
+            }
+            lost = connection.serve() => lost,
+        };
+        End::Lost {
+            failure,
+            pass,
+            useful: connection.useful,
+            owing: connection.is_owing(),
+        }
+    }
+
+    async fn in_clips(&mut self, clips: &mut Clips, choice: &Choice, pass: Pass) -> End {
+        let counted = {
+            let mut state = self.results.inbox.state();
+            state.promise = clips.promise();
+            state.connected = true;
+            // Nothing is sent before it is asked for.
+            state.sent = u64::MAX;
+            state.buffer.keep(transcriptions::KEEPS_MS);
+            let charged = (choice.provider(), clips.model());
+            Counted::new(self.config.meter.clone(), charged, state.buffer.ms(1))
+        };
+        tokio::select! {
+            _ = &mut self.gone => End::Gone,
+            (failure, useful, pass) = clips.serve(&mut self.results, counted, &choice.guard, pass) => {
+                End::Lost {
+                    failure,
+                    pass,
+                    useful,
+                    owing: false,
+                }
+            }
+        }
+    }
+
+    /// Hands everything to a recogniser of this process, which does not fail.
+    async fn inside(&mut self, mut stream: Box<dyn TranscriptStream>) -> End {
+        let mut samples = Vec::new();
+        loop {
+            {
+                let mut state = self.results.inbox.state();
+                state.connected = true;
+                state.promise = stream.promise();
+                let mut from = state.buffer.start();
+                let end = state.buffer.end();
+                while from < end || !state.asked.is_empty() {
+                    let until = state.asked.front().copied().unwrap_or(end);
+                    let bytes = state
+                        .buffer
+                        .read(from, usize::try_from(until.saturating_sub(from)).unwrap_or(0));
+                    samples.clear();
+                    media::codec::decode(state.buffer.format().encoding, &bytes, &mut samples);
+                    stream.push(&samples);
+                    from = from.max(until);
+                    if state.asked.pop_front().is_some() {
+                        stream.finalize();
+                    }
+                }
+                state.sent = end;
+                state.buffer.settle(end, true);
+            }
+            tokio::select! {
+                _ = &mut self.gone => return End::Gone,
+                () = self.results.inbox.changed() => {}
+            }
+        }
+    }
+}
+
+/// Tells the guard what came of it. Leave that was used up before for a success is asked for again.
+fn report(choice: &Choice, pass: Option<Pass>, failure: &Failure, call: u64) {
+    if let Some(verdict) = failure.verdict()
+        && let Some(pass) = pass.or_else(|| choice.guard.admit().ok())
+    {
+        pass.for_call(call).failed(verdict, &failure.to_string());
+    }
+}
+
+fn backoff(failures: u32, failure: &Failure) -> Duration {
+    let doubled = match failures {
+        0 | 1 => Duration::ZERO,
+        more => BACKOFF * 2_u32.pow((more - 2).min(8)),
+    };
+    let asked = match failure {
+        Failure::Busy { retry_after } => retry_after.unwrap_or(BACKOFF),
+        _ => Duration::ZERO,
+    };
+    doubled.max(asked).min(MOST_BACKOFF)
+}

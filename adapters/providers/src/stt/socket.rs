@@ -1,0 +1,406 @@
+//! One connection to a recogniser that listens on a socket: sends the buffer no faster than it is taken, asks for finals,
+//! keeps the connection open, and notices when nobody is there any more.
+
+use std::{ops::ControlFlow, time::Duration};
+
+use domain::ports::transcriber::TranscriptEvent;
+use futures_util::{SinkExt, StreamExt};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use crate::failure::Failure;
+use crate::stt::protocol::refused;
+use crate::stt::{
+    audio_buffer::BATCH_MS,
+    audio_clock::AudioClock,
+    pending::{ANSWER_WITHIN, Pending},
+    protocol::{RecogniserEvent, RecogniserProtocol},
+    queue::REPLAY_PERCENT,
+    results::{Counted, Results},
+    word_rate::Flow,
+};
+use net::{
+    guard::Pass,
+    socket::{ConnectError, ProviderSocket, connect},
+};
+
+/// How long a recogniser may take to say that it is ready.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long it may take a piece of audio: its window is full, and it does not read.
+const WRITE_WITHIN: Duration = Duration::from_secs(2);
+
+/// A connection on which nothing was said for so long tells nothing of its provider.
+const UNTOLD_AFTER: Duration = Duration::from_secs(5);
+
+/// How long the goodbye may take.
+const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
+
+/// Asked to ask again, it is given this.
+const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
+
+/// Audio this much ahead of the allowed speed is no replay: the line itself comes in bursts.
+const BURST_MS: u64 = 500;
+
+/// A connection.
+pub(super) struct Connection<'a> {
+    socket: ProviderSocket,
+    dialect: &'a mut dyn RecogniserProtocol,
+    results: &'a mut Results,
+    counted: Counted,
+    pass: Option<Pass>,
+    clock: AudioClock,
+    began: Instant,
+    ready: bool,
+    /// Audio or anything else was sent last.
+    sent_at: Instant,
+    /// What was sent as audio, in milliseconds, and since when.
+    paced: (u64, Instant),
+    owed: Pending,
+    /// When an answer that is given up may still come.
+    late_until: Option<Instant>,
+    ask_again_at: Option<Instant>,
+    /// Finals came.
+    pub(super) useful: bool,
+    flow: Flow,
+}
+
+impl<'a> Connection<'a> {
+    /// Connects.
+    pub(super) async fn open(
+        dialect: &'a mut dyn RecogniserProtocol,
+        results: &'a mut Results,
+        counted: Counted,
+        pass: Pass,
+    ) -> Result<Self, (Failure, Pass)> {
+        let (url, headers) = dialect.request();
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let socket = match connect(&url, &headers).await {
+            Ok(socket) => socket,
+            Err(ConnectError::Refused { status, words }) => {
+                return Err((refused(status, &words, None), pass));
+            }
+            Err(ConnectError::Unreachable(why)) => return Err((Failure::Unavailable(why), pass)),
+        };
+        dialect.restarted();
+        let now = Instant::now();
+        let mut state = results.inbox.state();
+        let start = state.buffer.start();
+        state.sent = start;
+        let clock = AudioClock::new(start, state.buffer.ms(1));
+        drop(state);
+        Ok(Self {
+            socket,
+            ready: !dialect.greets(),
+            dialect,
+            results,
+            counted,
+            pass: Some(pass),
+            clock,
+            began: now,
+            sent_at: now,
+            paced: (0, now),
+            owed: Pending::default(),
+            late_until: None,
+            ask_again_at: None,
+            useful: false,
+            flow: Flow::new(),
+        })
+    }
+
+    /// Serves until it breaks; what is left of the pass, if nothing was said for or against the provider.
+    pub(super) async fn serve(&mut self) -> (Failure, Option<Pass>) {
+        let failure = match self.pump().await {
+            Err(failure) => failure,
+            Ok(never) => match never {},
+        };
+        (failure, self.pass.take())
+    }
+
+    /// Whether it was lost with something unsaid.
+    pub(super) fn is_owing(&self) -> bool {
+        self.owed.is_owing()
+    }
+
+    /// Says goodbye; not for longer than [`GOODBYE_WITHIN`].
+    pub(super) async fn close(mut self) {
+        if let Some(pass) = self.pass.take().filter(|_| self.ready) {
+            pass.succeeded();
+        }
+        let goodbye = async {
+            if let Some(message) = self.dialect.goodbye() {
+                self.socket.send(message).await?;
+            }
+            self.socket.close(None).await
+        };
+        // Gone is gone.
+        let _ = timeout(GOODBYE_WITHIN, goodbye).await;
+    }
+
+    async fn pump(&mut self) -> Result<std::convert::Infallible, Failure> {
+        self.results.inbox.state().connected = self.ready;
+        loop {
+            while self.send_next().await?.is_continue() {}
+            let due = self.next_due();
+            let message = tokio::select! {
+                biased;
+                message = self.socket.next() => Some(message),
+                () = self.results.inbox.changed() => None,
+                () = sleep_until(due) => None,
+            };
+            match message {
+                Some(message) => self.receive(message)?,
+                None => self.time().await?,
+            }
+        }
+    }
+
+    /// Sends one thing that is due; breaks when nothing is.
+    async fn send_next(&mut self) -> Result<ControlFlow<()>, Failure> {
+        if !self.ready {
+            return Ok(ControlFlow::Break(()));
+        }
+        let (from, bytes, ask) = {
+            let state = self.results.inbox.state();
+            let from = state.sent.max(state.buffer.start());
+            let next_ask = state.asked.get(self.owed.finals()).copied();
+            let until = next_ask.unwrap_or(u64::MAX).min(state.buffer.end());
+            let room = until.saturating_sub(from).min(state.buffer.ms(BATCH_MS));
+            let bytes = match self.may_send_at() <= Instant::now() {
+                true => state.buffer.read(from, usize::try_from(room).unwrap_or(0)),
+                false => Vec::new(),
+            };
+            let ask = next_ask.filter(|position| *position <= from);
+            (from, bytes, ask)
+        };
+        if let Some(position) = ask {
+            self.ask(position).await?;
+            return Ok(ControlFlow::Continue(()));
+        }
+        if bytes.is_empty() {
+            return Ok(ControlFlow::Break(()));
+        }
+        self.clock.sent(from, bytes.len() as u64);
+        self.results.inbox.state().sent = from + bytes.len() as u64;
+        self.send_audio(&bytes).await?;
+        Ok(ControlFlow::Continue(()))
+    }
+
+    async fn send_audio(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let now = Instant::now();
+        let (sent_ms, since) = self.paced;
+        // Time in which nothing was there to send is no credit.
+        let allowed_ms = elapsed_ms(since, now) * REPLAY_PERCENT / 100;
+        let ms = bytes.len() as u64 / self.clock.bytes_a_ms();
+        self.paced = match sent_ms < allowed_ms {
+            true => (ms, now),
+            false => (sent_ms + ms, since),
+        };
+        if self.results.inbox.state().buffer.is_voiced() {
+            self.owed.voice();
+        }
+        self.counted.add(bytes.len());
+        let message = self.dialect.audio(bytes);
+        self.send(message).await
+    }
+
+    /// When a piece of audio may be sent.
+    fn may_send_at(&self) -> Instant {
+        let (sent_ms, since) = self.paced;
+        let due_ms = sent_ms.saturating_sub(BURST_MS) * 100 / REPLAY_PERCENT;
+        since + Duration::from_millis(due_ms)
+    }
+
+    async fn ask(&mut self, position: u64) -> Result<(), Failure> {
+        let (news, voiced) = {
+            let state = self.results.inbox.state();
+            (position > state.buffer.start(), state.buffer.may_be_voice())
+        };
+        let voiced = voiced || self.results.has_interim();
+        let message = if news { self.dialect.finalize() } else { None };
+        self.owed.ask(position, voiced);
+        match message {
+            Some(message) => {
+                if voiced {
+                    self.owed.voice();
+                }
+                self.send(message).await
+            }
+            // There is nothing that it could still say.
+            None => {
+                self.answered("", Some(position));
+                Ok(())
+            }
+        }
+    }
+
+    async fn send(&mut self, message: Message) -> Result<(), Failure> {
+        self.sent_at = Instant::now();
+        match timeout(WRITE_WITHIN, self.socket.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(Failure::Unavailable(error.to_string())),
+            Err(_) => Err(Failure::Unavailable("it takes nothing any more".into())),
+        }
+    }
+
+    fn receive(&mut self, message: Option<Result<Message, Error>>) -> Result<(), Failure> {
+        match message {
+            Some(Ok(Message::Text(text))) => {
+                if let Some(heard) = self.dialect.read(&text)? {
+                    self.flow.take(heard.bytes())?;
+                    self.hear(heard)?;
+                }
+                Ok(())
+            }
+            Some(Ok(Message::Close(frame))) => Err(self.dialect.closed(frame.as_ref())),
+            Some(Ok(_)) => Ok(()),
+            Some(Err(Error::Capacity(error))) => Err(Failure::Protocol(error.to_string())),
+            Some(Err(error)) => Err(Failure::Unavailable(error.to_string())),
+            None => Err(self.dialect.closed(None)),
+        }
+    }
+
+    fn hear(&mut self, heard: RecogniserEvent) -> Result<(), Failure> {
+        match heard {
+            RecogniserEvent::Ready => {
+                self.ready = true;
+                self.results.inbox.state().connected = true;
+                self.paced = (0, Instant::now());
+            }
+            RecogniserEvent::Interim(text) => {
+                self.owed.told();
+                self.results.interim(&text);
+            }
+            RecogniserEvent::Final { text, up_to_s, answers } => self.final_came(&text, up_to_s, answers)?,
+            RecogniserEvent::TurnEnded { text, up_to_s } => {
+                self.final_came(&text, Some(up_to_s), true)?;
+                self.results.turn(TranscriptEvent::TurnEnded);
+            }
+            RecogniserEvent::TurnPaused { text } => {
+                self.owed.told();
+                self.results.interim(&text);
+                self.results.turn(TranscriptEvent::TurnPaused);
+            }
+            RecogniserEvent::TurnResumed { text } => {
+                self.owed.told();
+                self.results.turn(TranscriptEvent::TurnResumed);
+                self.results.interim(&text);
+            }
+            // An excuse is no answer.
+            RecogniserEvent::AskAgain => self.ask_again_at = Some(Instant::now() + ASK_AGAIN_AFTER),
+        }
+        Ok(())
+    }
+
+    fn final_came(&mut self, text: &str, up_to_s: Option<f64>, answers: bool) -> Result<(), Failure> {
+        self.results.may_tell(text)?;
+        // Interims alone are of no use to anybody.
+        self.well();
+        self.useful = true;
+        let late = self.late_until.is_some_and(|until| Instant::now() < until);
+        let ended = answers;
+        let answers = answers && self.owed.finals() > 0 && !late;
+        if late {
+            self.late_until = None;
+        }
+        let up_to = up_to_s.map(|seconds| self.clock.position(seconds));
+        if answers {
+            self.answered(text, up_to);
+        } else {
+            self.results.settled(text, up_to.unwrap_or(0), ended);
+            self.give_up_on_silence();
+        }
+        self.owed.told();
+        Ok(())
+    }
+
+    /// The first of what was asked for is answered.
+    fn answered(&mut self, text: &str, up_to: Option<u64>) {
+        let position = self.owed.settle().unwrap_or(0);
+        self.results.answer(text, up_to.unwrap_or(position), false);
+    }
+
+    /// The words that were asked for have come of themselves, or there are none: the answer may never come.
+    fn give_up_on_silence(&mut self) {
+        let within = self.dialect.promise().final_within;
+        let due = self.owed.first().is_some_and(|asked| asked.since.elapsed() >= within);
+        if due && !self.results.has_interim() {
+            self.late_until = Some(Instant::now() + ANSWER_WITHIN / 2);
+            // What it covers is not known, so all of it is kept for a replay.
+            self.answered("", Some(0));
+        }
+    }
+
+    /// The provider does what it is there for.
+    fn well(&mut self) {
+        if let Some(pass) = self.pass.take_if(|_| self.ready) {
+            pass.succeeded();
+        }
+    }
+
+    /// When something is to be done if nothing comes.
+    fn next_due(&self) -> Instant {
+        let asked = self.owed.first().filter(|_| !self.results.has_interim());
+        let within = self.dialect.promise().final_within;
+        let behind = {
+            let state = self.results.inbox.state();
+            state.buffer.end() > state.sent.max(state.buffer.start())
+        };
+        let times = [
+            (!self.ready).then(|| self.began + READY_WITHIN),
+            (behind && self.ready).then(|| self.may_send_at()),
+            asked.map(|asked| asked.since + within),
+            self.ask_again_at,
+            self.owed.hung_at(),
+            self.pass.as_ref().map(|_| self.began + UNTOLD_AFTER),
+            self.ready.then(|| self.sent_at + self.dialect.idle().after),
+        ];
+        let now = Instant::now();
+        times.into_iter().flatten().min().unwrap_or(now + UNTOLD_AFTER)
+    }
+
+    async fn time(&mut self) -> Result<(), Failure> {
+        let now = Instant::now();
+        if !self.ready && now >= self.began + READY_WITHIN {
+            return Err(Failure::Unavailable(format!(
+                "connected, and not ready within {} s",
+                READY_WITHIN.as_secs()
+            )));
+        }
+        if self.owed.hung_at().is_some_and(|at| now >= at) {
+            return Err(Failure::Unavailable("says nothing of use any more".into()));
+        }
+        if self.pass.is_some() && now >= self.began + UNTOLD_AFTER {
+            // Connected, and nothing was asked of it: that says nothing.
+            self.pass = None;
+        }
+        self.give_up_on_silence();
+        if self.ask_again_at.is_some_and(|at| now >= at) {
+            self.ask_again_at = None;
+            if let Some(message) = self.dialect.finalize().filter(|_| self.owed.finals() > 0) {
+                self.send(message).await?;
+            }
+        }
+        if self.ready && now >= self.sent_at + self.dialect.idle().after {
+            self.keep_alive().await?;
+        }
+        Ok(())
+    }
+
+    async fn keep_alive(&mut self) -> Result<(), Failure> {
+        match self.dialect.idle().message {
+            // Alone it is not enough: some audio must have come.
+            Some(message) if self.clock.has_begun() => self.send(Message::text(message)).await,
+            _ => {
+                let format = self.results.inbox.state().buffer.format();
+                let silence = vec![media::codec::silence(format.encoding); format.bytes_for_ms(BATCH_MS)];
+                self.clock.silence(silence.len() as u64);
+                self.send_audio(&silence).await
+            }
+        }
+    }
+}
+
+fn elapsed_ms(since: Instant, now: Instant) -> u64 {
+    u64::try_from((now - since).as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,392 @@
+//! `/v1/audio/transcriptions`, OpenAI's and that of servers which speak like it: whole utterances, each posted as one
+//! file once the voice has paused. What is said while one is under way is posted next, and no word twice.
+
+mod clip;
+
+use std::time::Duration;
+
+use domain::ports::transcriber::{Promise, TranscriberConfig};
+use reqwest::{Client, StatusCode, multipart};
+use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::failure::Failure;
+use crate::settings::Endpoint;
+use crate::stt::protocol::refused;
+use crate::stt::results::{Counted, Results};
+use net::{
+    guard::{Guard, Pass},
+    redact,
+};
+
+/// Audio kept at most; an utterance that gets so long is posted in pieces.
+pub(super) const KEEPS_MS: u32 = 60_000;
+const PIECE_MS: u32 = 50_000;
+
+/// A request may take so long, and a tenth of its audio's length.
+const REQUEST_WITHIN: Duration = Duration::from_secs(5);
+
+/// The longest answer read.
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
+
+/// No answer is waited for longer than this before the turn goes on without it, however slow the server was.
+const MOST_WITHIN: Duration = Duration::from_secs(4);
+
+/// A kind of server, and the client for all of them.
+#[derive(Debug, Clone)]
+pub(super) struct Server {
+    client: Client,
+    model: &'static str,
+    /// The slowest hundredth of its answers, after the end of the speech; 1 s where nobody measured.
+    final_within: Duration,
+    /// It takes files of 16 kHz only.
+    wideband: bool,
+}
+
+impl Server {
+    /// The server of a provider's name, if it transcribes.
+    pub(super) fn of(provider: &str, client: &Client) -> Option<Self> {
+        let (model, within_ms) = match provider {
+            "openai" => ("gpt-4o-transcribe", 2_010),
+            "groq" => ("whisper-large-v3-turbo", 1_540),
+            "speaches" => ("Systran/faster-whisper-small", 1_000),
+            "whispercpp" => ("whisper-1", 1_000),
+            "vllm" => ("openai/whisper-large-v3", 1_000),
+            _ => return None,
+        };
+        Some(Self {
+            client: client.clone(),
+            model,
+            final_within: Duration::from_millis(within_ms),
+            wideband: provider == "whispercpp",
+        })
+    }
+
+    /// For providers that are spoken to otherwise.
+    pub(super) fn none(client: &Client) -> Self {
+        Self {
+            client: client.clone(),
+            model: "",
+            final_within: Duration::ZERO,
+            wideband: false,
+        }
+    }
+}
+
+/// One call's utterances.
+pub(super) struct Clips {
+    server: Server,
+    url: String,
+    key: Option<String>,
+    model: String,
+    language: Option<String>,
+    prompt: String,
+    /// What its finals have taken of late; at least what is known of the server.
+    within: Duration,
+}
+
+/// An utterance to be posted.
+struct Job {
+    /// Up to where on the buffer.
+    position: u64,
+    /// So many that asked are answered by it.
+    asked: usize,
+    samples: Vec<i16>,
+    sample_rate: u32,
+    bytes: usize,
+    voice: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    text: String,
+}
+
+impl Clips {
+    pub(super) fn new(endpoint: &Endpoint, server: &Server, model: Option<&str>, config: &TranscriberConfig) -> Self {
+        let language = match config.hinglish {
+            true => "hi",
+            // Such servers know languages, not their countries.
+            false => config.language.split(['-', '_']).next().unwrap_or_default(),
+        };
+        Self {
+            url: endpoint.url("/audio/transcriptions"),
+            key: endpoint.key.as_ref().map(|key| key.secret().to_owned()),
+            model: model.unwrap_or(server.model).to_owned(),
+            language: (!language.is_empty()).then(|| language.to_owned()),
+            prompt: config.keywords.join(", "),
+            within: server.final_within,
+            server: server.clone(),
+        }
+    }
+
+    /// The model that is asked for.
+    pub(super) fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// What can be promised.
+    pub(super) fn promise(&self) -> Promise {
+        Promise {
+            final_within: self.within,
+            answers_each: true,
+            tells_turns: false,
+            tells_interims: false,
+        }
+    }
+
+    /// Posts utterances until one fails: why, whether any succeeded, and the leave that is left.
+    pub(super) async fn serve(
+        &mut self,
+        results: &mut Results,
+        mut counted: Counted,
+        guard: &Guard,
+        pass: Pass,
+    ) -> (Failure, bool, Option<Pass>) {
+        // The first utterance may be a long time off, and asks anew.
+        drop(pass);
+        let mut useful = false;
+        loop {
+            let Some(job) = next_job(results) else {
+                results.inbox.changed().await;
+                continue;
+            };
+            if !job.voice {
+                answer(results, &job, "", false);
+                continue;
+            }
+            let pass = match guard.admit() {
+                Ok(pass) => pass,
+                Err(tripped) => return (Failure::Unavailable(tripped.to_string()), useful, None),
+            };
+            counted.add(job.bytes);
+            let began = Instant::now();
+            let heard = self.transcribe(&job).await;
+            match heard.and_then(|text| results.may_tell(text.trim()).map(|()| text)) {
+                Ok(text) => {
+                    pass.succeeded();
+                    useful = true;
+                    self.learn(began.elapsed());
+                    results.inbox.state().promise = self.promise();
+                    answer(results, &job, text.trim(), false);
+                }
+                // This utterance is refused, others were not: it cannot be read.
+                Err(Failure::OurFault(why)) if useful => {
+                    tracing::warn!(why = redact::fit(&why), "utterance refused");
+                    answer(results, &job, "", true);
+                }
+                Err(failure) => return (failure, useful, Some(pass)),
+            }
+        }
+    }
+
+    /// Half as long again as the slowest answer of late.
+    fn learn(&mut self, took: Duration) {
+        let slack = took.mul_f64(1.5).min(MOST_WITHIN);
+        let forgetting = self.within.mul_f64(0.9);
+        self.within = self.server.final_within.max(slack).max(forgetting);
+    }
+
+    async fn transcribe(&self, job: &Job) -> Result<String, Failure> {
+        let wav = clip::wav(&job.samples, job.sample_rate, self.server.wideband);
+        let wav = wav.map_err(|error| Failure::OurFault(error.to_string()))?;
+        let length = Duration::from_secs_f64(job.samples.len() as f64 / f64::from(job.sample_rate.max(1)));
+        let file = multipart::Part::bytes(wav).file_name("speech.wav");
+        let file = file.mime_str("audio/wav").map_err(|error| unwell(&error))?;
+        let mut form = multipart::Form::new()
+            .part("file", file)
+            .text("model", self.model.clone())
+            .text("response_format", "json")
+            .text("temperature", "0");
+        if let Some(language) = &self.language {
+            form = form.text("language", language.clone());
+        }
+        if !self.prompt.is_empty() {
+            form = form.text("prompt", self.prompt.clone());
+        }
+        let mut request = self.server.client.post(&self.url).multipart(form);
+        if let Some(key) = &self.key {
+            request = request.bearer_auth(key);
+        }
+        let answered = tokio::time::timeout(REQUEST_WITHIN + length / 10, read_answer(request)).await;
+        answered.unwrap_or_else(|_| Err(Failure::Unavailable("no transcript in time".into())))
+    }
+}
+
+async fn read_answer(request: reqwest::RequestBuilder) -> Result<String, Failure> {
+    let mut response = request.send().await.map_err(|error| unwell(&error))?;
+    let status = response.status();
+    let header = response.headers().get(reqwest::header::RETRY_AFTER);
+    let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
+    let retry_after = seconds.map(|seconds: u64| Duration::from_secs(seconds.min(60)));
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(None) => break,
+            Ok(Some(bytes)) => body.extend_from_slice(&bytes),
+            // A refusal is one, however its words end.
+            Err(_) if status != StatusCode::OK => break,
+            Err(error) => return Err(unwell(&error)),
+        }
+        match body.len() > MAX_ANSWER_BYTES {
+            true if status != StatusCode::OK => break,
+            true => return Err(Failure::Protocol(format!("more than {MAX_ANSWER_BYTES} bytes"))),
+            false => {}
+        }
+    }
+    read_body(status, &body, retry_after)
+}
+
+/// The words of an answer, or what is wrong.
+fn read_body(status: StatusCode, body: &[u8], retry_after: Option<Duration>) -> Result<String, Failure> {
+    if status != StatusCode::OK {
+        return Err(refused(status.as_u16(), &refusal(body), retry_after));
+    }
+    match serde_json::from_slice::<Answer>(body) {
+        Ok(answer) => Ok(answer.text),
+        // One that answers 200 and an error.
+        Err(_) if refusal(body) != String::from_utf8_lossy(body) => Err(Failure::Unavailable(refusal(body))),
+        Err(error) => Err(Failure::Protocol(error.to_string())),
+    }
+}
+
+/// A refusal in the server's words: `{"error":{"message"}}`, whisper.cpp's `{"error":"…"}`, or the body as it is.
+fn refusal(body: &[u8]) -> String {
+    let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let error = value.get("error");
+    let words = error.and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
+    words.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned)
+}
+
+fn unwell(error: &reqwest::Error) -> Failure {
+    let connect = if error.is_connect() { "not reachable: " } else { "" };
+    Failure::Unavailable(format!("{connect}{error}"))
+}
+
+/// Everything up to the newest asking: the older ones are answered by it too.
+fn next_job(results: &Results) -> Option<Job> {
+    let state = results.inbox.state();
+    let (start, end) = (state.buffer.start(), state.buffer.end());
+    let long = end.saturating_sub(start) >= state.buffer.ms(PIECE_MS);
+    let position = match state.asked.back() {
+        Some(newest) => *newest,
+        None if long => end,
+        None => return None,
+    };
+    let bytes = state
+        .buffer
+        .read(start, usize::try_from(position.saturating_sub(start)).unwrap_or(0));
+    let format = state.buffer.format();
+    let may_be_voice = state.buffer.may_be_voice();
+    let asked = state.asked.len();
+    drop(state);
+    let mut samples = Vec::new();
+    media::codec::decode(format.encoding, &bytes, &mut samples);
+    Some(Job {
+        position,
+        asked,
+        voice: may_be_voice && clip::has_voice(&samples, format.sample_rate),
+        samples,
+        sample_rate: format.sample_rate,
+        bytes: bytes.len(),
+    })
+}
+
+fn answer(results: &mut Results, job: &Job, text: &str, damaged: bool) {
+    if job.asked == 0 {
+        results.settled(text, job.position, false);
+        return;
+    }
+    for _ in 1..job.asked {
+        results.answer("", 0, false);
+    }
+    results.answer(text, job.position, damaged);
+}
+
+/// Reads an answer, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(body: &[u8]) {
+    for status in [StatusCode::OK, StatusCode::BAD_REQUEST] {
+        let _ = read_body(status, body, None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_words_or_a_reason() {
+        let read = |status: u16, body: &str| {
+            let status = StatusCode::from_u16(status).unwrap();
+            read_body(status, body.as_bytes(), Some(Duration::from_secs(1)))
+        };
+        assert_eq!(
+            read(200, r#"{"text":" Hi. ","usage":{"type":"tokens"}}"#),
+            Ok(" Hi. ".into())
+        );
+        for (status, body, want) in [
+            (200, r#"{"text":7}"#, Failure::Protocol("x".into())),
+            (200, r#"{"txt":""}"#, Failure::Protocol("x".into())),
+            (200, "", Failure::Protocol("x".into())),
+            (
+                200,
+                r#"{"error":"failed to read WAV file"}"#,
+                Failure::Unavailable("failed to read WAV file".into()),
+            ),
+            (500, r#"{"error":"busy"}"#, Failure::Unavailable("500: busy".into())),
+            (
+                401,
+                r#"{"error":{"message":"bad key"}}"#,
+                Failure::Refused("401: bad key".into()),
+            ),
+            (413, "too long", Failure::OurFault("413: too long".into())),
+            (
+                429,
+                "{}",
+                Failure::Busy {
+                    retry_after: Some(Duration::from_secs(1)),
+                },
+            ),
+        ] {
+            let got = read(status, body).unwrap_err();
+            match want {
+                Failure::Protocol(_) => assert!(matches!(got, Failure::Protocol(_)), "{body}: {got:?}"),
+                want => assert_eq!(got, want, "{body}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_server_that_was_slow_is_given_more_time_for_a_while() {
+        let client = net::http_client::builder().build().unwrap();
+        let server = Server::of("speaches", &client).unwrap();
+        let endpoint = Endpoint {
+            assumed: false,
+            provider: "speaches",
+            base_url: "http://127.0.0.1:1/v1".into(),
+            key: None,
+        };
+        let config = TranscriberConfig {
+            language: "en-US".into(),
+            hinglish: false,
+            keywords: vec!["Bharat".into(), "Ringback".into()],
+            sample_rate: 8_000,
+            meter: domain::ports::usage::Meter::default(),
+        };
+        let mut clips = Clips::new(&endpoint, &server, None, &config);
+        assert_eq!(
+            (clips.language.as_deref(), clips.prompt.as_str()),
+            (Some("en"), "Bharat, Ringback")
+        );
+        assert_eq!(clips.promise().final_within, Duration::from_secs(1));
+        clips.learn(Duration::from_secs(2));
+        assert_eq!(clips.promise().final_within, Duration::from_secs(3));
+        clips.learn(Duration::from_secs(9));
+        assert_eq!(clips.promise().final_within, MOST_WITHIN);
+        for _ in 0..20 {
+            clips.learn(Duration::from_millis(300));
+        }
+        assert_eq!(clips.promise().final_within, Duration::from_secs(1));
+    }
+}

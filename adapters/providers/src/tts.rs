@@ -1,0 +1,392 @@
+//! The voices of the service: which provider speaks for an agent, what becomes of a text when it does not, and what is
+//! kept of what was once said.
+
+pub(crate) mod alignment;
+mod aura;
+mod cache;
+mod cartesia;
+mod connections;
+mod directions;
+mod elevenlabs;
+mod espeak;
+mod failover;
+pub(crate) mod frames;
+mod guarded;
+pub(crate) mod http_audio;
+mod openai;
+mod probe;
+pub(crate) mod protocol;
+pub(crate) mod provider;
+mod raw_audio;
+mod refusal;
+pub(crate) mod socket;
+pub(crate) mod sound_check;
+pub(crate) mod spoken_text;
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use domain::{
+    agent::{Agent, DEFAULT_VOICE},
+    ports::{
+        synthesizer::{Likely, SpeechError, SpeechStream, Synthesizer, Voice, VoiceConfig},
+        usage::Meter,
+    },
+};
+use futures_util::{StreamExt, stream};
+use media::session::Cue;
+use tokio::time::timeout;
+
+pub use self::probe::ProbeReport;
+use self::{
+    aura::Aura, cache::SpeechCache, cartesia::Cartesia, elevenlabs::ElevenLabs, espeak::Espeak, openai::OpenAiSpeech,
+};
+use self::{
+    connections::{Candidate, Connections},
+    directions::Script,
+    failover::Failover,
+    provider::{InProcess, Source},
+};
+use crate::babble::BabbleSynthesizer;
+pub use crate::tts::espeak::names::NoVoice;
+use crate::{
+    name::{ProviderName, is_segment, is_sound},
+    settings::{NotConfigured, ProviderSettings},
+};
+use net::guard::{Guard, Guards, Kind};
+
+/// Texts that one call may have fetched ahead at once.
+const MOST_PREPARED: usize = 3;
+/// How long fetching ahead may take.
+const PREPARED_WITHIN: Duration = Duration::from_secs(15);
+
+/// Why the voices cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum VoicesError {
+    /// A provider that is listed cannot be used.
+    #[error("RINGBACK_TTS: {0}")]
+    NotConfigured(#[from] NotConfigured),
+    /// The folder of the speech cache cannot be used.
+    #[error("the speech cache in {folder}: {error}")]
+    Cache {
+        /// The folder.
+        folder: String,
+        /// What is wrong with it.
+        error: std::io::Error,
+    },
+}
+
+/// Every voice there is. It speaks with the one an agent names, or the first of the list, and goes on with the others
+/// of the list when that one fails.
+pub struct TextToSpeech {
+    choices: Vec<ProviderName>,
+    settings: ProviderSettings,
+    guards: Guards,
+    cache: SpeechCache,
+    client: reqwest::Client,
+    espeak: Arc<Espeak>,
+}
+
+impl TextToSpeech {
+    /// Those of the list, the first being the default; of none, `babble`. With a folder, what was said is kept there.
+    ///
+    /// # Errors
+    ///
+    /// When one of them is not known or not configured, or the folder cannot be used.
+    pub fn new(
+        choices: Vec<ProviderName>,
+        settings: &ProviderSettings,
+        guards: &Guards,
+        cache_folder: Option<PathBuf>,
+    ) -> Result<Self, VoicesError> {
+        let cache = SpeechCache::open(cache_folder.as_deref()).map_err(|error| VoicesError::Cache {
+            folder: cache_folder.unwrap_or_default().display().to_string(),
+            error,
+        })?;
+        let voices = Self {
+            choices: if choices.is_empty() {
+                vec![plain("babble")]
+            } else {
+                choices
+            },
+            settings: settings.clone(),
+            guards: guards.clone(),
+            cache,
+            client: http_audio::client(),
+            espeak: Arc::new(Espeak::new()),
+        };
+        for choice in &voices.choices {
+            voices.candidate(choice, "")?;
+        }
+        Ok(voices)
+    }
+
+    /// Whether an agent may have this voice: `default`, `provider:voice`, or a voice of the default provider.
+    ///
+    /// # Errors
+    ///
+    /// Why not, and what to set.
+    pub fn check(&self, voice_id: &str) -> Result<(), String> {
+        let (provider, voice) = parted(voice_id);
+        let wanted = self.wanted(provider, voice);
+        self.candidate(&wanted, voice)
+            .map(|_| ())
+            .map_err(|why| format!("voice `{voice_id}`: {why}"))
+    }
+
+    /// Drops from memory what was said to people: somebody's data are to be erased.
+    pub fn forget_people(&self) {
+        self.cache.forget_people();
+    }
+
+    /// Whether the voices of the list exist, as far as this machine can tell: those of `espeak`. Only their providers
+    /// know the others.
+    ///
+    /// # Errors
+    ///
+    /// When one does not, or cannot be looked for.
+    pub async fn check_names(&self) -> Result<(), NoVoice> {
+        for choice in self.choices.iter().filter(|choice| choice.provider == "espeak") {
+            espeak::names::check(choice).await?;
+        }
+        Ok(())
+    }
+
+    /// The providers that could speak for an agent; none when one of them is within this process, which is never down.
+    pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
+        let config = &agent.conversation_config;
+        // Another voice that a reply asks for may be down: its words are said all the same, in the service's own.
+        let usual = config.tts.usual(&config.agent.primary_language);
+        let usual = usual.and_then(|voice| voice.voice_id.as_deref());
+        let (provider, voice) = parted(usual.unwrap_or(&config.tts.voice_id));
+        let candidates = self.candidates(provider, voice);
+        let guards: Vec<_> = candidates
+            .iter()
+            .filter_map(|candidate| candidate.guard.clone())
+            .collect();
+        if guards.len() == candidates.len() {
+            guards
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// Has a provider say something, past the cache and its guard, to see whether it works.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, String> {
+        let candidate = self.candidate(name, "").map_err(|why| why.to_string())?;
+        probe::probe(&candidate).await
+    }
+
+    /// The agent's provider with its voice, and behind it those of the list that are others.
+    fn candidates(&self, provider: Option<&str>, voice: &str) -> Vec<Candidate> {
+        let wanted = self.wanted(provider, voice);
+        let first = self.candidate(&wanted, voice);
+        let others = self.choices.iter().filter(|choice| choice.provider != wanted.provider);
+        let others = others.map(|choice| self.candidate(choice, ""));
+        // What was configured when the agent was made may be so no longer.
+        std::iter::once(first).chain(others).filter_map(Result::ok).collect()
+    }
+
+    /// The choice for an agent's provider: that of the list where it is there, for its model.
+    fn wanted(&self, provider: Option<&str>, voice: &str) -> ProviderName {
+        let Some(provider) = provider else {
+            return self.choices.first().cloned().unwrap_or_else(|| plain("babble"));
+        };
+        let name: Option<ProviderName> = provider.parse().ok();
+        let name = name.unwrap_or_else(|| plain(provider));
+        let listed = self.choices.iter().find(|choice| choice.provider == name.provider);
+        match listed.filter(|_| name.model.is_none()) {
+            Some(listed) => ProviderName {
+                voice: listed.voice.clone().filter(|_| voice.is_empty()),
+                ..listed.clone()
+            },
+            None => name,
+        }
+    }
+
+    fn candidate(&self, name: &ProviderName, voice: &str) -> Result<Candidate, NotConfigured> {
+        let odd_model = name.model.as_deref().filter(|model| !is_sound(model));
+        let odd_voice = [Some(voice).filter(|voice| !voice.is_empty()), name.voice.as_deref()]
+            .into_iter()
+            .flatten()
+            .find(|voice| !is_segment(voice));
+        if let Some(odd) = odd_model.or(odd_voice) {
+            return Err(NotConfigured::Odd(odd.to_owned()));
+        }
+        let (source, usual): (Arc<dyn Source>, &str) = match name.provider.as_str() {
+            "babble" => (Arc::new(InProcess(BabbleSynthesizer)), ""),
+            "espeak" => (self.espeak.clone(), ""),
+            hosted => {
+                let endpoint = self.settings.endpoint(hosted)?.clone();
+                let model = name.model.clone();
+                match hosted {
+                    "elevenlabs" => (
+                        Arc::new(ElevenLabs::new(endpoint, model, self.client.clone())),
+                        elevenlabs::DEFAULT_VOICE,
+                    ),
+                    "cartesia" => (Arc::new(Cartesia::new(endpoint, model)), cartesia::DEFAULT_VOICE),
+                    "deepgram" => (Arc::new(Aura::new(endpoint, self.client.clone())), aura::DEFAULT_VOICE),
+                    "openai" | "kokoro" | "speaches" => {
+                        let source = OpenAiSpeech::new(endpoint, model, self.client.clone());
+                        (Arc::new(source), OpenAiSpeech::default_voice(hosted))
+                    }
+                    other => return Err(NotConfigured::Unknown(format!("{other} (for speech)"))),
+                }
+            }
+        };
+        // Deepgram's voices are called models there.
+        let named = name
+            .voice
+            .as_deref()
+            .or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
+        let agents = voice;
+        let voice = [voice, named.unwrap_or_default(), usual];
+        // A voice or a model that an agent names has a guard of its own.
+        let listed = self.choices.iter().any(|choice| choice == name) || self.choices.is_empty();
+        let own = match name.model.as_deref().filter(|_| !listed) {
+            Some(model) => format!("{model}/{agents}"),
+            None => agents.to_owned(),
+        };
+        let within = matches!(name.provider.as_str(), "babble" | "espeak");
+        Ok(Candidate {
+            provider: name.provider.clone(),
+            voice: voice
+                .into_iter()
+                .find(|voice| !voice.is_empty())
+                .unwrap_or_default()
+                .to_owned(),
+            guard: (!within).then(|| self.guards.get_named(Kind::TextToSpeech, &name.provider, &own)),
+            source,
+        })
+    }
+}
+
+fn plain(provider: &str) -> ProviderName {
+    ProviderName {
+        provider: provider.to_owned(),
+        model: None,
+        voice: None,
+    }
+}
+
+/// The model and the voice that a guard's name has, if it has a model; a voice has no slash.
+pub(crate) fn model_and_voice(name: &str) -> Option<(&str, Option<&str>)> {
+    let (model, voice) = name.rsplit_once('/')?;
+    Some((model, Some(voice).filter(|voice| !voice.is_empty())))
+}
+
+/// An agent's `voiceId` as provider and voice.
+fn parted(voice_id: &str) -> (Option<&str>, &str) {
+    let (provider, voice) = match voice_id.split_once(':') {
+        Some((provider, voice)) => (Some(provider), voice),
+        None => (None, voice_id),
+    };
+    (provider, if voice == DEFAULT_VOICE { "" } else { voice })
+}
+
+impl Synthesizer for TextToSpeech {
+    /// Must be called within a tokio runtime: sockets are made at once.
+    fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
+        let candidates = self.candidates(config.provider.as_deref(), &config.voice);
+        let lines = Arc::new(Connections::new(candidates, config, self.cache.clone()));
+        lines.warm_up();
+        Box::new(RelayVoice {
+            lines,
+            prepared: Arc::new(tokio::sync::Semaphore::new(MOST_PREPARED)),
+        })
+    }
+
+    /// By the provider that speaks when all is well.
+    fn takes_cues(&self, config: &VoiceConfig) -> bool {
+        let candidates = self.candidates(config.provider.as_deref(), &config.voice);
+        candidates.first().is_some_and(|first| first.source.takes_cues(config))
+    }
+}
+
+/// One call's voice.
+struct RelayVoice {
+    lines: Arc<Connections>,
+    prepared: Arc<tokio::sync::Semaphore>,
+}
+
+impl Voice for RelayVoice {
+    fn speak(&mut self, text: String) -> SpeechStream {
+        self.perform(text, Vec::new())
+    }
+
+    fn perform(&mut self, text: String, cues: Vec<Cue>) -> SpeechStream {
+        if self.lines.count() == 0 {
+            let error = SpeechError::Rejected("no voice is configured: set RINGBACK_TTS".into());
+            return stream::iter([Err(error)]).boxed();
+        }
+        stream::unfold(
+            Failover::new(self.lines.clone(), Script { text, cues }),
+            async |mut relay| {
+                let item = relay.next().await?;
+                Some((item, relay))
+            },
+        )
+        .boxed()
+    }
+
+    fn prepare(&mut self, likely: &Likely) {
+        let text = likely.text.as_str();
+        if likely.fixed {
+            self.lines.may_keep(text);
+        }
+        let Ok(permit) = self.prepared.clone().try_acquire_owned() else {
+            return;
+        };
+        if let Some(mut pieces) = self.lines.fetched(text) {
+            tokio::spawn(async move {
+                let fetching = async { while let Some(Ok(_)) = pieces.next().await {} };
+                // What failed is asked for again when it is spoken.
+                let _ = timeout(PREPARED_WITHIN, fetching).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// How a check speaks: as an agent does by default, on a telephone line.
+fn plain_config(voice: &str) -> VoiceConfig {
+    VoiceConfig {
+        provider: None,
+        voice: voice.to_owned(),
+        language: "en".into(),
+        sample_rate: 8_000,
+        speed: 1.0,
+        stability: 0.5,
+        similarity_boost: 0.8,
+        latency: 3,
+        meter: Meter::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn voices_at(host: &str) -> TextToSpeech {
+        let settings = ProviderSettings::read(|name| match name {
+            name if name.ends_with("_BASE_URL") => Some(format!("http://{host}/v1")),
+            name if name.ends_with("_API_KEY") => Some("a key of theirs".into()),
+            _ => None,
+        });
+        TextToSpeech::new(Vec::new(), &settings.unwrap(), &Guards::default(), None).unwrap()
+    }
+
+    #[test]
+    fn what_one_server_said_is_not_taken_for_anothers() {
+        for provider in ["elevenlabs", "cartesia", "deepgram", "openai", "kokoro", "speaches"] {
+            let signatures = ["one.example", "two.example"].map(|host| {
+                let candidate = voices_at(host).candidate(&plain(provider), "").unwrap();
+                candidate.source.signature(&plain_config(""))
+            });
+            assert_ne!(signatures[0], signatures[1], "{provider}");
+        }
+    }
+}

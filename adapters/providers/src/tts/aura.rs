@@ -1,0 +1,407 @@
+//! Deepgram's Aura: one socket a call, one text at a time, flushed at its end and cleared when it is dropped. Flushes
+//! are few a minute: what goes beyond them is asked for over HTTP.
+
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use domain::ports::{
+    synthesizer::VoiceConfig,
+    usage::{Meter, Unit},
+};
+use futures_util::{StreamExt, stream};
+use media::format::{Encoding, LineFormat};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::failure::Failure;
+use crate::settings::Endpoint;
+use crate::tts::{
+    http_audio::{Asked, audio},
+    protocol::{VoiceEvent, VoiceProtocol, line_format},
+    provider::{Pieces, Source, VoiceProvider},
+    socket::SocketVoice,
+};
+use net::redact;
+
+/// The voice, which is a model there, when none is named.
+pub(super) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
+
+/// A socket takes 20 flushes in 60 seconds; one is left for what is under way.
+const MOST_FLUSHES: usize = 19;
+const FLUSHES_WITHIN: Duration = Duration::from_secs(60);
+
+/// Characters of one message, or request.
+const MOST_CHARACTERS: usize = 2_000;
+
+/// The provider.
+pub(super) struct Aura {
+    endpoint: Endpoint,
+    client: reqwest::Client,
+}
+
+impl Aura {
+    /// At this address.
+    pub(super) fn new(endpoint: Endpoint, client: reqwest::Client) -> Self {
+        Self { endpoint, client }
+    }
+}
+
+impl Source for Aura {
+    fn open(&self, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
+        let speak = Speak {
+            endpoint: self.endpoint.clone(),
+            voice: config.voice.clone(),
+            format: line_format(config),
+            warned: Arc::default(),
+        };
+        let plain = Plain {
+            speak: speak.clone(),
+            client: self.client.clone(),
+            line_rate: config.sample_rate,
+            meter: config.meter.clone(),
+        };
+        Box::new(AuraVoice {
+            socket: SocketVoice::open(speak, config),
+            plain,
+            flushes: Mutex::default(),
+        })
+    }
+
+    fn signature(&self, _config: &VoiceConfig) -> String {
+        format!("aura {}", self.endpoint.base_url)
+    }
+}
+
+struct AuraVoice {
+    socket: SocketVoice,
+    plain: Plain,
+    flushes: Mutex<VecDeque<Instant>>,
+}
+
+impl VoiceProvider for AuraVoice {
+    fn speak(&mut self, text: &str) -> Pieces {
+        match self.may_flush() {
+            true => self.socket.speak(text),
+            false => self.plain.speak(text),
+        }
+    }
+}
+
+impl AuraVoice {
+    fn may_flush(&self) -> bool {
+        let mut flushes = self.flushes.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        flushes.retain(|at| now - *at < FLUSHES_WITHIN);
+        let may = flushes.len() < MOST_FLUSHES;
+        if may {
+            flushes.push_back(now);
+        }
+        may
+    }
+}
+
+/// Texts over HTTP.
+struct Plain {
+    speak: Speak,
+    client: reqwest::Client,
+    line_rate: u32,
+    meter: Meter,
+}
+
+impl Plain {
+    fn speak(&self, text: &str) -> Pieces {
+        let endpoint = self.speak.endpoint.clone();
+        let url = endpoint.url(&format!("/v1/speak?{}&container=none", self.speak.query()));
+        let parts: Vec<String> = split(text).into_iter().map(str::to_owned).collect();
+        let authorization = self.speak.authorization();
+        let (format, line_rate, client) = (self.speak.format, self.line_rate, self.client.clone());
+        let characters = text.chars().count() as u64;
+        self.meter
+            .add(endpoint.provider, &self.speak.voice, Unit::Characters, characters);
+        let shared = Arc::new((endpoint, url, authorization));
+        let asked = parts.into_iter().map(move |text| {
+            let (endpoint, url, authorization) = &*shared;
+            let mut request = client.post(url).json(&json!({ "text": text }));
+            if let Some(value) = authorization {
+                request = request.header("authorization", value);
+            }
+            audio(Asked {
+                endpoint: endpoint.clone(),
+                request,
+                format,
+                line_rate,
+                characters: text.chars().count(),
+            })
+        });
+        // One after the other: a part is asked for when the one before has come.
+        stream::iter(asked).flatten().boxed()
+    }
+}
+
+/// Parts that a message may hold, cut between words.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut rest) = (Vec::new(), text);
+    while let Some((most, _)) = rest.char_indices().nth(MOST_CHARACTERS) {
+        let head = rest.get(..most).unwrap_or_default();
+        let cut = head.rfind(char::is_whitespace).filter(|&cut| cut > 0).unwrap_or(most);
+        let (part, behind) = rest.split_at(cut);
+        parts.push(part);
+        rest = behind;
+    }
+    parts.push(rest);
+    parts
+}
+
+#[derive(Clone)]
+struct Speak {
+    endpoint: Endpoint,
+    voice: String,
+    format: LineFormat,
+    /// A warning was logged: one a call is enough.
+    warned: Arc<AtomicBool>,
+}
+
+impl Speak {
+    fn query(&self) -> String {
+        let encoding = match self.format.encoding {
+            Encoding::MuLaw => "mulaw",
+            Encoding::ALaw => "alaw",
+            Encoding::Linear16 => "linear16",
+        };
+        url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("model", &self.voice)
+            .append_pair("encoding", encoding)
+            .append_pair("sample_rate", &self.format.sample_rate.to_string())
+            .finish()
+    }
+
+    fn authorization(&self) -> Option<String> {
+        self.endpoint.key.as_ref().map(|key| format!("Token {}", key.secret()))
+    }
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    code: Option<Value>,
+    #[serde(default)]
+    err_code: Option<Value>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(default)]
+    err_msg: Option<String>,
+}
+
+impl VoiceProtocol for Speak {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn model(&self) -> &str {
+        &self.voice
+    }
+
+    fn url(&self) -> String {
+        self.endpoint.socket_url(&format!("/v1/speak?{}", self.query()))
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        self.authorization()
+            .map(|value| ("authorization", value))
+            .into_iter()
+            .collect()
+    }
+
+    fn format(&self) -> LineFormat {
+        self.format
+    }
+
+    fn most_open(&self) -> usize {
+        // Its audio has no names: one text after the other.
+        1
+    }
+
+    fn begin(&self, _id: u64, text: &str, out: &mut Vec<String>) {
+        let parts = split(text)
+            .into_iter()
+            .map(|part| json!({ "type": "Speak", "text": part }));
+        out.extend(
+            parts
+                .chain([json!({ "type": "Flush" })])
+                .map(|message| message.to_string()),
+        );
+    }
+
+    fn cancel(&self, _id: u64, out: &mut Vec<String>) {
+        out.push(json!({ "type": "Clear" }).to_string());
+    }
+
+    fn clears(&self) -> bool {
+        true
+    }
+
+    fn keep_alive(&self) -> Option<(Duration, String)> {
+        None
+    }
+
+    fn goodbye(&self) -> Option<String> {
+        Some(json!({ "type": "Close" }).to_string())
+    }
+
+    fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
+        let reply: Reply = serde_json::from_str(message)
+            .map_err(|error| Failure::Protocol(format!("{}: {error}", self.endpoint.provider)))?;
+        let code = reply
+            .code
+            .or(reply.err_code)
+            .map(|code| code.as_str().map_or(code.to_string(), str::to_owned));
+        let words = reply.description.or(reply.err_msg).unwrap_or_default();
+        let failure = || Failure::of_codes(&self.endpoint, &[code.as_deref().unwrap_or_default()], &words);
+        let flushed_too_often = || code.as_deref().is_some_and(|code| code.contains("FLUSH"));
+        let failed = match reply.kind.as_str() {
+            "Error" => Some(failure()),
+            // Nothing comes of a flush that was not taken.
+            "Warning" if flushed_too_often() => Some(Failure::Busy { retry_after: None }),
+            "Warning" => {
+                if !self.warned.swap(true, Ordering::Relaxed) {
+                    let words = redact::fit(&words);
+                    tracing::warn!(provider = self.endpoint.provider, words, "voice provider warns");
+                }
+                None
+            }
+            _ => None,
+        };
+        Ok(VoiceEvent {
+            ended: reply.kind == "Flushed",
+            cleared: reply.kind == "Cleared",
+            failed,
+            ..VoiceEvent::default()
+        })
+    }
+}
+
+/// Reads a message, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(message: &str) {
+    let speak = Speak {
+        endpoint: super::fuzzed::endpoint("deepgram"),
+        voice: DEFAULT_VOICE.into(),
+        format: LineFormat::MULAW_8000,
+        warned: Arc::default(),
+    };
+    let _ = speak.read(message);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn speak() -> Speak {
+        Speak {
+            endpoint: Endpoint {
+                assumed: false,
+                provider: "deepgram",
+                base_url: "https://api.deepgram.com".into(),
+                key: None,
+            },
+            voice: DEFAULT_VOICE.into(),
+            format: LineFormat::MULAW_8000,
+            warned: Arc::default(),
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_words_and_flushed_once() {
+        let text = "word ".repeat(900);
+        let mut out = Vec::new();
+        speak().begin(0, &text, &mut out);
+        let out: Vec<Value> = out
+            .iter()
+            .map(|message| serde_json::from_str(message).unwrap())
+            .collect();
+        let parts: Vec<&str> = out.iter().filter_map(|message| message["text"].as_str()).collect();
+        assert_eq!(parts.concat(), text);
+        assert!(parts.iter().all(|part| part.chars().count() <= MOST_CHARACTERS) && parts.len() == 3);
+        assert_eq!(out.last().unwrap(), &json!({ "type": "Flush" }));
+    }
+
+    #[test]
+    fn every_message_is_read_and_others_are_ignored() {
+        let speak = speak();
+        let url = "wss://api.deepgram.com/v1/speak?model=aura-2-thalia-en&encoding=mulaw&sample_rate=8000";
+        assert_eq!(speak.url(), url);
+        assert!(speak.read(r#"{"type":"Flushed","sequence_id":0}"#).unwrap().ended);
+        assert!(speak.read(r#"{"type":"Cleared","sequence_id":0}"#).unwrap().cleared);
+        for ignored in [
+            r#"{"type":"Metadata","request_id":"x"}"#,
+            r#"{"type":"Warning","code":"ODD","description":"x"}"#,
+            r#"{"what":1}"#,
+        ] {
+            assert_eq!(speak.read(ignored), Ok(VoiceEvent::default()), "{ignored}");
+        }
+        let error = r#"{"type":"Error","description":"broken","code":"NET-0001"}"#;
+        assert!(matches!(
+            speak.read(error).unwrap().failed,
+            Some(Failure::Unavailable(_))
+        ));
+        let warning = r#"{"type":"Warning","code":"EXCESSIVE_FLUSH","description":"x"}"#;
+        assert!(matches!(
+            speak.read(warning).unwrap().failed,
+            Some(Failure::Busy { .. })
+        ));
+        assert!(matches!(speak.read("Flushed"), Err(Failure::Protocol(_))));
+    }
+
+    /// What is logged.
+    #[derive(Clone, Default)]
+    struct Connections(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Connections {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_flood_of_warnings_is_one_short_line() {
+        let lines = Connections::default();
+        let into = lines.clone();
+        let log = tracing_subscriber::fmt().with_writer(move || into.clone()).finish();
+        tracing::subscriber::with_default(log, || {
+            let speak = speak();
+            let warning = json!({ "type": "Warning", "code": "ODD", "description": "x".repeat(100_000) }).to_string();
+            for _ in 0..100 {
+                assert_eq!(speak.read(&warning), Ok(VoiceEvent::default()));
+            }
+        });
+        let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(logged.lines().count(), 1);
+        assert!(logged.contains("warns") && logged.len() < 600, "{logged}");
+    }
+
+    proptest! {
+        #[test]
+        fn parts_make_up_the_text(text in "[a-zé ]{0,50}", times in 1usize..120) {
+            let text = text.repeat(times);
+            let parts = split(&text);
+            prop_assert_eq!(parts.concat(), text.clone());
+            prop_assert!(parts.iter().all(|part| part.chars().count() <= MOST_CHARACTERS));
+        }
+    }
+}

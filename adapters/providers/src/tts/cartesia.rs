@@ -1,0 +1,296 @@
+//! Cartesia over its WebSocket: one socket a call, one context a text, with the times of words.
+
+use std::{borrow::Cow, time::Duration};
+
+use domain::ports::synthesizer::VoiceConfig;
+use media::format::{Encoding, LineFormat};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::settings::Endpoint;
+use crate::tts::{
+    protocol::{Spoken, VoiceEvent, VoiceProtocol, line_format, plain_language},
+    provider::{Source, VoiceProvider},
+    socket::SocketVoice,
+};
+
+/// The voice that its users' frameworks take when none is named.
+pub(super) const DEFAULT_VOICE: &str = "f786b574-daa5-4673-aa0c-cbe3e8534c02";
+
+const DEFAULT_MODEL: &str = "sonic-3";
+
+/// The version of the interface that this was written for.
+const VERSION: &str = "2026-03-01";
+
+/// Contexts at once: a provider's limit is on texts in work, and one call needs few.
+const MOST_CONTEXTS: usize = 5;
+
+/// Speeds that are taken.
+const SPEED: std::ops::RangeInclusive<f32> = 0.6..=1.5;
+
+/// Words of audio tags for laughter.
+const LAUGHTER: [&str; 10] = [
+    "laugh",
+    "laughs",
+    "laughing",
+    "laughter",
+    "chuckle",
+    "chuckles",
+    "chuckling",
+    "giggle",
+    "giggles",
+    "giggling",
+];
+
+/// Words of audio tags, and the emotion of Cartesia's that they ask for.
+const EMOTIONS: [(&str, &str); 20] = [
+    ("happy happily cheerful cheerfully joyful", "happy"),
+    ("excited excitedly", "excited"),
+    ("enthusiastic enthusiastically", "enthusiastic"),
+    ("surprised surprise gasps", "surprised"),
+    ("amazed", "amazed"),
+    ("curious curiously", "curious"),
+    ("calm calmly soothing reassuring", "calm"),
+    ("content warm warmly friendly", "content"),
+    ("grateful thankful", "grateful"),
+    ("affectionate", "affectionate"),
+    ("sympathetic empathetic concerned", "sympathetic"),
+    ("sarcastic sarcastically", "sarcastic"),
+    ("angry angrily", "angry"),
+    ("frustrated annoyed", "frustrated"),
+    ("sad sadly", "sad"),
+    ("disappointed", "disappointed"),
+    ("apologetic apologetically sorry", "apologetic"),
+    ("hesitant hesitates hesitantly", "hesitant"),
+    ("tired", "tired"),
+    ("scared nervous nervously anxious", "scared"),
+];
+
+/// The provider.
+pub(super) struct Cartesia {
+    endpoint: Endpoint,
+    model: String,
+}
+
+impl Cartesia {
+    /// At this address, with its newest model if none is named.
+    pub(super) fn new(endpoint: Endpoint, model: Option<String>) -> Self {
+        Self {
+            endpoint,
+            model: model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+        }
+    }
+
+    fn dialect(&self, config: &VoiceConfig) -> TtsSocket {
+        TtsSocket {
+            endpoint: self.endpoint.clone(),
+            model: self.model.clone(),
+            voice: config.voice.clone(),
+            language: plain_language(config),
+            speed: config.speed.clamp(*SPEED.start(), *SPEED.end()),
+            format: line_format(config),
+        }
+    }
+}
+
+impl Source for Cartesia {
+    fn open(&self, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
+        Box::new(SocketVoice::open(self.dialect(config), config))
+    }
+
+    fn signature(&self, _config: &VoiceConfig) -> String {
+        format!("{} {}", self.model, self.endpoint.base_url)
+    }
+
+    fn takes_cues(&self, _config: &VoiceConfig) -> bool {
+        self.model.starts_with("sonic-3")
+    }
+
+    fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
+        self.takes_cues(config).then(|| markup(tag)).flatten()
+    }
+}
+
+/// Audio tags in Cartesia's own markup, which sonic-3 and its successors act on: `[laughter]`, and emotions. Others it
+/// would read aloud.
+fn markup(tag: &str) -> Option<String> {
+    if tag.split(' ').any(|word| LAUGHTER.contains(&word)) {
+        return Some("[laughter]".into());
+    }
+    let emotion = tag.split(' ').find_map(|word| {
+        let known = EMOTIONS.iter().find(|(tags, _)| tags.split(' ').any(|tag| tag == word));
+        known.map(|(_, emotion)| *emotion)
+    })?;
+    Some(format!("<emotion value=\"{emotion}\"/>"))
+}
+
+struct TtsSocket {
+    endpoint: Endpoint,
+    model: String,
+    voice: String,
+    language: String,
+    speed: f32,
+    format: LineFormat,
+}
+
+#[derive(Deserialize)]
+struct Reply<'m> {
+    #[serde(borrow, rename = "type", default)]
+    kind: Cow<'m, str>,
+    #[serde(borrow, default)]
+    context_id: Option<Cow<'m, str>>,
+    #[serde(borrow, default)]
+    data: Option<Cow<'m, str>>,
+    #[serde(borrow, default)]
+    word_timestamps: Option<Words<'m>>,
+    #[serde(default)]
+    done: Option<bool>,
+    #[serde(default)]
+    error_code: Option<Value>,
+    #[serde(default)]
+    status_code: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
+    #[serde(default)]
+    title: Option<Value>,
+    #[serde(default)]
+    message: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Words<'m> {
+    #[serde(borrow, default)]
+    words: Vec<Cow<'m, str>>,
+    #[serde(default)]
+    end: Vec<f64>,
+}
+
+impl Reply<'_> {
+    fn failure(&self, endpoint: &Endpoint) -> Option<Failure> {
+        if self.kind != "error" && self.error_code.is_none() && self.error.is_none() {
+            return None;
+        }
+        let text = |value: &Option<Value>| match value {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => other.to_string(),
+        };
+        let words = [&self.error, &self.title, &self.message].map(text).join(" ");
+        let codes = [&self.error_code, &self.status_code].map(text);
+        Some(Failure::of_codes(endpoint, &[&codes[0], &codes[1]], &words))
+    }
+}
+
+impl VoiceProtocol for TtsSocket {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn url(&self) -> String {
+        self.endpoint
+            .socket_url(&format!("/tts/websocket?cartesia_version={VERSION}"))
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        let key = self
+            .endpoint
+            .key
+            .as_ref()
+            .map(|key| ("x-api-key", key.secret().to_owned()));
+        key.into_iter()
+            .chain([("cartesia-version", VERSION.to_owned())])
+            .collect()
+    }
+
+    fn format(&self) -> LineFormat {
+        self.format
+    }
+
+    fn most_open(&self) -> usize {
+        MOST_CONTEXTS
+    }
+
+    fn begin(&self, id: u64, text: &str, out: &mut Vec<String>) {
+        let encoding = match self.format.encoding {
+            Encoding::MuLaw => "pcm_mulaw",
+            Encoding::ALaw => "pcm_alaw",
+            Encoding::Linear16 => "pcm_s16le",
+        };
+        let mut message = json!({
+            "context_id": format!("t{id}"),
+            "model_id": self.model,
+            "transcript": text.trim_end(),
+            "continue": false,
+            "voice": { "mode": "id", "id": self.voice },
+            "output_format": { "container": "raw", "encoding": encoding, "sample_rate": self.format.sample_rate },
+            "language": self.language,
+            "add_timestamps": true,
+            // It is a whole sentence: nothing is gained by waiting for more.
+            "max_buffer_delay_ms": 0,
+        });
+        if self.speed != 1.0 && self.model.starts_with("sonic-3") {
+            let speed = (f64::from(self.speed) * 1_000.0).round() / 1_000.0;
+            message["generation_config"] = json!({ "speed": speed });
+        }
+        out.push(message.to_string());
+    }
+
+    fn cancel(&self, id: u64, out: &mut Vec<String>) {
+        out.push(json!({ "context_id": format!("t{id}"), "cancel": true }).to_string());
+    }
+
+    fn keep_alive(&self) -> Option<(Duration, String)> {
+        // There is none: a socket that was quiet for five minutes is made anew.
+        None
+    }
+
+    fn goodbye(&self) -> Option<String> {
+        None
+    }
+
+    fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
+        let reply: Reply<'m> = serde_json::from_str(message)
+            .map_err(|error| Failure::Protocol(format!("{}: {error}", self.endpoint.provider)))?;
+        let failed = reply.failure(&self.endpoint);
+        let context = reply.context_id.as_deref().filter(|name| !name.is_empty());
+        let id = context.and_then(|name| name.strip_prefix('t')?.parse().ok());
+        if (context.is_some() && id.is_none()) || (id.is_none() && failed.is_none()) {
+            return Ok(VoiceEvent::default());
+        }
+        let words = reply
+            .word_timestamps
+            .map(|times| times.words.into_iter().zip(times.end));
+        // Markup of ours is no word, should it be told as one.
+        let markup = |text: &str| text.starts_with(['<', '[']) || text.ends_with("/>");
+        let words = words.into_iter().flatten().filter(|(text, _)| !markup(text));
+        let spoken = words.map(|(text, end)| Spoken {
+            text,
+            is_word: true,
+            end_ms: end * 1_000.0,
+            from_here: false,
+        });
+        Ok(VoiceEvent {
+            id,
+            audio: reply.data.filter(|_| reply.kind == "chunk"),
+            spoken: spoken.collect(),
+            ended: reply.kind == "done" || reply.done == Some(true),
+            cleared: false,
+            failed,
+        })
+    }
+}
+
+/// Reads a message, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(message: &str) {
+    let cartesia = Cartesia::new(super::fuzzed::endpoint("cartesia"), None);
+    let _ = cartesia.dialect(&super::fuzzed::voice()).read(message);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+//! One call's lines to the providers that may speak for it: opened when they are needed, the first one at once.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use domain::ports::synthesizer::VoiceConfig;
+
+use crate::tts::cache::{Keep, Kept, Key, SpeechCache};
+use crate::tts::{
+    directions::{Script, Written},
+    guarded::{Listener, guarded},
+    provider::{Pieces, Source, VoiceProvider},
+    sound_check::{least_samples, sounding},
+};
+use net::guard::Guard;
+
+/// Tells calls apart.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// Texts of one call that may be kept on disk.
+const MOST_FIXED: usize = 32;
+
+/// A provider that may speak, with the voice it would have.
+pub(super) struct Candidate {
+    pub provider: String,
+    pub voice: String,
+    pub source: Arc<dyn Source>,
+    /// None is within this process.
+    pub guard: Option<Guard>,
+}
+
+type Line = Arc<Mutex<Box<dyn VoiceProvider>>>;
+
+/// A line of its own for one text; it becomes the call's when it does better.
+pub(super) struct Fresh(Line);
+
+pub(super) struct Connections {
+    call: u64,
+    candidates: Vec<Candidate>,
+    config: VoiceConfig,
+    cache: SpeechCache,
+    open: Mutex<Vec<Option<Line>>>,
+    /// Texts that are the same in every call.
+    fixed: Mutex<BTreeSet<String>>,
+    /// Nobody said anything of the last text in all its time.
+    hung: AtomicBool,
+}
+
+impl Connections {
+    pub(super) fn new(candidates: Vec<Candidate>, config: VoiceConfig, cache: SpeechCache) -> Self {
+        Self {
+            call: CALLS.fetch_add(1, Ordering::Relaxed),
+            open: Mutex::new(candidates.iter().map(|_| None).collect()),
+            candidates,
+            config,
+            cache,
+            fixed: Mutex::default(),
+            hung: AtomicBool::new(false),
+        }
+    }
+
+    /// A text of which the speech may be kept on disk: it is the same in every call.
+    pub(super) fn may_keep(&self, text: &str) {
+        let mut fixed = locked(&self.fixed);
+        if fixed.len() < MOST_FIXED {
+            fixed.insert(text.trim().to_owned());
+        }
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.candidates.len()
+    }
+
+    /// Whether nobody said anything of the call's last text.
+    pub(super) fn is_hung(&self) -> bool {
+        self.hung.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether anybody said anything of a text, and tells how it was before.
+    pub(super) fn hang(&self, hung: bool) -> bool {
+        self.hung.swap(hung, Ordering::Relaxed)
+    }
+
+    /// Samples a millisecond.
+    pub(super) fn samples_per_ms(&self) -> u64 {
+        u64::from(self.config.sample_rate / 1_000)
+    }
+
+    pub(super) fn provider(&self, index: usize) -> &str {
+        self.candidates
+            .get(index)
+            .map_or("", |candidate| candidate.provider.as_str())
+    }
+
+    /// Opens the line that will be used first.
+    pub(super) fn warm_up(&self) {
+        let well = |candidate: &Candidate| candidate.guard.as_ref().is_none_or(|guard| !guard.is_down());
+        if let Some(index) = self.candidates.iter().position(well) {
+            drop(self.line(index));
+        }
+    }
+
+    /// Whether a provider may be asked once more for the same text.
+    pub(super) fn may_retry(&self, index: usize) -> bool {
+        let guard = self
+            .candidates
+            .get(index)
+            .and_then(|candidate| candidate.guard.as_ref());
+        guard.is_some_and(|guard| !guard.is_down() && guard.may_retry())
+    }
+
+    /// The text by a candidate: kept, shared with other calls, or asked for.
+    pub(super) fn speak(self: &Arc<Self>, index: usize, script: &Script) -> Option<Pieces> {
+        let (key, written, candidate) = self.key(index, script)?;
+        if candidate.guard.is_none() {
+            // What is made within this process is cheaper to make than to keep.
+            return Some(self.ask(index, script));
+        }
+        let text = script.text.as_str();
+        let place = match locked(&self.fixed).contains(text.trim()) {
+            true => Kept::OnDisk,
+            false => Kept::InMemory,
+        };
+        let keep = Keep {
+            place,
+            least_samples: least_samples(text, &self.config),
+        };
+        let (lines, script) = (self.clone(), script.clone());
+        // Kept as it came: its times count what was written.
+        let start = Box::new(move || lines.asked(index, &script));
+        Some(written.timed(self.cache.speak(key, keep, start)))
+    }
+
+    /// The text by the first candidate, unless it is at hand.
+    pub(super) fn fetched(self: &Arc<Self>, text: &str) -> Option<Pieces> {
+        let script = Script {
+            text: text.to_owned(),
+            cues: Vec::new(),
+        };
+        let (key, _, candidate) = self.key(0, &script)?;
+        let idle = self.cache.has(key) || candidate.guard.as_ref().is_none_or(Guard::is_down);
+        if idle { None } else { self.speak(0, &script) }
+    }
+
+    fn key(&self, index: usize, script: &Script) -> Option<(Key, Written, &Candidate)> {
+        let candidate = self.candidates.get(index)?;
+        let config = self.config_of(candidate);
+        let signature = candidate.source.signature(&config);
+        let written = self.written(candidate, script);
+        let key = Key::new(&candidate.provider, &signature, &config, &written.text);
+        Some((key, written, candidate))
+    }
+
+    /// The text as a candidate is given it.
+    fn written(&self, candidate: &Candidate, script: &Script) -> Written {
+        let config = self.config_of(candidate);
+        script.written(|tag| candidate.source.cue(&config, tag))
+    }
+
+    /// The text by a candidate's own line, which nobody shares.
+    pub(super) fn ask(&self, index: usize, script: &Script) -> Pieces {
+        let pieces = self.asked(index, script);
+        match self.candidates.get(index) {
+            Some(candidate) => self.written(candidate, script).timed(pieces),
+            None => pieces,
+        }
+    }
+
+    /// The same, with times in what was written.
+    fn asked(&self, index: usize, script: &Script) -> Pieces {
+        let Some((line, candidate)) = self.line(index).zip(self.candidates.get(index)) else {
+            return Box::pin(futures_util::stream::empty());
+        };
+        let written = self.written(candidate, script);
+        let speak = || sounding(&script.text, locked(&line).perform(&written.text, &written.words()));
+        guarded(candidate.guard.as_ref(), self.listener(), speak)
+    }
+
+    /// The same by a new line.
+    pub(super) fn ask_anew(&self, index: usize, script: &Script) -> Option<(Pieces, Fresh)> {
+        let candidate = self.candidates.get(index)?;
+        let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
+        let written = self.written(candidate, script);
+        let speak = || sounding(&script.text, locked(&line).perform(&written.text, &written.words()));
+        let pieces = guarded(candidate.guard.as_ref(), self.listener(), speak);
+        Some((written.timed(pieces), Fresh(line)))
+    }
+
+    /// A new line did better than the call's own.
+    pub(super) fn keep(&self, index: usize, fresh: Fresh) {
+        if let Some(line) = locked(&self.open).get_mut(index) {
+            *line = Some(fresh.0);
+        }
+    }
+
+    fn listener(&self) -> Listener {
+        Listener {
+            call: self.call,
+            samples_per_ms: self.samples_per_ms(),
+        }
+    }
+
+    fn line(&self, index: usize) -> Option<Line> {
+        let candidate = self.candidates.get(index)?;
+        let mut open = locked(&self.open);
+        let line = open.get_mut(index)?;
+        let line = line.get_or_insert_with(|| Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate)))));
+        Some(line.clone())
+    }
+
+    fn config_of(&self, candidate: &Candidate) -> VoiceConfig {
+        VoiceConfig {
+            provider: Some(candidate.provider.clone()),
+            voice: candidate.voice.clone(),
+            ..self.config.clone()
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

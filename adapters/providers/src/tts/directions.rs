@@ -1,0 +1,153 @@
+//! A text with directions in it, and how it is written for a provider that acts on them: its words are found again in
+//! what was written.
+
+use domain::ports::synthesizer::{SpeechPiece, WordTiming};
+use futures_util::StreamExt;
+use media::session::Cue;
+
+use crate::tts::provider::Pieces;
+
+/// A text, and what the voice is to do within it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Script {
+    pub text: String,
+    pub cues: Vec<Cue>,
+}
+
+impl Script {
+    /// What comes behind so many bytes.
+    pub(super) fn behind(&self, at: usize) -> Self {
+        let cues = self.cues.iter().filter(|cue| cue.at >= at).map(|cue| Cue {
+            at: cue.at - at,
+            tag: cue.tag.clone(),
+        });
+        Self {
+            text: self.text.get(at..).unwrap_or_default().to_owned(),
+            cues: cues.collect(),
+        }
+    }
+
+    /// The text with the directions that `write` knows how to write.
+    pub(super) fn written(&self, write: impl Fn(&str) -> Option<String>) -> Written {
+        let mut written = Written::default();
+        let mut from = 0;
+        for cue in &self.cues {
+            let (Some(words), Some(markup)) = (self.text.get(from..cue.at), write(&cue.tag)) else {
+                continue;
+            };
+            written.text.push_str(words);
+            from = cue.at;
+            let before = if written.text.is_empty() || written.text.ends_with(char::is_whitespace) {
+                ""
+            } else {
+                " "
+            };
+            let follows = self.text.get(from..).unwrap_or_default();
+            let after = if follows.starts_with(char::is_whitespace) {
+                ""
+            } else {
+                " "
+            };
+            let markup = format!("{before}{markup}{after}");
+            written.inserted.push((written.text.len(), markup.len()));
+            written.text.push_str(&markup);
+        }
+        written.text.push_str(self.text.get(from..).unwrap_or_default());
+        written
+    }
+}
+
+/// A text as a provider is given it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Written {
+    pub text: String,
+    /// Where in it something was put in, and how many bytes.
+    inserted: Vec<(usize, usize)>,
+}
+
+impl Written {
+    /// The same with blanks in the place of what was put in.
+    pub(super) fn words(&self) -> String {
+        let mut words = self.text.clone();
+        for &(at, bytes) in &self.inserted {
+            words.replace_range(at..at + bytes, &" ".repeat(bytes));
+        }
+        words
+    }
+
+    /// Its audio, with times that count the text alone.
+    pub(super) fn timed(self, pieces: Pieces) -> Pieces {
+        if self.inserted.is_empty() {
+            return pieces;
+        }
+        let plain = move |word: WordTiming| {
+            let before = self.inserted.iter().filter(|(at, _)| *at < word.text_end);
+            let markup: usize = before.map(|(at, bytes)| (*bytes).min(word.text_end - at)).sum();
+            WordTiming {
+                text_end: word.text_end - markup,
+                ..word
+            }
+        };
+        pieces
+            .map(move |piece| {
+                piece.map(|piece| SpeechPiece {
+                    words: piece.words.into_iter().map(&plain).collect(),
+                    ..piece
+                })
+            })
+            .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    fn script(text: &str, cues: &[(usize, &str)]) -> Script {
+        let cues = cues.iter().map(|(at, tag)| Cue {
+            at: *at,
+            tag: (*tag).to_owned(),
+        });
+        Script {
+            text: text.into(),
+            cues: cues.collect(),
+        }
+    }
+
+    #[tokio::test]
+    async fn words_are_found_again_behind_what_was_put_in() {
+        let script = script(
+            "One two three.",
+            &[(0, "laughs"), (4, "odd"), (4, "sighs"), (14, "coughs")],
+        );
+        let written = script.written(|tag| (tag != "odd").then(|| format!("[{tag}]")));
+        assert_eq!(written.text, "[laughs] One [sighs] two three. [coughs] ");
+        assert_eq!(written.words(), "         One         two three.          ");
+        let word = |word: &str| WordTiming {
+            text_end: written.text.find(word).unwrap() + word.len(),
+            sample_end: 1,
+        };
+        let piece = SpeechPiece {
+            samples: vec![1],
+            words: ["One", "two", "three."].map(word).to_vec(),
+        };
+        let pieces = written.clone().timed(stream::iter([Ok(piece)]).boxed());
+        let told: Vec<_> = pieces.collect().await;
+        let ends: Vec<usize> = told[0]
+            .as_ref()
+            .unwrap()
+            .words
+            .iter()
+            .map(|word| word.text_end)
+            .collect();
+        assert_eq!(ends, [3, 7, 14]);
+    }
+
+    #[test]
+    fn what_is_left_of_a_text_keeps_the_directions_that_are_left() {
+        let rest = script("One two.", &[(0, "a"), (4, "b")]).behind(4);
+        assert_eq!(rest.written(|tag| Some(format!("[{tag}]"))).text, "[b] two.");
+    }
+}

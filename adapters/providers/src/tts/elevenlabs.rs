@@ -1,0 +1,213 @@
+//! ElevenLabs over `multi-stream-input`: one socket a call, one context a text, with the times of characters. Models of
+//! the third generation, which are not spoken there, over HTTP.
+//!
+//! Not one context a turn, as others have it: a flush is followed by no end, only a closed context is, and whoever plays
+//! the texts one after the other must know where each ends.
+
+mod messages;
+mod streamed;
+
+use std::time::Duration;
+
+use domain::ports::synthesizer::VoiceConfig;
+use media::format::{Encoding, LineFormat};
+use serde_json::json;
+
+use self::streamed::Streamed;
+use crate::failure::Failure;
+use crate::tts::{
+    protocol::{VoiceEvent, VoiceProtocol, line_format, plain_language},
+    provider::{Source, VoiceProvider},
+    socket::SocketVoice,
+};
+use crate::{name::path_segment, settings::Endpoint};
+
+/// The voice of the provider's own examples.
+pub(super) const DEFAULT_VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
+
+/// A socket takes so many contexts; one more closes it.
+const MOST_CONTEXTS: usize = 5;
+
+/// Seconds of quiet after which a context is closed; 180 at most.
+const INACTIVITY_S: u32 = 180;
+
+/// Something is said this often; other things on the way may close a quiet socket sooner.
+const KEEP_ALIVE: Duration = Duration::from_secs(10);
+
+/// Speeds that are taken.
+const SPEED: std::ops::RangeInclusive<f32> = 0.7..=1.2;
+
+/// The provider.
+pub(super) struct ElevenLabs {
+    endpoint: Endpoint,
+    model: Option<String>,
+    client: reqwest::Client,
+}
+
+impl ElevenLabs {
+    /// At this address; a model of none is chosen by the wanted latency.
+    pub(super) fn new(endpoint: Endpoint, model: Option<String>, client: reqwest::Client) -> Self {
+        Self {
+            endpoint,
+            model,
+            client,
+        }
+    }
+
+    fn model(&self, config: &VoiceConfig) -> String {
+        let by_latency = if config.latency >= 2 {
+            "eleven_flash_v2_5"
+        } else {
+            "eleven_multilingual_v2"
+        };
+        self.model.clone().unwrap_or_else(|| by_latency.to_owned())
+    }
+}
+
+impl Source for ElevenLabs {
+    fn open(&self, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
+        let model = self.model(config);
+        if is_v3(&model) {
+            return Box::new(Streamed::new(&self.endpoint, &self.client, model, config));
+        }
+        let dialect = MultiStream {
+            endpoint: self.endpoint.clone(),
+            model,
+            voice: config.voice.clone(),
+            language: plain_language(config),
+            format: line_format(config),
+            settings: settings(config),
+        };
+        Box::new(SocketVoice::open(dialect, config))
+    }
+
+    fn signature(&self, config: &VoiceConfig) -> String {
+        format!("{} context {}", self.model(config), self.endpoint.base_url)
+    }
+
+    fn takes_cues(&self, config: &VoiceConfig) -> bool {
+        is_v3(&self.model(config))
+    }
+
+    fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
+        self.takes_cues(config).then(|| format!("[{tag}]"))
+    }
+}
+
+/// Whether a model is of the third generation: it acts on audio tags, and is not spoken on sockets.
+fn is_v3(model: &str) -> bool {
+    model.contains("_v3")
+}
+
+fn settings(config: &VoiceConfig) -> serde_json::Value {
+    let share = |value: f32| rounded(value.clamp(0.0, 1.0));
+    json!({
+        "stability": share(config.stability),
+        "similarity_boost": share(config.similarity_boost),
+        "speed": rounded(config.speed.clamp(*SPEED.start(), *SPEED.end())),
+    })
+}
+
+/// The provider's name of a format.
+fn output_format(format: LineFormat) -> &'static str {
+    match format.encoding {
+        Encoding::MuLaw => "ulaw_8000",
+        Encoding::ALaw => "alaw_8000",
+        Encoding::Linear16 => "pcm_16000",
+    }
+}
+
+/// Without the digits that a 32-bit number only seems to have.
+fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1_000.0).round() / 1_000.0
+}
+
+struct MultiStream {
+    endpoint: Endpoint,
+    model: String,
+    voice: String,
+    language: String,
+    format: LineFormat,
+    settings: serde_json::Value,
+}
+
+impl VoiceProtocol for MultiStream {
+    fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn url(&self) -> String {
+        let format = output_format(self.format);
+        let voice = path_segment(&self.voice);
+        let mut query = url::form_urlencoded::Serializer::new(String::new());
+        query
+            .append_pair("model_id", &self.model)
+            .append_pair("output_format", format)
+            .append_pair("inactivity_timeout", &INACTIVITY_S.to_string())
+            .append_pair("auto_mode", "true")
+            .append_pair("sync_alignment", "true");
+        // Other models know their languages by themselves, and refuse to be told.
+        if self.model.ends_with("_v2_5") && !self.language.is_empty() {
+            query.append_pair("language_code", &self.language);
+        }
+        let path = format!("/v1/text-to-speech/{voice}/multi-stream-input?{}", query.finish());
+        self.endpoint.socket_url(&path)
+    }
+
+    fn headers(&self) -> Vec<(&'static str, String)> {
+        let key = self.endpoint.key.as_ref();
+        key.map(|key| ("xi-api-key", key.secret().to_owned()))
+            .into_iter()
+            .collect()
+    }
+
+    fn format(&self) -> LineFormat {
+        self.format
+    }
+
+    fn most_open(&self) -> usize {
+        MOST_CONTEXTS
+    }
+
+    fn begin(&self, id: u64, text: &str, out: &mut Vec<String>) {
+        let context = format!("t{id}");
+        let spoken = format!("{} ", text.trim_end());
+        for message in [
+            json!({ "text": " ", "context_id": context, "voice_settings": self.settings }),
+            json!({ "text": spoken, "context_id": context }),
+            json!({ "context_id": context, "flush": true }),
+            json!({ "context_id": context, "close_context": true }),
+        ] {
+            out.push(message.to_string());
+        }
+    }
+
+    fn cancel(&self, id: u64, out: &mut Vec<String>) {
+        out.push(json!({ "context_id": format!("t{id}"), "close_context": true }).to_string());
+    }
+
+    fn keep_alive(&self) -> Option<(Duration, String)> {
+        Some((KEEP_ALIVE, json!({ "text": "" }).to_string()))
+    }
+
+    fn goodbye(&self) -> Option<String> {
+        Some(json!({ "close_socket": true }).to_string())
+    }
+
+    fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
+        messages::read(&self.endpoint, message)
+    }
+}
+
+/// Reads a message, for fuzzing.
+#[cfg(feature = "fuzzing")]
+pub(super) fn fuzzed(message: &str) {
+    let _ = messages::read(&super::fuzzed::endpoint("elevenlabs"), message);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Audio that comes as the body of an HTTP answer, taken as it comes. Dropping it closes the connection.
+
+use std::time::Duration;
+
+use domain::ports::synthesizer::SpeechPiece;
+use futures_util::{StreamExt, stream, stream::BoxStream};
+use media::format::LineFormat;
+use reqwest::{RequestBuilder, Response, header};
+
+use crate::failure::Failure;
+use crate::settings::Endpoint;
+use crate::tts::{
+    frames::Frames,
+    provider::Pieces,
+    raw_audio::{HEAD_BYTES, is_other_kind, other_than_raw},
+};
+use net::socket::CONNECT_WITHIN;
+
+/// A refusal is read as far as this, for its words.
+const REFUSAL_BYTES: usize = 2 * 1024;
+/// How long a refusal's words may take to come.
+const REFUSAL_WITHIN: Duration = Duration::from_secs(1);
+/// Connections to a provider that are kept for the next text.
+const KEPT_CONNECTIONS: usize = 64;
+
+/// A client whose connections are kept.
+pub(crate) fn client() -> reqwest::Client {
+    let builder = net::http_client::builder()
+        .connect_timeout(CONNECT_WITHIN)
+        .redirect(reqwest::redirect::Policy::none())
+        .pool_max_idle_per_host(KEPT_CONNECTIONS)
+        .tcp_nodelay(true);
+    // Only a broken TLS set-up fails, and then every client of the process does.
+    builder.build().unwrap_or_default()
+}
+
+/// What is asked, of whom, and what comes.
+pub(crate) struct Asked {
+    pub endpoint: Endpoint,
+    pub request: RequestBuilder,
+    pub format: LineFormat,
+    pub line_rate: u32,
+    pub characters: usize,
+}
+
+type Body = BoxStream<'static, reqwest::Result<bytes::Bytes>>;
+
+enum State {
+    Asked(Box<Asked>),
+    Coming {
+        provider: &'static str,
+        body: Body,
+        frames: Box<Frames>,
+    },
+    Rest(Box<Frames>),
+    Over,
+}
+
+/// Asks, and takes the audio as it comes.
+pub(crate) fn audio(asked: Asked) -> Pieces {
+    stream::unfold(State::Asked(Box::new(asked)), next).boxed()
+}
+
+async fn next(mut state: State) -> Option<(Result<SpeechPiece, Failure>, State)> {
+    loop {
+        let step = match state {
+            State::Asked(asked) => begin(*asked).await,
+            State::Coming { provider, body, frames } => match go_on(provider, body, frames).await {
+                Ok((Some(piece), state)) => return Some((Ok(piece), state)),
+                Ok((None, state)) => Ok(state),
+                Err(failure) => Err(failure),
+            },
+            State::Rest(mut frames) => return frames.next().map(|piece| (Ok(piece), State::Rest(frames))),
+            State::Over => return None,
+        };
+        match step {
+            Ok(next) => state = next,
+            Err(failure) => return Some((Err(failure), State::Over)),
+        }
+    }
+}
+
+async fn begin(asked: Asked) -> Result<State, Failure> {
+    let provider = asked.endpoint.provider;
+    let mut frames = Frames::new(asked.format, asked.line_rate, asked.characters)?;
+    let answer = asked.request.send().await;
+    let answer = answer.map_err(|error| Failure::Unavailable(format!("{provider}: {}", error.without_url())))?;
+    if !answer.status().is_success() {
+        return Err(refused(&asked.endpoint, answer).await);
+    }
+    let kind = answer
+        .headers()
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    // As it came: a key in it is only known as it is written.
+    let kind = kind.unwrap_or_default();
+    if is_other_kind(kind) {
+        return Err(Failure::Protocol(format!(
+            "{provider} answers {kind} in place of raw audio"
+        )));
+    }
+    let mut body = answer.bytes_stream().boxed();
+    let head = head(provider, &mut body).await?;
+    if let Some(other) = other_than_raw(&head, asked.format.encoding) {
+        return Err(Failure::Protocol(format!(
+            "{provider} answers {other} in place of raw audio"
+        )));
+    }
+    frames.push(&head)?;
+    Ok(State::Coming {
+        provider,
+        body,
+        frames: Box::new(frames),
+    })
+}
+
+/// The first bytes, by which it is told what it is; all of a shorter body.
+async fn head(provider: &str, body: &mut Body) -> Result<Vec<u8>, Failure> {
+    let mut head = Vec::new();
+    while head.len() < HEAD_BYTES {
+        match body.next().await {
+            Some(Ok(bytes)) => head.extend_from_slice(&bytes),
+            Some(Err(error)) => return Err(broke_off(provider, error)),
+            None => break,
+        }
+    }
+    Ok(head)
+}
+
+fn broke_off(provider: &str, error: reqwest::Error) -> Failure {
+    Failure::Unavailable(format!("{provider} broke off: {}", error.without_url()))
+}
+
+async fn go_on(
+    provider: &'static str,
+    mut body: Body,
+    mut frames: Box<Frames>,
+) -> Result<(Option<SpeechPiece>, State), Failure> {
+    loop {
+        if let Some(piece) = frames.next() {
+            return Ok((Some(piece), State::Coming { provider, body, frames }));
+        }
+        match body.next().await {
+            Some(Ok(bytes)) => frames.push(&bytes)?,
+            Some(Err(error)) => return Err(broke_off(provider, error)),
+            None => {
+                frames.finish();
+                return Ok((None, State::Rest(frames)));
+            }
+        }
+    }
+}
+
+async fn refused(endpoint: &Endpoint, answer: Response) -> Failure {
+    let status = answer.status().as_u16();
+    let after = answer
+        .headers()
+        .get(header::RETRY_AFTER)
+        .and_then(|value| value.to_str().ok());
+    let after = after.and_then(|value| value.parse().ok()).map(Duration::from_secs);
+    let mut words = Vec::new();
+    let mut body = answer.bytes_stream();
+    let reading = async {
+        while let Some(Ok(bytes)) = body.next().await {
+            words.extend_from_slice(&bytes);
+            if words.len() >= REFUSAL_BYTES {
+                break;
+            }
+        }
+    };
+    // Its status says enough.
+    let _ = tokio::time::timeout(REFUSAL_WITHIN, reading).await;
+    words.truncate(REFUSAL_BYTES);
+    Failure::of_speech_status(endpoint, status, &String::from_utf8_lossy(&words), after)
+}

@@ -1,0 +1,499 @@
+//! One call's socket to a provider: made when the call begins, kept warm, made again when it is lost; texts go out and
+//! their audio comes back under their numbers.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    pin::Pin,
+    sync::Arc,
+    task::{Context as TaskContext, Poll},
+    time::Duration,
+};
+
+use domain::ports::{
+    synthesizer::{SpeechPiece, VoiceConfig},
+    usage::{Meter, Unit},
+};
+use futures_util::{SinkExt, Stream, StreamExt, stream};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::{Instant, sleep, sleep_until, timeout},
+};
+use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
+
+use crate::failure::Failure;
+use crate::tts::{
+    protocol::VoiceProtocol,
+    provider::{Pieces, VoiceProvider},
+    spoken_text::SpokenText,
+};
+use net::{
+    redact,
+    socket::{ProviderSocket, connect},
+};
+
+/// Texts that may wait for the socket.
+const MOST_WAITING: usize = 8;
+/// Pieces that may wait for whoever listens.
+const PIECES_AHEAD: usize = 32;
+/// A lost socket is made again after this, then after twice as long, and so on.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// A socket that takes nothing for so long is stuck.
+const WRITE_WITHIN: Duration = Duration::from_secs(5);
+/// A cancelled text should be acknowledged within this.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(2);
+/// How long the provider may take to close after us.
+const CLOSE_WITHIN: Duration = Duration::from_secs(2);
+
+/// What comes of a text; nothing is its end.
+type Outcome = Option<Result<SpeechPiece, Failure>>;
+
+struct Wanted {
+    text: String,
+    /// The text without markup, place by place: what times are told of.
+    words: String,
+    sink: mpsc::Sender<Outcome>,
+}
+
+/// A voice on a socket.
+pub(crate) struct SocketVoice {
+    wanted: mpsc::Sender<Wanted>,
+    dropped: Arc<Notify>,
+}
+
+impl SocketVoice {
+    /// Begins to connect. Must be called within a tokio runtime.
+    pub(crate) fn open(dialect: impl VoiceProtocol, config: &VoiceConfig) -> Self {
+        let (sender, wanted) = mpsc::channel(MOST_WAITING);
+        let dropped = Arc::new(Notify::new());
+        let line = Line {
+            dialect,
+            line_rate: config.sample_rate,
+            meter: config.meter.clone(),
+            wanted,
+            dropped: dropped.clone(),
+            waiting: VecDeque::new(),
+            open: BTreeMap::new(),
+            next_id: 0,
+            out: Vec::new(),
+        };
+        tokio::spawn(line.run());
+        Self {
+            wanted: sender,
+            dropped,
+        }
+    }
+}
+
+impl VoiceProvider for SocketVoice {
+    fn speak(&mut self, text: &str) -> Pieces {
+        self.perform(text, text)
+    }
+
+    fn perform(&mut self, text: &str, words: &str) -> Pieces {
+        let (sink, pieces) = mpsc::channel(PIECES_AHEAD);
+        let (text, words) = (text.to_owned(), words.to_owned());
+        match self.wanted.try_send(Wanted { text, words, sink }) {
+            Ok(()) => Listening {
+                pieces,
+                dropped: self.dropped.clone(),
+                _line: self.wanted.clone(),
+                ended: false,
+            }
+            .boxed(),
+            Err(mpsc::error::TrySendError::Full(_)) => stream::iter([Err(Failure::Busy { retry_after: None })]).boxed(),
+            Err(mpsc::error::TrySendError::Closed(_)) => stream::iter([Err(broken())]).boxed(),
+        }
+    }
+}
+
+fn broken() -> Failure {
+    Failure::Protocol("the voice's connection broke off without a result".into())
+}
+
+/// One text's audio. Dropping it cancels the text.
+struct Listening {
+    pieces: mpsc::Receiver<Outcome>,
+    dropped: Arc<Notify>,
+    /// The line stays while this lives.
+    _line: mpsc::Sender<Wanted>,
+    ended: bool,
+}
+
+impl Stream for Listening {
+    type Item = Result<SpeechPiece, Failure>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut TaskContext<'_>) -> Poll<Option<Self::Item>> {
+        if self.ended {
+            return Poll::Ready(None);
+        }
+        self.pieces.poll_recv(cx).map(|outcome| {
+            let item = outcome.unwrap_or_else(|| Some(Err(broken())));
+            self.ended = !matches!(item, Some(Ok(_)));
+            item
+        })
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.pieces.close();
+        self.dropped.notify_one();
+    }
+}
+
+/// A text under way.
+struct Open {
+    text: SpokenText,
+    sink: mpsc::Sender<Outcome>,
+    /// Cancelled, and to be acknowledged by then.
+    cancelled: Option<Instant>,
+}
+
+impl Open {
+    /// Hands out what is ready; false when nobody wants it any more.
+    async fn give(&mut self) -> bool {
+        while let Some(piece) = self.text.next() {
+            if self.sink.send(Some(Ok(piece))).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+/// Why a socket is no longer served.
+enum End {
+    /// Nobody wants the voice any more.
+    Done,
+    /// The socket is gone.
+    Lost(Failure),
+}
+
+struct Line<D> {
+    dialect: D,
+    line_rate: u32,
+    meter: Meter,
+    wanted: mpsc::Receiver<Wanted>,
+    dropped: Arc<Notify>,
+    waiting: VecDeque<Wanted>,
+    open: BTreeMap<u64, Open>,
+    next_id: u64,
+    /// Messages to be sent.
+    out: Vec<String>,
+}
+
+impl<D: VoiceProtocol> Line<D> {
+    async fn run(mut self) {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let failure = match self.connect().await {
+                Ok(mut socket) => {
+                    let since = Instant::now();
+                    match self.serve(&mut socket).await {
+                        End::Done => return self.leave(socket).await,
+                        End::Lost(failure) => {
+                            if since.elapsed() > LONGEST_PAUSE {
+                                pause = FIRST_PAUSE;
+                            }
+                            failure
+                        }
+                    }
+                }
+                Err(failure) => failure,
+            };
+            let (provider, why) = (self.dialect.endpoint().provider, redact::fit(&failure.to_string()));
+            tracing::debug!(provider, why, "voice socket lost");
+            self.fail_all(&failure);
+            if matches!(failure, Failure::Refused(_) | Failure::OurFault(_)) {
+                return self.refuse(failure).await;
+            }
+            if !self.rest(pause).await {
+                return;
+            }
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn connect(&self) -> Result<ProviderSocket, Failure> {
+        let headers = self.dialect.headers();
+        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let socket = connect(&self.dialect.url(), &headers).await;
+        socket.map_err(|error| Failure::of_connect(self.dialect.endpoint(), &error))
+    }
+
+    /// Waits before the next try, but not while a text waits; false when nobody wants the voice any more.
+    async fn rest(&mut self, pause: Duration) -> bool {
+        tokio::select! {
+            () = sleep(pause) => true,
+            wanted = self.wanted.recv() => {
+                let more = wanted.is_some();
+                self.waiting.extend(wanted);
+                more
+            }
+        }
+    }
+
+    /// The provider will not have us: every text is told so.
+    async fn refuse(&mut self, failure: Failure) {
+        while let Some(wanted) = self.wanted.recv().await {
+            // Whoever asked may have given up.
+            let _ = wanted.sink.try_send(Some(Err(failure.clone())));
+        }
+    }
+
+    fn fail_all(&mut self, failure: &Failure) {
+        let open = std::mem::take(&mut self.open).into_values().map(|open| open.sink);
+        for sink in open.chain(self.waiting.drain(..).map(|wanted| wanted.sink)) {
+            fail(sink, failure);
+        }
+        self.out.clear();
+    }
+
+    async fn leave(self, mut socket: ProviderSocket) {
+        let goodbye = self.dialect.goodbye().map(|text| Message::Text(text.into()));
+        let closed = async {
+            if let Some(goodbye) = goodbye {
+                socket.send(goodbye).await?;
+            }
+            socket.close(None).await?;
+            while socket.next().await.is_some_and(|message| message.is_ok()) {}
+            Ok::<_, tokio_tungstenite::tungstenite::Error>(())
+        };
+        // It is gone either way.
+        let _ = timeout(CLOSE_WITHIN, closed).await;
+    }
+
+    async fn serve(&mut self, socket: &mut ProviderSocket) -> End {
+        let keep_alive = self.dialect.keep_alive();
+        let mut said = Instant::now();
+        let dropped = self.dropped.clone();
+        loop {
+            self.begin();
+            if !self.out.is_empty() {
+                said = Instant::now();
+                if let Err(failure) = self.send(socket).await {
+                    return End::Lost(failure);
+                }
+            }
+            let quiet_until = keep_alive.as_ref().map(|(quiet, _)| said + *quiet);
+            let overdue = self.open.values().filter_map(|open| open.cancelled).min();
+            tokio::select! {
+                biased;
+                () = dropped.notified() => self.sweep(),
+                wanted = self.wanted.recv(), if self.waiting.len() < MOST_WAITING => match wanted {
+                    Some(wanted) => self.waiting.push_back(wanted),
+                    None => return End::Done,
+                },
+                message = socket.next() => {
+                    if let Err(failure) = self.take(message).await {
+                        return End::Lost(failure);
+                    }
+                }
+                () = until(overdue) => {
+                    if let Err(failure) = self.overdue() {
+                        return End::Lost(failure);
+                    }
+                }
+                () = until(quiet_until) => self.out.extend(keep_alive.iter().map(|(_, text)| text.clone())),
+            }
+        }
+    }
+
+    /// Begins texts that wait, as far as the provider takes more.
+    fn begin(&mut self) {
+        while self.open.len() < self.dialect.most_open()
+            && let Some(Wanted { text, words, sink }) = self.waiting.pop_front()
+        {
+            if sink.is_closed() {
+                continue;
+            }
+            let characters = text.chars().count();
+            let spoken = match SpokenText::new(&words, self.dialect.format(), self.line_rate) {
+                Ok(spoken) => spoken,
+                Err(failure) => {
+                    fail(sink, &failure);
+                    continue;
+                }
+            };
+            let id = self.next_id;
+            self.next_id += 1;
+            self.dialect.begin(id, &text, &mut self.out);
+            let provider = self.dialect.endpoint().provider;
+            self.meter
+                .add(provider, self.dialect.model(), Unit::Characters, characters as u64);
+            let open = Open {
+                text: spoken,
+                sink,
+                cancelled: None,
+            };
+            self.open.insert(id, open);
+        }
+    }
+
+    async fn send(&mut self, socket: &mut ProviderSocket) -> Result<(), Failure> {
+        let messages = std::mem::take(&mut self.out);
+        let sent = timeout(WRITE_WITHIN, async {
+            for message in messages {
+                socket.feed(Message::Text(message.into())).await?;
+            }
+            socket.flush().await
+        });
+        match sent.await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.unavailable(&format!("connection lost: {error}"))),
+            Err(_) => Err(self.unavailable("reads nothing")),
+        }
+    }
+
+    /// Cancels the texts that nobody listens to any more.
+    fn sweep(&mut self) {
+        let by = Instant::now() + ACKNOWLEDGED_WITHIN;
+        for (id, open) in &mut self.open {
+            if open.cancelled.is_none() && open.sink.is_closed() {
+                open.cancelled = Some(by);
+                self.dialect.cancel(*id, &mut self.out);
+            }
+        }
+    }
+
+    /// A cancelled text was not acknowledged in time: the socket is no good, but others may still be spoken on it.
+    fn overdue(&mut self) -> Result<(), Failure> {
+        if self.open.values().all(|open| open.cancelled.is_some()) {
+            return Err(self.unavailable("does not acknowledge a cancelled text"));
+        }
+        let by = Instant::now() + ACKNOWLEDGED_WITHIN;
+        self.open
+            .values_mut()
+            .filter_map(|open| open.cancelled.as_mut())
+            .for_each(|at| *at = by);
+        Ok(())
+    }
+
+    /// Takes what came from the socket.
+    async fn take(
+        &mut self,
+        message: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
+    ) -> Result<(), Failure> {
+        match message {
+            Some(Ok(Message::Text(text))) => self.text(text.as_str()).await,
+            Some(Ok(Message::Binary(audio))) => self.binary(&audio).await,
+            Some(Ok(Message::Close(frame))) => Err(self.closed(frame)),
+            Some(Ok(_)) => Ok(()),
+            Some(Err(tokio_tungstenite::tungstenite::Error::Capacity(error))) => {
+                let provider = self.dialect.endpoint().provider;
+                Err(Failure::Protocol(format!("{provider}: {error}")))
+            }
+            Some(Err(error)) => Err(self.unavailable(&format!("connection lost: {error}"))),
+            None => Err(self.unavailable("connection lost")),
+        }
+    }
+
+    async fn text(&mut self, message: &str) -> Result<(), Failure> {
+        let heard = self.dialect.read(message)?;
+        let Some(id) = heard.id.or_else(|| self.only()) else {
+            // Of no text that is known: a failure is the connection's.
+            return heard.failed.map_or(Ok(()), Err);
+        };
+        let Some(open) = self.open.get_mut(&id) else {
+            return Ok(());
+        };
+        if open.cancelled.is_none() {
+            if let Some(failure) = &heard.failed {
+                let sink = open.sink.clone();
+                self.open.remove(&id);
+                fail(sink, failure);
+                return Ok(());
+            }
+            let taken = open.text.take(&heard);
+            let given = open.give().await;
+            if let Err(failure) = taken {
+                // It goes on as a text that nobody listens to.
+                fail(open.sink.clone(), &failure);
+                self.drop_text(id);
+            } else if !given {
+                self.sweep();
+            }
+        }
+        let cancelled = self.open.get(&id).is_some_and(|open| open.cancelled.is_some());
+        let over = match cancelled && self.dialect.clears() {
+            true => heard.cleared,
+            false => heard.ended || heard.failed.is_some(),
+        };
+        if over {
+            self.end(id).await;
+        }
+        Ok(())
+    }
+
+    /// Audio by itself: of the one text there is.
+    async fn binary(&mut self, audio: &[u8]) -> Result<(), Failure> {
+        let Some(id) = self.only() else { return Ok(()) };
+        let Some(open) = self.open.get_mut(&id).filter(|open| open.cancelled.is_none()) else {
+            return Ok(());
+        };
+        let taken = open.text.audio(audio);
+        let given = open.give().await;
+        if let Err(failure) = taken {
+            fail(open.sink.clone(), &failure);
+            self.drop_text(id);
+        } else if !given {
+            self.sweep();
+        }
+        Ok(())
+    }
+
+    fn only(&self) -> Option<u64> {
+        self.open.keys().next().copied().filter(|_| self.open.len() == 1)
+    }
+
+    fn drop_text(&mut self, id: u64) {
+        if let Some(open) = self.open.get_mut(&id) {
+            open.cancelled = Some(Instant::now() + ACKNOWLEDGED_WITHIN);
+            self.dialect.cancel(id, &mut self.out);
+        }
+    }
+
+    async fn end(&mut self, id: u64) {
+        if let Some(mut open) = self.open.remove(&id).filter(|open| open.cancelled.is_none()) {
+            open.text.finish();
+            if open.give().await {
+                // Whoever listened may have gone.
+                let _ = open.sink.send(None).await;
+            }
+        }
+    }
+
+    fn closed(&self, frame: Option<CloseFrame>) -> Failure {
+        let Some(frame) = frame else {
+            return self.unavailable("closed the connection");
+        };
+        let (code, reason) = (u16::from(frame.code), frame.reason.as_str());
+        match code {
+            1008 => Failure::of_rule(self.dialect.endpoint(), reason),
+            1002 | 1003 | 1007 | 1009 => {
+                Failure::Protocol(format!("{} closed {code}: {reason}", self.dialect.endpoint().provider))
+            }
+            _ => self.unavailable(&format!("closed {code}: {reason}")),
+        }
+    }
+
+    fn unavailable(&self, why: &str) -> Failure {
+        Failure::Unavailable(format!("{} {why}", self.dialect.endpoint().provider))
+    }
+}
+
+fn fail(sink: mpsc::Sender<Outcome>, failure: &Failure) {
+    if let Err(mpsc::error::TrySendError::Full(failed)) = sink.try_send(Some(Err(failure.clone()))) {
+        // Whoever listens is behind: it is told when it has caught up, or goes.
+        tokio::spawn(async move { drop(sink.send(failed).await) });
+    }
+}
+
+/// Until then; for ever when there is no such time.
+async fn until(at: Option<Instant>) {
+    match at {
+        Some(at) => sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
