@@ -67,138 +67,154 @@ pub fn init_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::B
     Ok(handle)
 }
 
-fn describe() {
-    metrics::describe_counter!(
+/// A metric and what it tells.
+enum Described {
+    Counter(&'static str, &'static str),
+    Gauge(&'static str, &'static str),
+    Histogram(&'static str, &'static str),
+}
+
+use Described::{Counter, Gauge, Histogram};
+
+const DESCRIBED: &[Described] = &[
+    Counter(
         "ringback_http_requests_total",
-        "HTTP requests by route, method and status"
-    );
-    metrics::describe_histogram!(
+        "HTTP requests by route, method and status",
+    ),
+    Histogram(
         "ringback_http_request_seconds",
-        "Time to answer an HTTP request, in seconds"
-    );
-    metrics::describe_counter!(
+        "Time to answer an HTTP request, in seconds",
+    ),
+    Counter(
         "ringback_peer_requests_total",
-        "Callbacks (request) and media sockets (socket) passed on to the node that holds their call"
-    );
-    metrics::describe_counter!(
+        "Callbacks (request) and media sockets (socket) passed on to the node that holds their call",
+    ),
+    Counter(
         "ringback_peer_requests_lost_total",
-        "Those that were not, as the other node did not answer"
-    );
-    metrics::describe_counter!(
+        "Those that were not, as the other node did not answer",
+    ),
+    Counter(
         "ringback_peer_forgeries_total",
-        "Requests that showed themselves as another node's and were not"
-    );
-    metrics::describe_counter!(
+        "Requests that showed themselves as another node's and were not",
+    ),
+    Counter(
         "ringback_calls_taken_over_total",
-        "Live calls of nodes that were gone, brought here by their carrier"
-    );
-    metrics::describe_gauge!("ringback_live_calls", "Calls from dialing to their end");
-    metrics::describe_gauge!("ringback_lines", "Calls this node may hold at once");
-    metrics::describe_gauge!("ringback_campaigns", "Campaigns this node is working on");
-    metrics::describe_gauge!(
+        "Live calls of nodes that were gone, brought here by their carrier",
+    ),
+    Gauge("ringback_live_calls", "Calls from dialing to their end"),
+    Gauge("ringback_lines", "Calls this node may hold at once"),
+    Gauge("ringback_campaigns", "Campaigns this node is working on"),
+    Gauge(
         "ringback_actors",
-        "Actors that live, from the root to the audio streams"
-    );
-    metrics::describe_counter!(
+        "Actors that live, from the root to the audio streams",
+    ),
+    Counter(
         MEDIA_DELAYS,
-        "Times audio was held up by the service, by microseconds: `frame` from the socket to the session, `clear` from the \
-         decision to the socket"
-    );
-    metrics::describe_gauge!(
+        "Times audio was held up by the service, by microseconds: `frame` from the socket to the session, `clear` from the decision to the socket",
+    ),
+    Gauge(
         "ringback_load_level",
-        "What is given up for want of room, 0 to 7: analysis, lists, deliveries, reads, writes, dials, calls from outside"
-    );
-    metrics::describe_gauge!(
+        "What is given up for want of room, 0 to 7: analysis, lists, deliveries, reads, writes, dials, calls from outside",
+    ),
+    Gauge(
         "ringback_load_pressure",
-        "The same with the share of the next kind that is refused behind the point"
-    );
-    metrics::describe_gauge!(
+        "The same with the share of the next kind that is refused behind the point",
+    ),
+    Gauge(
         "ringback_load_cpu",
-        "Share of time the worker threads are busy, over a second"
-    );
-    metrics::describe_gauge!(
+        "Share of time the worker threads are busy, over a second",
+    ),
+    Gauge(
         "ringback_load_memory",
-        "Share of the machine's or the control group's memory in use"
-    );
-    metrics::describe_gauge!(
+        "Share of the machine's or the control group's memory in use",
+    ),
+    Gauge(
         "ringback_database_lag_seconds",
-        "How long the oldest write has been waiting"
-    );
-    metrics::describe_gauge!(
+        "How long the oldest write has been waiting",
+    ),
+    Gauge(
         "ringback_mailbox_wait_seconds",
-        "How long a message waited last for an actor that all calls share"
-    );
-    metrics::describe_counter!(
+        "How long a message waited last for an actor that all calls share",
+    ),
+    Counter(
         "ringback_refused_total",
-        "Requests refused because the node had too much to do, by kind of work"
-    );
-    metrics::describe_gauge!("ringback_journal_facts", "Facts of calls that are not on disk yet");
-    metrics::describe_gauge!("ringback_journal_bytes", "What they take in memory");
-    metrics::describe_counter!(
+        "Requests refused because the node had too much to do, by kind of work",
+    ),
+    Gauge("ringback_journal_facts", "Facts of calls that are not on disk yet"),
+    Gauge("ringback_journal_bytes", "What they take in memory"),
+    Counter(
         "ringback_journal_dropped_total",
-        "Facts given up, as the database was away for too long"
-    );
-    metrics::describe_gauge!("ringback_tasks", "Tasks of the process that have not ended");
-    metrics::describe_counter!("ringback_call_events_total", "Events of calls, by name");
-    metrics::describe_counter!(
+        "Facts given up, as the database was away for too long",
+    ),
+    Gauge("ringback_tasks", "Tasks of the process that have not ended"),
+    Counter("ringback_call_events_total", "Events of calls, by name"),
+    Counter(
         "ringback_amd_total",
-        "Verdicts on who answered; one call may have several"
-    );
-    metrics::describe_counter!(
+        "Verdicts on who answered; one call may have several",
+    ),
+    Counter(
         "ringback_call_outcomes_total",
-        "Attempts that came to an end, by outcome"
-    );
-    metrics::describe_counter!(
+        "Attempts that came to an end, by outcome",
+    ),
+    Counter(
         "ringback_speculations_total",
-        "Replies made ahead in the user's pause, by whether they were used; each had the model read a prompt"
-    );
-    metrics::describe_counter!(
+        "Replies made ahead in the user's pause, by whether they were used; each had the model read a prompt",
+    ),
+    Counter(
         "ringback_speculation_tokens_total",
-        "Tokens of replies made ahead that had come when the turn ended or went on, at four characters each, by whether \
-         they were used; none of a model that takes longer than the pause"
-    );
-    metrics::describe_counter!(
+        "Tokens of replies made ahead that had come when the turn ended or went on, at four characters each, by whether they were used; none of a model that takes longer than the pause",
+    ),
+    Counter(
         "ringback_speculation_characters_total",
-        "Characters of the same that the model wrote and that the voice was given, by whether they were used"
-    );
-    metrics::describe_counter!(
+        "Characters of the same that the model wrote and that the voice was given, by whether they were used",
+    ),
+    Counter(
         "ringback_provider_requests_total",
-        "Requests to providers, by kind, provider and outcome; tripped ones were not sent"
-    );
-    metrics::describe_counter!(
+        "Requests to providers, by kind, provider and outcome; tripped ones were not sent",
+    ),
+    Counter(
         "ringback_provider_retries_total",
-        "Hedges and retries that were wanted, by kind, provider and whether the retry budget allowed them"
-    );
-    metrics::describe_gauge!(
+        "Hedges and retries that were wanted, by kind, provider and whether the retry budget allowed them",
+    ),
+    Gauge(
         "ringback_provider_breaker",
-        "Circuit breaker by kind and provider: 0 closed, 1 half-open, 2 open"
-    );
-    metrics::describe_histogram!(
+        "Circuit breaker by kind and provider: 0 closed, 1 half-open, 2 open",
+    ),
+    Histogram(
         stages::SECONDS,
-        "Stages of an answer, in seconds: final, turn_end, first_token, first_audio, playout; answer is the whole"
-    );
-    metrics::describe_counter!("ringback_turns_total", "Turns of calls, by speaker");
-    metrics::describe_counter!(
+        "Stages of an answer, in seconds: final, turn_end, first_token, first_audio, playout; answer is the whole",
+    ),
+    Counter("ringback_turns_total", "Turns of calls, by speaker"),
+    Counter(
         DELIVERIES,
-        "Tries of webhooks and mail after calls, by kind and outcome: `delivered`, `put_off` (tried again), `given_up`, \
-         `gone` (the receiver answered 410)"
-    );
-    metrics::describe_counter!(
+        "Tries of webhooks and mail after calls, by kind and outcome: `delivered`, `put_off` (tried again), `given_up`, `gone` (the receiver answered 410)",
+    ),
+    Counter(
         SAFEGUARDS,
-        "What safeguards of accounts said to calls, by rule and what came of it: `warned` (dialed), `put_off`, `refused`"
-    );
-    metrics::describe_counter!(
+        "What safeguards of accounts said to calls, by rule and what came of it: `warned` (dialed), `put_off`, `refused`",
+    ),
+    Counter(
         "ringback_carrier_forgeries_total",
-        "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)"
-    );
-    metrics::describe_counter!(
+        "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)",
+    ),
+    Counter(
         FAILED_HANDSHAKES,
-        "TLS handshakes that came to nothing, by why: `timeout`, `refused` (no common ground, or no TLS at all), `closed`"
-    );
-    metrics::describe_counter!(
+        "TLS handshakes that came to nothing, by why: `timeout`, `refused` (no common ground, or no TLS at all), `closed`",
+    ),
+    Counter(
         "ringback_media_frame_faults_total",
-        "Frames of calls' audio that came twice, swapped, too late or not at all, by fault"
-    );
+        "Frames of calls' audio that came twice, swapped, too late or not at all, by fault",
+    ),
+];
+
+fn describe() {
+    for metric in DESCRIBED {
+        match *metric {
+            Counter(name, text) => metrics::describe_counter!(name, text),
+            Gauge(name, text) => metrics::describe_gauge!(name, text),
+            Histogram(name, text) => metrics::describe_histogram!(name, text),
+        }
+    }
 }
 
 /// Sets the gauges of a node, and of the process around it.
