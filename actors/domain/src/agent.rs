@@ -6,8 +6,8 @@ mod config;
 mod description;
 mod document;
 mod figure;
+mod placeholders;
 mod platform;
-mod problem;
 mod rules;
 mod shape;
 mod table;
@@ -19,8 +19,8 @@ pub use changes::Successor;
 pub use config::*;
 pub use description::*;
 pub use document::*;
+pub use placeholders::agent_placeholders;
 pub use platform::*;
-pub use problem::*;
 pub use tools::*;
 pub use transfers::UsableTransfer;
 
@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::phone_number::PhoneNumber;
+pub use crate::problem::Problem;
 
 /// Names of carriers that an agent's numbers may be at. `plain` is the door for calls that their caller holds by a
 /// WebSocket; no call goes out there.

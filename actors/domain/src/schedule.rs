@@ -7,11 +7,18 @@ pub use window::*;
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeZone};
 use chrono_tz::Tz;
 
-use crate::{
-    agent::Problem,
-    ports::store::{CampaignRow, ScheduleText},
-    time::Timestamp,
-};
+use crate::{problem::Problem, time::Timestamp};
+
+/// A campaign's schedule as the client gave it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScheduleText {
+    /// `startTime`.
+    pub start_time: Option<String>,
+    /// `endTime`.
+    pub end_time: Option<String>,
+    /// `timezone`.
+    pub timezone: Option<String>,
+}
 
 /// When a campaign may dial: from a first day on, in a window that recurs daily in its time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,12 +103,6 @@ impl Schedule {
             problems.push(Problem::new("timezone", "invalid", message));
         }
         problems
-    }
-
-    /// The schedule attached to a campaign, and its first opening.
-    pub fn of(row: &CampaignRow) -> Option<(Self, Timestamp)> {
-        let schedule = Self::parse(&row.schedule).ok().flatten().filter(|_| row.scheduled)?;
-        Some((schedule, row.opens_from?))
     }
 
     fn new(start: Moment, end: Option<Moment>, zone: Tz) -> Self {

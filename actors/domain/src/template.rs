@@ -5,8 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::agent::{Agent, BuiltInTools};
-
 /// Bytes of a variable's value.
 pub const VALUE_BYTES: usize = 4096;
 /// Characters of a text that is spoken or read in one piece: about ten minutes of speech.
@@ -114,39 +112,6 @@ pub fn render(place: Place, text: &str, variables: &BTreeMap<String, String>) ->
     out
 }
 
-/// Every name that the spoken and instructing texts of an agent use, in order of first use, each once.
-pub fn agent_placeholders(agent: &Agent) -> Vec<String> {
-    let section = &agent.conversation_config.agent;
-    let mut texts = vec![section.prompt.prompt.as_str()];
-    texts.extend(section.greeting_message.as_deref());
-    texts.extend(tool_texts(&section.prompt.built_in_tools));
-    let mut seen = BTreeSet::new();
-    texts
-        .into_iter()
-        .flat_map(placeholders)
-        .filter(|name| seen.insert(name.clone()))
-        .collect()
-}
-
-fn tool_texts(tools: &BuiltInTools) -> impl Iterator<Item = &str> {
-    let descriptions = [
-        &tools.end_call.description,
-        &tools.language_detection.description,
-        &tools.skip_turn.description,
-        &tools.transfer_to_agent.tool.description,
-        &tools.transfer_to_number.tool.description,
-        &tools.voicemail_detection.tool.description,
-        &tools.voicemail_detection.voicemail_message,
-    ];
-    let to_agents = tools.transfer_to_agent.transfers.iter();
-    let to_numbers = tools.transfer_to_number.transfers.iter();
-    descriptions
-        .into_iter()
-        .chain(to_agents.flat_map(|transfer| [&transfer.condition, &transfer.transfer_message]))
-        .chain(to_numbers.map(|transfer| &transfer.condition))
-        .filter_map(|text| text.as_deref())
-}
-
 /// Closes the gap an empty variable left between `out` and `text`.
 fn push_after_gap(out: &mut String, text: &str) {
     let open = out.is_empty() || out.ends_with([' ', '\n']);
@@ -250,22 +215,6 @@ mod tests {
     #[test]
     fn names_come_once_in_order() {
         assert_eq!(placeholders("{{b}} {{ a }} {{b}} {{"), ["b", "a"]);
-    }
-
-    #[test]
-    fn every_text_of_an_agent_is_searched() {
-        let mut agent = Agent::default();
-        let section = &mut agent.conversation_config.agent;
-        section.prompt.prompt = "{{one}}".into();
-        section.greeting_message = Some("{{two}} {{one}}".into());
-        let tools = &mut section.prompt.built_in_tools;
-        tools.end_call.description = Some("{{three}}".into());
-        tools.voicemail_detection.voicemail_message = Some("{{four}}".into());
-        tools.transfer_to_agent.transfers = vec![crate::agent::AgentTransfer {
-            transfer_message: Some("{{five}}".into()),
-            ..Default::default()
-        }];
-        assert_eq!(agent_placeholders(&agent), ["one", "two", "three", "four", "five"]);
     }
 
     proptest! {

@@ -129,7 +129,7 @@ pub(super) fn turn(row: &CampaignRow, event: Event) -> Result<StateChange, Comma
 
 /// The window that is open, or opens next, by the attached schedule; always open without one.
 fn opening(row: &CampaignRow, at: Timestamp) -> Opening {
-    match Schedule::of(row) {
+    match row.attached_schedule() {
         Some((schedule, opens_from)) => schedule.opening(opens_from, at),
         None => Opening {
             opens_at: at,

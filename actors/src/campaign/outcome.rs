@@ -91,7 +91,7 @@ async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
     let zone = row.schedule.timezone.as_deref().and_then(|zone| zone.parse().ok());
     Ok(RetryRules {
         follow_up: row.follow_up.clone(),
-        schedule: Schedule::of(row),
+        schedule: row.attached_schedule(),
         zone: zone.unwrap_or(of_agent.zone),
         ..of_agent
     })

@@ -125,7 +125,9 @@ fn take(row: &mut CampaignRow, change: StateChange) {
 fn replaced(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
     let change = turn(row, Event::ContactsReplaced)?;
     let waits = row.next_run_at.is_some();
-    let next = Schedule::of(row).map_or(facts.now, |(schedule, from)| schedule.opening(from, facts.now).opens_at);
+    let next = row
+        .attached_schedule()
+        .map_or(facts.now, |(schedule, from)| schedule.opening(from, facts.now).opens_at);
     // A draft waits for nothing, whatever was attached before it was completed.
     let scheduled = change.scheduled && change.status != CampaignStatus::Draft;
     Ok(StateChange {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{NumberTransfer, Problem, TransferDestination, TransferToNumber, document::at, rules::can_be_dialed};
 use crate::{
     phone_number::PhoneNumber,
-    ports::carrier::{Destination, TransferKind},
+    transfer::{Destination, TransferKind},
 };
 
 /// Characters of a SIP address.

@@ -1,6 +1,6 @@
 //! What to look for in a call: the user's last words, and a little of what they were said to.
 
-use crate::ports::language_model::{HistoryItem, Speaker};
+use crate::history::{HistoryItem, Speaker};
 
 /// Characters of the user's words that are looked for, from their end.
 const WORDS_CHARACTERS: usize = 600;

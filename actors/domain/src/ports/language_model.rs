@@ -3,50 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
+pub use crate::history::{HistoryItem, Speaker};
 use crate::{agent::Agent, knowledge::Knowledge, time::Timestamp};
-
-/// Who spoke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Speaker {
-    /// Ringback's agent.
-    Agent,
-    /// The person at the other end.
-    User,
-}
-
-/// One entry of a call's history, oldest first. Holds what was *heard*, not what was generated.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HistoryItem {
-    /// Words that were spoken.
-    Said {
-        /// By whom.
-        speaker: Speaker,
-        /// The words; for the agent those whose audio was played.
-        text: String,
-        /// The agent was cut short here by the user.
-        interrupted: bool,
-        /// Part of the user's speech was not understood.
-        damaged: bool,
-    },
-    /// A tool the model called, with its result.
-    Tool {
-        /// The tool's name.
-        name: String,
-        /// Its arguments.
-        arguments: Value,
-        /// What it answered.
-        result: Value,
-        /// What else the model's provider wants back with the call.
-        echo: Option<Box<Value>>,
-    },
-    /// The user has been silent for `turnTimeout` and the agent speaks up by itself.
-    Silence,
-}
 
 /// What is asked of the model.
 #[derive(Debug, Clone)]

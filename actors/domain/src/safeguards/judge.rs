@@ -8,8 +8,8 @@ use serde_json::json;
 
 use super::{CallsPerNumber, DailyCalls, Mode, Rule, Safeguards, zones_of};
 use crate::{
+    history::{EventFact, Fact},
     phone_number::PhoneNumber,
-    ports::store::{EventFact, Fact},
     schedule::first_instant,
     time::Timestamp,
 };

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::ports::store::ScheduleText;
+use crate::schedule::ScheduleText;
 
 fn schedule(start: &str, end: Option<&str>, zone: &str) -> Schedule {
     let text = ScheduleText {

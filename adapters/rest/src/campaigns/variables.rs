@@ -2,7 +2,10 @@
 
 use std::collections::HashMap;
 
-use domain::{agent::Agent, ports::store::CampaignContact, template};
+use domain::{
+    agent::{self, Agent},
+    ports::store::CampaignContact,
+};
 use serde_json::{Map, Value};
 
 /// Names that the service fills in itself.
@@ -27,7 +30,7 @@ impl OpenVariables {
     /// The variables that `agent` expects its contacts to fill.
     pub fn of(agent: &Agent) -> Self {
         let own = &agent.conversation_config.agent.dynamic_variables;
-        let names: Vec<String> = template::agent_placeholders(agent)
+        let names: Vec<String> = agent::agent_placeholders(agent)
             .into_iter()
             .filter(|name| !name.starts_with(SYSTEM_PREFIX) && own.get(name).is_none_or(is_blank))
             .collect();

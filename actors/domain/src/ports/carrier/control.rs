@@ -1,6 +1,7 @@
 //! What a carrier does to a call that talks: hand it on, press keys, open its media socket again.
 
 use super::CarrierCallId;
+pub use crate::transfer::{Destination, TransferKind};
 use crate::{
     dial_token::{DialToken, Purpose},
     id::AttemptId,
@@ -18,36 +19,6 @@ pub struct CarrierAbilities {
     pub digits: bool,
     /// It asks by itself how a call goes on whose media socket broke, and whoever answers may take it.
     pub comes_back: bool,
-}
-
-/// How a call is handed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TransferKind {
-    /// The destination is rung while the caller hears it ring; the agent is gone at once.
-    Blind,
-    /// The destination is rung first, and the caller is joined with it when it answers.
-    Conference,
-    /// The caller's own SIP peer is asked to call the destination (RFC 3515).
-    SipRefer,
-}
-
-/// Where a call is handed on to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
-    /// A telephone number.
-    Phone(PhoneNumber),
-    /// A SIP address, `sip:` or `sips:`.
-    Sip(String),
-}
-
-impl Destination {
-    /// As it is dialed.
-    pub fn as_str(&self) -> &str {
-        match self {
-            Self::Phone(number) => number.as_str(),
-            Self::Sip(address) => address,
-        }
-    }
 }
 
 /// A wish to hand a call on. Whether it went well comes as a report: [`super::CallProgress::Transferred`] or

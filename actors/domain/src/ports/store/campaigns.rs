@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Account, KeyTicket, StoreResult};
+pub use crate::schedule::ScheduleText;
 use crate::{
     id::{AccountId, AgentId, CampaignId, ContactId},
     phone_number::PhoneNumber,
+    schedule::Schedule,
     time::Timestamp,
 };
 
@@ -78,17 +80,6 @@ pub struct FollowUp {
     pub intervals_minutes: Vec<u32>,
 }
 
-/// A campaign's schedule as the client gave it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScheduleText {
-    /// `startTime`.
-    pub start_time: Option<String>,
-    /// `endTime`.
-    pub end_time: Option<String>,
-    /// `timezone`.
-    pub timezone: Option<String>,
-}
-
 /// A campaign to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCampaign {
@@ -145,6 +136,17 @@ pub struct CampaignRow {
     pub created_at: Timestamp,
     /// Last changed.
     pub updated_at: Timestamp,
+}
+
+impl CampaignRow {
+    /// The schedule that is attached, and its first opening.
+    pub fn attached_schedule(&self) -> Option<(Schedule, Timestamp)> {
+        let schedule = Schedule::parse(&self.schedule)
+            .ok()
+            .flatten()
+            .filter(|_| self.scheduled)?;
+        Some((schedule, self.opens_from?))
+    }
 }
 
 /// One contact of a campaign.

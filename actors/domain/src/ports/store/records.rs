@@ -7,51 +7,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Appointment, CallDirection, ConversationStatus, StoreResult};
+pub use crate::history::{EventFact, Fact, TurnFact};
 use crate::{
+    history::Speaker,
     id::{AccountId, AgentId, AttemptId, CampaignId, JobId},
     phone_number::PhoneNumber,
-    ports::language_model::Speaker,
     time::Timestamp,
 };
-
-/// One turn of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TurnFact {
-    /// Counts from 0 in the call.
-    pub seq: i64,
-    /// Who spoke.
-    pub speaker: Speaker,
-    /// What was said; of the agent only what was played.
-    pub text: String,
-    /// Milliseconds into the call (from the answer) when it began.
-    pub started_ms: i64,
-    /// … and ended.
-    pub ended_ms: i64,
-    /// The agent was cut short.
-    pub interrupted: bool,
-    /// Part of the user's speech was not understood.
-    pub damaged: bool,
-}
-
-/// Something that happened in a call, for figures and for finding faults.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EventFact {
-    /// Its name in snake case, such as `barge_in`.
-    pub name: String,
-    /// Milliseconds into the call.
-    pub at_ms: i64,
-    /// Figures as JSON text; no transcript and no number.
-    pub detail: String,
-}
-
-/// A fact of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fact {
-    /// A turn.
-    Turn(TurnFact),
-    /// An event.
-    Event(EventFact),
-}
 
 /// A sentiment score with its label.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
