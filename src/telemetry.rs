@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 use actors::{
     audio_stream::{CLEAR_DELAYS, DELAY_BOUNDS_US, FRAME_DELAYS},
     journal::BacklogFigures,
-    node::NodeSnapshot,
+    switchboard::NodeSnapshot,
 };
 use domain::ports::{language_model::Speaker, store::EventFact};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};

@@ -3,14 +3,12 @@
 mod actor;
 mod away;
 mod change;
+mod command;
 mod company;
 mod decide;
 mod dialing;
 mod message;
-mod outcome;
 mod pacing;
-mod plan;
-mod retry;
 mod starving;
 mod state;
 mod unwell;
@@ -18,10 +16,8 @@ mod update;
 
 pub use actor::*;
 pub use change::*;
+pub use command::*;
 pub use decide::*;
 pub use message::*;
-pub use outcome::*;
 pub use pacing::*;
-pub use plan::*;
-pub use retry::*;
 pub use state::*;

@@ -3,12 +3,15 @@
 //! Commands go down the tree as imperatives, facts come up in the past tense, one hop each. The row is the truth,
 //! the actor its cache.
 
+pub mod attempt;
 pub mod audio_stream;
 pub mod call;
 pub mod campaign;
 pub mod campaigns;
+pub mod dial_gate;
 pub mod journal;
 pub mod lines;
 pub mod node;
 pub mod single_calls;
+pub mod supervision;
 pub mod switchboard;

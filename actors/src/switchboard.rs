@@ -3,6 +3,8 @@
 
 mod actor;
 mod message;
+mod snapshot;
 
 pub use actor::*;
 pub use message::*;
+pub use snapshot::*;

@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use actors::campaign::{NoLine, line};
+use actors::attempt::{NoLine, line};
 use axum::Router;
 use domain::{ports::carrier::Carriers, time::SystemClock};
 use tokio::net::TcpListener;

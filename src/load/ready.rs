@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::node::{HoldsBack, NodeHandle};
+use actors::{dial_gate::HoldsBack, node::NodeHandle};
 use axum::{
     Json, Router,
     extract::State,

@@ -5,7 +5,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use actors::{
-    campaign::Ended,
+    attempt::Ended,
     lines::{CallRegistry, Dialer, LostCall},
 };
 use domain::{

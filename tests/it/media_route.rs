@@ -3,7 +3,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use actors::switchboard::{DoorRefusal, SwitchboardMessage};
+use actors::{call::LegRefusal, switchboard::SwitchboardMessage};
 use axum::serve::ListenerExt;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use carriers::{
@@ -64,13 +64,13 @@ impl OneCall {
         (attempt, carrier): (AttemptId, &str),
         (purpose, proof): (Purpose, &str),
         taken: bool,
-    ) -> Result<(), DoorRefusal> {
+    ) -> Result<(), LegRefusal> {
         if attempt != self.attempt || carrier != "simulated" {
-            Err(DoorRefusal::UnknownCall)
+            Err(LegRefusal::UnknownCall)
         } else if !self.token.verify(purpose, proof) {
-            Err(DoorRefusal::BadProof)
+            Err(LegRefusal::BadProof)
         } else if taken {
-            Err(DoorRefusal::NotNow)
+            Err(LegRefusal::NotNow)
         } else {
             Ok(())
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::campaigns::CommandError;
+use actors::campaign::CommandError;
 use domain::{
     id::{AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,

@@ -1,6 +1,6 @@
 //! Changing a campaign: PATCH field by field, schedule, delete.
 
-use actors::campaigns::{CampaignCommand, CampaignUpdate, CommandError};
+use actors::campaign::{CampaignCommand, CampaignUpdate, CommandError};
 use domain::ports::store::{CampaignStore, ScheduleText};
 use serde_json::{Value, json};
 

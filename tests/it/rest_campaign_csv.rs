@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::campaigns::CampaignCommand;
+use actors::campaign::CampaignCommand;
 use bytes::Bytes;
 use domain::ports::store::{CampaignStore, StoreError};
 use futures_util::{StreamExt, stream};

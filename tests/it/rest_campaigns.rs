@@ -1,6 +1,6 @@
 //! Campaigns from JSON: made whole or not at all, listed in stable pages, commanded through the node.
 
-use actors::campaigns::{CampaignCommand, CommandError};
+use actors::campaign::{CampaignCommand, CommandError};
 use domain::ports::store::CampaignStatus;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::campaigns::{CampaignCommand, CommandError};
+use actors::campaign::{CampaignCommand, CommandError};
 use domain::{ports::store::Store, time::SystemClock};
 use futures_util::future::join_all;
 use reqwest::multipart::{Form, Part};

@@ -1,14 +1,13 @@
 //! Making accounts and replacing keys, for the command line and the demo.
 
 use crate::{
+    api_key,
     id::AccountId,
     ports::store::{Account, DirectoryStore, NewAccount, StoreError},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rand::RngCore;
 use serde::Serialize;
-
-use crate::api_key;
 
 /// A new account, with what is shown only once.
 #[derive(Serialize)]

@@ -13,8 +13,7 @@ use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
 pub use self::reading::{parse, parse_answer};
-use crate::schedule;
-use crate::time::Timestamp;
+use crate::{schedule, time::Timestamp};
 
 /// The farthest that a call is put off.
 pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);

@@ -23,6 +23,7 @@ pub mod pieces;
 pub mod ports;
 pub mod problem;
 pub mod prompt;
+pub mod retry;
 pub mod safeguards;
 pub mod schedule;
 pub mod template;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
-use super::{StreamMessage, stream::Stream};
-use crate::call::CallMessage;
+use super::{StreamEvent, StreamMessage, stream::Stream};
+use crate::supervision::Reports;
 use domain::{
     agent::Agent,
     id::AttemptId,
@@ -30,9 +30,7 @@ pub struct StreamArguments {
     /// The outside.
     pub ports: Ports,
     /// Whom it tells.
-    pub call: ActorRef<CallMessage>,
-    /// Which of the call's streams this is, from 1 on.
-    pub number: u32,
+    pub call: Reports<StreamEvent>,
     /// What the service's settings say.
     pub settings: StreamSettings,
     /// Counts what the call uses of its providers.

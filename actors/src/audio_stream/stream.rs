@@ -22,7 +22,7 @@ use super::{
     terms::{Moments, abilities, pause_policy, promised, reported, transcribe},
     voices::Voices,
 };
-use crate::call::CallMessage;
+use crate::supervision::Reports;
 use domain::ports::{
     media_leg::{Drained, InboundItem, InboundQueue, OutboundItem},
     recordings::RecordingSink,
@@ -42,8 +42,7 @@ const MOST_LEAD_MS: u64 = 5_000;
 /// The stream.
 pub(super) struct Stream {
     me: ActorRef<StreamMessage>,
-    call: ActorRef<CallMessage>,
-    number: u32,
+    call: Reports<StreamEvent>,
     started: Instant,
     session: AudioSession,
     inbound: Arc<InboundQueue>,
@@ -80,7 +79,6 @@ impl Stream {
             agent,
             ports,
             call,
-            number,
             settings,
             meter,
             likely,
@@ -118,7 +116,6 @@ impl Stream {
         let started = Instant::now();
         Ok(Self {
             call,
-            number,
             started,
             session,
             inbound: leg.inbound,
@@ -457,10 +454,7 @@ impl Stream {
 
     fn report(&self, event: StreamEvent) {
         // The call may be over.
-        let _ = self.call.cast(CallMessage::Stream {
-            number: self.number,
-            event,
-        });
+        self.call.send(event);
     }
 
     fn now_ms(&self) -> u64 {

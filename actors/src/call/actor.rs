@@ -2,8 +2,8 @@
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{CallMessage, CallParents, CallPlan, Speculation, performer::Performer};
-use crate::{audio_stream::StreamSettings, node::DialGate};
+use super::{CallMessage, CallParents, Speculation, performer::Performer};
+use crate::{attempt::CallPlan, audio_stream::StreamSettings, dial_gate::DialGate};
 use domain::{
     id::NodeId,
     node_times::Times,

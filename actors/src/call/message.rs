@@ -1,59 +1,24 @@
 //! What a call is given, what it is told, and what it shows.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use ractor::{ActorId, ActorRef, RpcReplyPort};
+use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
 
-use super::{Whose, state::ToolAnswer};
-use crate::{audio_stream::StreamEvent, campaign::Ended, switchboard::DoorRefusal};
+use super::{NoOutcome, Obstacle, Whose, state::ToolAnswer};
+use crate::{audio_stream::StreamEvent, supervision::Reports};
 use domain::{
     agent::Agent,
-    dial_token::DialToken,
     id::AgentId,
-    phone_number::PhoneNumber,
     ports::{
-        carrier::{Carrier, CarrierCallId, CarrierError, DialError, LegReport, WayBack},
+        carrier::{CarrierCallId, CarrierError, DialError, LegReport, WayBack},
         language_model::{LanguageError, ReplyEvent},
         media_leg::MediaLeg,
-        store::{CallDirection, CallerId, ClaimedAttempt, Permit, ReturnedCall, StoreError},
+        store::{Claim, Outcome, Permit, StoreError},
         tool_runner::ToolOffer,
     },
+    time::Timestamp,
 };
-
-/// Everything a call needs to know about itself.
-#[derive(Clone)]
-pub struct CallPlan {
-    /// The claimed attempt.
-    pub attempt: ClaimedAttempt,
-    /// The agent's id.
-    pub agent_id: AgentId,
-    /// The agent.
-    pub agent: Arc<Agent>,
-    /// Values of the placeholders.
-    pub variables: Arc<BTreeMap<String, String>>,
-    /// Who places it.
-    pub carrier: Arc<dyn Carrier>,
-    /// Caller ID, or those that take turns; none where nothing is dialed.
-    pub caller_id: Option<CallerId>,
-    /// How long it may ring.
-    pub ring_timeout: Duration,
-    /// Of a call from outside.
-    pub inbound: Option<InboundLeg>,
-    /// Of a call that another process held, and that lives.
-    pub inherited: Option<Arc<Inheritance>>,
-}
-
-/// What a call is taken over with.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Inheritance {
-    /// The carrier's id of its leg.
-    pub leg: CarrierCallId,
-    /// The call as it was left.
-    pub call: ReturnedCall,
-    /// The agent it began with, where another one has taken it over since.
-    pub began_with: Option<Arc<Agent>>,
-}
 
 /// How a call goes on whose carrier asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,40 +29,21 @@ pub struct GoesOn {
     pub asked_before: u32,
 }
 
-/// The leg of a call from outside: it stands before the call begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InboundLeg {
-    /// The carrier's id.
-    pub call: CarrierCallId,
-    /// What the carrier's addresses are proved by.
-    pub token: DialToken,
-    /// The number that was called.
-    pub to: PhoneNumber,
-}
-
-impl CallPlan {
-    /// Who began the call.
-    pub fn direction(&self) -> CallDirection {
-        match (&self.inbound, &self.inherited) {
-            (Some(_), _) => CallDirection::Inbound,
-            (None, Some(inherited)) => inherited.call.direction,
-            (None, None) => CallDirection::Outbound,
-        }
-    }
-
-    /// The carrier's id of the leg, where it stands before the call begins here.
-    pub fn leg(&self) -> Option<&CarrierCallId> {
-        let inherited = self.inherited.as_ref().map(|inherited| &inherited.leg);
-        inherited.or(self.inbound.as_ref().map(|leg| &leg.call))
-    }
-
-    /// The attempt, for when it ends.
-    pub fn ended(&self) -> Ended {
-        Ended {
-            direction: self.direction(),
-            ..Ended::from(&self.attempt)
-        }
-    }
+/// Why a callback or a media socket was not taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LegRefusal {
+    /// No live call of this node has this attempt.
+    #[error("no such call here")]
+    UnknownCall,
+    /// The proof in the address is not of the call's present permit.
+    #[error("proof does not match")]
+    BadProof,
+    /// The call has another leg; this one is hung up.
+    #[error("call has another leg")]
+    AnotherLeg,
+    /// The call has a media socket already, or is over.
+    #[error("call takes no media now")]
+    NotNow,
 }
 
 /// How far a reply is made ahead, in the pause that may end the user's turn.
@@ -125,7 +71,7 @@ pub enum CallMessage {
         /// What it tells.
         report: LegReport,
         /// Whether it was taken.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// The carrier asks to open the media socket.
     AskMedia {
@@ -134,7 +80,7 @@ pub enum CallMessage {
         /// Whether a socket in the place of an open one is meant, too.
         replacing: bool,
         /// Whether it would be taken now.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// The carrier opened the media socket.
     Media {
@@ -143,7 +89,7 @@ pub enum CallMessage {
         /// The socket.
         leg: MediaLeg,
         /// Whether it was taken.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// It was looked up whose the call is before somebody was answered who asks for its media, own.
     MadeSure {
@@ -159,7 +105,7 @@ pub enum CallMessage {
         /// The carrier's id of the leg.
         leg: CarrierCallId,
         /// How it goes on.
-        reply: RpcReplyPort<Result<GoesOn, DoorRefusal>>,
+        reply: RpcReplyPort<Result<GoesOn, LegRefusal>>,
     },
     /// A fact from an audio stream.
     Stream {
@@ -319,11 +265,25 @@ pub struct CallSnapshot {
     pub turns: usize,
 }
 
+/// What a call reports to the line pool.
+pub enum CallReport {
+    /// The carrier gave its leg an id: it is hung up if the call dies.
+    LegKnown(CarrierCallId),
+    /// It was answered at this time: a store that forgets it is told again.
+    Answered(Timestamp),
+    /// The carrier takes no call at present.
+    MetObstacle(Obstacle),
+    /// It is over and its outcome is on disk, or why there is no outcome.
+    Ended(Result<Outcome, NoOutcome>),
+    /// Another node has taken it over.
+    Lost(Claim),
+}
+
 /// Whom a call tells.
 #[derive(Clone)]
 pub struct CallParents {
     /// The line pool.
-    pub lines: ActorRef<crate::lines::LinesMessage>,
+    pub lines: Reports<CallReport>,
     /// Where its facts go.
     pub journal: crate::journal::Journal,
 }

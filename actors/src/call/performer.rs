@@ -26,7 +26,7 @@ use self::{
     promises::promised_before,
 };
 use super::{
-    CallArguments, CallMessage, CallSnapshot,
+    CallArguments, CallMessage, CallReport, CallSnapshot, LegRefusal,
     knowledge::CallKnowledge,
     outcome::{NoOutcome, Obstacle},
     state::{Effect, Event, PermitAnswer, Rules, State},
@@ -35,9 +35,7 @@ use super::{
 };
 use crate::{
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
-    campaign::CallBackWish,
-    lines::LinesMessage,
-    switchboard::DoorRefusal,
+    supervision::Reports,
 };
 use domain::{
     agent::Agent,
@@ -48,6 +46,7 @@ use domain::{
         media_leg::MediaLeg,
         store::{CallTimes, Fact, Outcome},
     },
+    retry::CallBackWish,
     time::Timestamp,
 };
 
@@ -221,8 +220,7 @@ impl Performer {
                 }
                 if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {
                     self.outcome = Err(NoOutcome::NotTaken);
-                    let attempt = self.arguments.plan.attempt.claim.attempt;
-                    self.tell_lines(LinesMessage::MetObstacle { attempt, obstacle });
+                    self.tell_lines(CallReport::MetObstacle(obstacle));
                 }
                 if matches!(result, Err(DialError::HeldBack(_))) {
                     self.outcome = Err(NoOutcome::TooLate);
@@ -299,7 +297,7 @@ impl Performer {
         self.perform(effects).await;
     }
 
-    async fn progress(&mut self, proof: &str, report: LegReport) -> Result<(), DoorRefusal> {
+    async fn progress(&mut self, proof: &str, report: LegReport) -> Result<(), LegRefusal> {
         self.check(Purpose::Status, proof)?;
         let over = matches!(report.progress, CallProgress::Ended(_));
         self.adopt(report.call, over).await?;
@@ -309,7 +307,7 @@ impl Performer {
 
     /// Whoever has the proof of the permit tells the leg's id as well as the dial's answer does, which may be lost. A
     /// second leg of one permit is hung up, unless it is `over`.
-    async fn adopt(&mut self, leg: Option<CarrierCallId>, over: bool) -> Result<(), DoorRefusal> {
+    async fn adopt(&mut self, leg: Option<CarrierCallId>, over: bool) -> Result<(), LegRefusal> {
         let Some(leg) = leg else { return Ok(()) };
         match self.machine.as_ref().and_then(State::leg) {
             Some(ours) if *ours == leg => {}
@@ -317,14 +315,14 @@ impl Performer {
                 if !over {
                     self.hang_up_another(leg);
                 }
-                return Err(DoorRefusal::AnotherLeg);
+                return Err(LegRefusal::AnotherLeg);
             }
             None => self.apply(Event::Dialed(Ok(leg))).await,
         }
         Ok(())
     }
 
-    async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), DoorRefusal> {
+    async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), LegRefusal> {
         self.may_take_media(proof, true)?;
         self.adopt(leg.call.clone(), false).await?;
         // A leg that was waited for only to be hung up takes no media.
@@ -335,17 +333,17 @@ impl Performer {
     }
 
     /// Whether a media socket would be taken; where it is `replacing`, one in the place of an open one counts as well.
-    fn may_take_media(&self, proof: &str, replacing: bool) -> Result<(), DoorRefusal> {
+    fn may_take_media(&self, proof: &str, replacing: bool) -> Result<(), LegRefusal> {
         self.check(Purpose::Media, proof)?;
         let machine = self.machine.as_ref();
         let takes = machine.is_some_and(|machine| machine.lacks_media() || (replacing && machine.replaces_media()));
-        takes.then_some(()).ok_or(DoorRefusal::NotNow)
+        takes.then_some(()).ok_or(LegRefusal::NotNow)
     }
 
-    fn check(&self, purpose: Purpose, proof: &str) -> Result<(), DoorRefusal> {
+    fn check(&self, purpose: Purpose, proof: &str) -> Result<(), LegRefusal> {
         match &self.token {
             Some(token) if token.verify(purpose, proof) => Ok(()),
-            _ => Err(DoorRefusal::BadProof),
+            _ => Err(LegRefusal::BadProof),
         }
     }
 
@@ -421,16 +419,16 @@ impl Performer {
         self.streams += 1;
         let plan = &self.arguments.plan;
         let likely = self.machine.as_ref().map(State::likely_said).unwrap_or_default();
+        let number = self.streams;
         let arguments = StreamArguments {
             leg,
             attempt: plan.attempt.claim.attempt,
             agent: plan.agent.clone(),
             ports: self.arguments.ports.clone(),
-            call: self.me.clone(),
+            call: Reports::to(&self.me, move |event| CallMessage::Stream { number, event }),
             settings: self.arguments.stream,
             meter: self.arguments.meter.clone(),
             likely,
-            number: self.streams,
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
             Ok((stream, _)) => self.stream = Some(stream),
@@ -462,8 +460,8 @@ impl Performer {
         }
     }
 
-    fn tell_lines(&self, message: LinesMessage) {
-        if self.arguments.parents.lines.cast(message).is_err() {
+    fn tell_lines(&self, report: CallReport) {
+        if !self.arguments.parents.lines.send(report) {
             tracing::debug!(attempt = %self.arguments.plan.attempt.claim.attempt, "no line pool to tell");
         }
     }

@@ -50,12 +50,14 @@ use super::{
     outcome::EndReason,
 };
 use crate::audio_stream::SpeechId;
-use domain::pieces::PieceCutter;
-use domain::ports::{
-    carrier::{CarrierCallId, MachineVerdict},
-    language_model::HistoryItem,
-    store::{EventFact, Fact},
-    synthesizer::Likely,
+use domain::{
+    pieces::PieceCutter,
+    ports::{
+        carrier::{CarrierCallId, MachineVerdict},
+        language_model::HistoryItem,
+        store::{EventFact, Fact},
+        synthesizer::Likely,
+    },
 };
 
 /// A call that was answered has its first media socket after so long, or its carrier may have asked how it goes on.

@@ -16,7 +16,7 @@ use super::{
     performer::Offers,
     state::ToolAnswer,
 };
-use crate::{audio_stream::StreamMessage, node::DialGate};
+use crate::{audio_stream::StreamMessage, dial_gate::DialGate};
 use domain::{
     agent::complete,
     id::{AccountId, AgentId},

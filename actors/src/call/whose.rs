@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::node::contained;
+use crate::supervision::contained;
 use domain::ports::store::{Claim, Store};
 
 /// How long the store may take to say it.

@@ -11,7 +11,7 @@ use tokio::{
 
 use super::{CallMessage, outcome::Ending};
 use crate::{
-    campaign::{CallBackWish, Ended, finish},
+    attempt::{Ended, finish},
     journal::Journal,
 };
 use domain::{
@@ -22,6 +22,7 @@ use domain::{
         carrier::CarrierCallId,
         store::{CallTimes, Outcome, StoreError, StoreResult},
     },
+    retry::CallBackWish,
     time::Timestamp,
 };
 

@@ -10,12 +10,12 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
 use super::{
-    CampaignMessage, CampaignSnapshot, Event, Intent, Pacing, Wish, away::Away, commit, company::SetBack, unavailable,
+    CampaignCommand, CampaignMessage, CampaignSnapshot, CommandError, Event, Intent, Pacing, Resting, Wish, away::Away,
+    commit, company::SetBack, unavailable,
 };
 use crate::{
-    campaigns::{CampaignCommand, CampaignsMessage, CommandError},
-    lines::{Dialer, LinesMessage, Requester},
-    node::{Backoff, Sibling, TaskGuard, contained},
+    lines::{Dialer, LinesMessage, LinesNotice, Requester},
+    supervision::{Backoff, Reports, Sibling, TaskGuard, contained},
 };
 use domain::{
     agent::Agent,
@@ -37,7 +37,7 @@ pub struct CampaignArguments {
     /// Who has the lines.
     pub lines: Sibling<LinesMessage>,
     /// Its supervisor.
-    pub campaigns: ActorRef<CampaignsMessage>,
+    pub campaigns: Reports<Resting>,
     /// How long a call may ring.
     pub ring_timeout: Duration,
     /// Other nodes work on it too.
@@ -63,7 +63,7 @@ pub struct CampaignState {
     pub(super) node: NodeId,
     pub(super) ports: Ports,
     pub(super) lines: Sibling<LinesMessage>,
-    campaigns: ActorRef<CampaignsMessage>,
+    campaigns: Reports<Resting>,
     pub(super) ring_timeout: Duration,
     pub(super) row: CampaignRow,
     /// Changes when dialing begins or ends: results of an older one are not used.
@@ -153,15 +153,7 @@ impl Actor for CampaignActor {
                 state.commands += 1;
                 state.order(&me, Order::Command(command, reply));
             }
-            CampaignMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
-            CampaignMessage::NoLineFree { lines } => state.no_line_free(&me, lines),
-            CampaignMessage::CallEnded { attempt, outcome } => state.call_ended(&me, attempt, outcome.map(drop)),
-            CampaignMessage::MetObstacle(obstacle) => state.met_obstacle(&me, obstacle),
-            CampaignMessage::Attached(live) => {
-                state.attached = true;
-                state.live = live.into_iter().collect();
-                state.go_on(&me);
-            }
+            CampaignMessage::Lines(notice) => state.told(&me, notice),
             CampaignMessage::LinesRestarted => {
                 state.stop_dialing();
                 state.attach(&me);
@@ -207,11 +199,25 @@ impl Actor for CampaignActor {
 }
 
 impl CampaignState {
+    fn told(&mut self, me: &ActorRef<CampaignMessage>, notice: LinesNotice) {
+        match notice {
+            LinesNotice::Granted(lines) => self.lines_granted(me, lines),
+            LinesNotice::NoLineFree { lines } => self.no_line_free(me, lines),
+            LinesNotice::CallEnded { attempt, outcome } => self.call_ended(me, attempt, outcome.map(drop)),
+            LinesNotice::MetObstacle(obstacle) => self.met_obstacle(me, obstacle),
+            LinesNotice::Attached(live) => {
+                self.attached = true;
+                self.live = live.into_iter().collect();
+                self.go_on(me);
+            }
+        }
+    }
+
     /// Asks the line pool for the calls that live; until it answers nothing is dialed.
     fn attach(&mut self, me: &ActorRef<CampaignMessage>) {
         self.attached = false;
         let dialer = Dialer::Campaign(self.row.id);
-        let requester = Requester::Campaign(me.clone());
+        let requester = Requester::to(me, CampaignMessage::Lines);
         if self.lines.cast(LinesMessage::Attach { dialer, requester }).is_err() {
             // The pool is being restarted and will say so; the timer is for the case that this was missed.
             self.wake(me, Duration::from_secs(1));
@@ -396,7 +402,7 @@ impl CampaignState {
             && self.committing.is_none()
             && !self.pacing.claiming();
         if at_rest {
-            let _ = self.campaigns.cast(CampaignsMessage::Resting {
+            self.campaigns.send(Resting {
                 campaign: self.row.id,
                 commands: self.commands,
             });

@@ -2,7 +2,7 @@
 //! somebody else meanwhile.
 
 use super::{Decision, Facts, Wish, decide};
-use crate::campaigns::{CampaignCommand, CommandError};
+use crate::campaign::{CampaignCommand, CommandError};
 use domain::{
     id::AgentId,
     ports::{

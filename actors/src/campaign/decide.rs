@@ -1,11 +1,11 @@
 //! What an event or a user's command means for a campaign's row. Free of I/O.
 
 use super::{Effect, Event, State};
-use crate::campaigns::{CampaignCommand, CommandError};
-use domain::schedule::{Opening, Schedule};
+use crate::campaign::{CampaignCommand, CommandError};
 use domain::{
     agent::Problem,
     ports::store::{CampaignEdit, CampaignRow, CampaignStatus, Remaining, ScheduleText, StateChange},
+    schedule::{Opening, Schedule},
     time::Timestamp,
 };
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::campaigns::CampaignUpdate;
+use crate::campaign::CampaignUpdate;
 use domain::{
     id::{AccountId, AgentId, CampaignId},
     ports::store::FollowUp,

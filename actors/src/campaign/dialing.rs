@@ -5,11 +5,12 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignState, Event, Intent, PlanContext, actor::Order, line, plan, unwell::obstacle};
+use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, unwell::obstacle};
 use crate::{
+    attempt::{PlanContext, line, plan},
     call::NoOutcome,
     lines::{Dialer, HeldClaims, LinesMessage, Requester},
-    node::contained,
+    supervision::contained,
 };
 use domain::{
     agent,
@@ -115,7 +116,7 @@ impl CampaignState {
         let wish = LinesMessage::RequestLines {
             dialer: Dialer::Campaign(self.row.id),
             want,
-            requester: Requester::Campaign(me.clone()),
+            requester: Requester::to(me, CampaignMessage::Lines),
         };
         if self.lines.cast(wish).is_err() {
             self.wake(me, LOOK_AGAIN);

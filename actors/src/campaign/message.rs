@@ -3,14 +3,11 @@
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
-use crate::{
-    call::{NoOutcome, Obstacle},
-    campaigns::{CampaignCommand, CommandError},
-    lines::HeldClaims,
-};
+use super::{CampaignCommand, CommandError};
+use crate::lines::{HeldClaims, LinesNotice};
 use domain::{
-    id::AttemptId,
-    ports::store::{AgentRow, CampaignRow, CampaignStatus, Outcome, Remaining, StoreError},
+    id::CampaignId,
+    ports::store::{AgentRow, CampaignRow, CampaignStatus, Remaining, StoreError},
 };
 
 /// Messages to a campaign. Results of its own tasks carry the generation they belong to; stale ones are dropped.
@@ -22,24 +19,8 @@ pub enum CampaignMessage {
         /// Answered after the commit.
         reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
     },
-    /// Lines granted lines; those not used are given back.
-    LinesGranted(usize),
-    /// It asks for lines, has none, and none is free.
-    NoLineFree {
-        /// How many there are.
-        lines: usize,
-    },
-    /// A call of this campaign is over.
-    CallEnded {
-        /// Which.
-        attempt: AttemptId,
-        /// How, or why there is no outcome.
-        outcome: Result<Outcome, NoOutcome>,
-    },
-    /// The carrier takes no call at present.
-    MetObstacle(Obstacle),
-    /// The calls of this campaign that live already (after a restart).
-    Attached(Vec<AttemptId>),
+    /// What the line pool tells.
+    Lines(LinesNotice),
     /// The line pool was restarted: attach again.
     LinesRestarted,
     /// Look again for something to do (a timer).
@@ -101,6 +82,14 @@ pub enum CampaignMessage {
     /// Panics, for tests of supervision.
     #[cfg(feature = "testkit")]
     Sabotage,
+}
+
+/// A campaign reports that it rests, without calls and without work: its actor may end, if it has seen every command.
+pub struct Resting {
+    /// Which.
+    pub campaign: CampaignId,
+    /// How many commands it has taken.
+    pub commands: u64,
 }
 
 /// A campaign actor at one moment.

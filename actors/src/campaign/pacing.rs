@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::{call::NoOutcome, node::Backoff};
+use crate::{call::NoOutcome, supervision::Backoff};
 use domain::ports::store::{CampaignRow, Remaining};
 
 /// The figures of a campaign that dials.

@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 
 use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
-use crate::node::contained;
+use crate::supervision::contained;
 use domain::{
     agent,
     ports::{

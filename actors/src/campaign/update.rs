@@ -4,11 +4,11 @@ use super::{
     Event, State,
     decide::{Decision, Facts, complete, launch, schedule, turn, unchanged},
 };
-use crate::campaigns::{CampaignUpdate, CommandError};
-use domain::schedule::Schedule;
+use crate::campaign::{CampaignUpdate, CommandError};
 use domain::{
     agent::Problem,
     ports::store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange},
+    schedule::Schedule,
 };
 
 /// Decides on the whole update, or refuses it whole.

@@ -9,13 +9,14 @@ use std::{
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
-use super::{CampaignCommand, CampaignsMessage, CommandError, LoadedCampaign};
+use super::{CampaignsMessage, LoadedCampaign};
 use crate::{
     campaign::{
-        CampaignActor, CampaignArguments, CampaignMessage, CommandReply, Event, Intent, Wish, commit, unavailable,
+        CampaignActor, CampaignArguments, CampaignCommand, CampaignMessage, CommandError, CommandReply, Event, Intent,
+        Resting, Wish, commit, unavailable,
     },
     lines::{Dialer, LinesMessage},
-    node::{Backoff, Restarts, Sibling, TaskGuard, undelivered},
+    supervision::{Backoff, Reports, Restarts, Sibling, TaskGuard, undelivered},
 };
 use domain::{
     id::{AccountId, CampaignId, NodeId},
@@ -132,7 +133,7 @@ impl Actor for CampaignsActor {
             CampaignsMessage::LookAgain => {}
             CampaignsMessage::Active(active) => state.active(&me, &active),
             CampaignsMessage::LinesRestarted => state.tell_all(|| CampaignMessage::LinesRestarted),
-            CampaignsMessage::Resting { campaign, commands } => state.resting(campaign, commands),
+            CampaignsMessage::Resting(Resting { campaign, commands }) => state.resting(campaign, commands),
             CampaignsMessage::ChildGone { campaign, crashed } => state.child_gone(&me, campaign, crashed),
             CampaignsMessage::Loaded(loaded) => state.loaded(&me, *loaded).await,
             CampaignsMessage::Inspect(reply) => {
@@ -244,7 +245,7 @@ impl CampaignsState {
             node: self.with.node,
             ports: self.with.ports.clone(),
             lines: self.with.lines.clone(),
-            campaigns: me.clone(),
+            campaigns: Reports::to(me, CampaignsMessage::Resting),
             ring_timeout: self.with.ring_timeout,
             company: self.with.company,
         };

@@ -9,7 +9,7 @@ use super::{
     Backlog, JournalMessage,
     buffer::{Buffer, KEPT_BYTES},
 };
-use crate::node::{Backoff, TaskGuard, contained};
+use crate::supervision::{Backoff, TaskGuard, contained};
 use domain::ports::store::{Store, StoreError, StoreResult};
 
 /// How long a fact waits for company; with the write it is on disk within 200 ms.

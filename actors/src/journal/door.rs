@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::{JournalMessage, LiveFact, buffer::Buffer};
-use crate::node::Sibling;
+use crate::supervision::Sibling;
 use domain::{
     id::{AttemptId, CampaignId},
     ports::store::Fact,

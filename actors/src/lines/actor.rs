@@ -6,14 +6,15 @@ use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::time::Instant;
 
 use super::{
-    CallRegistry, Dialer, Leave, LinePool, LinesMessage, LinesSnapshot, Requester, announced::Announcements,
-    taken_over::OnTheirWay,
+    CallRegistry, Dialer, Leave, LinePool, LinesMessage, LinesNotice, LinesSnapshot, Requester,
+    announced::Announcements, taken_over::OnTheirWay,
 };
 use crate::{
     audio_stream::StreamSettings,
     call::{CallMessage, NoOutcome, Speculation},
+    dial_gate::DialGate,
     journal::Journal,
-    node::{DialGate, TaskGuard},
+    supervision::TaskGuard,
 };
 use domain::{
     id::{AttemptId, NodeId},
@@ -136,7 +137,8 @@ impl Actor for LinesActor {
             LinesMessage::StillWaiting(dialer) => {
                 let requester = state.requesters.get(&dialer).filter(|_| state.pool.starves(dialer));
                 if let Some(requester) = requester {
-                    requester.no_line(state.pool.lines());
+                    let lines = state.pool.lines();
+                    requester.send(LinesNotice::NoLineFree { lines });
                 }
             }
             LinesMessage::WithdrawWish(dialer) => state.pool.wish(dialer, 0),
@@ -158,10 +160,7 @@ impl Actor for LinesActor {
             }
             LinesMessage::TooSlow { call, attempt } => state.too_slow(&call, attempt),
             LinesMessage::LetGo { call, attempt } => state.let_go(&call, attempt),
-            LinesMessage::LegKnown { attempt, leg } => state.registry.leg_known(attempt, &leg),
-            LinesMessage::Answered { attempt, at } => state.registry.answered(attempt, at),
-            LinesMessage::MetObstacle { attempt, obstacle } => state.met(attempt, obstacle),
-            LinesMessage::CallEnded { attempt, outcome } => state.ended(attempt, outcome),
+            LinesMessage::Call { attempt, report } => state.told(attempt, report),
             LinesMessage::CrashSettled { attempt, outcome } => {
                 state.ended(attempt, outcome.ok_or(NoOutcome::ItsOwn));
             }
@@ -268,7 +267,10 @@ impl LinesState {
             let grants = self.pool.grant(Instant::now());
             let mut refused = false;
             for (dialer, lines) in grants {
-                let told = self.requesters.get(&dialer).is_some_and(|r| r.granted(lines));
+                let told = self
+                    .requesters
+                    .get(&dialer)
+                    .is_some_and(|r| r.send(LinesNotice::Granted(lines)));
                 if !told {
                     self.pool.reclaim(dialer);
                     refused = true;
@@ -289,7 +291,7 @@ impl LinesState {
 
     fn attach(&mut self, dialer: Dialer, requester: Requester) {
         self.pool.reclaim(dialer);
-        requester.attached(self.pool.calls_of(dialer));
+        requester.send(LinesNotice::Attached(self.pool.calls_of(dialer)));
         self.requesters.insert(dialer, requester);
     }
 

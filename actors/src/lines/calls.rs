@@ -6,16 +6,18 @@ use futures_util::FutureExt;
 use ractor::{Actor, ActorRef};
 use tokio::time::Instant;
 
-use super::{Dialer, HeldClaims, LinesMessage, LinesState, LostCall, late_leg::LateLeg, settle};
+use super::{Dialer, HeldClaims, LinesMessage, LinesNotice, LinesState, LostCall, late_leg::LateLeg, settle};
 use crate::{
-    call::{CallActor, CallArguments, CallMessage, CallParents, CallPlan, NoOutcome, Obstacle},
-    node::undelivered,
-    switchboard::DoorRefusal,
+    attempt::CallPlan,
+    call::{CallActor, CallArguments, CallMessage, CallParents, CallReport, LegRefusal, NoOutcome, Obstacle},
+    supervision::{Reports, undelivered},
 };
-use domain::ports::usage::usage;
 use domain::{
     id::AttemptId,
-    ports::{store::Outcome, usage::Meter},
+    ports::{
+        store::Outcome,
+        usage::{Meter, usage},
+    },
 };
 
 /// How long the journal has to bring the last facts of a crashed call to disk.
@@ -55,7 +57,7 @@ impl LinesState {
             plan,
             ports: self.ports.clone(),
             parents: CallParents {
-                lines: me.clone(),
+                lines: Reports::to(me, move |report| LinesMessage::Call { attempt, report }),
                 journal: self.journal.clone(),
             },
             node: self.node,
@@ -91,12 +93,23 @@ impl LinesState {
                     // Not bound to this actor: nobody else would hang it up.
                     tokio::spawn(late.hang_up(self.ports.clone()));
                 }
-                let _ = reply.send(Err(DoorRefusal::UnknownCall));
+                let _ = reply.send(Err(LegRefusal::UnknownCall));
             }
             Some(CallMessage::AskMedia { reply, .. } | CallMessage::Media { reply, .. }) => {
-                let _ = reply.send(Err(DoorRefusal::UnknownCall));
+                let _ = reply.send(Err(LegRefusal::UnknownCall));
             }
             _ => {}
+        }
+    }
+
+    /// Takes a call's report.
+    pub(super) fn told(&mut self, attempt: AttemptId, report: CallReport) {
+        match report {
+            CallReport::LegKnown(leg) => self.registry.leg_known(attempt, &leg),
+            CallReport::Answered(at) => self.registry.answered(attempt, at),
+            CallReport::MetObstacle(obstacle) => self.met(attempt, obstacle),
+            CallReport::Ended(outcome) => self.ended(attempt, outcome),
+            CallReport::Lost(claim) => self.forget(&[claim]),
         }
     }
 
@@ -113,16 +126,16 @@ impl LinesState {
     }
 
     /// Passes on to its dialer what a call learned about the carrier.
-    pub(super) fn met(&self, attempt: AttemptId, obstacle: Obstacle) {
+    fn met(&self, attempt: AttemptId, obstacle: Obstacle) {
         let dialer = self.pool.dialer_of(attempt);
         if let Some(requester) = dialer.and_then(|dialer| self.requesters.get(&dialer)) {
-            requester.met(obstacle);
+            requester.send(LinesNotice::MetObstacle(obstacle));
         }
     }
 
     fn tell(&self, dialer: Dialer, attempt: AttemptId, outcome: Result<Outcome, NoOutcome>) {
         if let Some(requester) = self.requesters.get(&dialer) {
-            requester.ended(attempt, outcome);
+            requester.send(LinesNotice::CallEnded { attempt, outcome });
         }
     }
 

@@ -7,7 +7,7 @@ use ractor::ActorRef;
 use super::{LinesMessage, LinesState, settle::hang_up};
 use crate::{
     call::NoOutcome,
-    node::{Backoff, contained},
+    supervision::{Backoff, contained},
 };
 use domain::{
     id::AttemptId,

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use crate::node::Backoff;
+use crate::supervision::Backoff;
 use domain::ports::store::{Claim, ClaimedAttempt, Store, StoreError};
 
 /// Claimed attempts; what is left when it is dropped goes back to the queue.

@@ -11,10 +11,7 @@ use super::{
     announced::Announced,
     settle::{NOT_TAKEN, write_off},
 };
-use crate::{
-    call::CallPlan,
-    campaign::{PlanContext, plan_inbound},
-};
+use crate::attempt::{CallPlan, PlanContext, plan_inbound};
 use domain::{
     agent::{self, Agent},
     id::{AccountId, AttemptId, NodeId},

@@ -1,6 +1,6 @@
 //! Messages to the line pool.
 
-use ractor::{ActorRef, RpcReplyPort};
+use ractor::RpcReplyPort;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -9,21 +9,19 @@ use super::{
     taken_over::{Asking, HeldReturn, NotGoingOn, ReturnReply},
 };
 use crate::{
-    call::{CallPlan, NoOutcome, Obstacle},
-    campaign::CampaignMessage,
-    node::HoldsBack,
-    single_calls::SingleCallsMessage,
-    switchboard::DoorRefusal,
+    attempt::CallPlan,
+    call::{CallReport, LegRefusal, NoOutcome, Obstacle},
+    dial_gate::HoldsBack,
+    supervision::Reports,
 };
 use domain::{
     admission::Level,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
-        carrier::{CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
+        carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
         media_leg::MediaLeg,
         store::{Claim, KeyTicket, Outcome},
     },
-    time::Timestamp,
 };
 
 /// Who dials. Lines and dialing rate are shared among dialers in turn.
@@ -69,63 +67,30 @@ impl From<Option<CampaignId>> for Dialer {
     }
 }
 
+/// What the line pool tells a dialer.
+pub enum LinesNotice {
+    /// So many lines are granted; those not used are given back.
+    Granted(usize),
+    /// None of so many lines is free.
+    NoLineFree {
+        /// How many there are.
+        lines: usize,
+    },
+    /// A call of it is over. A dialer that was gone meanwhile looks at the store when it comes back.
+    CallEnded {
+        /// Which.
+        attempt: AttemptId,
+        /// How, or why there is no outcome.
+        outcome: Result<Outcome, NoOutcome>,
+    },
+    /// The carrier takes no call at present.
+    MetObstacle(Obstacle),
+    /// Its calls that live: the answer to [`LinesMessage::Attach`].
+    Attached(Vec<AttemptId>),
+}
+
 /// Where a dialer is told of its grants and its calls' ends.
-#[derive(Clone)]
-pub enum Requester {
-    /// A campaign's actor.
-    Campaign(ActorRef<CampaignMessage>),
-    /// The actor of single calls.
-    SingleCalls(ActorRef<SingleCallsMessage>),
-}
-
-impl Requester {
-    /// Tells of granted lines; false when nobody is there to take them.
-    pub(super) fn granted(&self, lines: usize) -> bool {
-        match self {
-            Self::Campaign(actor) => actor.cast(CampaignMessage::LinesGranted(lines)).is_ok(),
-            Self::SingleCalls(actor) => actor.cast(SingleCallsMessage::LinesGranted(lines)).is_ok(),
-        }
-    }
-
-    /// Tells of a call's end. One that is gone looks at the store when it comes back.
-    pub(super) fn ended(&self, attempt: AttemptId, outcome: Result<Outcome, NoOutcome>) {
-        let _ = match self {
-            Self::Campaign(actor) => actor.cast(CampaignMessage::CallEnded { attempt, outcome }).is_ok(),
-            Self::SingleCalls(actor) => actor.cast(SingleCallsMessage::CallEnded).is_ok(),
-        };
-    }
-
-    /// Tells that none of so many lines is free. A single call waits for its turn.
-    pub(super) fn no_line(&self, lines: usize) {
-        match self {
-            Self::Campaign(actor) => {
-                let _ = actor.cast(CampaignMessage::NoLineFree { lines });
-            }
-            Self::SingleCalls(_) => {}
-        }
-    }
-
-    /// Tells that the carrier takes no call. A single call waits for its own next try.
-    pub(super) fn met(&self, obstacle: Obstacle) {
-        match self {
-            Self::Campaign(actor) => {
-                let _ = actor.cast(CampaignMessage::MetObstacle(obstacle));
-            }
-            Self::SingleCalls(_) => {}
-        }
-    }
-
-    /// Tells which of its calls live.
-    pub(super) fn attached(&self, live: Vec<AttemptId>) {
-        match self {
-            Self::Campaign(actor) => {
-                let _ = actor.cast(CampaignMessage::Attached(live));
-            }
-            // They keep no list of their calls.
-            Self::SingleCalls(_) => {}
-        }
-    }
-}
+pub type Requester = Reports<LinesNotice>;
 
 /// Messages to the line pool.
 pub enum LinesMessage {
@@ -198,33 +163,12 @@ pub enum LinesMessage {
         /// Its attempt.
         attempt: AttemptId,
     },
-    /// The carrier gave a call's leg an id, told by the call: it is hung up if the call dies.
-    LegKnown {
-        /// Which call.
-        attempt: AttemptId,
-        /// Its leg.
-        leg: CarrierCallId,
-    },
-    /// A call was answered, told by the call: a store that forgets it is told again.
-    Answered {
-        /// Which call.
-        attempt: AttemptId,
-        /// When.
-        at: Timestamp,
-    },
-    /// The carrier takes no call at present, told by a call that it did not take.
-    MetObstacle {
-        /// Which call.
-        attempt: AttemptId,
-        /// What is in the way.
-        obstacle: Obstacle,
-    },
-    /// A call is over and its outcome is on disk, told by the call.
-    CallEnded {
+    /// What a call reports.
+    Call {
         /// Which.
         attempt: AttemptId,
-        /// How, or why there is no outcome.
-        outcome: Result<Outcome, NoOutcome>,
+        /// Its report.
+        report: CallReport,
     },
     /// A carrier reports on a leg.
     Progress {
@@ -237,7 +181,7 @@ pub enum LinesMessage {
         /// What it tells.
         report: LegReport,
         /// Whether the call took it.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// A carrier asks to open a media socket.
     AskMedia {
@@ -250,7 +194,7 @@ pub enum LinesMessage {
         /// Whether a socket in the place of an open one is meant, too.
         replacing: bool,
         /// Whether the call would take it now.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// A carrier opened a media socket.
     Media {
@@ -263,7 +207,7 @@ pub enum LinesMessage {
         /// The socket.
         leg: MediaLeg,
         /// Whether the call took it.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// A carrier asks how a call goes on whose media socket broke.
     CameBack {

@@ -6,9 +6,9 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use futures_util::FutureExt;
 
 use crate::{
-    call::{CONFERENCE, CallPlan, LegSearch, Sighting, Whose, in_time, whose_for_certain},
-    campaign::{self, Ended},
-    node::Backoff,
+    attempt::{self, CallPlan, Ended},
+    call::{CONFERENCE, LegSearch, Sighting, Whose, in_time, whose_for_certain},
+    supervision::Backoff,
 };
 use domain::{
     id::AttemptId,
@@ -23,11 +23,9 @@ use domain::{
         },
         usage::Meter,
     },
+    retry,
     time::Timestamp,
 };
-
-/// The outcome of a dial whose fate nobody knows.
-pub const UNKNOWN_FATE: &str = "carrier-error: outcome unknown";
 
 /// The outcome of a call from outside that got its attempt, but whose carrier had been told by then that nobody takes it.
 pub const NOT_TAKEN: &str = "no-answer";
@@ -90,7 +88,7 @@ pub async fn settle(ports: &Ports, mut lost: LostCall, times: Times) -> Option<O
         None => {
             let (attempt, carrier) = (lost.ended.claim.attempt, &lost.carrier);
             tracing::error!(%attempt, %carrier, "carrier is no longer configured");
-            UNKNOWN_FATE.to_owned()
+            retry::UNKNOWN_OUTCOME.to_owned()
         }
         Some(_) if transferred => String::new(),
         Some(carrier) => {
@@ -176,7 +174,7 @@ async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall, 
     let search = LegSearch::new(attempt, lost.to.clone(), lost.since, store);
     match end_what_was_dialed(carrier, (&search, own.as_ref()), times.settle_from * 2).await {
         true => lost.error.clone(),
-        false => UNKNOWN_FATE.to_owned(),
+        false => retry::UNKNOWN_OUTCOME.to_owned(),
     }
 }
 
@@ -267,7 +265,7 @@ async fn hang_up_own(carrier: &dyn Carrier, (attempt, own): (AttemptId, Option<&
 async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> bool {
     let (mut backoff, attempt) = (patience(), ended.claim.attempt);
     loop {
-        match campaign::finish(ports, ended, outcome).await {
+        match attempt::finish(ports, ended, outcome).await {
             Ok(()) => return true,
             Err(StoreError::Unavailable(error)) => {
                 tracing::warn!(%attempt, %error, "outcome could not be written, trying again");

@@ -10,9 +10,9 @@ use tokio::time::timeout;
 
 use super::{CallRegistry, Dialer, LinesMessage, LinesState, LostCall, registry::SeenTo, settle::settle};
 use crate::{
-    call::{CallMessage, CallPlan, GoesOn, Whose, bound, whose},
-    campaign::{Ended, PlanContext, plan_inherited},
-    node::{MEDIA_LOST, contained},
+    attempt::{CallPlan, Ended, MEDIA_LOST, PlanContext, plan_inherited},
+    call::{CallMessage, GoesOn, Whose, bound, whose},
+    supervision::contained,
 };
 use domain::{
     agent::{self, Agent},

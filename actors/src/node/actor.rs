@@ -9,12 +9,14 @@ use tokio::{
     time::Instant,
 };
 
-use super::{DialGate, Incarnation, NodeSettings, Restarts, Sibling, TaskGuard, boot, life, reaper};
+use super::{Incarnation, NodeSettings, boot, life, reaper};
 use crate::{
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
+    dial_gate::DialGate,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
     lines::{CallRegistry, Leave, LinesActor, LinesArguments, LinesMessage},
     single_calls::{SingleCallsActor, SingleCallsArguments, SingleCallsMessage},
+    supervision::{Restarts, Sibling, TaskGuard},
     switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
 };
 use domain::{

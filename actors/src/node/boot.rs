@@ -5,14 +5,16 @@ use std::time::Duration;
 use ractor::ActorRef;
 use tokio::{sync::watch, task::JoinSet, time::Instant};
 
-use super::{Backoff, DialGate, NodeMessage};
+use super::NodeMessage;
 use crate::{
-    campaign::Ended,
+    attempt::{self, Ended},
+    dial_gate::DialGate,
     lines::{CallRegistry, LostCall, settle},
+    supervision::Backoff,
 };
-use domain::node_times::Times;
 use domain::{
     id::NodeId,
+    node_times::Times,
     ports::{
         Ports,
         store::{Orphan, Patience, Pulse, StoreError},
@@ -22,9 +24,6 @@ use domain::{
 
 /// How often it looks for lists of contacts that no campaign has any more.
 const SWEEP: Duration = Duration::from_secs(60);
-
-/// The outcome of a call whose process died.
-pub const MEDIA_LOST: &str = "media-lost";
 
 /// How long a transfer rings at most (the carriers' adapters say 30 s), and as long again to be told of its end.
 const HANDED_ON: Duration = Duration::from_secs(60);
@@ -203,7 +202,7 @@ pub(super) fn lost(orphan: Orphan) -> LostCall {
         leg: orphan.carrier_call,
         since: orphan.dialing_at,
         times: Default::default(),
-        error: MEDIA_LOST.to_owned(),
+        error: attempt::MEDIA_LOST.to_owned(),
         meter: Meter::default(),
     }
 }

@@ -10,19 +10,21 @@ use tokio::{
 };
 
 use super::{
-    DialGate, HoldsBack, Incarnation, NodeMessage, NodeSnapshot, Sibling,
+    Incarnation, NodeMessage,
     actor::{NodeActor, RootArguments, Siblings},
 };
 use crate::{
     audio_stream::StreamSettings,
     call::Speculation,
+    dial_gate::{DialGate, HoldsBack},
     journal::{Backlog, BacklogFigures, Journal, LiveFact},
     lines::{CallRegistry, Leave, LinesMessage, LinesSnapshot},
-    switchboard::{INSPECTION, SwitchboardMessage},
+    supervision::Sibling,
+    switchboard::{INSPECTION, NodeSnapshot, SwitchboardMessage},
 };
-use domain::node_times::Times;
 use domain::{
     id::NodeId,
+    node_times::Times,
     ports::{Ports, store::Store},
 };
 

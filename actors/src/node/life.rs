@@ -8,10 +8,11 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{DialGate, NodeMessage};
-use domain::node_times::Times;
+use super::NodeMessage;
+use crate::dial_gate::DialGate;
 use domain::{
     id::NodeId,
+    node_times::Times,
     ports::{Ports, store::StoreError},
     time::Clock,
 };

@@ -12,9 +12,9 @@ use tokio::{task::JoinSet, time::Instant};
 
 use super::boot;
 use crate::lines::{CallRegistry, LostCall, NOT_TAKEN, settle, write_off};
-use domain::node_times::Times;
 use domain::{
     id::NodeId,
+    node_times::Times,
     ports::{
         Ports,
         store::{AttemptState, CallDirection, Claim, Orphan, StoreResult},
@@ -132,7 +132,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{campaign::Ended, lines::Dialer};
+    use crate::attempt::Ended;
+    use crate::lines::Dialer;
     use domain::{ports::store::AttemptStore, time::Clock};
     use testkit::{
         fake_ports::FakePorts,

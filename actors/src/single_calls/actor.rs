@@ -7,10 +7,10 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{PlaceError, PlaceReply, ReadyCalls, SingleCallsMessage};
 use crate::{
+    attempt::{PlanContext, line, plan},
     call::EndReason,
-    campaign::{PlanContext, line, plan},
-    lines::{Dialer, HeldClaims, LinesMessage, Requester},
-    node::{Sibling, TaskGuard, contained},
+    lines::{Dialer, HeldClaims, LinesMessage, LinesNotice, Requester},
+    supervision::{Sibling, TaskGuard, contained},
 };
 use domain::{
     agent::{self, Agent},
@@ -94,7 +94,7 @@ impl Actor for SingleCallsActor {
                 state.ready = true;
                 // Grants of one that crashed flow back.
                 let dialer = Dialer::SingleCalls;
-                let requester = Requester::SingleCalls(me.clone());
+                let requester = Requester::to(&me, SingleCallsMessage::Lines);
                 let _ = state.with.lines.cast(LinesMessage::Attach { dialer, requester });
                 state.look(&me);
             }
@@ -104,10 +104,14 @@ impl Actor for SingleCallsActor {
                 let _ = state.with.lines.cast(LinesMessage::Withdraw(Dialer::SingleCalls));
             }
             SingleCallsMessage::Company(company) => state.with.company = company,
-            SingleCallsMessage::LinesGranted(lines) => state.lines_granted(&me, lines),
-            SingleCallsMessage::CallEnded | SingleCallsMessage::LinesRestarted | SingleCallsMessage::Look => {
-                state.look(&me);
-            }
+            SingleCallsMessage::Lines(LinesNotice::Granted(lines)) => state.lines_granted(&me, lines),
+            SingleCallsMessage::Lines(LinesNotice::CallEnded { .. })
+            | SingleCallsMessage::LinesRestarted
+            | SingleCallsMessage::Look => state.look(&me),
+            // They keep no list of their calls, and a call waits for its turn or its own next try.
+            SingleCallsMessage::Lines(
+                LinesNotice::NoLineFree { .. } | LinesNotice::MetObstacle(_) | LinesNotice::Attached(_),
+            ) => {}
             SingleCallsMessage::Counted(waiting) => state.counted(&me, waiting),
             SingleCallsMessage::Claimed { lines, claimed } => state.claimed(&me, lines, claimed),
         }
@@ -199,7 +203,7 @@ impl SingleCallsState {
         let _ = self.with.lines.cast(LinesMessage::RequestLines {
             dialer: Dialer::SingleCalls,
             want,
-            requester: Requester::SingleCalls(me.clone()),
+            requester: Requester::to(me, SingleCallsMessage::Lines),
         });
     }
 

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use ractor::RpcReplyPort;
 
-use crate::lines::HeldClaims;
+use crate::lines::{HeldClaims, LinesNotice};
 use domain::{
     agent::Agent,
     id::{AccountId, AgentId},
@@ -44,10 +44,8 @@ pub enum SingleCallsMessage {
     Drain,
     /// Whether other nodes live. They dial what a node that is going down still queues.
     Company(bool),
-    /// Lines granted lines; those not used are given back.
-    LinesGranted(usize),
-    /// A single call is over, or goes back to the queue.
-    CallEnded,
+    /// What the line pool tells.
+    Lines(LinesNotice),
     /// The line pool was restarted: it knows of no wish.
     LinesRestarted,
     /// Look again for something to do: a timer, or a call that was just queued.

@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 
-use super::{DoorRefusal, SwitchboardMessage};
+use super::SwitchboardMessage;
 use crate::{
-    campaigns::{CampaignsMessage, CommandError},
+    call::LegRefusal,
+    campaign::CommandError,
+    campaigns::CampaignsMessage,
     lines::{LinesMessage, LinesSnapshot, WantedAgent},
-    node::{NodeSnapshot, Sibling},
     single_calls::{PlaceError, SingleCallsMessage},
+    supervision::Sibling,
+    switchboard::NodeSnapshot,
 };
 use domain::ports::carrier::InboundRefusal;
 
@@ -195,7 +198,7 @@ impl SwitchboardArguments {
             | LinesMessage::Media { reply, .. },
         )) = self.lines.cast(message)
         {
-            let _ = reply.send(Err(DoorRefusal::UnknownCall));
+            let _ = reply.send(Err(LegRefusal::UnknownCall));
         }
     }
 }

@@ -4,10 +4,11 @@ use ractor::RpcReplyPort;
 use serde_json::{Map, Value};
 
 use crate::{
-    campaigns::{CampaignCommand, CommandError},
+    call::LegRefusal,
+    campaign::{CampaignCommand, CommandError},
     lines::{Asking, ReturnReply},
-    node::NodeSnapshot,
     single_calls::PlaceReply,
+    switchboard::NodeSnapshot,
 };
 use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId},
@@ -17,23 +18,6 @@ use domain::{
         store::{CampaignRow, KeyTicket, NewCall},
     },
 };
-
-/// Why a callback or a media socket was not taken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum DoorRefusal {
-    /// No live call of this node has this attempt.
-    #[error("no such call here")]
-    UnknownCall,
-    /// The proof in the address is not of the call's present permit.
-    #[error("proof does not match")]
-    BadProof,
-    /// The call has another leg; this one is hung up.
-    #[error("call has another leg")]
-    AnotherLeg,
-    /// The call has a media socket already, or is over.
-    #[error("call takes no media now")]
-    NotNow,
-}
 
 /// Messages to the switchboard.
 pub enum SwitchboardMessage {
@@ -111,7 +95,7 @@ pub enum SwitchboardMessage {
         /// What it tells.
         report: LegReport,
         /// Whether a live call took it.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// A carrier asks to open a media socket: nothing is upgraded before the proof holds.
     AskMedia {
@@ -124,7 +108,7 @@ pub enum SwitchboardMessage {
         /// Whether a socket in the place of an open one is meant, too.
         replacing: bool,
         /// Whether the call would take it now.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// A carrier asks how a call goes on whose media socket broke. One of a process that is gone goes on here.
     CameBack {
@@ -144,7 +128,7 @@ pub enum SwitchboardMessage {
         /// The socket.
         leg: MediaLeg,
         /// Whether the call took it.
-        reply: RpcReplyPort<Result<(), DoorRefusal>>,
+        reply: RpcReplyPort<Result<(), LegRefusal>>,
     },
     /// Rows of the queue were changed beside the node: campaigns and single calls look at what is left to do.
     LookAgain,

@@ -9,7 +9,7 @@ use std::{
 
 use actors::{
     audio_stream::{AudioStreamActor, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings},
-    call::CallMessage,
+    supervision::Reports,
 };
 use domain::{
     agent::Agent,
@@ -214,24 +214,22 @@ pub struct Phone {
 struct Probe(Arc<Mutex<Seen>>, Instant);
 
 impl Actor for Probe {
-    type Msg = CallMessage;
+    type Msg = StreamEvent;
     type State = ();
     type Arguments = ();
 
-    async fn pre_start(&self, _me: ActorRef<CallMessage>, (): ()) -> Result<(), ActorProcessingErr> {
+    async fn pre_start(&self, _me: ActorRef<StreamEvent>, (): ()) -> Result<(), ActorProcessingErr> {
         Ok(())
     }
 
     async fn handle(
         &self,
-        _me: ActorRef<CallMessage>,
-        message: CallMessage,
+        _me: ActorRef<StreamEvent>,
+        message: StreamEvent,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
-        if let CallMessage::Stream { event, .. } = message {
-            let at_ms = self.1.elapsed().as_millis() as u64;
-            self.0.lock().unwrap().events.push((at_ms, event));
-        }
+        let at_ms = self.1.elapsed().as_millis() as u64;
+        self.0.lock().unwrap().events.push((at_ms, message));
         Ok(())
     }
 }
@@ -264,8 +262,7 @@ impl Phone {
             attempt: AttemptId::new(),
             agent: Arc::new(agent),
             ports,
-            call,
-            number: 1,
+            call: Reports::to(&call, |event| event),
             settings,
             meter: Meter::default(),
             likely: Vec::new(),

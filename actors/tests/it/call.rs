@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use actors::{
     audio_stream::StreamEvent,
-    call::{CallMessage, CallPhase},
-    switchboard::DoorRefusal,
+    call::{CallMessage, CallPhase, LegRefusal},
 };
 use domain::{
     agent::Agent,
@@ -602,10 +601,10 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
     let (leg, _socket) = media_leg();
     let proof = dial.status_token.clone();
     let taken = ractor::call!(test.call, |reply| CallMessage::Media { proof, leg, reply }).unwrap();
-    assert_eq!(taken, Err(DoorRefusal::BadProof));
+    assert_eq!(taken, Err(LegRefusal::BadProof));
     let (proof, report) = (dial.media_token, CallProgress::Answered.into());
     let taken = ractor::call!(test.call, |reply| CallMessage::Progress { proof, report, reply }).unwrap();
-    assert_eq!(taken, Err(DoorRefusal::BadProof));
+    assert_eq!(taken, Err(LegRefusal::BadProof));
     let asked = |proof: &str| {
         let (call, proof) = (test.call.clone(), proof.to_owned());
         async move {
@@ -618,12 +617,12 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
         }
     };
     let media = test.ports.carrier.dials().remove(0).media_token;
-    assert_eq!(asked(&"0".repeat(64)).await, Err(DoorRefusal::BadProof));
+    assert_eq!(asked(&"0".repeat(64)).await, Err(LegRefusal::BadProof));
     assert_eq!(asked(&media).await, Ok(()));
     test.open_media().await;
-    assert_eq!(asked(&media).await, Err(DoorRefusal::NotNow));
+    assert_eq!(asked(&media).await, Err(LegRefusal::NotNow));
     let second = open_media(&test.ports.carrier, &test.call).await.unwrap();
-    assert_eq!(second.err(), Some(DoorRefusal::NotNow));
+    assert_eq!(second.err(), Some(LegRefusal::NotNow));
 }
 
 #[tokio::test(start_paused = true)]
@@ -836,7 +835,7 @@ async fn other_legs_cost_no_more_than_a_few_hang_ups_at_a_time() {
             progress,
         };
         let told = ractor::call!(test.call, |reply| CallMessage::Progress { proof, report, reply }).unwrap();
-        assert_eq!(told, Err(DoorRefusal::AnotherLeg));
+        assert_eq!(told, Err(LegRefusal::AnotherLeg));
     };
     for n in 0..50 {
         tell(n, CallProgress::Ended(EndCause::Completed)).await;
@@ -941,7 +940,7 @@ async fn a_callback_that_names_the_leg_stands_for_a_lost_answer() {
     assert_eq!(test.snapshot().await.phase, CallPhase::Ringing);
     assert_eq!(
         tell(report(&other, CallProgress::Ringing)).await,
-        Err(DoorRefusal::AnotherLeg)
+        Err(LegRefusal::AnotherLeg)
     );
     ms(10).await;
     assert_eq!(test.ports.carrier.hang_ups(), [other], "the second leg");

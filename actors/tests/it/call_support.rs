@@ -1,5 +1,15 @@
 //! One call with everything around it faked: store, carrier, line pool, journal, audio stream.
 
+use actors::{
+    attempt::{CallPlan, InboundLeg},
+    audio_stream::{StreamMessage, StreamSettings},
+    call::{
+        CallArguments, CallMessage, CallParents, CallReport, CallSnapshot, LegRefusal, ProbedCallActor, Speculation,
+    },
+    dial_gate::DialGate,
+    journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
+    supervision::{Reports, Sibling},
+};
 use std::{
     collections::BTreeMap,
     sync::{Arc, Mutex},
@@ -7,14 +17,6 @@ use std::{
 };
 
 use crate::scripted_stream::{ScriptedStream, ScriptedStreamActor};
-use actors::{
-    audio_stream::{StreamMessage, StreamSettings},
-    call::{CallArguments, CallMessage, CallParents, CallPlan, CallSnapshot, InboundLeg, ProbedCallActor, Speculation},
-    journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
-    lines::LinesMessage,
-    node::{DialGate, Sibling},
-    switchboard::DoorRefusal,
-};
 use domain::{
     agent::Agent,
     dial_token::Purpose,
@@ -50,23 +52,23 @@ pub struct Told {
 struct LinesProbe(Told);
 
 impl Actor for LinesProbe {
-    type Msg = LinesMessage;
+    type Msg = CallReport;
     type State = ();
     type Arguments = ();
 
-    async fn pre_start(&self, _me: ActorRef<LinesMessage>, (): ()) -> Result<(), ActorProcessingErr> {
+    async fn pre_start(&self, _me: ActorRef<CallReport>, (): ()) -> Result<(), ActorProcessingErr> {
         Ok(())
     }
 
     async fn handle(
         &self,
-        _me: ActorRef<LinesMessage>,
-        message: LinesMessage,
+        _me: ActorRef<CallReport>,
+        message: CallReport,
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            LinesMessage::LegKnown { leg, .. } => self.0.legs.lock().unwrap().push(leg.0),
-            LinesMessage::CallEnded { outcome, .. } => self.0.ended.lock().unwrap().push(outcome.ok()),
+            CallReport::LegKnown(leg) => self.0.legs.lock().unwrap().push(leg.0),
+            CallReport::Ended(outcome) => self.0.ended.lock().unwrap().push(outcome.ok()),
             _ => {}
         }
         Ok(())
@@ -298,7 +300,7 @@ impl TestCall {
             plan: plan.clone(),
             ports: ports.ports(),
             parents: CallParents {
-                lines,
+                lines: Reports::to(&lines, |report| report),
                 journal: Journal::new(journal.clone(), backlog.clone(), live),
             },
             node,
@@ -374,10 +376,10 @@ impl TestCall {
         open_media(&self.ports.carrier, &self.call).await.unwrap().unwrap();
     }
 
-    pub async fn call_back(&self, progress: CallProgress) -> Result<(), DoorRefusal> {
+    pub async fn call_back(&self, progress: CallProgress) -> Result<(), LegRefusal> {
         let taken = call_back(&self.ports.carrier, &self.call, progress).await;
         ms(10).await;
-        taken.unwrap_or(Err(DoorRefusal::UnknownCall))
+        taken.unwrap_or(Err(LegRefusal::UnknownCall))
     }
 
     pub async fn snapshot(&self) -> CallSnapshot {
@@ -475,17 +477,14 @@ pub async fn call_back(
     carrier: &FakeCarrier,
     call: &ActorRef<CallMessage>,
     progress: CallProgress,
-) -> Option<Result<(), DoorRefusal>> {
+) -> Option<Result<(), LegRefusal>> {
     let proof = carrier.dials().last()?.status_token.clone();
     let report = progress.into();
     ractor::call!(call, |reply| CallMessage::Progress { proof, report, reply }).ok()
 }
 
 /// Opens the media socket of the last dial with its own proof. None when the call is gone.
-pub async fn open_media(
-    carrier: &FakeCarrier,
-    call: &ActorRef<CallMessage>,
-) -> Option<Result<FakeSocket, DoorRefusal>> {
+pub async fn open_media(carrier: &FakeCarrier, call: &ActorRef<CallMessage>) -> Option<Result<FakeSocket, LegRefusal>> {
     let proof = carrier.dials().last()?.media_token.clone();
     let (leg, socket) = media_leg();
     let taken = ractor::call!(call, |reply| CallMessage::Media { proof, leg, reply }).ok()?;

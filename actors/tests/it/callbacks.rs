@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::campaign::{self, CallBackWish, Ended, MOST_CALL_BACKS};
+use actors::attempt::{self, Ended};
 use domain::{
     callback_time,
     id::{CampaignId, NodeId},
@@ -13,6 +13,7 @@ use domain::{
             NodeStore, Outcome, Permit, PermitRequest, RecordStore, ScheduleText,
         },
     },
+    retry::{CallBackWish, MOST_CALL_BACKS},
 };
 use serde_json::json;
 use testkit::{fake_language::ScriptedReply, fake_ports::CLOCK_START};
@@ -137,7 +138,7 @@ async fn call_that_asks(world: &World, node: NodeId, campaign: CampaignId, when:
         call_back: Some(wish),
         ..Ended::from(&attempt)
     };
-    campaign::finish(&world.ports, &ended, &talked()).await.unwrap();
+    attempt::finish(&world.ports, &ended, &talked()).await.unwrap();
     Some(attempt.tries.call_backs)
 }
 

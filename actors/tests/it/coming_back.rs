@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use actors::{
-    call::GoesOn,
-    campaigns::CampaignCommand,
+    call::{GoesOn, LegRefusal},
+    campaign::CampaignCommand,
     lines::{Asking, LinesMessage, NotGoingOn},
     node::{NodeHandle, NodeSettings},
-    switchboard::{DoorRefusal, SwitchboardMessage},
+    switchboard::SwitchboardMessage,
 };
 use domain::{
     dial_token::{DialToken, Purpose},
@@ -96,7 +96,7 @@ impl Talking {
         self.asks(node, &self.proof, &self.leg.0).await
     }
 
-    async fn open_media(&self, node: usize) -> Result<FakeSocket, DoorRefusal> {
+    async fn open_media(&self, node: usize) -> Result<FakeSocket, LegRefusal> {
         let (leg, socket) = media_leg();
         let message = |reply| SwitchboardMessage::Media {
             carrier: "scripted",
@@ -346,7 +346,7 @@ async fn a_leg_is_not_hung_up_while_nobody_can_say_whose_it_is() {
         call.worlds[0]
             .store
             .fail_with(Some(StoreError::Unavailable("away".into())));
-        assert_eq!(call.open_media(0).await.err(), Some(DoorRefusal::NotNow));
+        assert_eq!(call.open_media(0).await.err(), Some(LegRefusal::NotNow));
         assert_eq!(call.comes_back(0).await, Err(NotGoingOn::NotKnown));
         sleep(10 * SECOND).await;
         assert_eq!(call.worlds[0].carrier.hang_ups(), [], "it gave the call up by now");

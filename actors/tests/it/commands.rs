@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use actors::campaigns::{CampaignCommand, CampaignUpdate, CampaignsMessage, CommandError};
+use actors::{
+    campaign::{CampaignCommand, CampaignUpdate, CommandError},
+    campaigns::CampaignsMessage,
+};
 use domain::{
     id::CampaignId,
     ports::store::{CampaignStatus, CampaignStore, NewCampaign, StoreError},

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use actors::{
-    campaigns::{CampaignCommand, CampaignsMessage},
+    campaign::CampaignCommand,
+    campaigns::CampaignsMessage,
     lines::{LinesMessage, LinesSnapshot},
     node::NodeHandle,
 };

@@ -1,15 +1,16 @@
 //! A campaign brings every contact to an outcome, and no more than that.
 
-use std::{collections::HashSet, time::Duration};
-
-use actors::{campaigns::CampaignCommand, lines::UNKNOWN_FATE, node::NodeSettings};
 use domain::{
     ports::{
         carrier::DialError,
         store::{AttemptStore, CampaignStatus, CampaignStore, ConversationStatus, DirectoryStore, SafeguardStore},
     },
+    retry::UNKNOWN_OUTCOME,
     safeguards::{CallingHours, Mode, Safeguards, TimeOfDay, Weekday},
 };
+use std::{collections::HashSet, time::Duration};
+
+use actors::{campaign::CampaignCommand, node::NodeSettings};
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -80,7 +81,7 @@ async fn no_dial_starts_after_the_answer_to_a_pause_and_a_launch_goes_on_where_i
     completed(&world, campaign).await;
     numbers_are_dialed_once(&world, 100);
     let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
-    assert_eq!(refused, Err(actors::campaigns::CommandError::NothingToDial));
+    assert_eq!(refused, Err(actors::campaign::CommandError::NothingToDial));
 }
 
 #[tokio::test(start_paused = true)]
@@ -310,7 +311,7 @@ async fn the_next_start_takes_up_a_running_campaign_and_dials_nobody_twice() {
     // Cut off between its permit and its request, a call was not sent, and never is.
     let dialed = world.carrier.dialed_attempts();
     let unsent = calls.iter().filter(|call| !dialed.contains(&call.id));
-    let unsent = unsent.inspect(|call| assert_eq!(call.error.as_deref(), Some(UNKNOWN_FATE)));
+    let unsent = unsent.inspect(|call| assert_eq!(call.error.as_deref(), Some(UNKNOWN_OUTCOME)));
     numbers_are_dialed_once(&world, 200 - unsent.count());
     let lost = calls.iter().filter(|c| c.error.as_deref() != Some("busy")).count();
     assert!(lost <= 10, "{lost} calls were cut off");

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use actors::{
+    call::LegRefusal,
     lines::{Leave, LinesMessage, MOST_WITHOUT_SOCKET},
     node::NodeHandle,
-    switchboard::{DoorRefusal, SwitchboardMessage},
+    switchboard::SwitchboardMessage,
 };
 use domain::{
     id::{AgentId, AttemptId, NodeId},
@@ -69,11 +70,11 @@ async fn announce(node: &NodeHandle, call: InboundCall) -> Result<WayBack, Inbou
     answer.unwrap_or(Err(InboundRefusal::Unavailable))
 }
 
-async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, DoorRefusal> {
+async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, LegRefusal> {
     open_media_at("scripted", node, back).await
 }
 
-async fn open_media_at(carrier: &'static str, node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, DoorRefusal> {
+async fn open_media_at(carrier: &'static str, node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, LegRefusal> {
     let (leg, socket) = media_leg();
     let (attempt, proof) = (back.attempt, back.media_token.clone());
     let message = |reply| SwitchboardMessage::Media {
@@ -87,7 +88,7 @@ async fn open_media_at(carrier: &'static str, node: &NodeHandle, back: &WayBack)
     taken.map(|()| socket)
 }
 
-async fn report(node: &NodeHandle, back: &WayBack, progress: CallProgress) -> Result<(), DoorRefusal> {
+async fn report(node: &NodeHandle, back: &WayBack, progress: CallProgress) -> Result<(), LegRefusal> {
     report_at("scripted", node, back, progress).await
 }
 
@@ -96,7 +97,7 @@ async fn report_at(
     node: &NodeHandle,
     back: &WayBack,
     progress: CallProgress,
-) -> Result<(), DoorRefusal> {
+) -> Result<(), LegRefusal> {
     let (attempt, proof) = (back.attempt, back.status_token.clone());
     let message = |reply| SwitchboardMessage::Progress {
         carrier,
@@ -184,7 +185,7 @@ async fn it_can_be_ended_from_our_side() {
     assert_eq!(world.carrier.hang_ups().len(), 2);
     assert!(matches!(
         open_media(&node, &waiting).await,
-        Err(DoorRefusal::UnknownCall)
+        Err(LegRefusal::UnknownCall)
     ));
 }
 
@@ -195,7 +196,7 @@ async fn a_caller_who_gives_up_before_the_agent_is_there_was_not_answered() {
     let mut wrong = back.clone();
     wrong.status_token = back.media_token.clone();
     let ended = CallProgress::Ended(EndCause::Canceled);
-    assert_eq!(report(&node, &wrong, ended.clone()).await, Err(DoorRefusal::BadProof));
+    assert_eq!(report(&node, &wrong, ended.clone()).await, Err(LegRefusal::BadProof));
     assert_eq!(report(&node, &back, ended).await, Ok(()));
     let over = until_over(&world, back.attempt).await;
     assert_eq!(over, (ConversationStatus::Failed, Some("no-answer".into())));
@@ -218,12 +219,12 @@ async fn a_call_takes_nothing_from_the_doors_of_another_carrier() {
             reply,
         };
         let asked = node.switchboard.ask(asked, Duration::from_secs(5)).await;
-        assert_eq!(asked, Some(Err(DoorRefusal::UnknownCall)), "{carrier}");
+        assert_eq!(asked, Some(Err(LegRefusal::UnknownCall)), "{carrier}");
         let opened = open_media_at(carrier, &node, &back).await;
-        assert!(matches!(opened, Err(DoorRefusal::UnknownCall)), "{carrier}");
+        assert!(matches!(opened, Err(LegRefusal::UnknownCall)), "{carrier}");
         let ended = CallProgress::Ended(EndCause::Completed);
         let told = report_at(carrier, &node, &back, ended).await;
-        assert_eq!(told, Err(DoorRefusal::UnknownCall), "{carrier}");
+        assert_eq!(told, Err(LegRefusal::UnknownCall), "{carrier}");
     }
     assert_eq!(row(&world, back.attempt).await.ended_at, None);
     open_media(&node, &back).await.unwrap();
@@ -240,7 +241,7 @@ async fn announced_again_it_is_the_same_call_while_it_lives() {
     assert_eq!(announce(&node, announced("leg-a")).await, Ok(back.clone()));
     let mut socket = open_media(&node, &back).await.unwrap();
     assert_eq!(announce(&node, announced("leg-a")).await, Ok(back.clone()));
-    assert!(matches!(open_media(&node, &back).await, Err(DoorRefusal::NotNow)));
+    assert!(matches!(open_media(&node, &back).await, Err(LegRefusal::NotNow)));
     assert_eq!(all(&world).await.len(), 1);
     tokio::time::sleep(Duration::from_secs(1)).await;
     heard(&mut socket);
@@ -271,7 +272,7 @@ async fn it_takes_its_line_before_the_calls_that_wait() {
     let (world, node) = called(2).await;
     world.carrier.callees(Callees::Answer);
     let campaign = world.campaign(3).await;
-    let launch = actors::campaigns::CampaignCommand::Launch;
+    let launch = actors::campaign::CampaignCommand::Launch;
     world.command(&node, campaign, launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 2).await;
     assert_eq!(announce(&node, announced("leg-a")).await, Err(InboundRefusal::Busy));

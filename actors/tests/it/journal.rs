@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use actors::{
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
-    node::Sibling,
+    supervision::Sibling,
 };
 use domain::{
     id::{AttemptId, CampaignId},

@@ -1,13 +1,14 @@
 //! Lines, dialing rate, fairness, and the end of dialing.
 
+use actors::{
+    campaign::{CampaignActor, CampaignArguments, CampaignCommand, CampaignMessage},
+    campaigns::CampaignsMessage,
+    lines::{Dialer, LinesMessage, LinesNotice, LinesSnapshot},
+    node::{NodeHandle, NodeSettings},
+    supervision::Reports,
+};
 use std::time::Duration;
 
-use actors::{
-    campaign::{CampaignActor, CampaignArguments, CampaignMessage},
-    campaigns::CampaignCommand,
-    lines::{Dialer, LinesMessage, LinesSnapshot},
-    node::{NodeHandle, NodeSettings},
-};
 use domain::{
     id::NodeId,
     ports::store::{CampaignStatus, CampaignStore},
@@ -167,13 +168,15 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
         node: NodeId::new(),
         ports: world.ports.clone(),
         lines: lines.into(),
-        campaigns,
+        campaigns: Reports::to(&campaigns, CampaignsMessage::Resting),
         ring_timeout: Duration::from_secs(30),
     };
     let (draft, _) = Actor::spawn(None, CampaignActor, arguments).await.unwrap();
     assert!(matches!(told.recv().await, Some(LinesMessage::Attach { .. })));
-    draft.cast(CampaignMessage::Attached(Vec::new())).unwrap();
-    draft.cast(CampaignMessage::LinesGranted(3)).unwrap();
+    draft
+        .cast(CampaignMessage::Lines(LinesNotice::Attached(Vec::new())))
+        .unwrap();
+    draft.cast(CampaignMessage::Lines(LinesNotice::Granted(3))).unwrap();
     let back = told.recv().await;
     assert!(matches!(back, Some(LinesMessage::ReturnLines { dialer: Dialer::Campaign(c), lines: 3 }) if c == campaign));
 }

@@ -2,8 +2,7 @@
 
 use actors::{
     audio_stream::StreamEvent,
-    call::{CallMessage, CallPhase},
-    switchboard::DoorRefusal,
+    call::{CallMessage, CallPhase, LegRefusal},
 };
 use domain::{
     agent::Agent,
@@ -145,7 +144,7 @@ async fn lost_media_comes_back_by_the_same_door() {
     test.ports.carrier.offer(CarrierAbilities::default(), true);
     assert!(matches!(
         open_media(&test.ports.carrier, &test.call).await,
-        Some(Err(DoorRefusal::NotNow))
+        Some(Err(LegRefusal::NotNow))
     ));
     test.stream.user_says("Tell me more.", 500).await;
     ms(300).await;

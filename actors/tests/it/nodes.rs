@@ -3,8 +3,9 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use actors::{
-    campaigns::CampaignCommand,
-    node::{HoldsBack, Node, NodeArguments, NodeHandle, NodeSettings},
+    campaign::CampaignCommand,
+    dial_gate::HoldsBack,
+    node::{Node, NodeArguments, NodeHandle, NodeSettings},
 };
 use domain::{
     id::{AttemptId, NodeId},

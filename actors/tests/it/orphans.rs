@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::{campaigns::CampaignCommand, node::NodeSettings};
+use actors::{campaign::CampaignCommand, node::NodeSettings};
 use domain::{
     id::{AttemptId, CampaignId, NodeId},
     ports::{
@@ -202,7 +202,7 @@ async fn a_node_comes_up_with_the_store_away_and_takes_commands_when_it_is_back(
     world.store.fail_with(Some(StoreError::Unavailable("away".into())));
     let node = world.node(10).await;
     let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
-    assert!(matches!(refused, Err(actors::campaigns::CommandError::Unavailable(_))));
+    assert!(matches!(refused, Err(actors::campaign::CommandError::Unavailable(_))));
     tokio::time::sleep(Duration::from_secs(60)).await;
     world.store.fail_with(None);
     tokio::time::sleep(Duration::from_secs(6)).await;

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use actors::{campaigns::CampaignCommand, lines::LinesMessage, node::NodeHandle, switchboard::SwitchboardMessage};
+use actors::{campaign::CampaignCommand, lines::LinesMessage, node::NodeHandle, switchboard::SwitchboardMessage};
 use domain::{
     admission::Level,
     ports::{

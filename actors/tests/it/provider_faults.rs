@@ -2,15 +2,14 @@
 
 use std::time::Duration;
 
-use actors::{audio_stream::StreamEvent, call::CallMessage, campaigns::CampaignCommand};
-use domain::ports::usage::USAGE;
+use actors::{audio_stream::StreamEvent, call::CallMessage, campaign::CampaignCommand};
 use domain::{
     agent::Agent,
     ports::{
         carrier::{CallProgress, EndCause},
         language_model::{HistoryItem, LanguageError, ReplyEvent},
         synthesizer::SpeechError,
-        usage::Unit,
+        usage::{USAGE, Unit},
     },
 };
 use serde_json::{Value, json};

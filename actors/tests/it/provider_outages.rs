@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use actors::campaigns::CampaignCommand;
+use actors::campaign::CampaignCommand;
 use domain::ports::store::{
     AttemptStore, CallStore, CampaignStatus, ConversationStatus, NOT_DIALED_SINCE, NewCall, QueuedCall, RecordStore,
 };

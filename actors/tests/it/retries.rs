@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::campaigns::{CampaignCommand, CampaignUpdate};
+use actors::campaign::{CampaignCommand, CampaignUpdate};
 use domain::{
     id::{CampaignId, NodeId},
     ports::{

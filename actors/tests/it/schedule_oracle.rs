@@ -3,10 +3,10 @@
 
 use std::{collections::BTreeMap, thread};
 
-use actors::campaign::{RetryRules, next_attempt};
 use chrono::{Offset as _, TimeZone as _};
 use domain::{
     ports::store::{ConversationStatus, Outcome, ScheduleText, Tries},
+    retry::{RetryRules, next_attempt},
     schedule::Schedule,
     time::Timestamp,
 };

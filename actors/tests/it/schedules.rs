@@ -9,7 +9,7 @@ use std::{
 };
 
 use actors::{
-    campaigns::{CampaignCommand, CampaignUpdate, CommandError},
+    campaign::{CampaignCommand, CampaignUpdate, CommandError},
     node::NodeSettings,
 };
 use domain::{

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actors::{
-    campaigns::CampaignCommand,
+    campaign::CampaignCommand,
     node::{NodeHandle, NodeSettings},
     single_calls::PlaceError,
     switchboard::SwitchboardMessage,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actors::{
-    campaigns::CampaignCommand,
+    campaign::CampaignCommand,
     lines::{LinesMessage, LinesSnapshot},
     node::NodeHandle,
 };

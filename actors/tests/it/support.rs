@@ -6,9 +6,9 @@ mod slow_store;
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    campaigns::{CampaignCommand, CommandError},
-    node::{Node, NodeArguments, NodeHandle, NodeSettings, NodeSnapshot},
-    switchboard::SwitchboardMessage,
+    campaign::{CampaignCommand, CommandError},
+    node::{Node, NodeArguments, NodeHandle, NodeSettings},
+    switchboard::{NodeSnapshot, SwitchboardMessage},
 };
 use domain::{
     id::{AccountId, AgentId, CampaignId},

@@ -4,10 +4,10 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    call::GoesOn,
+    call::{GoesOn, LegRefusal},
     lines::{Asking, NotGoingOn},
-    node::Sibling,
-    switchboard::{DoorRefusal, SwitchboardMessage},
+    supervision::Sibling,
+    switchboard::SwitchboardMessage,
 };
 use axum::{
     Json,
@@ -237,8 +237,8 @@ impl CarrierDoor {
             reply,
         };
         match self.desk.switchboard.ask(message, ANSWER_WITHIN).await {
-            Some(Ok(()) | Err(DoorRefusal::UnknownCall | DoorRefusal::AnotherLeg | DoorRefusal::NotNow)) => taken(),
-            Some(Err(DoorRefusal::BadProof)) => refusal(
+            Some(Ok(()) | Err(LegRefusal::UnknownCall | LegRefusal::AnotherLeg | LegRefusal::NotNow)) => taken(),
+            Some(Err(LegRefusal::BadProof)) => refusal(
                 StatusCode::FORBIDDEN,
                 "bad_proof",
                 "the proof in the address does not match",
@@ -312,7 +312,7 @@ impl CarrierDoor {
 
     /// Hands the call that `claim` names its audio, where it does not come by a WebSocket; none when the node does not
     /// answer.
-    pub async fn offer(&self, claim: Claim, leg: MediaLeg) -> Option<Result<(), DoorRefusal>> {
+    pub async fn offer(&self, claim: Claim, leg: MediaLeg) -> Option<Result<(), LegRefusal>> {
         let message = |reply| SwitchboardMessage::Media {
             carrier: self.desk.carrier,
             attempt: claim.attempt,
@@ -324,13 +324,13 @@ impl CarrierDoor {
     }
 
     /// Whether the call that a socket names has none and would take it now; none when the node does not say.
-    pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
+    pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), LegRefusal>> {
         claim.ask(&self.desk, false).await
     }
 
     /// Whether the call that a socket names would take it now, be it in the place of another; none when the node does not
     /// say.
-    pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), DoorRefusal>> {
+    pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), LegRefusal>> {
         claim.ask(&self.desk, true).await
     }
 
@@ -346,10 +346,10 @@ impl CarrierDoor {
             }
         };
         let (status, code) = match refused {
-            DoorRefusal::UnknownCall => (StatusCode::NOT_FOUND, "not_found"),
-            DoorRefusal::BadProof => (StatusCode::FORBIDDEN, "bad_proof"),
-            DoorRefusal::AnotherLeg => (StatusCode::CONFLICT, "another_leg"),
-            DoorRefusal::NotNow => (StatusCode::CONFLICT, "not_now"),
+            LegRefusal::UnknownCall => (StatusCode::NOT_FOUND, "not_found"),
+            LegRefusal::BadProof => (StatusCode::FORBIDDEN, "bad_proof"),
+            LegRefusal::AnotherLeg => (StatusCode::CONFLICT, "another_leg"),
+            LegRefusal::NotNow => (StatusCode::CONFLICT, "not_now"),
         };
         if let Some(left_out) = log_gate::opens(self.desk.carrier, "media refused") {
             tracing::info!(attempt = %claim.attempt, reason = %refused, left_out, "media socket refused");

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
 use axum::{Router, extract::Path, http::StatusCode, middleware, routing::post};
 use domain::id::AttemptId;
 

@@ -14,7 +14,7 @@ pub mod update;
 pub mod variables;
 mod view;
 
-use actors::campaigns::CampaignCommand;
+use actors::campaign::CampaignCommand;
 use axum::{extract::State, response::Response};
 use chrono::{DateTime, Utc};
 use domain::{

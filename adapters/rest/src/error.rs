@@ -1,6 +1,6 @@
 //! Everything a request can fail with, and the one place that knows its HTTP status and code.
 
-use actors::campaigns::CommandError;
+use actors::campaign::CommandError;
 use axum::{
     http::{HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},

@@ -42,7 +42,7 @@ pub use campaign_csv::contacts_in as contacts_in_csv;
 pub use cors::{around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
-use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
 use axum::{
     Router,
     http::StatusCode,

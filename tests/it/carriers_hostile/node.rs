@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use actors::switchboard::{DoorRefusal, SwitchboardMessage};
+use actors::{call::LegRefusal, switchboard::SwitchboardMessage};
 use carriers::{
     CarrierDoor,
     asterisk::{
@@ -76,12 +76,12 @@ impl Shared {
         self.calls.lock().unwrap()
     }
 
-    fn may(&self, attempt: AttemptId, proof: &str) -> Result<(), DoorRefusal> {
+    fn may(&self, attempt: AttemptId, proof: &str) -> Result<(), LegRefusal> {
         match self.calls().get(&attempt) {
-            None => Err(DoorRefusal::UnknownCall),
-            Some((token, _)) if !token.verify(Purpose::Media, proof) => Err(DoorRefusal::BadProof),
+            None => Err(LegRefusal::UnknownCall),
+            Some((token, _)) if !token.verify(Purpose::Media, proof) => Err(LegRefusal::BadProof),
             Some((_, Call::Waiting)) => Ok(()),
-            Some(_) => Err(DoorRefusal::NotNow),
+            Some(_) => Err(LegRefusal::NotNow),
         }
     }
 }

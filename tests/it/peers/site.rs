@@ -8,7 +8,7 @@ use std::{
     },
 };
 
-use actors::switchboard::{DoorRefusal, SwitchboardMessage};
+use actors::{call::LegRefusal, switchboard::SwitchboardMessage};
 use async_trait::async_trait;
 use axum::Router;
 use carriers::{
@@ -157,11 +157,11 @@ struct Desk {
 }
 
 impl Desk {
-    fn refusal(&self, attempt: AttemptId, purpose: Purpose, proof: &str) -> Result<(), DoorRefusal> {
+    fn refusal(&self, attempt: AttemptId, purpose: Purpose, proof: &str) -> Result<(), LegRefusal> {
         match self.calls.get(&attempt) {
-            None => Err(DoorRefusal::UnknownCall),
+            None => Err(LegRefusal::UnknownCall),
             Some(token) if token.verify(purpose, proof) => Ok(()),
-            Some(_) => Err(DoorRefusal::BadProof),
+            Some(_) => Err(LegRefusal::BadProof),
         }
     }
 }

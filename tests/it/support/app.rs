@@ -2,11 +2,11 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
 use axum::{Router, routing::get};
-use domain::api_key::generate_key;
 use domain::{
     admission::Gate,
+    api_key::generate_key,
     id::AccountId,
     ports::store::{Account, NewAccount, Store},
     time::{Timestamp, TokioClock},

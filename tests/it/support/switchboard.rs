@@ -3,10 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actors::{
-    campaigns::{CampaignCommand, CampaignUpdate, CommandError},
-    node::NodeSnapshot,
+    campaign::{CampaignCommand, CampaignUpdate, CommandError},
     single_calls::PlaceError,
-    switchboard::SwitchboardMessage,
+    switchboard::{NodeSnapshot, SwitchboardMessage},
 };
 use domain::{
     id::CampaignId,

@@ -6,10 +6,10 @@ use chrono_tz::Tz;
 use serde_json::{Map, Value};
 
 use super::answer;
-use crate::schedule;
 use crate::{
     callback_time,
     ports::language_model::{HistoryItem, ReplyEvent, ReplyRequest, Speaker},
+    schedule,
     time::Timestamp,
 };
 

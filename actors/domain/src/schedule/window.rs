@@ -6,8 +6,10 @@
 use chrono::{Days, LocalResult, NaiveDate, NaiveDateTime, TimeZone};
 use chrono_tz::{GapInfo, Tz};
 
-use crate::schedule::{Schedule, local};
-use crate::time::Timestamp;
+use crate::{
+    schedule::{Schedule, local},
+    time::Timestamp,
+};
 
 /// What a schedule means for a campaign to which it is attached now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{Performer, rules};
 use crate::{
+    attempt::fitted,
     audio_stream::StreamMessage,
     call::{knowledge::CallKnowledge, state::Event, tasks},
-    campaign::fitted,
 };
 use domain::{agent::Agent, id::AgentId};
 

@@ -7,15 +7,14 @@ use tokio::time::Instant;
 
 use super::{Performer, planned_rules};
 use crate::{
+    attempt::CALLER_NUMBER,
     audio_stream::StreamMessage,
     call::{
-        CallMessage, LegSearch, NoOutcome, Obstacle, Whose,
+        CallMessage, CallReport, LegSearch, NoOutcome, Obstacle, Whose,
         state::{PermitAnswer, State, TransferAnswer},
         tasks::{self, InTime},
         writer::Write,
     },
-    campaign::CALLER_NUMBER,
-    lines::LinesMessage,
 };
 use domain::{
     dial_token::Purpose,
@@ -66,10 +65,9 @@ impl Performer {
             Ok(Permit::CampaignNotRunning | Permit::NumberBusy | Permit::PutOff { .. }) => PermitAnswer::Refused,
             Ok(Permit::DayUsedUp { reason }) => {
                 // As with a carrier that is away: it is tried again now and then, for the rule may be changed.
-                let attempt = self.arguments.plan.attempt.claim.attempt;
                 let pause = Some(TRY_AGAIN);
                 let obstacle = Obstacle::Passing { reason, pause };
-                self.tell_lines(LinesMessage::MetObstacle { attempt, obstacle });
+                self.tell_lines(CallReport::MetObstacle(obstacle));
                 PermitAnswer::Refused
             }
             Ok(Permit::NotAllowed { error }) => PermitAnswer::NotAllowed(error),
@@ -129,19 +127,13 @@ impl Performer {
     }
 
     pub(super) fn leg_known(&mut self, id: CarrierCallId) {
-        self.tell_lines(LinesMessage::LegKnown {
-            attempt: self.arguments.plan.attempt.claim.attempt,
-            leg: id.clone(),
-        });
+        self.tell_lines(CallReport::LegKnown(id.clone()));
         self.write(Write::Dialed(id));
     }
 
     pub(super) fn answered(&mut self) {
         let at = self.arguments.ports.clock.now();
-        self.tell_lines(LinesMessage::Answered {
-            attempt: self.arguments.plan.attempt.claim.attempt,
-            at,
-        });
+        self.tell_lines(CallReport::Answered(at));
         self.write(Write::Answered(at));
     }
 
@@ -216,7 +208,7 @@ impl Performer {
         let task = self.spawn(async move {
             match task.await {
                 Whose::Ours => {}
-                Whose::Anothers => drop(lines.cast(LinesMessage::ClaimsLost(vec![claim]))),
+                Whose::Anothers => drop(lines.send(CallReport::Lost(claim))),
                 Whose::NotKnown => drop(me.cast(CallMessage::NotReopened { try_no })),
             }
         });

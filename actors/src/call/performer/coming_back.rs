@@ -7,14 +7,13 @@ use tokio::time::{Instant, sleep};
 
 use super::Performer;
 use crate::{
+    attempt::{InboundLeg, Inheritance},
     call::{
-        CallMessage, GoesOn, InboundLeg, Inheritance, Whose,
+        CallMessage, CallReport, GoesOn, LegRefusal, Whose,
         state::{Event, State},
         whose, whose_for_certain,
         writer::Write,
     },
-    lines::LinesMessage,
-    switchboard::DoorRefusal,
 };
 use domain::{
     dial_token::{DialToken, Purpose},
@@ -63,7 +62,7 @@ pub(super) fn spoken_last(inherited: &Inheritance) -> Option<String> {
 
 impl Performer {
     /// The carrier asks how the call goes on: with another media socket, or not at all.
-    pub(super) async fn came_back(&mut self, proof: &str, leg: CarrierCallId) -> Result<GoesOn, DoorRefusal> {
+    pub(super) async fn came_back(&mut self, proof: &str, leg: CarrierCallId) -> Result<GoesOn, LegRefusal> {
         self.check(Purpose::Media, proof)?;
         self.adopt(Some(leg), false).await?;
         self.apply(Event::CameBack).await;
@@ -73,7 +72,7 @@ impl Performer {
         let goes_on = back
             .zip(asked_before)
             .map(|(back, asked_before)| GoesOn { back, asked_before });
-        goes_on.ok_or(DoorRefusal::NotNow)
+        goes_on.ok_or(LegRefusal::NotNow)
     }
 
     /// The agent goes on in another of its languages, also should another process take the call over.
@@ -148,10 +147,10 @@ impl Performer {
         match whose {
             Whose::Ours => self.asked_for_media(asked).await,
             Whose::Anothers => {
-                self.tell_lines(LinesMessage::ClaimsLost(vec![self.arguments.plan.attempt.claim]));
-                refuse(asked, DoorRefusal::UnknownCall);
+                self.tell_lines(CallReport::Lost(self.arguments.plan.attempt.claim));
+                refuse(asked, LegRefusal::UnknownCall);
             }
-            Whose::NotKnown => refuse(asked, DoorRefusal::NotNow),
+            Whose::NotKnown => refuse(asked, LegRefusal::NotNow),
         }
     }
 
@@ -172,7 +171,7 @@ impl Performer {
             loop {
                 sleep(WATCHED_EVERY).await;
                 if whose(store.clone(), claim).await == Whose::Anothers {
-                    let _ = lines.cast(LinesMessage::ClaimsLost(vec![claim]));
+                    lines.send(CallReport::Lost(claim));
                     return;
                 }
             }
@@ -206,7 +205,7 @@ impl Performer {
     }
 }
 
-fn refuse(asked: CallMessage, refused: DoorRefusal) {
+fn refuse(asked: CallMessage, refused: LegRefusal) {
     if let CallMessage::AskMedia { reply, .. } | CallMessage::Media { reply, .. } = asked {
         let _ = reply.send(Err(refused));
     }

@@ -4,14 +4,13 @@ use super::Performer;
 use crate::{
     audio_stream::StreamMessage,
     call::{
+        CallReport,
         outcome::{Ending, NoOutcome},
         timers::Timers,
         writer::Write,
     },
-    lines::LinesMessage,
 };
-use domain::ports::store::StoreResult;
-use domain::ports::usage::usage;
+use domain::ports::{store::StoreResult, usage::usage};
 
 impl Performer {
     pub(super) fn finish(&mut self, ending: Ending) {
@@ -51,7 +50,7 @@ impl Performer {
             tracing::info!(%attempt, status, error = outcome.error.as_deref(), "call ended");
         }
         self.tell_stream(StreamMessage::Close);
-        self.tell_lines(LinesMessage::CallEnded { attempt, outcome });
+        self.tell_lines(CallReport::Ended(outcome));
         self.me.stop(None);
     }
 }

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::Performer;
-use crate::{call::Inheritance, campaign::CallBackWish};
+use crate::attempt::Inheritance;
 use domain::{
     callback_time::SpokenTime,
     ports::store::{CALL_BACK, EventFact, Fact},
+    retry::CallBackWish,
 };
 
 /// The call-back that was promised last, unless they have wished never to be called again since.

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use actors::{node::Sibling, switchboard::SwitchboardMessage};
+use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
 use async_trait::async_trait;
 use domain::{
     id::AttemptId,

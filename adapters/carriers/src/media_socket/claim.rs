@@ -1,9 +1,6 @@
 //! Which call a media socket says it is for, and whether that would take it.
 
-use actors::{
-    node::Sibling,
-    switchboard::{DoorRefusal, SwitchboardMessage},
-};
+use actors::{call::LegRefusal, supervision::Sibling, switchboard::SwitchboardMessage};
 use domain::id::AttemptId;
 
 use super::ANSWER_WITHIN;
@@ -40,7 +37,7 @@ impl Claim {
 
     /// Whether the call would take a socket now, where it has none or, if `replacing`, in the place of the one it has;
     /// none when the node does not say.
-    pub(crate) async fn ask(&self, desk: &Desk, replacing: bool) -> Option<Result<(), DoorRefusal>> {
+    pub(crate) async fn ask(&self, desk: &Desk, replacing: bool) -> Option<Result<(), LegRefusal>> {
         let message = |reply| SwitchboardMessage::AskMedia {
             carrier: desk.carrier,
             attempt: self.attempt,

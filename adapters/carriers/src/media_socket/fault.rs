@@ -1,6 +1,6 @@
 //! Why a media socket is closed, and how that is told.
 
-use actors::switchboard::DoorRefusal;
+use actors::call::LegRefusal;
 use axum::extract::ws::close_code;
 use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
@@ -23,7 +23,7 @@ pub(super) enum Fault {
     #[error("silent for {} s", IDLE.as_secs())]
     Idle,
     #[error(transparent)]
-    Refused(#[from] DoorRefusal),
+    Refused(#[from] LegRefusal),
     #[error("node did not answer in time")]
     Busy,
     #[error("a message of more than {MAX_MESSAGE_BYTES} bytes")]

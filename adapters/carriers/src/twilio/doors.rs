@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use actors::switchboard::DoorRefusal;
+use actors::call::LegRefusal;
 use axum::{
     Extension, Router,
     body::Bytes,
@@ -266,7 +266,7 @@ impl Doors {
             return door::no_attempt();
         };
         let waits = matches!(dialed, Dialed::Failed(_));
-        if waits && door.takes_media(&claim).await == Some(Err(DoorRefusal::UnknownCall)) {
+        if waits && door.takes_media(&claim).await == Some(Err(LegRefusal::UnknownCall)) {
             return self.goes_on(&door, (&token, 0, tried), leg).await;
         }
         if let Some(elsewhere) = door.elsewhere(attempt, Purpose::Status, &proof).await {

@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::switchboard::DoorRefusal;
+use actors::call::LegRefusal;
 use axum::{
     Json, Router,
     body::Bytes,
@@ -328,7 +328,7 @@ async fn wants_socket(door: &CarrierDoor, claim: &Claim) -> bool {
     for _ in 0..ASKED {
         match door.wants_media(claim).await {
             Some(Ok(())) => return true,
-            Some(Err(DoorRefusal::NotNow)) => sleep(ASK_AGAIN).await,
+            Some(Err(LegRefusal::NotNow)) => sleep(ASK_AGAIN).await,
             Some(Err(_)) | None => return false,
         }
     }

@@ -1,6 +1,6 @@
 //! How a campaign begins once it is saved, and what there is to say about it.
 
-use actors::campaigns::CampaignCommand;
+use actors::campaign::CampaignCommand;
 use axum::response::Response;
 use domain::{
     agent::Agent,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::{campaigns::CampaignCommand, switchboard::SwitchboardMessage};
+use actors::{campaign::CampaignCommand, switchboard::SwitchboardMessage};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use domain::{
     id::{AccountId, CampaignId},

@@ -1,6 +1,6 @@
 //! Changing a saved campaign: `PATCH`, `POST …/schedule` and `DELETE`.
 
-use actors::campaigns::{CampaignCommand, CampaignUpdate};
+use actors::campaign::{CampaignCommand, CampaignUpdate};
 use axum::{extract::State, response::Response};
 use domain::{
     agent::{Agent, Problem},

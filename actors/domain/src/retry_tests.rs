@@ -1,7 +1,7 @@
 //! Tests.
 
 use super::*;
-use domain::ports::store::ScheduleText;
+use crate::ports::store::ScheduleText;
 
 const NOW: Timestamp = Timestamp(1_780_300_800_000_000); // 2026-06-01T08:00:00Z
 
@@ -66,8 +66,8 @@ fn retries_come_first_and_count_anew_in_each_follow_up() {
 fn nothing_follows_what_is_settled() {
     for settled in [
         failed("invalid-number"),
-        failed(UNKNOWN_FATE),
-        failed(&format!("{UNKNOWN_FATE}, no call found")),
+        failed(UNKNOWN_OUTCOME),
+        failed(&format!("{UNKNOWN_OUTCOME}, no call found")),
         outcome(ConversationStatus::Completed, None, false),
         outcome(ConversationStatus::Cancelled, None, false),
         outcome(ConversationStatus::Cancelled, Some("do-not-call"), false),
@@ -117,7 +117,7 @@ fn due_times_are_moved_into_the_window() {
 
 fn wish(text: &str) -> CallBackWish {
     CallBackWish {
-        time: domain::callback_time::parse_answer(text).unwrap(),
+        time: crate::callback_time::parse_answer(text).unwrap(),
         said_at: NOW,
     }
 }

@@ -3,8 +3,6 @@
 
 use chrono_tz::Tz;
 
-use super::{CallBackWish, RetryRules, call_back, may_be_called_back, may_be_followed, next_attempt};
-use domain::schedule::Schedule;
 use domain::{
     agent,
     id::{AccountId, AgentId, CampaignId},
@@ -14,7 +12,11 @@ use domain::{
             CallDirection, CampaignRow, Claim, ClaimedAttempt, NextAttempt, Outcome, StoreError, StoreResult, Tries,
         },
     },
+    retry::{CallBackWish, RetryRules, call_back, may_be_called_back, may_be_followed, next_attempt},
 };
+
+/// The outcome's error of a live call whose media were lost with the process that held it.
+pub const MEDIA_LOST: &str = "media-lost";
 
 /// The attempt that ended, and what it belongs to.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use chrono_tz::Tz;
 use serde_json::Value;
 
-use crate::call::{CallPlan, InboundLeg, Inheritance};
+use super::{CallPlan, InboundLeg, Inheritance};
 use domain::{
     agent::{Agent, NumberTransfer},
     id::AgentId,

@@ -9,8 +9,7 @@ use std::{
 use serde::Serialize;
 use tokio::time::Instant;
 
-use domain::node_times::Times;
-use domain::{ports::store::Pulse, time::Timestamp};
+use domain::{node_times::Times, ports::store::Pulse, time::Timestamp};
 
 /// A node whose clock is further than this from the database's dials nobody.
 const CLOCKS_APART_MS: i64 = 5_000;

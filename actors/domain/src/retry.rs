@@ -5,13 +5,15 @@ use std::time::Duration;
 use chrono_tz::Tz;
 use serde::{Deserialize, Serialize};
 
-use crate::lines::UNKNOWN_FATE;
-use domain::schedule::Schedule;
-use domain::{
+use crate::{
     callback_time::SpokenTime,
     ports::store::{AttemptKind, ConversationStatus, FollowUp, NextAttempt, Outcome, Tries},
+    schedule::Schedule,
     time::Timestamp,
 };
+
+/// The outcome of a dial whose fate nobody knows.
+pub const UNKNOWN_OUTCOME: &str = "carrier-error: outcome unknown";
 
 /// What decides about further attempts, as it is when one ends.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +81,7 @@ impl Bearing {
             "busy" | "no-answer" => Self::NotReached,
             "invalid-number" => Self::Settled,
             // Somebody may have been called.
-            unknown if unknown.starts_with(UNKNOWN_FATE) => Self::Settled,
+            unknown if unknown.starts_with(UNKNOWN_OUTCOME) => Self::Settled,
             carrier if carrier.starts_with("carrier-error") => Self::NotReached,
             _ => Self::Missed,
         }

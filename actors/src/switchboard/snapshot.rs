@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::HoldsBack;
+use crate::dial_gate::HoldsBack;
 
 /// A node's figures at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
