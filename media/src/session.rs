@@ -19,7 +19,7 @@ use std::{collections::VecDeque, ops::Range};
 use echo::EchoGuard;
 use hearing::{HeardBlock, Hearing};
 use speaking::{Drop, Speaking};
-pub use types::{Cue, LineOutput, Manner, Say, SessionConfig, SessionError, SessionEvent, SynthesisJob};
+pub use types::{Cue, LineOutput, Manner, Say, SessionConfig, SessionError, SessionEvent, SpeechId, SynthesisJob};
 
 use crate::{
     amd,
@@ -158,9 +158,9 @@ impl AudioSession {
 
     /// Queues text of a speech. A new speech drops an unfinished one, unless it is held: then it only takes the place
     /// of another that is held. Text of an earlier speech is ignored.
-    pub fn say(&mut self, say: &Say<'_>, now_ms: u64) {
+    pub fn say(&mut self, say: Say, now_ms: u64) {
         let now_ms = self.advance(now_ms);
-        if self.speaking.is_new(say.speech) && !say.held {
+        if self.speaking.is_new(say.speech.0) && !say.held {
             self.drop_speech(Drop::Ended, now_ms);
             self.backchannel = None;
         }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use media::{amd::Finding, session::Manner};
+use media::amd::Finding;
+pub use media::session::{Say, SpeechId};
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
@@ -11,28 +12,10 @@ use domain::{
     ports::synthesizer::{SpeechError, SpeechPiece},
 };
 
-/// One speech of the agent: a greeting, a reply. Counts up in a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct SpeechId(pub u64);
-
 /// Messages to an audio stream.
 pub enum StreamMessage {
-    /// Speak a piece of text. Pieces of one speech play in order without a gap; a new speech drops an unfinished one.
-    Say {
-        /// Which speech it belongs to.
-        speech: SpeechId,
-        /// The words; may be empty with `last`.
-        text: String,
-        /// How they are spoken.
-        manner: Manner,
-        /// Nothing more of this speech follows.
-        last: bool,
-        /// Barge-in does not stop it.
-        protected: bool,
-        /// Nothing of the speech plays before it is released; its first piece is synthesised already. Counts with the
-        /// first piece of a speech.
-        held: bool,
-    },
+    /// Speak.
+    Say(Say),
     /// A held speech may play.
     Release(SpeechId),
     /// This agent speaks and listens from here on: with its voice, its recogniser and its patience.

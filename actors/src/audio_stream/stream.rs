@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use media::{
     playout::WordEnd,
-    session::{AudioSession, LineOutput, Say, SessionConfig, SessionError, SessionEvent},
+    session::{AudioSession, LineOutput, SessionConfig, SessionError, SessionEvent},
     turn::endpointing::Told,
 };
 use ractor::ActorRef;
@@ -168,27 +168,11 @@ impl Stream {
     fn take(&mut self, message: StreamMessage) {
         let now_ms = self.now_ms();
         match message {
-            StreamMessage::Say {
-                speech,
-                text,
-                manner,
-                last,
-                protected,
-                held,
-            } => {
-                if self.newest.replace(speech) != Some(speech) {
+            StreamMessage::Say(say) => {
+                if self.newest.replace(say.speech) != Some(say.speech) {
                     self.moments.audio_ms = None;
                 }
-                let (speech, text) = (speech.0, text.as_str());
-                let say = Say {
-                    speech,
-                    text,
-                    manner: &manner,
-                    last,
-                    protected,
-                    held,
-                };
-                self.session.say(&say, now_ms);
+                self.session.say(say, now_ms);
             }
             StreamMessage::Release(speech) => self.session.release(speech.0, now_ms),
             StreamMessage::Press(keys) if self.presses => {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use actors::{
-    audio_stream::{AudioStreamActor, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings},
+    audio_stream::{AudioStreamActor, Say, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSettings},
     supervision::Reports,
 };
 use domain::{
@@ -291,28 +291,28 @@ impl Phone {
     /// The agent speaks.
     pub fn say(&self, speech: u64, text: &str, last: bool, protected: bool) {
         let (speech, text) = (SpeechId(speech), text.to_owned());
-        let say = StreamMessage::Say {
+        let say = StreamMessage::Say(Say {
             speech,
             text,
             manner: Manner::default(),
             last,
             protected,
             held: false,
-        };
+        });
         // The stream may have stopped.
         let _ = self.stream.cast(say);
     }
 
     /// The agent makes this ready to be spoken.
     pub fn hold(&self, speech: u64, text: &str) {
-        let say = StreamMessage::Say {
+        let say = StreamMessage::Say(Say {
             speech: SpeechId(speech),
             text: text.to_owned(),
             manner: Manner::default(),
             last: true,
             protected: false,
             held: true,
-        };
+        });
         // The stream may have stopped.
         let _ = self.stream.cast(say);
     }

@@ -11,7 +11,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{task::AbortHandle, time::Instant};
 
 use actors::{
-    audio_stream::{SpeechId, StreamEvent, StreamMessage},
+    audio_stream::{Say, SpeechId, StreamEvent, StreamMessage},
     call::CallMessage,
 };
 use domain::ports::synthesizer::SpeechError;
@@ -281,14 +281,14 @@ impl Actor for ScriptedStreamActor {
         (): &mut (),
     ) -> Result<(), ActorProcessingErr> {
         match message {
-            StreamMessage::Say {
+            StreamMessage::Say(Say {
                 speech,
                 text,
                 manner: _,
                 last,
                 protected,
                 held,
-            } => {
+            }) => {
                 let new = self.0.seen().heard_of != Some(speech);
                 if new {
                     self.0.begin(speech, held);

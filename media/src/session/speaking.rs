@@ -88,10 +88,10 @@ struct Current {
 }
 
 impl Current {
-    fn new(say: &Say<'_>, format: LineFormat) -> Self {
+    fn new(id: u64, protected: bool, format: LineFormat) -> Self {
         Self {
-            id: say.speech,
-            protected: say.protected,
+            id,
+            protected,
             speech: Speech::new(format),
             levels: Levels::new(format.sample_rate),
             queue: VecDeque::new(),
@@ -188,10 +188,11 @@ impl Speaking {
         self.newest.is_none_or(|newest| speech > newest)
     }
 
-    pub(super) fn say(&mut self, say: &Say<'_>) {
-        if self.is_new(say.speech) {
-            self.newest = Some(say.speech);
-            let begun = Some(Current::new(say, self.format));
+    pub(super) fn say(&mut self, say: Say) {
+        let id = say.speech.0;
+        if self.is_new(id) {
+            self.newest = Some(id);
+            let begun = Some(Current::new(id, say.protected, self.format));
             self.held = None;
             match say.held {
                 true => self.held = begun,
@@ -199,11 +200,11 @@ impl Speaking {
             }
         }
         let mut speeches = self.current.iter_mut().chain(self.held.iter_mut());
-        let Some(speech) = speeches.find(|speech| speech.id == say.speech) else {
+        let Some(speech) = speeches.find(|speech| speech.id == id) else {
             return;
         };
         if !say.text.trim().is_empty() {
-            speech.queue.push_back((say.text.to_owned(), say.manner.clone()));
+            speech.queue.push_back((say.text, say.manner));
         }
         speech.protected = say.protected;
         speech.last |= say.last;

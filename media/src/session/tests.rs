@@ -270,10 +270,10 @@ fn a_protected_speech_plays_on_and_the_user_is_heard() {
         bench.session.allow_barge_in(protected, 0);
         let text = "one two three four five six seven eight";
         bench.session.say(
-            &Say {
-                speech: 1,
-                text,
-                manner: &Manner::default(),
+            Say {
+                speech: SpeechId(1),
+                text: text.to_owned(),
+                manner: Manner::default(),
                 last: true,
                 protected,
                 held: false,
@@ -310,10 +310,10 @@ fn an_empty_speech_ends_at_once_and_a_failed_one_is_dropped() {
     bench.say(1, " ", true);
     assert_eq!(bench.all_heard(), [(1, String::new())]);
     bench.session.say(
-        &Say {
-            speech: 2,
-            text: "hello",
-            manner: &Manner::default(),
+        Say {
+            speech: SpeechId(2),
+            text: "hello".to_owned(),
+            manner: Manner::default(),
             last: true,
             protected: false,
             held: false,
@@ -370,10 +370,10 @@ fn assert_recorded_whole(burst: u64) {
         .map(|n| (sweep(n).sin() * 8_000.0 + 9_000.0) as i16)
         .collect();
     session.say(
-        &Say {
-            speech: 1,
-            text: "a sweep",
-            manner: &Manner::default(),
+        Say {
+            speech: SpeechId(1),
+            text: "a sweep".to_owned(),
+            manner: Manner::default(),
             last: true,
             protected: false,
             held: false,

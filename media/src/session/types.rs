@@ -22,15 +22,19 @@ pub struct SessionConfig {
     pub record: bool,
 }
 
-/// Text of a speech.
-#[derive(Debug, Clone, Copy)]
-pub struct Say<'a> {
-    /// Which speech; counts up.
-    pub speech: u64,
+/// One speech of the agent: a greeting, a reply. Counts up in a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SpeechId(pub u64);
+
+/// A piece of text to be spoken. Pieces of one speech play in order without a gap; a new speech drops an unfinished one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Say {
+    /// Which speech it belongs to.
+    pub speech: SpeechId,
     /// The words; may be empty with `last`.
-    pub text: &'a str,
+    pub text: String,
     /// How they are to be spoken.
-    pub manner: &'a Manner,
+    pub manner: Manner,
     /// Nothing more of this speech follows.
     pub last: bool,
     /// Barge-in does not stop it.

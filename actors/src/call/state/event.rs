@@ -1,12 +1,11 @@
 //! What happens to a call, and what it wants done.
 
-use media::session::Manner;
 use serde_json::Value;
 
 use super::Rules;
 
 use crate::{
-    audio_stream::{SpeechId, StreamEvent},
+    audio_stream::{Say, SpeechId, StreamEvent},
     call::{CallTimer, outcome::Ending},
 };
 use domain::{
@@ -142,20 +141,7 @@ pub enum Effect {
     /// Start the audio stream on the media leg that just came.
     OpenStream,
     /// Speak.
-    Say {
-        /// Which speech.
-        speech: SpeechId,
-        /// The words.
-        text: String,
-        /// How they are spoken.
-        manner: Manner,
-        /// Nothing more of it follows.
-        last: bool,
-        /// Barge-in does not stop it.
-        protected: bool,
-        /// Nothing of the speech plays before it is released.
-        held: bool,
-    },
+    Say(Say),
     /// Let a held speech play.
     Release(SpeechId),
     /// Drop what is not yet played.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Effect, Phase, State, event_fact, speech::Speech};
 use crate::{
-    audio_stream::SpeechId,
+    audio_stream::{Say, SpeechId},
     call::{CallTimer, Speculation},
 };
 use domain::{
@@ -242,14 +242,14 @@ impl State {
         early.held = Some(speech);
         early.held_text.clone_from(&text);
         early.voiced_characters = text.chars().count();
-        fx.push(Effect::Say {
+        fx.push(Effect::Say(Say {
             speech,
             text,
             manner,
             last: false,
             protected: early.protected,
             held: true,
-        });
+        }));
     }
 
     /// Whether the voice that failed was that of a reply made ahead, which is then thrown away.

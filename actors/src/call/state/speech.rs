@@ -4,7 +4,7 @@ use media::session::Manner;
 use serde_json::json;
 
 use super::{Effect, State, event_fact};
-use crate::audio_stream::SpeechId;
+use crate::audio_stream::{Say, SpeechId};
 use domain::{pieces::Piece, ports::store::Fact};
 
 /// A speech that was begun and not yet reported on.
@@ -32,14 +32,14 @@ impl State {
     /// Says a whole text as one speech.
     pub(super) fn say_all(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
         let speech = self.new_speech(protected);
-        fx.push(Effect::Say {
+        fx.push(Effect::Say(Say {
             speech,
             text: text.to_owned(),
             manner: Manner::default(),
             last: true,
             protected,
             held: false,
-        });
+        }));
     }
 
     /// Says more of the present reply, beginning its speech if need be.
@@ -52,14 +52,14 @@ impl State {
             }
             None => (self.new_speech(self.reply.protected), self.reply.protected),
         };
-        fx.push(Effect::Say {
+        fx.push(Effect::Say(Say {
             speech,
             text,
             manner,
             last,
             protected,
             held: false,
-        });
+        }));
     }
 
     /// Audio of a speech began to play. An answer's first one tells how long the answer took.

@@ -18,7 +18,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{audio_stream::StreamEvent, call::outcome::Ending};
+use crate::{
+    audio_stream::{Say, StreamEvent},
+    call::outcome::Ending,
+};
 use domain::{
     agent::Agent,
     ports::{
@@ -343,10 +346,10 @@ fn a_reply_of_which_nothing_was_heard_is_made_anew_when_the_user_goes_on() {
     let says = |effect: &&Effect| {
         matches!(
             effect,
-            Effect::Say {
+            Effect::Say(Say {
                 speech: SpeechId(2),
                 ..
-            }
+            })
         )
     };
     assert_eq!(effects.iter().filter(says).count(), 1, "{effects:?}");

@@ -1,11 +1,7 @@
 //! Keys that are pressed: tones in the place of a speech, which nothing interrupts and which are no words.
 
 use super::{Current, Speaking};
-use crate::{
-    codec,
-    session::{Manner, Say},
-    tone::generate,
-};
+use crate::{codec, tone::generate};
 
 /// Stands for keys that are played: no speech of the agent has this number.
 pub(super) const KEYS: u64 = u64::MAX;
@@ -24,16 +20,8 @@ impl Speaking {
     pub(in crate::session) fn press(&mut self, keys: &str) {
         let keys: String = keys.chars().take(MOST_KEYS).collect();
         let samples = generate::keys(&keys, self.format.sample_rate);
-        let say = Say {
-            speech: KEYS,
-            text: "",
-            manner: &Manner::default(),
-            last: true,
-            protected: true,
-            held: false,
-        };
         let format = self.format;
-        let current = self.current.get_or_insert_with(|| Current::new(&say, format));
+        let current = self.current.get_or_insert_with(|| Current::new(KEYS, true, format));
         current.last = true;
         let mut encoded = Vec::new();
         codec::encode(format.encoding, &samples, &mut encoded);

@@ -6,7 +6,7 @@ use crate::{
     codec,
     format::{Encoding, LineFormat},
     playout::{LineAbilities, WordEnd},
-    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId},
     turn::endpointing::{PausePolicy, Utterance},
 };
 
@@ -201,10 +201,10 @@ impl Bench {
 
     pub fn say(&mut self, speech: u64, text: &str, last: bool) {
         self.session.say(
-            &Say {
-                speech,
-                text,
-                manner: &Manner::default(),
+            Say {
+                speech: SpeechId(speech),
+                text: text.to_owned(),
+                manner: Manner::default(),
                 last,
                 protected: false,
                 held: false,

@@ -7,14 +7,14 @@ use super::{
 
 fn hold(bench: &mut Bench, speech: u64, text: &str) {
     let say = Say {
-        speech,
-        text,
-        manner: &Manner::default(),
+        speech: SpeechId(speech),
+        text: text.to_owned(),
+        manner: Manner::default(),
         last: true,
         protected: false,
         held: true,
     };
-    bench.session.say(&say, bench.now_ms);
+    bench.session.say(say, bench.now_ms);
     bench.collect();
 }
 
@@ -73,14 +73,14 @@ fn a_held_speech_that_cannot_be_synthesised_is_told_and_leaves_the_present_one_a
     let mut bench = Bench::new(CARRIER);
     bench.say(1, "one two three", true);
     let say = Say {
-        speech: 2,
-        text: "four",
-        manner: &Manner::default(),
+        speech: SpeechId(2),
+        text: "four".to_owned(),
+        manner: Manner::default(),
         last: true,
         protected: false,
         held: true,
     };
-    bench.session.say(&say, bench.now_ms);
+    bench.session.say(say, bench.now_ms);
     let job = bench.session.next_text().unwrap();
     assert_eq!(bench.session.synthesis_failed(job.generation, bench.now_ms), Some(2));
     bench.silence(3_000);

@@ -8,7 +8,7 @@ use crate::{
     codec,
     format::Encoding,
     playout::WordEnd,
-    session::{AudioSession, LineOutput, Manner, Say, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionEvent, SpeechId},
 };
 
 const FRAME: usize = 160;
@@ -81,14 +81,14 @@ impl Phone {
     /// The agent says a text.
     pub fn agent(&mut self, speech: u64, text: &str) {
         let say = Say {
-            speech,
-            text,
-            manner: &Manner::default(),
+            speech: SpeechId(speech),
+            text: text.to_owned(),
+            manner: Manner::default(),
             last: true,
             protected: false,
             held: false,
         };
-        self.session.say(&say, self.now_ms);
+        self.session.say(say, self.now_ms);
         self.collect();
     }
 

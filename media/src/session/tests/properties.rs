@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::carrier::{CARRIER, MARKLESS, PACED, config};
-use crate::session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent};
+use crate::session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId};
 
 #[derive(Debug, Clone)]
 enum Input {
@@ -63,10 +63,10 @@ impl Run {
             Input::Interim(text) => session.interim(text, now),
             Input::Final(text, damaged) => session.settled(text, damaged, now),
             Input::Say(speech, text, last, protected, held) => session.say(
-                &Say {
-                    speech,
-                    text,
-                    manner: &Manner::default(),
+                Say {
+                    speech: SpeechId(speech),
+                    text: text.to_owned(),
+                    manner: Manner::default(),
                     last,
                     protected,
                     held,

@@ -410,7 +410,7 @@ fn what_is_said_around_each_tool_is_protected_where_its_agent_wants_that() {
             let guarded: Vec<bool> = effects
                 .iter()
                 .filter_map(|effect| match effect {
-                    Effect::Say { protected, .. } => Some(*protected),
+                    Effect::Say(Say { protected, .. }) => Some(*protected),
                     _ => None,
                 })
                 .collect();

@@ -24,8 +24,7 @@ fn it_greets_as_soon_as_its_media_is_open_and_may_be_interrupted_at_once() {
     let (state, effects) = on_the_line();
     assert_eq!(state.phase(), CallPhase::Greeting);
     assert!(effects.contains(&Effect::WriteAnswered) && effects.contains(&Effect::AllowBargeIn(true)));
-    let says =
-        |effect: &Effect| matches!(effect, Effect::Say { text, last: true, protected: false, .. } if text == "Hello.");
+    let says = |effect: &Effect| matches!(effect, Effect::Say(Say { text, last: true, protected: false, .. }) if text == "Hello.");
     assert!(effects.iter().any(says), "{effects:?}");
     let pick_up = |effect: &Effect| matches!(effect, Effect::SetTimer(CallTimer::PickUp | CallTimer::BargeIn, _));
     assert!(!effects.iter().any(pick_up), "{effects:?}");
@@ -46,7 +45,7 @@ fn without_a_greeting_it_listens() {
     };
     let (state, effects) = State::inbound(silent, id(1)).0.apply(Event::MediaOpened, 0);
     assert_eq!(state.phase(), CallPhase::Listening);
-    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say { .. })));
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Say(_))));
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn machine(verdict: Verdict, reason: Reason) -> State {
 
 fn said_texts(effects: &[Effect]) -> Vec<&str> {
     let texts = effects.iter().filter_map(|effect| match effect {
-        Effect::Say { text, .. } => Some(text.as_str()),
+        Effect::Say(Say { text, .. }) => Some(text.as_str()),
         _ => None,
     });
     texts.collect()

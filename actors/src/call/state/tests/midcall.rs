@@ -20,7 +20,7 @@ pub(super) fn run(mut state: State, events: impl IntoIterator<Item = (Event, u64
 
 pub(super) fn spoken(effects: &[Effect]) -> Vec<&str> {
     let texts = effects.iter().filter_map(|effect| match effect {
-        Effect::Say { text, .. } if !text.is_empty() => Some(text.as_str()),
+        Effect::Say(Say { text, .. }) if !text.is_empty() => Some(text.as_str()),
         _ => None,
     });
     texts.collect()
@@ -277,7 +277,7 @@ fn a_protected_announcement_is_protected() {
     assert!(
         effects
             .iter()
-            .any(|effect| matches!(effect, Effect::Say { protected: true, .. }))
+            .any(|effect| matches!(effect, Effect::Say(Say { protected: true, .. })))
     );
 }
 

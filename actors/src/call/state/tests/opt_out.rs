@@ -15,7 +15,7 @@ fn written(effects: &[Effect]) -> usize {
 
 fn says(effects: &[Effect]) -> Vec<&str> {
     let said = effects.iter().filter_map(|effect| match effect {
-        Effect::Say { text, .. } => Some(text.as_str()),
+        Effect::Say(Say { text, .. }) => Some(text.as_str()),
         _ => None,
     });
     said.collect()

@@ -26,7 +26,7 @@ fn after(mut state: State, events: Vec<Event>) -> (State, Vec<String>, usize) {
         state = next;
         asked += effects.iter().filter(|effect| **effect == Effect::StartReply).count();
         said.extend(effects.into_iter().filter_map(|effect| match effect {
-            Effect::Say { text, .. } if !text.is_empty() => Some(text),
+            Effect::Say(Say { text, .. }) if !text.is_empty() => Some(text),
             _ => None,
         }));
     }

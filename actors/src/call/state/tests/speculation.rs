@@ -48,7 +48,7 @@ fn names(effects: &[Effect]) -> Vec<&str> {
 /// What was said, and whether it was held.
 fn says(effects: &[Effect]) -> Vec<(&str, bool)> {
     let says = effects.iter().filter_map(|effect| match effect {
-        Effect::Say { text, held, .. } if !text.is_empty() => Some((text.as_str(), *held)),
+        Effect::Say(Say { text, held, .. }) if !text.is_empty() => Some((text.as_str(), *held)),
         _ => None,
     });
     says.collect()
@@ -310,11 +310,11 @@ proptest! {
             }
             for effect in effects {
                 match effect {
-                    Effect::Say { speech, held: true, .. } => {
+                    Effect::Say(Say { speech, held: true, .. }) => {
                         prop_assert_eq!(held, None, "two replies alive after {:?}", event);
                         held = Some(speech);
                     }
-                    Effect::Say { .. } => prop_assert_eq!(held, None, "{:?} speaks past what is held", event),
+                    Effect::Say(_) => prop_assert_eq!(held, None, "{:?} speaks past what is held", event),
                     Effect::Release(speech) => {
                         prop_assert_eq!(held, Some(speech));
                         held = None;
