@@ -227,7 +227,7 @@ impl App {
         tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
         let dialed_on = store.clone();
         tasks.spawn(async move {
-            tokio::join!(dialed_on.watch_lineage(), dialed_on.forget_old_dials());
+            tokio::join!(dialed_on.watch_server_history(), dialed_on.forget_old_dials());
         });
         tasks.spawn(load::watch(config.load, gate, store.clone(), node.siblings().clone()));
         tasks.spawn(load::watch_mailboxes(node.siblings().clone()));

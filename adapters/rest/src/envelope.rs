@@ -108,16 +108,9 @@ impl Reply {
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        response.extensions_mut().insert(Payload::Success(self));
+        response.extensions_mut().insert(self);
         response
     }
-}
-
-/// What the layer puts into the envelope.
-#[derive(Debug, Clone)]
-pub(super) enum Payload {
-    Success(Reply),
-    Failure(ErrorBody),
 }
 
 /// Marks a response whose body is in the envelope already, such as one that is streamed.
@@ -138,6 +131,33 @@ struct Envelope<'a> {
     warning: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
+}
+
+impl<'a> Envelope<'a> {
+    fn of_success(reply: &'a Reply, id: Option<&'a RequestId>) -> Self {
+        Self {
+            success: true,
+            data: Some(&reply.data),
+            error: None,
+            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
+                pagination,
+                sorting: reply.sorting,
+            }),
+            warning: reply.warning.as_deref(),
+            request_id: id.map(RequestId::as_str),
+        }
+    }
+
+    fn of_failure(error: &'a ErrorBody, id: Option<&'a RequestId>) -> Self {
+        Self {
+            success: false,
+            data: None,
+            error: Some(error),
+            pagination: None,
+            warning: None,
+            request_id: id.map(RequestId::as_str),
+        }
+    }
 }
 
 /// The outermost layer: request id, panics, envelope, and one line in the log. The query never enters the log.
@@ -180,8 +200,11 @@ fn shows_request_id(path: &str) -> bool {
 }
 
 fn enveloped(mut response: Response, id: Option<&RequestId>) -> Response {
-    if let Some(payload) = response.extensions_mut().remove::<Payload>() {
-        return written(response, &payload, id);
+    if let Some(reply) = response.extensions_mut().remove::<Reply>() {
+        return written(response, &Envelope::of_success(&reply, id));
+    }
+    if let Some(error) = response.extensions_mut().remove::<ErrorBody>() {
+        return written(response, &Envelope::of_failure(&error, id));
     }
     let status = response.status();
     let refused = status.is_client_error() || status.is_server_error();
@@ -195,31 +218,9 @@ fn enveloped(mut response: Response, id: Option<&RequestId>) -> Response {
     enveloped(replacement, id)
 }
 
-fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Response {
-    let request_id = id.map(RequestId::as_str);
-    let envelope = match payload {
-        Payload::Success(reply) => Envelope {
-            success: true,
-            data: Some(&reply.data),
-            error: None,
-            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
-                pagination,
-                sorting: reply.sorting,
-            }),
-            warning: reply.warning.as_deref(),
-            request_id,
-        },
-        Payload::Failure(error) => Envelope {
-            success: false,
-            data: None,
-            error: Some(error),
-            pagination: None,
-            warning: None,
-            request_id,
-        },
-    };
+fn written(response: Response, envelope: &Envelope<'_>) -> Response {
     // Values and texts only: serialising them cannot fail.
-    let body = serde_json::to_vec(&envelope).unwrap_or_default();
+    let body = serde_json::to_vec(envelope).unwrap_or_default();
     let (mut parts, _) = response.into_parts();
     parts
         .headers

@@ -12,8 +12,6 @@ use domain::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::envelope::Payload;
-
 /// Seconds after which a client may try again what was unavailable.
 const RETRY_AFTER_S: u32 = 2;
 
@@ -249,7 +247,7 @@ impl IntoResponse for ApiError {
         if let Some((name, value)) = self.header() {
             response.headers_mut().insert(name, value);
         }
-        response.extensions_mut().insert(Payload::Failure(self.into_body()));
+        response.extensions_mut().insert(self.into_body());
         response
     }
 }

@@ -7,11 +7,13 @@ mod accounts;
 mod agent_holds;
 mod agents;
 mod appointments;
+mod attempt_guard;
 mod attempts;
 mod calls;
 mod campaign_contacts;
 mod campaign_edits;
 mod campaign_reads;
+mod campaign_rows;
 mod campaigns;
 mod contact_states;
 mod contacts;
@@ -19,19 +21,18 @@ mod conversation_pages;
 mod conversations;
 mod deliveries;
 pub mod dial_journal;
+mod dial_recovery;
 mod dialect;
 mod directory;
 mod do_not_call;
 mod erasure;
 mod facts;
-mod forgotten;
 mod idempotency;
 mod inbound;
 mod jobs;
 mod knowledge;
 mod locks;
 mod measuring;
-mod node_times;
 mod nodes;
 mod open;
 mod pulse;
@@ -40,6 +41,7 @@ mod records;
 pub mod retention;
 mod rows;
 mod safeguards;
+mod server_history;
 mod tools;
 mod transactions;
 mod url;
@@ -61,11 +63,11 @@ use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
 use dialect::{Dialect, POSTGRES, SQLITE};
-use forgotten::Lineage;
 use nodes::Judge;
 use open::{Company, Opened};
 use pulse::Pulse;
 use rows::unavailable;
+use server_history::ServerHistory;
 use transactions::Transactions;
 use writer::Writer;
 
@@ -97,7 +99,7 @@ pub struct SqlStore {
     /// Set once, where this process has calls.
     live: OnceLock<Arc<dyn LiveCalls>>,
     /// None for a file, which nobody takes over.
-    lineage: Option<Arc<Lineage>>,
+    history: Option<Arc<ServerHistory>>,
     pulse: Pulse,
 }
 
@@ -146,7 +148,7 @@ impl SqlStore {
     }
 
     async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
-        let (writers, readers, dialect, lineage) = match open::open(url, company).await? {
+        let (writers, readers, dialect, history) = match open::open(url, company).await? {
             Opened::Sqlite(opened) => {
                 let again = opened.again;
                 let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
@@ -154,8 +156,8 @@ impl SqlStore {
             }
             Opened::Postgres(pools) => {
                 let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
-                let lineage = Some(pools.lineage);
-                (Writers::Many(transactions), Some(pools.readers), &POSTGRES, lineage)
+                let history = Some(pools.history);
+                (Writers::Many(transactions), Some(pools.readers), &POSTGRES, history)
             }
         };
         Ok(Self {
@@ -168,7 +170,7 @@ impl SqlStore {
             servers_clock: false,
             dials: OnceLock::new(),
             live: OnceLock::new(),
-            lineage,
+            history,
             pulse: Pulse::default(),
         })
     }
@@ -252,10 +254,10 @@ impl SqlStore {
         T: Send + 'static,
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
-        let lineage = self.lineage.clone();
+        let history = self.history.clone();
         self.write(move |work| {
             Box::pin(async move {
-                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                history.map_or(Ok(()), |history| history.check())?;
                 operation(work).await
             })
         })

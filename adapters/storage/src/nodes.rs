@@ -4,6 +4,8 @@
 //! A service takes those times from the server's clock ([`super::SqlStore::of_nodes`]), so that its own decides nothing
 //! here; it learns from each sign of life how far the two are apart.
 
+mod times;
+
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -17,8 +19,7 @@ use domain::{
 
 use super::{
     SqlStore, Work,
-    attempts::guard::bind_claim,
-    node_times,
+    attempt_guard::bind_claim,
     rows::{Columns, affected, unavailable},
 };
 
@@ -59,7 +60,7 @@ impl Judge {
 
 async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, judge: Judge) -> StoreResult<()> {
     let (now, _) = judge.now(&mut work).await?;
-    node_times::agree(&mut work, node, (judge.times, now)).await?;
+    times::agree(&mut work, node, (judge.times, now)).await?;
     if !work.dialect.many_nodes {
         let dead = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live'");
         affected(dead, &mut *work.conn).await?;
@@ -231,11 +232,11 @@ impl NodeStore for SqlStore {
     }
 
     async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse> {
-        let (judge, lineage) = (self.judge(), self.lineage.clone());
+        let (judge, history) = (self.judge(), self.history.clone());
         let me = self.registered().filter(|(me, _)| *me == node);
         self.write(move |work| {
             Box::pin(async move {
-                let forgot = lineage.is_some_and(|lineage| lineage.check().is_err());
+                let forgot = history.is_some_and(|history| history.check().is_err());
                 let registered = me.filter(|_| forgot).map(|(_, address)| address);
                 heartbeat(work, node, judge, registered).await
             })

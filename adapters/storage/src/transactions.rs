@@ -21,8 +21,8 @@ use tokio::{
 use super::{
     Work,
     dialect::Dialect,
-    forgotten::{LINEAGE, lineage_of},
     rows::{Columns, composed, is_passing, unavailable},
+    server_history::{PRESENT, present_of},
 };
 
 /// Operations that may wait; the next caller waits to be let in.
@@ -57,7 +57,7 @@ struct Lost {
 struct Written {
     id: String,
     /// The history of commits that the id belongs to: in another one it is another transaction's, or nobody's yet.
-    lineage: String,
+    history: String,
 }
 
 /// What became of a transaction.
@@ -239,7 +239,7 @@ impl Transactions {
     async fn fate(&self, written: &Written) -> StoreResult<Fate> {
         let mut conn = self.pool.acquire().await.map_err(unavailable)?;
         let asked = async {
-            if lineage_of(&mut conn).await.map_err(unavailable)? != written.lineage {
+            if present_of(&mut conn).await.map_err(unavailable)? != written.history {
                 return Ok(Fate::AnotherHistory);
             }
             let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS fate");
@@ -253,11 +253,11 @@ impl Transactions {
 /// The transaction's own id, and the history it is in; none when it wrote nothing.
 async fn transaction_id(conn: &mut AnyConnection) -> StoreResult<Option<Written>> {
     let query = composed(format!(
-        "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {LINEAGE} AS lineage"
+        "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {PRESENT} AS history"
     ));
     let row = query.fetch_one(conn).await.map_err(unavailable)?;
-    let lineage = row.text("lineage")?;
-    Ok(row.maybe_text("id")?.map(|id| Written { id, lineage }))
+    let history = row.text("history")?;
+    Ok(row.maybe_text("id")?.map(|id| Written { id, history }))
 }
 
 fn late() -> StoreError {

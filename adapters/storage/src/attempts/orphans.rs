@@ -14,12 +14,10 @@ use domain::{
 
 use sqlx::any::AnyRow;
 
-use super::{
-    guard::{self, Guarded, SENT},
-    steps,
-};
+use super::steps;
 use crate::{
     Work,
+    attempt_guard::{Guarded, SENT, tries},
     nodes::{self, Judge},
     rows::{Columns, composed, unavailable},
 };
@@ -86,7 +84,7 @@ fn left(row: &AnyRow, attempt: AttemptId, node: NodeId) -> StoreResult<Orphan> {
         account: row.id("account")?,
         agent: row.id("agent")?,
         campaign: row.maybe_id::<CampaignId>("campaign")?,
-        tries: guard::tries(row)?,
+        tries: tries(row)?,
         direction: CallDirection::of_kind(&row.text("kind")?),
         state: row.word("state", AttemptState::parse)?,
         phone_number: row.number("phone_number")?,

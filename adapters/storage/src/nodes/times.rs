@@ -10,9 +10,9 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{
+use super::{before, bury};
+use crate::{
     Work,
-    nodes::{before, bury},
     rows::{Columns, affected, unavailable},
 };
 
