@@ -6,7 +6,6 @@ mod columns;
 mod form;
 mod lines;
 pub(crate) mod paced;
-mod report;
 mod rows;
 mod seen;
 mod upload;
@@ -177,10 +176,7 @@ fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
             );
             problems.push(Problem::new("file", "invalid_rows", message));
             problems.extend(found);
-            match serde_json::to_value(report) {
-                Ok(report) => ApiError::InvalidRows { problems, report },
-                Err(_) => ApiError::Invalid(problems),
-            }
+            ApiError::InvalidRows { problems, report }
         }
         Refusal::TooManyRows => ApiError::PayloadTooLarge(format!("a CSV file may have at most {} rows", check::ROWS)),
         Refusal::Unreadable(error) => unreadable(&error),

@@ -5,12 +5,11 @@ pub mod recording;
 
 use axum::extract::State;
 use domain::{
-    conversation,
+    conversation::{self, Conversation},
     id::{AgentId, AttemptId, CampaignId},
     ports::store::{Account, ConversationFilter, ConversationRow, ConversationStatus},
     time::Timestamp,
 };
-use serde_json::Value;
 
 use super::{
     RestState,
@@ -126,7 +125,7 @@ pub async fn show(
 }
 
 /// A conversation in full.
-async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Value> {
+async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Conversation> {
     Ok(conversation::in_full(&*state.store, account, row).await?)
 }
 

@@ -13,21 +13,23 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 use super::{
     error::{ApiError, ErrorBody},
     request_id::{self, RequestId},
 };
 
-/// `pagination`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
     /// Items asked for.
+    #[schema(minimum = 1, maximum = 100)]
     pub page_size: i64,
     /// Whether there are more.
     pub has_more: bool,
-    /// Where the next page begins; left out on the last.
+    /// Send it back as `cursor`; left out on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -62,10 +64,11 @@ struct SortedPagination<'a> {
 
 impl Reply {
     /// 200 with `data`.
-    pub fn ok(data: Value) -> Self {
+    pub fn ok(data: impl Serialize) -> Self {
         Self {
             status: StatusCode::OK,
-            data,
+            // Answers have names as keys and finite numbers: serialising them cannot fail.
+            data: serde_json::to_value(data).unwrap_or_default(),
             pagination: None,
             sorting: Sorting::default(),
             warning: None,
@@ -79,7 +82,7 @@ impl Reply {
     }
 
     /// 201 with `data`.
-    pub fn created(data: Value) -> Self {
+    pub fn created(data: impl Serialize) -> Self {
         Self {
             status: StatusCode::CREATED,
             ..Self::ok(data)
@@ -87,10 +90,10 @@ impl Reply {
     }
 
     /// 200 with a page of a list.
-    pub fn page(items: Vec<Value>, pagination: Pagination) -> Self {
+    pub fn page(items: Vec<impl Serialize>, pagination: Pagination) -> Self {
         Self {
             pagination: Some(pagination),
-            ..Self::ok(Value::Array(items))
+            ..Self::ok(items)
         }
     }
 

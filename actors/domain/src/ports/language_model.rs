@@ -10,7 +10,7 @@ use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
 use crate::{agent::Agent, knowledge::Knowledge, time::Timestamp};
 
 /// Who spoke.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
     /// Ringback's agent.
