@@ -56,7 +56,7 @@ pub async fn create(
     _: Query<NoParameters>,
     request: Request,
 ) -> ApiResult<Response> {
-    let Some(_seat) = state.upload_seats.take(account.id) else {
+    let Some(_slot) = state.upload_limit.take(account.id) else {
         let message = "too many uploads are under way; try again when one has ended";
         return Err(ApiError::Unavailable(message.into()));
     };

@@ -31,9 +31,9 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 #[async_trait]
 impl AttemptStore for SqlStore {
     async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
-        let (judge, patience) = (self.judge(), patience.clone());
+        let (liveness, patience) = (self.liveness(), patience.clone());
         // Their owners may live, and have yet to say so.
-        self.write_compared(move |work| Box::pin(orphans::take(work, node, judge, patience)))
+        self.write_compared(move |work| Box::pin(orphans::take(work, node, liveness, patience)))
             .await
     }
 

@@ -35,7 +35,6 @@ mod locks;
 mod measuring;
 mod nodes;
 mod open;
-mod pulse;
 pub mod recordings;
 mod records;
 pub mod retention;
@@ -45,6 +44,7 @@ mod server_history;
 mod tools;
 mod transactions;
 mod url;
+mod write_health;
 mod writer;
 
 use std::{
@@ -63,18 +63,18 @@ use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
 use dialect::{Dialect, POSTGRES, SQLITE};
-use nodes::Judge;
-use open::{Company, Opened};
-use pulse::Pulse;
+use nodes::Liveness;
+use open::{FileSharing, Opened};
 use rows::unavailable;
 use server_history::ServerHistory;
 use transactions::Transactions;
+use write_health::WriteHealth;
 use writer::Writer;
 
 use crate::dial_journal::DialJournal;
 
 pub use attempts::SAFEGUARDS;
-pub use url::{DatabaseUrl, without_password};
+pub use url::{DatabaseUrl, DatabaseUrlError, without_password};
 
 /// A server that says nothing for so long is away. It gives up a statement earlier by itself.
 const READ_WITHIN: Duration = Duration::from_secs(15);
@@ -100,7 +100,7 @@ pub struct SqlStore {
     live: OnceLock<Arc<dyn LiveCalls>>,
     /// None for a file, which nobody takes over.
     history: Option<Arc<ServerHistory>>,
-    pulse: Pulse,
+    write_health: WriteHealth,
 }
 
 /// How a database is written to.
@@ -138,17 +138,17 @@ impl SqlStore {
     /// Fails when another process holds the SQLite file, or when the server cannot be reached; no error has the
     /// password in it.
     pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
-        Self::start(url, clock, Company::Alone).await
+        Self::start(url, clock, FileSharing::Exclusive).await
     }
 
     /// Like [`SqlStore::open`], but also beside a service that holds the database: for accounts and their keys, which
     /// no process keeps in memory. Never for a node.
     pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
-        Self::start(url, clock, Company::Beside).await
+        Self::start(url, clock, FileSharing::Shared).await
     }
 
-    async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
-        let (writers, readers, dialect, history) = match open::open(url, company).await? {
+    async fn start(url: &str, clock: Arc<dyn Clock>, sharing: FileSharing) -> StoreResult<Self> {
+        let (writers, readers, dialect, history) = match open::open(url, sharing).await? {
             Opened::Sqlite(opened) => {
                 let again = opened.again;
                 let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
@@ -171,7 +171,7 @@ impl SqlStore {
             dials: OnceLock::new(),
             live: OnceLock::new(),
             history,
-            pulse: Pulse::default(),
+            write_health: WriteHealth::default(),
         })
     }
 
@@ -194,8 +194,8 @@ impl SqlStore {
         }
     }
 
-    fn judge(&self) -> Judge {
-        Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
+    fn liveness(&self) -> Liveness {
+        Liveness::new(self.times, Arc::clone(&self.clock), self.servers_clock)
     }
 
     fn set_me(&self, node: NodeId, address: Option<String>) {
@@ -212,12 +212,12 @@ impl SqlStore {
 
     /// For how long the oldest write has been waiting.
     pub fn lag(&self) -> Duration {
-        self.pulse.lag()
+        self.write_health.lag()
     }
 
     /// Whether a write found no room within the last seconds.
     pub fn is_full(&self) -> bool {
-        self.pulse.is_full()
+        self.write_health.is_full()
     }
 
     /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.
@@ -238,12 +238,12 @@ impl SqlStore {
         T: Send + 'static,
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
-        let beat = self.pulse.begin();
+        let in_flight = self.write_health.begin();
         let result = match &self.writers {
             Writers::One(writer) => writer.run(operation).await,
             Writers::Many(transactions) => transactions.run(operation).await,
         };
-        beat.ended(&result);
+        in_flight.ended(&result);
         result
     }
 

@@ -18,17 +18,17 @@ use super::steps;
 use crate::{
     Work,
     attempt_guard::{Guarded, SENT, tries},
-    nodes::{self, Judge},
+    nodes::{self, Liveness},
     rows::{Columns, composed, unavailable},
 };
 
 pub(super) async fn take(
     mut work: Work<'_>,
     node: NodeId,
-    judge: Judge,
+    liveness: Liveness,
     patience: Patience,
 ) -> StoreResult<Vec<Orphan>> {
-    let now = nodes::bury_silent(&mut work, node, &judge).await?;
+    let now = nodes::declare_silent_dead(&mut work, node, &liveness).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
         "SELECT id, owner, epoch, state, carrier, (SELECT n.seen_at FROM nodes n WHERE n.id = owner) AS seen_at, \
