@@ -291,7 +291,7 @@ async fn patch(
     let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.tool(account.id, id).await.or_no_such("tool")?;
-        let mut merged = body_of(&row.tool);
+        let mut merged = json!(row.tool);
         merge(&mut merged, &patch);
         let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
         let name = new.name.clone();
@@ -315,18 +315,6 @@ async fn delete(
         tool_id: id,
         deleted: true,
     }))
-}
-
-/// The tool as the body that makes it.
-fn body_of(tool: &HttpTool) -> Value {
-    json!({
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "url": tool.url,
-        "method": tool.method,
-        "timeoutMs": tool.timeout_ms,
-    })
 }
 
 fn view(row: &ToolRow) -> ShownTool {

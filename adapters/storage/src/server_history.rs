@@ -73,8 +73,9 @@ impl ServerHistory {
     pub(super) async fn next_change(&self) -> u64 {
         let mut changes = self.changes.subscribe();
         let is_new = |change: &u64| *change != self.compared.load(Ordering::Acquire);
-        match changes.wait_for(is_new).await {
-            Ok(change) => *change,
+        let change = changes.wait_for(is_new).await.map(|change| *change);
+        match change {
+            Ok(change) => change,
             // The sender is ours, so it lives as long as this waits.
             Err(_) => std::future::pending().await,
         }

@@ -87,8 +87,8 @@ mod tests {
             "Please stop calling, thank you!",
             "Take me off your list, please.",
         ] {
-            assert_ne!(label(score(text)), "positive", "{text}");
+            assert_ne!(label(score(text)), SentimentLabel::Positive, "{text}");
         }
-        assert_eq!(label(score("Yes please, that's great.")), "positive");
+        assert_eq!(label(score("Yes please, that's great.")), SentimentLabel::Positive);
     }
 }
