@@ -8,7 +8,7 @@ use media::{
     codec,
     format::{Encoding, LineFormat},
     playout::LineAbilities,
-    session::{AudioSession, LineOutput, Manner, Say, SessionConfig},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SpeechId},
     turn::endpointing::PausePolicy,
 };
 
@@ -91,14 +91,14 @@ impl Call {
     fn speak(&mut self) {
         self.speech += 1;
         let say = Say {
-            speech: self.speech,
-            text: "The parcel has left the depot.",
+            speech: SpeechId(self.speech),
+            text: "The parcel has left the depot.".to_owned(),
             last: true,
             protected: false,
             held: false,
-            manner: &Manner::default(),
+            manner: Manner::default(),
         };
-        self.session.say(&say, self.now_ms);
+        self.session.say(say, self.now_ms);
         if let Some(job) = self.session.next_text() {
             self.session.synthesized(job.generation, &self.voice, &[], self.now_ms);
             self.session.synthesis_ended(job.generation, self.now_ms);

@@ -227,7 +227,7 @@ impl App {
         tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
         let dialed_on = store.clone();
         tasks.spawn(async move {
-            tokio::join!(dialed_on.watch_lineage(), dialed_on.forget_old_dials());
+            tokio::join!(dialed_on.watch_server_history(), dialed_on.forget_old_dials());
         });
         tasks.spawn(load::watch(config.load, gate, store.clone(), node.siblings().clone()));
         tasks.spawn(load::watch_mailboxes(node.siblings().clone()));
@@ -369,8 +369,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),
-        upload_seats: rest::upload_seats(),
-        event_seats: rest::event_seats(),
+        upload_limit: rest::upload_limit(),
+        event_stream_limit: rest::event_stream_limit(),
         stopping,
         documents: Arc::new(documents(&address_policy)?),
         address_policy,

@@ -183,8 +183,9 @@ impl TlsConfig {
     ///
     /// What is wrong with which file.
     pub fn load(&self) -> Result<Option<Tls>, String> {
-        let files = TlsFiles::of(self.certificate.as_deref(), self.key.as_deref())?;
-        files.map(Tls::load).transpose()
+        let files = TlsFiles::of(self.certificate.as_deref(), self.key.as_deref());
+        let tls = files.and_then(|files| files.map(Tls::load).transpose());
+        tls.map_err(|error| error.to_string())
     }
 
     /// Whether the service speaks TLS.

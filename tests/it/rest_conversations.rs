@@ -10,7 +10,7 @@ use domain::{
         language_model::Speaker,
         store::{
             Analysis, AttemptStore, CallerId, ClaimedAttempt, ConversationStatus, EventFact, Fact, KeyMoment,
-            NodeStore, Outcome, Permit, PermitRequest, RecordStore, Sentiment, TurnFact, TurnSentiment,
+            NodeStore, Outcome, Permit, PermitRequest, RecordStore, Sentiment, SentimentLabel, TurnFact, TurnSentiment,
         },
     },
     time::{Clock as _, TokioClock},
@@ -148,11 +148,11 @@ fn analysis() -> Analysis {
             sentiment_score: 0.5,
             sentiment_by_turn: vec![TurnSentiment {
                 text: "Hi.".into(),
-                sentiment_label: "positive".into(),
+                sentiment_label: SentimentLabel::Positive,
                 speaker: Speaker::User,
                 sentiment_score: 0.5,
             }],
-            sentiment_overall: "positive".into(),
+            sentiment_overall: SentimentLabel::Positive,
         },
         key_moments: vec![KeyMoment {
             text: "Hi.".into(),

@@ -1,5 +1,7 @@
 //! How conversations are shown, in REST answers and in deliveries.
 
+mod view;
+
 use std::collections::BTreeMap;
 
 use crate::{
@@ -14,18 +16,25 @@ use crate::{
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
+pub use view::*;
+
 /// An item of the list.
-pub fn item(row: &ConversationRow, account: &Account) -> Value {
-    let mut shown = Map::new();
-    shown.insert("conversationId".into(), json!(row.id));
-    common(&mut shown, row);
-    insert_some(
-        &mut shown,
-        "summary",
-        row.analysis.as_ref().map(|analysis| &analysis.summary),
-    );
-    shown.insert("metadata".into(), metadata(row, account));
-    Value::Object(shown)
+pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
+    ConversationItem {
+        conversation_id: row.id,
+        agent_id: row.agent,
+        agent_name: row.agent_name.clone(),
+        campaign_id: row.campaign,
+        status: row.status,
+        direction: row.direction,
+        contact_number: Some(row.contact_number.clone()).filter(|number| !number.is_nobodys()),
+        caller_number: row.caller_number.clone(),
+        start_time_unix: row.started_at.unix_seconds(),
+        end_time_unix: row.ended_at.map(Timestamp::unix_seconds),
+        conversation_duration: duration_s(row),
+        summary: row.analysis.as_ref().map(|analysis| analysis.summary.clone()),
+        metadata: Made::of(account, row.created_at),
+    }
 }
 
 /// What was kept of a call besides its row.
@@ -37,37 +46,39 @@ pub struct Facts<'a> {
 }
 
 /// The whole conversation.
-pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>, account: &Account) -> Value {
-    let turns = facts.turns;
+pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>, account: &Account) -> Conversation {
     let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
-    let mut shown = Map::new();
-    shown.insert("conversationId".into(), json!(row.id));
-    common(&mut shown, row);
     let analysis = row.analysis.as_ref();
-    insert_some(&mut shown, "summary", analysis.map(|a| &a.summary));
-    insert_some(&mut shown, "transcript", transcript(turns));
-    insert_some(&mut shown, "sentiment", analysis.map(|a| &a.sentiment));
-    insert_some(&mut shown, "keyMoments", analysis.map(|a| &a.key_moments));
+    let of_list = item(row, account);
     // What stands in a calendar is more than what was understood.
-    let understood = || analysis.map_or_else(|| json!({}), |found| json!(found.appointment));
-    let appointment = row.appointment.as_ref().map_or_else(understood, appointment);
-    shown.insert("appointmentScheduled".into(), appointment);
-    shown.insert(
-        "dataCollected".into(),
-        collected(&row.collected, &asked_for(agent.as_ref())),
-    );
-    shown.insert("voiceMailDetected".into(), json!(row.voicemail));
-    insert_some(&mut shown, "errorMessage", row.error.as_ref());
-    shown.insert("callTransferred".into(), json!(row.transferred));
-    insert_some(&mut shown, "carrier", row.carrier.as_ref());
-    insert_some(&mut shown, "analysedBy", analysis.map(|a| a.by));
-    insert_some(&mut shown, "issues", issues(row, turns, agent.as_ref()));
-    let usage = facts
-        .usage
-        .and_then(|event| serde_json::from_str::<Value>(&event.detail).ok());
-    insert_some(&mut shown, "usage", usage);
-    shown.insert("metadata".into(), metadata(row, account));
-    Value::Object(shown)
+    let understood = || analysis.map(|found| found.appointment.clone()).unwrap_or_default();
+    Conversation {
+        conversation_id: of_list.conversation_id,
+        agent_id: of_list.agent_id,
+        agent_name: of_list.agent_name,
+        campaign_id: of_list.campaign_id,
+        status: of_list.status,
+        direction: of_list.direction,
+        contact_number: of_list.contact_number,
+        caller_number: of_list.caller_number,
+        start_time_unix: of_list.start_time_unix,
+        end_time_unix: of_list.end_time_unix,
+        conversation_duration: of_list.conversation_duration,
+        summary: of_list.summary,
+        transcript: transcript(facts.turns),
+        sentiment: analysis.map(|found| found.sentiment.clone()),
+        key_moments: analysis.map(|found| found.key_moments.clone()),
+        appointment_scheduled: row.appointment.as_ref().map_or_else(understood, appointment),
+        data_collected: collected(&row.collected, &asked_for(agent.as_ref())),
+        voice_mail_detected: row.voicemail,
+        error_message: row.error.clone(),
+        call_transferred: row.transferred,
+        carrier: row.carrier.clone(),
+        analysed_by: analysis.map(|found| found.by),
+        issues: issues(row, facts.turns, agent.as_ref()),
+        usage: facts.usage.and_then(|event| serde_json::from_str(&event.detail).ok()),
+        metadata: of_list.metadata,
+    }
 }
 
 /// A conversation in full.
@@ -75,7 +86,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
 /// # Errors
 ///
 /// When the store fails.
-pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow) -> StoreResult<Value> {
+pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow) -> StoreResult<Conversation> {
     let turns = store.turns(row.id).await?;
     let agent = match store.agent(account.id, row.agent).await {
         Ok(agent) => Some(agent),
@@ -94,20 +105,6 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
     Ok(detail(row, &facts, agent.as_ref(), account))
 }
 
-fn common(shown: &mut Map<String, Value>, row: &ConversationRow) {
-    shown.insert("agentId".into(), json!(row.agent));
-    shown.insert("agentName".into(), json!(row.agent_name));
-    insert_some(shown, "campaignId", row.campaign);
-    shown.insert("status".into(), json!(row.status.as_str()));
-    shown.insert("direction".into(), json!(row.direction.as_str()));
-    let number = (!row.contact_number.is_nobodys()).then_some(&row.contact_number);
-    insert_some(shown, "contactNumber", number);
-    insert_some(shown, "callerNumber", row.caller_number.as_ref());
-    shown.insert("startTimeUnix".into(), json!(row.started_at.unix_seconds()));
-    insert_some(shown, "endTimeUnix", row.ended_at.map(Timestamp::unix_seconds));
-    shown.insert("conversationDuration".into(), json!(duration_s(row)));
-}
-
 /// Whole seconds from the answer to the end; 0 until both are known.
 fn duration_s(row: &ConversationRow) -> u64 {
     match (row.answered_at, row.ended_at) {
@@ -120,13 +117,6 @@ fn insert_some(shown: &mut Map<String, Value>, name: &str, value: Option<impl se
     if let Some(value) = value {
         shown.insert(name.into(), json!(value));
     }
-}
-
-fn metadata(row: &ConversationRow, account: &Account) -> Value {
-    json!({
-        "createdAt": row.created_at.to_iso8601(),
-        "createdBy": { "userId": account.id, "userEmail": account.email },
-    })
 }
 
 /// Lines `Agent: …` and `User: …`; none when nothing was said.
@@ -147,7 +137,7 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
 }
 
 /// `appointmentScheduled` of what was booked during the call.
-fn appointment(booked: &Appointment) -> Value {
+fn appointment(booked: &Appointment) -> Map<String, Value> {
     let Appointment {
         wish, event, confirmed, ..
     } = booked;
@@ -170,7 +160,7 @@ fn appointment(booked: &Appointment) -> Value {
     insert_some(&mut shown, "eventId", event.as_ref());
     shown.insert("confirmed".into(), json!(confirmed));
     shown.insert("attendee".into(), Value::Object(attendee));
-    Value::Object(shown)
+    shown
 }
 
 /// What went wrong, of a call that is over, when the agent has `issueTracking`.
@@ -201,7 +191,7 @@ fn asked_for(agent: Option<&Agent>) -> Entities {
 
 /// `dataCollected`: `items` holds all that was collected, the agent's entities first; `entity` and `value` are the
 /// first of them.
-pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> Value {
+pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> DataCollected {
     let asked = entities
         .iter()
         .filter_map(|(name, entity)| Some((name, collected.get(name)?, entity.kind)));
@@ -209,15 +199,18 @@ pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> V
         .iter()
         .filter(|(name, _)| !entities.iter().any(|(known, _)| known == *name))
         .map(|(name, value)| (name, value, EntityKind::String));
-    let items: Vec<Value> = asked
+    let items: Vec<CollectedItem> = asked
         .chain(others)
-        .map(|(name, value, kind)| json!({ "entity": name, "value": value, "type": kind }))
+        .map(|(name, value, kind)| CollectedItem {
+            entity: name.clone(),
+            value: value.clone(),
+            kind,
+        })
         .collect();
-    let mut shown = Map::new();
-    if let Some(first) = items.first() {
-        shown.insert("entity".into(), first["entity"].clone());
-        shown.insert("value".into(), first["value"].clone());
+    let first = items.first();
+    DataCollected {
+        entity: first.map(|first| first.entity.clone()),
+        value: first.map(|first| first.value.clone()),
+        items,
     }
-    shown.insert("items".into(), Value::Array(items));
-    Value::Object(shown)
 }

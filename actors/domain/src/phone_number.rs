@@ -4,9 +4,10 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// A phone number in E.164: `+`, then 7 to 15 ASCII digits, the first not 0.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// A phone number in E.164, as it is stored and read back.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+15550100010")]
 pub struct PhoneNumber(String);
 
 /// Not E.164: its first digit is 0.

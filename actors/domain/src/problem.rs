@@ -8,11 +8,14 @@ const PATH_CHARACTERS: usize = 500;
 const MESSAGE_CHARACTERS: usize = 5_000;
 
 /// One thing that is wrong with one field.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[schema(as = FieldProblem)]
 pub struct Problem {
-    /// Dotted path with list indexes, such as `contacts[0].phoneNumber`.
+    /// Dotted path with list indexes.
+    #[schema(example = "contacts[0].phoneNumber")]
     pub path: String,
     /// Stable code, such as `required`, `wrong_type`, `out_of_range`, `unknown_field`, `not_allowed`, `not_found`.
+    #[schema(value_type = String, example = "invalid_phone")]
     pub code: &'static str,
     /// For people: names the value and the way out.
     pub message: String,

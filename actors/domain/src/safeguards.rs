@@ -14,8 +14,9 @@ pub use judge::{Judgement, Note, PermitFacts, Refusal, SAFEGUARD, day_start};
 pub use zones::zones_of;
 
 /// How seriously a rule is taken.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = SafeguardMode)]
 pub enum Mode {
     /// It is not looked at.
     #[default]
@@ -84,40 +85,53 @@ impl Rule {
     }
 }
 
-/// How often one number is called. Permits count, not answers.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How often one number is called. Permits to dial count, answered or not.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallsPerNumber {
-    /// Off, warn or enforce.
+    /// `off` by default.
+    #[schema(required)]
     pub mode: Mode,
     /// At most so many in any 24 hours.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1000)]
     pub per_day: Option<u32>,
     /// At most so many in any seven days.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 1000)]
     pub per_week: Option<u32>,
 }
 
+/// An E.164 prefix.
+#[derive(utoipa::ToSchema)]
+#[schema(pattern = r"^\+[1-9][0-9]{0,14}$", example = "+4930")]
+pub struct NumberPrefix(pub String);
+
 /// Where calls may go.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AllowedPrefixes {
-    /// Off, warn or enforce.
+    /// `off` by default.
+    #[schema(required)]
     pub mode: Mode,
-    /// E.164 prefixes: `+` and digits.
+    /// A number must begin with one of them.
+    #[schema(required, value_type = Vec<NumberPrefix>, max_items = 1000)]
     pub prefixes: Vec<String>,
 }
 
 /// How many calls the account makes a day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DailyCalls {
-    /// Off, warn or enforce.
+    /// `off` by default.
+    #[schema(required)]
     pub mode: Mode,
     /// At most so many from midnight to midnight.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, minimum = 1, maximum = 10000000)]
     pub limit: Option<u32>,
-    /// Whose midnight: an IANA zone.
+    /// Whose midnight: an IANA name; `UTC` by default.
+    #[schema(required)]
     pub timezone: String,
 }
 
@@ -131,17 +145,21 @@ impl Default for DailyCalls {
     }
 }
 
-/// All of an account's rules. By default everything is off.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The account's rules.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Safeguards {
     /// The callee's local hours.
+    #[schema(required)]
     pub calling_hours: CallingHours,
     /// How often one number is called.
+    #[schema(required)]
     pub calls_per_number: CallsPerNumber,
     /// Where calls may go.
+    #[schema(required)]
     pub allowed_prefixes: AllowedPrefixes,
     /// How many calls the account makes a day.
+    #[schema(required)]
     pub daily_calls: DailyCalls,
 }
 

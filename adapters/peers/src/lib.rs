@@ -7,11 +7,11 @@
 
 pub mod directory;
 pub mod layer;
+mod owner_cache;
 mod pass;
 pub mod proof;
 mod relay;
 pub mod routes;
-mod whereabouts;
 
 use std::{sync::Arc, time::Duration};
 
@@ -35,8 +35,8 @@ use tokio::{
 
 use self::{
     directory::{Directory, Holder},
+    owner_cache::OwnerCache,
     proof::PeerKey,
-    whereabouts::Whereabouts,
 };
 use net::{http_client, log_gate};
 
@@ -126,7 +126,7 @@ pub struct NotKnown;
 pub(crate) struct Others {
     settings: PeersSettings,
     key: OnceCell<PeerKey>,
-    known: Whereabouts,
+    known: OwnerCache,
     client: reqwest::Client,
     lookups: Semaphore,
     strangers: Semaphore,
@@ -190,7 +190,7 @@ impl Peers {
         Ok(Self(Some(Arc::new(Others {
             settings,
             key: OnceCell::new(),
-            known: Whereabouts::default(),
+            known: OwnerCache::default(),
             client,
             lookups: Semaphore::new(MOST_LOOKUPS),
             strangers: Semaphore::new(MOST_LOOKUPS_OF_STRANGERS),
@@ -347,7 +347,7 @@ impl Others {
         seats: &Semaphore,
         question: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, NotKnown> {
-        let _seat = seats.try_acquire().map_err(|_| NotKnown)?;
+        let _slot = seats.try_acquire().map_err(|_| NotKnown)?;
         match timeout(LOOKED_UP_WITHIN, question).await {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(error)) => {
@@ -378,7 +378,7 @@ impl Others {
 
     /// Has another node do what a path of [`routes`] stands for.
     async fn command(&self, address: &str, path: &str) -> Result<(), String> {
-        let _seat = self.requests.try_acquire().map_err(|error| error.to_string())?;
+        let _slot = self.requests.try_acquire().map_err(|error| error.to_string())?;
         let signature = self.signature(&Method::POST, path, b"").await;
         let signature = signature.map_err(|error| error.to_string())?;
         let request = self.client.post(format!("{address}{path}"));

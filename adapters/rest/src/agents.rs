@@ -1,16 +1,16 @@
 //! Agents: made, read and patched as documents; their rules are the domain's.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{
-    agent::{self, Problem},
+    agent::{self, Agent, Problem},
+    conversation::CreatedBy,
     id::AgentId,
     phone_number::PhoneNumber,
-    ports::store::{Account, AgentFilter, AgentRow, KeyTicket, Removal, StoreError},
+    ports::store::{Account, AgentFilter, AgentRow, KeyTicket, StoreError},
 };
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
     RestState, agent_references,
@@ -18,15 +18,56 @@ use super::{
     body::JsonObject,
     cursor::Binding,
     envelope::Reply,
-    error::{ApiError, ApiResult, Conflict, OrNoSuch},
-    idempotency::{IdempotencyKey, RequestHash, Turn},
+    error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
+    idempotency::{IdempotencyKey, RequestHash},
+    optimistic::until_written,
     path_id::PathId,
     query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
 
-/// How often a patch is tried when other requests change the agent meanwhile: each time one of them got through, so
-/// that so many clients at once are served.
-const PATCH_TRIES: usize = 64;
+/// An agent as it reads; its own fields are described by the domain's table of them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownAgent {
+    agent_id: AgentId,
+    #[serde(flatten)]
+    agent: Agent,
+    metadata: AgentMetadata,
+}
+
+/// A new agent's id.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentCreated {
+    /// The id.
+    #[schema(value_type = String, format = "uuid")]
+    pub agent_id: AgentId,
+}
+
+/// A deleted agent's id.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentDeleted {
+    /// The id.
+    #[schema(value_type = String, format = "uuid")]
+    pub agent_id: AgentId,
+    /// True.
+    pub deleted: bool,
+}
+
+/// When an agent was made and changed, and by whom.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentMetadata {
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
+    /// By whom.
+    pub created_by: CreatedBy,
+}
 
 /// `POST /public/v1/agents/create`.
 pub async fn create(
@@ -36,17 +77,15 @@ pub async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let hash = || RequestHash::of_json(&body);
-    match key.take(&state, account.id, "create agent", hash).await? {
-        Turn::Again(replay) => {
-            let row = state.store.agent(account.id, replay.id()?).await.or_no_such("agent")?;
-            Ok(replay.mark(created(&row)))
-        }
-        Turn::First(held) => {
-            let made = make(&state, &account, body, held.ticket()).await;
-            Ok(created(&held.end(made).await?).into_response())
-        }
-    }
+    let turn = key.take(&state, account.id, "create agent", || RequestHash::of_json(&body));
+    let reply = |row: &AgentRow| Reply::created(AgentCreated { agent_id: row.id });
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, body, ticket.as_ref()).await,
+            async |id| state.store.agent(account.id, id).await.or_no_such("agent"),
+            reply,
+        )
+        .await
 }
 
 async fn make(
@@ -61,10 +100,6 @@ async fn make(
         Err(StoreError::Exists(_)) => Err(number_in_use(state, account, None, &document).await),
         made => Ok(made?),
     }
-}
-
-fn created(row: &AgentRow) -> Reply {
-    Reply::created(json!({ "agentId": row.id }))
 }
 
 /// Parameters of the list.
@@ -96,7 +131,7 @@ pub async fn list(
     let filter = AgentFilter { tag, after };
     let page = state.store.agents(account.id, filter, paging.page_size).await?;
     let items = page.rows.iter().map(|row| view(row, &account));
-    let items = items.collect::<ApiResult<Vec<Value>>>()?;
+    let items = items.collect::<ApiResult<Vec<ShownAgent>>>()?;
     let last = page.rows.last().filter(|_| page.more);
     let last = last.map(|row| (row.created_at, row.id.to_string()));
     Ok(Reply::page(items, binding.pagination(paging.page_size, last)))
@@ -109,10 +144,12 @@ pub async fn delete(
     PathId(id): PathId<AgentId>,
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
-    match state.store.delete_agent(account.id, id).await.or_no_such("agent")? {
-        Removal::Done => Ok(Reply::ok(json!({ "agentId": id, "deleted": true }))),
-        Removal::Held(holders) => Err(ApiError::held("agent", &holders)),
-    }
+    let removal = state.store.delete_agent(account.id, id).await;
+    removed(removal.or_no_such("agent")?, "agent")?;
+    Ok(Reply::ok(AgentDeleted {
+        agent_id: id,
+        deleted: true,
+    }))
 }
 
 /// `GET /public/v1/agents/{agentId}`.
@@ -135,22 +172,17 @@ pub async fn patch(
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
-    let mut outcome = Err(StoreError::Stale);
-    let mut document = Map::new();
-    for _ in 0..PATCH_TRIES {
+    let outcome = until_written(async || {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
-        document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
+        let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
         check_references(&state, &account, &document).await?;
         let update = state.store.update_agent(account.id, id, row.version, document.clone());
-        outcome = update.await;
-        if outcome != Err(StoreError::Stale) {
-            break;
+        match update.await {
+            Err(StoreError::Exists(_)) => Err(number_in_use(&state, &account, Some(id), &document).await),
+            outcome => Ok(outcome),
         }
-    }
-    if let Err(StoreError::Exists(_)) = outcome {
-        return Err(number_in_use(&state, &account, Some(id), &document).await);
-    }
-    Ok(Reply::ok(view(&outcome.or_no_such("agent")?, &account)?))
+    });
+    Ok(Reply::ok(view(&outcome.await?.or_no_such("agent")?, &account)?))
 }
 
 /// Names the numbers that the agent cannot have.
@@ -208,19 +240,15 @@ fn missing(path: String, thing: &str, id: &str) -> Problem {
     Problem::new(path, "not_found", format!("there is no {thing} `{id}` in this account"))
 }
 
-fn view(row: &AgentRow, account: &Account) -> ApiResult<Value> {
-    let complete = agent::complete(&row.document).and_then(serde_json::to_value);
-    let complete = complete.map_err(|error| StoreError::Damaged(format!("agent {}: {error}", row.id)))?;
-    let mut shown = Map::new();
-    shown.insert("agentId".into(), json!(row.id));
-    if let Value::Object(fields) = complete {
-        shown.extend(fields);
-    }
-    let metadata = json!({
-        "createdAt": row.created_at.to_iso8601(),
-        "updatedAt": row.updated_at.to_iso8601(),
-        "createdBy": { "userId": account.id, "userEmail": account.email },
-    });
-    shown.insert("metadata".into(), metadata);
-    Ok(Value::Object(shown))
+fn view(row: &AgentRow, account: &Account) -> ApiResult<ShownAgent> {
+    let agent = agent::complete(&row.document);
+    Ok(ShownAgent {
+        agent_id: row.id,
+        agent: agent.map_err(|error| StoreError::Damaged(format!("agent {}: {error}", row.id)))?,
+        metadata: AgentMetadata {
+            created_at: row.created_at.to_iso8601(),
+            updated_at: row.updated_at.to_iso8601(),
+            created_by: CreatedBy::of(account),
+        },
+    })
 }

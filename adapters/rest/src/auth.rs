@@ -13,12 +13,9 @@ use domain::ports::store::{Account, Store};
 use super::{
     RestState,
     error::{ApiError, ApiResult},
-    query,
+    query::{self, QUERY_KEY},
 };
 use domain::api_key::PlainKey;
-
-/// The query parameter that may carry a key, on GET and HEAD only.
-pub const QUERY_KEY: &str = "apiKey";
 
 const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Authorization: Bearer`";
 const UNKNOWN: &str = "this API key is not known";

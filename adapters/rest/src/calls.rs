@@ -5,10 +5,7 @@ pub mod inbound;
 use std::time::Duration;
 
 use actors::{single_calls::PlaceError, switchboard::SwitchboardMessage};
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{
     agent::Agent,
     conversation::item,
@@ -32,7 +29,7 @@ use super::{
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::{Fields, NAME_CHARACTERS, kind},
-    idempotency::{IdempotencyKey, RequestHash, Turn},
+    idempotency::{IdempotencyKey, RequestHash},
     query::{NoParameters, Query},
     safeguards::Destinations,
 };
@@ -50,18 +47,18 @@ pub async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let hash = || RequestHash::of_json(&body);
-    match key.take(&state, account.id, "create call", hash).await? {
-        Turn::Again(replay) => {
-            let row = state.store.conversation(account.id, replay.id()?).await;
-            let row = row.or_no_such("conversation")?;
-            Ok(replay.mark(created(&state, &Made { row, open: None }, &account)))
-        }
-        Turn::First(held) => {
-            let made = make(&state, &account, &body, held.ticket()).await;
-            Ok(created(&state, &held.end(made).await?, &account).into_response())
-        }
-    }
+    let turn = key.take(&state, account.id, "create call", || RequestHash::of_json(&body));
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
+            async |id| {
+                let row = state.store.conversation(account.id, id).await;
+                let row = row.or_no_such("conversation")?;
+                Ok(Made { row, open: None })
+            },
+            |made| created(&state, made, &account),
+        )
+        .await
 }
 
 fn created(state: &RestState, made: &Made, account: &Account) -> Reply {

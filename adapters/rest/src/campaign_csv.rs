@@ -6,7 +6,6 @@ mod columns;
 mod form;
 mod lines;
 pub(crate) mod paced;
-mod report;
 mod rows;
 mod seen;
 mod upload;
@@ -57,7 +56,7 @@ pub async fn create(
     _: Query<NoParameters>,
     request: Request,
 ) -> ApiResult<Response> {
-    let Some(_seat) = state.upload_seats.take(account.id) else {
+    let Some(_slot) = state.upload_limit.take(account.id) else {
         let message = "too many uploads are under way; try again when one has ended";
         return Err(ApiError::Unavailable(message.into()));
     };
@@ -177,10 +176,7 @@ fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
             );
             problems.push(Problem::new("file", "invalid_rows", message));
             problems.extend(found);
-            match serde_json::to_value(report) {
-                Ok(report) => ApiError::InvalidRows { problems, report },
-                Err(_) => ApiError::Invalid(problems),
-            }
+            ApiError::InvalidRows { problems, report }
         }
         Refusal::TooManyRows => ApiError::PayloadTooLarge(format!("a CSV file may have at most {} rows", check::ROWS)),
         Refusal::Unreadable(error) => unreadable(&error),

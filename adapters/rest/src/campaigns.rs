@@ -12,7 +12,7 @@ pub mod settings;
 mod stream;
 pub mod update;
 pub mod variables;
-mod view;
+pub mod view;
 
 use actors::campaign::CampaignCommand;
 use axum::{extract::State, response::Response};
@@ -31,6 +31,7 @@ use super::{
     query::{Parameters, Query, RawQuery},
 };
 use command::{Target, no_fields};
+use view::Campaign;
 
 pub use stream::Answer;
 
@@ -78,7 +79,7 @@ pub async fn list(
         has_more,
         next_cursor: last.map(|row| row.created_at.to_iso8601()),
     };
-    let items = rows.iter().map(|row| view::campaign(row).into()).collect();
+    let items: Vec<Campaign> = rows.iter().map(Campaign::of).collect();
     Ok(Reply::page(items, pagination))
 }
 

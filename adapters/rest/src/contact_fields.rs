@@ -1,7 +1,9 @@
 //! The fields of a contact, saved or of a campaign: one set of rules for both.
 
-use domain::{agent::Problem, phone_number::PhoneNumber, template::VALUE_BYTES};
+use domain::{agent::Problem, phone_number::PhoneNumber, template::VALUE_BYTES, time::Timestamp};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use super::{
     email::is_email,
@@ -114,4 +116,23 @@ pub fn show(
         shown.entry(field.clone()).or_insert_with(|| value.clone());
     }
     shown
+}
+
+/// When a contact was saved.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ContactMetadata)]
+pub struct CreatedAt {
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+}
+
+impl CreatedAt {
+    /// Saved at that instant.
+    pub fn of(at: Timestamp) -> Self {
+        Self {
+            created_at: at.to_iso8601(),
+        }
+    }
 }

@@ -1,27 +1,27 @@
 //! Saved contacts.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{
     agent::{Problem, merge},
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{Account, ContactCalls, ContactFilter, ContactRow, KeyTicket, NewContact, StoreError},
+    ports::store::{Account, ContactCalls, ContactFilter, ContactRow, KeyTicket, NewContact},
 };
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{
     RestState,
     auth::Caller,
     body::JsonObject,
-    contact_fields,
+    contact_fields::{self, CreatedAt},
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::Fields,
-    idempotency::{IdempotencyKey, RequestHash, Turn},
+    idempotency::{IdempotencyKey, RequestHash},
+    optimistic::until_written,
     path_id::PathId,
     query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
@@ -29,8 +29,39 @@ use storage::recordings;
 
 const RESERVED: [&str; 2] = ["contactId", "metadata"];
 
-/// How often a patch is tried when other requests change the contact meanwhile.
-const PATCH_TRIES: usize = 64;
+/// A saved contact. Further fields stand beside the known ones.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Contact {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub contact_id: ContactId,
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Its address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// The further fields.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    pub extra: Map<String, Value>,
+    /// When it was saved.
+    pub metadata: CreatedAt,
+}
+
+/// A deleted contact's id.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactDeleted {
+    /// The id.
+    #[schema(value_type = String, format = "uuid")]
+    pub contact_id: ContactId,
+    /// True.
+    pub deleted: bool,
+}
 
 /// `POST /public/v1/contacts`.
 pub async fn create(
@@ -40,21 +71,14 @@ pub async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let hash = || RequestHash::of_json(&body);
-    match key.take(&state, account.id, "create contact", hash).await? {
-        Turn::Again(replay) => {
-            let row = state
-                .store
-                .contact(account.id, replay.id()?)
-                .await
-                .or_no_such("contact")?;
-            Ok(replay.mark(Reply::created(view(&row))))
-        }
-        Turn::First(held) => {
-            let made = make(&state, &account, &body, held.ticket()).await;
-            Ok(Reply::created(view(&held.end(made).await?)).into_response())
-        }
-    }
+    let turn = key.take(&state, account.id, "create contact", || RequestHash::of_json(&body));
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
+            async |id| state.store.contact(account.id, id).await.or_no_such("contact"),
+            |row| Reply::created(view(row)),
+        )
+        .await
 }
 
 async fn make(
@@ -125,16 +149,12 @@ pub async fn patch(
     _: Query<NoParameters>,
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
-    let mut outcome = Err(StoreError::Stale);
-    for _ in 0..PATCH_TRIES {
+    let outcome = until_written(async || {
         let row = state.store.contact(account.id, id).await.or_no_such("contact")?;
         let new = patched(&row, &patch)?;
-        outcome = state.store.update_contact(account.id, id, row.version, new).await;
-        if outcome != Err(StoreError::Stale) {
-            break;
-        }
-    }
-    Ok(Reply::ok(view(&outcome.or_no_such("contact")?)))
+        Ok(state.store.update_contact(account.id, id, row.version, new).await)
+    });
+    Ok(Reply::ok(view(&outcome.await?.or_no_such("contact")?)))
 }
 
 /// The contact as the patch would have it. A name that no field can have is refused even where it would be removed.
@@ -202,7 +222,10 @@ pub async fn delete(
     } else {
         state.store.delete_contact(account.id, id).await.or_no_such("contact")?;
     }
-    Ok(Reply::ok(json!({ "contactId": id.to_string(), "deleted": true })))
+    Ok(Reply::ok(ContactDeleted {
+        contact_id: id,
+        deleted: true,
+    }))
 }
 
 /// Recordings go first: a crash in between leaves the contact, whose erasure can be asked for again.
@@ -232,11 +255,21 @@ fn over(calls: ContactCalls) -> ApiResult<Vec<AttemptId>> {
     }
 }
 
-fn view(row: &ContactRow) -> Value {
-    let shown = contact_fields::show(&row.phone_number, row.name.as_deref(), row.email.as_deref(), &row.extra);
-    let mut contact = serde_json::Map::new();
-    contact.insert("contactId".into(), json!(row.id));
-    contact.extend(shown);
-    contact.insert("metadata".into(), json!({ "createdAt": row.created_at.to_iso8601() }));
-    Value::Object(contact)
+fn view(row: &ContactRow) -> Contact {
+    // A known field that has a value stands for a further one of its name.
+    let mut extra = row.extra.clone();
+    extra.shift_remove("phoneNumber");
+    for (known, is_set) in [("name", row.name.is_some()), ("email", row.email.is_some())] {
+        if is_set {
+            extra.shift_remove(known);
+        }
+    }
+    Contact {
+        contact_id: row.id,
+        phone_number: row.phone_number.clone(),
+        name: row.name.clone(),
+        email: row.email.clone(),
+        extra,
+        metadata: CreatedAt::of(row.created_at),
+    }
 }

@@ -5,19 +5,18 @@ pub mod recording;
 
 use axum::extract::State;
 use domain::{
-    conversation,
+    conversation::{self, Conversation},
     id::{AgentId, AttemptId, CampaignId},
     ports::store::{Account, ConversationFilter, ConversationRow, ConversationStatus},
     time::Timestamp,
 };
-use serde_json::Value;
 
 use super::{
     RestState,
     auth::Caller,
     cursor::Binding,
-    envelope::{Pagination, Reply},
-    error::{ApiError, ApiResult, OrNoSuch},
+    envelope::Reply,
+    error::{ApiResult, OrNoSuch},
     path_id::PathId,
     query::{NoParameters, Parameters, Query, RawQuery, plain_integer},
 };
@@ -85,29 +84,14 @@ pub async fn list(
         page_size,
     } = parameters;
     let binding = Binding::new(account.id, "conversations", format!("{filter:?}"));
-    if let Some(cursor) = cursor {
-        let place = binding.place(&cursor);
-        let place = place.and_then(|(at, id)| Some((at, id.parse::<AttemptId>().ok()?)));
-        filter.after = Some(place.ok_or_else(|| {
-            ApiError::field(
-                "cursor",
-                "invalid_cursor",
-                "is damaged, or of a list with other filters; begin again without it",
-            )
-        })?);
-    }
-    let mut rows = state.store.conversations(account.id, filter, page_size + 1).await?;
-    let page = usize::try_from(page_size).unwrap_or_default();
-    let has_more = rows.len() > page;
-    rows.truncate(page);
-    let last = rows.last().filter(|_| has_more);
-    let pagination = Pagination {
+    filter.after = binding.after(cursor.as_deref())?;
+    let rows = state.store.conversations(account.id, filter, page_size + 1).await?;
+    Ok(binding.page(
+        rows,
         page_size,
-        has_more,
-        next_cursor: last.map(|row| binding.cursor(row.started_at, &row.id.to_string())),
-    };
-    let items = rows.iter().map(|row| conversation::item(row, &account)).collect();
-    Ok(Reply::page(items, pagination))
+        |row| conversation::item(row, &account),
+        |row| (row.started_at, row.id.to_string()),
+    ))
 }
 
 /// `GET /public/v1/conversations/{conversationId}`.
@@ -126,7 +110,7 @@ pub async fn show(
 }
 
 /// A conversation in full.
-async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Value> {
+async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Conversation> {
     Ok(conversation::in_full(&*state.store, account, row).await?)
 }
 

@@ -16,20 +16,23 @@ use super::{idempotency, request_id};
 /// For how long a browser need not ask again.
 const MAX_AGE: Duration = Duration::from_secs(3_600);
 
+/// A text that is no origin.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an origin: write scheme, host and port only, such as https://app.example.com, or *")]
+pub struct InvalidOrigin(String);
+
 /// An origin as browsers send it, or `*` for all of them.
 ///
 /// # Errors
 /// What to write instead.
-pub fn parse_origin(text: &str) -> Result<String, String> {
+pub fn parse_origin(text: &str) -> Result<String, InvalidOrigin> {
     let origin = reqwest::Url::parse(text)
         .ok()
         .map(|url| url.origin().ascii_serialization());
     if text == "*" || (origin.as_deref() == Some(text) && text != "null") {
         Ok(text.to_owned())
     } else {
-        Err(format!(
-            "`{text}` is not an origin: write scheme, host and port only, such as https://app.example.com, or *"
-        ))
+        Err(InvalidOrigin(text.to_owned()))
     }
 }
 
@@ -81,7 +84,7 @@ mod tests {
     #[test]
     fn an_origin_is_scheme_host_and_port() {
         for good in ["*", "https://app.example.com", "http://localhost:5173"] {
-            assert_eq!(parse_origin(good).as_deref(), Ok(good));
+            assert_eq!(parse_origin(good).unwrap(), good);
         }
         for bad in [
             "",

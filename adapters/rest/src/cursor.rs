@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use domain::{id::AccountId, time::Timestamp};
-use serde_json::Value;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::{
@@ -76,18 +76,18 @@ impl Binding {
     }
 
     /// A page of rows, of which one more than `page_size` was asked for.
-    pub fn page<T>(
+    pub fn page<T, V: Serialize>(
         &self,
         mut rows: Vec<T>,
         page_size: i64,
-        view: impl Fn(&T) -> Value,
+        view: impl Fn(&T) -> V,
         place: impl Fn(&T) -> (Timestamp, String),
     ) -> Reply {
         let size = usize::try_from(page_size).unwrap_or_default();
         let more = rows.len() > size;
         rows.truncate(size);
         let last = rows.last().filter(|_| more).map(place);
-        let items = rows.iter().map(view).collect();
+        let items = rows.iter().map(view).collect::<Vec<V>>();
         Reply::page(items, self.pagination(page_size, last))
     }
 

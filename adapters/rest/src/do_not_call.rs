@@ -2,12 +2,14 @@
 
 use axum::extract::State;
 use domain::{phone_number::PhoneNumber, ports::store::DoNotCallRow};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{
     RestState,
     auth::Caller,
     body::JsonObject,
+    contact_fields::CreatedAt,
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
@@ -15,6 +17,26 @@ use super::{
     path_id::PathId,
     query::{NoParameters, Paging, Query},
 };
+
+/// A number that no campaign of the account calls.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoNotCallEntry {
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// When it was put on the list.
+    pub metadata: CreatedAt,
+}
+
+/// A number taken off the list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoNotCallDeleted {
+    /// E.164.
+    pub phone_number: PhoneNumber,
+    /// True.
+    pub deleted: bool,
+}
 
 /// `GET /public/v1/do-not-call`, newest first.
 pub async fn list(
@@ -56,12 +78,15 @@ pub async fn remove(
 ) -> ApiResult<Reply> {
     let removed = state.store.remove_do_not_call(account.id, &number).await;
     removed.or_no_such("number on the do-not-call list")?;
-    Ok(Reply::ok(json!({ "phoneNumber": number, "deleted": true })))
+    Ok(Reply::ok(DoNotCallDeleted {
+        phone_number: number,
+        deleted: true,
+    }))
 }
 
-fn view(row: &DoNotCallRow) -> Value {
-    json!({
-        "phoneNumber": row.phone_number,
-        "metadata": { "createdAt": row.created_at.to_iso8601() },
-    })
+fn view(row: &DoNotCallRow) -> DoNotCallEntry {
+    DoNotCallEntry {
+        phone_number: row.phone_number.clone(),
+        metadata: CreatedAt::of(row.created_at),
+    }
 }

@@ -13,21 +13,23 @@ use futures_util::FutureExt;
 use serde::Serialize;
 use serde_json::Value;
 use tokio::time::Instant;
+use utoipa::ToSchema;
 
 use super::{
     error::{ApiError, ErrorBody},
     request_id::{self, RequestId},
 };
 
-/// `pagination`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// A page of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
     /// Items asked for.
+    #[schema(minimum = 1, maximum = 100)]
     pub page_size: i64,
     /// Whether there are more.
     pub has_more: bool,
-    /// Where the next page begins; left out on the last.
+    /// Send it back as `cursor`; left out on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
@@ -62,10 +64,11 @@ struct SortedPagination<'a> {
 
 impl Reply {
     /// 200 with `data`.
-    pub fn ok(data: Value) -> Self {
+    pub fn ok(data: impl Serialize) -> Self {
         Self {
             status: StatusCode::OK,
-            data,
+            // Answers have names as keys and finite numbers: serialising them cannot fail.
+            data: serde_json::to_value(data).unwrap_or_default(),
             pagination: None,
             sorting: Sorting::default(),
             warning: None,
@@ -79,7 +82,7 @@ impl Reply {
     }
 
     /// 201 with `data`.
-    pub fn created(data: Value) -> Self {
+    pub fn created(data: impl Serialize) -> Self {
         Self {
             status: StatusCode::CREATED,
             ..Self::ok(data)
@@ -87,10 +90,10 @@ impl Reply {
     }
 
     /// 200 with a page of a list.
-    pub fn page(items: Vec<Value>, pagination: Pagination) -> Self {
+    pub fn page(items: Vec<impl Serialize>, pagination: Pagination) -> Self {
         Self {
             pagination: Some(pagination),
-            ..Self::ok(Value::Array(items))
+            ..Self::ok(items)
         }
     }
 
@@ -108,16 +111,9 @@ impl Reply {
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
-        response.extensions_mut().insert(Payload::Success(self));
+        response.extensions_mut().insert(self);
         response
     }
-}
-
-/// What the layer puts into the envelope.
-#[derive(Debug, Clone)]
-pub(super) enum Payload {
-    Success(Reply),
-    Failure(ErrorBody),
 }
 
 /// Marks a response whose body is in the envelope already, such as one that is streamed.
@@ -138,6 +134,33 @@ struct Envelope<'a> {
     warning: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<&'a str>,
+}
+
+impl<'a> Envelope<'a> {
+    fn of_success(reply: &'a Reply, id: Option<&'a RequestId>) -> Self {
+        Self {
+            success: true,
+            data: Some(&reply.data),
+            error: None,
+            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
+                pagination,
+                sorting: reply.sorting,
+            }),
+            warning: reply.warning.as_deref(),
+            request_id: id.map(RequestId::as_str),
+        }
+    }
+
+    fn of_failure(error: &'a ErrorBody, id: Option<&'a RequestId>) -> Self {
+        Self {
+            success: false,
+            data: None,
+            error: Some(error),
+            pagination: None,
+            warning: None,
+            request_id: id.map(RequestId::as_str),
+        }
+    }
 }
 
 /// The outermost layer: request id, panics, envelope, and one line in the log. The query never enters the log.
@@ -180,8 +203,11 @@ fn shows_request_id(path: &str) -> bool {
 }
 
 fn enveloped(mut response: Response, id: Option<&RequestId>) -> Response {
-    if let Some(payload) = response.extensions_mut().remove::<Payload>() {
-        return written(response, &payload, id);
+    if let Some(reply) = response.extensions_mut().remove::<Reply>() {
+        return written(response, &Envelope::of_success(&reply, id));
+    }
+    if let Some(error) = response.extensions_mut().remove::<ErrorBody>() {
+        return written(response, &Envelope::of_failure(&error, id));
     }
     let status = response.status();
     let refused = status.is_client_error() || status.is_server_error();
@@ -195,31 +221,9 @@ fn enveloped(mut response: Response, id: Option<&RequestId>) -> Response {
     enveloped(replacement, id)
 }
 
-fn written(response: Response, payload: &Payload, id: Option<&RequestId>) -> Response {
-    let request_id = id.map(RequestId::as_str);
-    let envelope = match payload {
-        Payload::Success(reply) => Envelope {
-            success: true,
-            data: Some(&reply.data),
-            error: None,
-            pagination: reply.pagination.as_ref().map(|pagination| SortedPagination {
-                pagination,
-                sorting: reply.sorting,
-            }),
-            warning: reply.warning.as_deref(),
-            request_id,
-        },
-        Payload::Failure(error) => Envelope {
-            success: false,
-            data: None,
-            error: Some(error),
-            pagination: None,
-            warning: None,
-            request_id,
-        },
-    };
+fn written(response: Response, envelope: &Envelope<'_>) -> Response {
     // Values and texts only: serialising them cannot fail.
-    let body = serde_json::to_vec(&envelope).unwrap_or_default();
+    let body = serde_json::to_vec(envelope).unwrap_or_default();
     let (mut parts, _) = response.into_parts();
     parts
         .headers

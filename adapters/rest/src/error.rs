@@ -7,12 +7,12 @@ use axum::{
 };
 use domain::{
     agent::Problem,
-    ports::store::{Holder, StoreError},
+    ports::store::{Holder, Removal, StoreError},
 };
 use serde::Serialize;
-use serde_json::Value;
+use utoipa::ToSchema;
 
-use super::envelope::Payload;
+use super::row_report::RowReport;
 
 /// Seconds after which a client may try again what was unavailable.
 const RETRY_AFTER_S: u32 = 2;
@@ -27,7 +27,7 @@ pub enum ApiError {
         /// The form's fields.
         problems: Vec<Problem>,
         /// The row report.
-        report: Value,
+        report: RowReport,
     },
     /// The request as a whole cannot be read.
     Malformed(String),
@@ -87,34 +87,90 @@ pub enum Conflict {
 }
 
 impl Conflict {
-    fn code(self) -> &'static str {
+    fn code(self) -> ErrorCode {
         match self {
-            Self::ContactExists => "contact_exists",
-            Self::InvalidTransition => "invalid_transition",
-            Self::CampaignRunning => "campaign_running",
-            Self::NothingToDial => "nothing_to_dial",
-            Self::NotConfigured => "not_configured",
-            Self::InUse => "in_use",
-            Self::NumberInUse => "number_in_use",
-            Self::DoNotCall => "do_not_call",
-            Self::Changed | Self::InProgress => "conflict",
+            Self::ContactExists => ErrorCode::ContactExists,
+            Self::InvalidTransition => ErrorCode::InvalidTransition,
+            Self::CampaignRunning => ErrorCode::CampaignRunning,
+            Self::NothingToDial => ErrorCode::NothingToDial,
+            Self::NotConfigured => ErrorCode::NotConfigured,
+            Self::InUse => ErrorCode::InUse,
+            Self::NumberInUse => ErrorCode::NumberInUse,
+            Self::DoNotCall => ErrorCode::DoNotCall,
+            Self::Changed | Self::InProgress => ErrorCode::Conflict,
         }
     }
+}
+
+/// The codes of failures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// 400
+    InvalidRequest,
+    /// 401
+    Unauthorized,
+    /// 404
+    NotFound,
+    /// 405
+    MethodNotAllowed,
+    /// 409: somebody else changed it, or the idempotency key is taken
+    Conflict,
+    /// 409
+    ContactExists,
+    /// 409
+    CampaignRunning,
+    /// 409
+    InvalidTransition,
+    /// 409
+    NothingToDial,
+    /// 409
+    InUse,
+    /// 409
+    DoNotCall,
+    /// 409
+    NumberInUse,
+    /// 409
+    NotConfigured,
+    /// 413
+    PayloadTooLarge,
+    /// 415
+    UnsupportedMediaType,
+    /// 429
+    RateLimited,
+    /// 500
+    Internal,
+    /// 502
+    UpstreamFailed,
+    /// 503: too much to do
+    Overloaded,
+    /// 503: the database's disk is full
+    StorageFull,
+    /// 503
+    Unavailable,
 }
 
 /// Problems that `error.fields` lists, at most; the message counts the rest.
 const LISTED: usize = 1_000;
 
-/// `error` of the envelope.
-#[derive(Debug, Clone, Serialize)]
+/// What went wrong.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[schema(as = Error)]
 pub struct ErrorBody {
-    code: &'static str,
+    /// Stable, for machines.
+    code: ErrorCode,
+    /// For people.
     message: String,
+    /// The HTTP status.
+    #[schema(value_type = i64, minimum = 400, maximum = 599)]
     status: u16,
+    /// Every wrong field.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<Problem>,
+    /// Of a refused CSV file: the row report.
     #[serde(skip_serializing_if = "Option::is_none")]
-    details: Option<Value>,
+    #[schema(value_type = Option<RowReport>)]
+    details: Option<RowReport>,
 }
 
 impl ApiError {
@@ -158,23 +214,23 @@ impl ApiError {
         }
     }
 
-    fn code(&self) -> &'static str {
+    fn code(&self) -> ErrorCode {
         match self {
             Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) | Self::RangeNotSatisfiable(_) => {
-                "invalid_request"
+                ErrorCode::InvalidRequest
             }
-            Self::Unauthorized(_) => "unauthorized",
-            Self::NotFound(_) => "not_found",
-            Self::MethodNotAllowed => "method_not_allowed",
+            Self::Unauthorized(_) => ErrorCode::Unauthorized,
+            Self::NotFound(_) => ErrorCode::NotFound,
+            Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::Conflict(kind, _) => kind.code(),
-            Self::PayloadTooLarge(_) => "payload_too_large",
-            Self::UnsupportedMediaType(_) => "unsupported_media_type",
-            Self::Upstream(_) => "upstream_failed",
-            Self::RateLimited(_) | Self::TooManyCalls(_) => "rate_limited",
-            Self::Overloaded => "overloaded",
-            Self::StorageFull => "storage_full",
-            Self::Unavailable(_) => "unavailable",
-            Self::Internal => "internal",
+            Self::PayloadTooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::UnsupportedMediaType(_) => ErrorCode::UnsupportedMediaType,
+            Self::Upstream(_) => ErrorCode::UpstreamFailed,
+            Self::RateLimited(_) | Self::TooManyCalls(_) => ErrorCode::RateLimited,
+            Self::Overloaded => ErrorCode::Overloaded,
+            Self::StorageFull => ErrorCode::StorageFull,
+            Self::Unavailable(_) => ErrorCode::Unavailable,
+            Self::Internal => ErrorCode::Internal,
         }
     }
 
@@ -249,7 +305,7 @@ impl IntoResponse for ApiError {
         if let Some((name, value)) = self.header() {
             response.headers_mut().insert(name, value);
         }
-        response.extensions_mut().insert(Payload::Failure(self.into_body()));
+        response.extensions_mut().insert(self.into_body());
         response
     }
 }
@@ -310,9 +366,17 @@ impl From<CommandError> for ApiError {
     }
 }
 
+/// Refuses a removal that others hold up; the 409 names them.
+pub fn removed(removal: Removal, thing: &str) -> ApiResult<()> {
+    match removal {
+        Removal::Done => Ok(()),
+        Removal::Held(holders) => Err(ApiError::held(thing, &holders)),
+    }
+}
+
 impl ApiError {
     /// What cannot be deleted, and who needs it.
-    pub fn held(thing: &str, holders: &[Holder]) -> Self {
+    fn held(thing: &str, holders: &[Holder]) -> Self {
         let named: Vec<String> = holders
             .iter()
             .map(|holder| format!("{} `{}` ({})", holder.kind, holder.name, holder.id))

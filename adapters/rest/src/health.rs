@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{
     RestState,
@@ -15,13 +16,25 @@ use super::{
 /// A database that takes longer is of no use to anybody.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+/// The service is reachable.
+#[derive(Serialize, ToSchema)]
+pub struct Health {
+    /// `ok`.
+    #[schema(value_type = String)]
+    pub status: &'static str,
+    /// Of this build.
+    #[schema(value_type = String)]
+    pub version: &'static str,
+}
+
 /// `GET /public/health`. 503 while the database is away.
 pub async fn show(State(state): State<RestState>, _: Query<NoParameters>) -> ApiResult<Reply> {
     match tokio::time::timeout(PATIENCE, state.store.ping()).await {
         Ok(answered) => answered?,
         Err(_) => return Err(ApiError::Unavailable("the database does not answer; try again".into())),
     }
-    Ok(Reply::ok(
-        json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }),
-    ))
+    Ok(Reply::ok(Health {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+    }))
 }

@@ -20,6 +20,7 @@ use tokio::task::AbortHandle;
 
 use super::{
     RestState,
+    envelope::Reply,
     error::{ApiError, ApiResult, Conflict},
 };
 
@@ -115,6 +116,29 @@ pub enum Turn {
     First(Held),
     /// To answer what was made before.
     Again(Replay),
+}
+
+impl Turn {
+    /// The answer to a creating request. `make` does its work and is given the ticket that the store settles; `read` finds
+    /// what the same request made before; `reply` shows either.
+    pub async fn answer<T, Id: FromStr, Made, Found>(
+        self,
+        make: impl FnOnce(Option<KeyTicket>) -> Made,
+        read: impl FnOnce(Id) -> Found,
+        reply: impl FnOnce(&T) -> Reply,
+    ) -> ApiResult<Response>
+    where
+        Made: Future<Output = ApiResult<T>>,
+        Found: Future<Output = ApiResult<T>>,
+    {
+        match self {
+            Self::First(held) => {
+                let made = make(held.ticket().cloned()).await;
+                Ok(reply(&held.end(made).await?).into_response())
+            }
+            Self::Again(replay) => Ok(replay.mark(reply(&read(replay.id()?).await?))),
+        }
+    }
 }
 
 impl IdempotencyKey {

@@ -6,6 +6,8 @@ mod list;
 mod upload;
 mod view;
 
+pub use view::{Document, Group};
+
 use axum::{
     Router,
     routing::{get, post},
@@ -16,7 +18,7 @@ use serde_json::{Value, json};
 use super::{
     RestState,
     envelope::Reply,
-    error::{ApiError, ApiResult},
+    error::{self, ApiResult},
 };
 
 /// Every route below `/public/v1/knowledge-base`.
@@ -39,12 +41,8 @@ pub fn routes() -> Router<RestState> {
 
 /// The answer to a delete: `thing` and the name of its id, or who holds it.
 fn removed(removal: Removal, thing: &str, id_name: &str, id: &impl ToString) -> ApiResult<Reply> {
-    match removal {
-        Removal::Done => {
-            let mut data = json!({ "deleted": true });
-            data[id_name] = Value::from(id.to_string());
-            Ok(Reply::ok(data))
-        }
-        Removal::Held(holders) => Err(ApiError::held(thing, &holders)),
-    }
+    error::removed(removal, thing)?;
+    let mut data = json!({ "deleted": true });
+    data[id_name] = Value::from(id.to_string());
+    Ok(Reply::ok(data))
 }

@@ -8,6 +8,7 @@ mod body;
 mod calls;
 mod campaign_csv;
 mod campaigns;
+mod concurrency_limit;
 mod contact_fields;
 mod contacts;
 mod conversations;
@@ -25,12 +26,13 @@ mod idempotency;
 mod knowledge_base;
 mod me;
 pub mod openapi;
+mod optimistic;
 mod path_id;
 mod query;
 mod rate_limit;
 mod request_id;
+mod row_report;
 mod safeguards;
-mod seats;
 pub mod server;
 mod strict_json;
 mod tools;
@@ -39,7 +41,7 @@ pub mod widget;
 use std::{path::PathBuf, sync::Arc};
 
 pub use campaign_csv::contacts_in as contacts_in_csv;
-pub use cors::{around as with_cors, parse_origin};
+pub use cors::{InvalidOrigin, around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
 use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
@@ -54,7 +56,7 @@ use integrations::documents::Documents;
 use net::address_policy::AddressPolicy;
 use peers::Peers;
 
-pub use seats::Seats;
+pub use concurrency_limit::ConcurrencyLimit;
 use tokio::sync::watch;
 
 /// Whether everything an agent names is configured.
@@ -88,9 +90,9 @@ pub struct RestState {
     /// Where recordings are.
     pub recordings_dir: PathBuf,
     /// Uploads at once: each takes disk and a thread that checks it.
-    pub upload_seats: Seats,
+    pub upload_limit: ConcurrencyLimit,
     /// Event streams at once: each looks at the database every second.
-    pub event_seats: Seats,
+    pub event_stream_limit: ConcurrencyLimit,
     /// True from when streams are to end, because the service does.
     pub stopping: watch::Receiver<bool>,
     /// Makes documents into text.
@@ -99,14 +101,14 @@ pub struct RestState {
     pub address_policy: AddressPolicy,
 }
 
-/// What [`RestState::upload_seats`] should be.
-pub fn upload_seats() -> Seats {
-    Seats::new(4, 16)
+/// What [`RestState::upload_limit`] should be.
+pub fn upload_limit() -> ConcurrencyLimit {
+    ConcurrencyLimit::new(4, 16)
 }
 
-/// What [`RestState::event_seats`] should be.
-pub fn event_seats() -> Seats {
-    Seats::new(50, 1_000)
+/// What [`RestState::event_stream_limit`] should be.
+pub fn event_stream_limit() -> ConcurrencyLimit {
+    ConcurrencyLimit::new(50, 1_000)
 }
 
 /// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.

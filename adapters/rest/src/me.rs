@@ -1,7 +1,8 @@
 //! The account behind the key: who it is, its key, and the secret that signs its deliveries.
 
 use axum::extract::State;
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{
     RestState,
@@ -15,11 +16,42 @@ use super::{
 use domain::{
     accounts::generate_webhook_secret,
     api_key::{PlainKey, generate_key},
+    id::AccountId,
 };
+
+/// The account that owns the key.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// The account.
+    #[schema(value_type = String, format = "uuid")]
+    pub user_id: AccountId,
+    /// Its address.
+    pub email: String,
+}
+
+/// A new key; it is shown this once.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiKey {
+    /// The key.
+    pub api_key: String,
+}
+
+/// The secret that signs deliveries.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookSecret {
+    /// After the Standard Webhooks specification.
+    pub webhook_secret: String,
+}
 
 /// `GET /public/v1/me`.
 pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
-    Reply::ok(json!({ "userId": account.id.to_string(), "email": account.email }))
+    Reply::ok(Identity {
+        user_id: account.id,
+        email: account.email,
+    })
 }
 
 /// `POST /public/v1/me/api-key/regenerate`. The key that asked stops working with the answer.
@@ -36,7 +68,7 @@ pub async fn regenerate_key(
         state.rate_limit.replaced(&old.print(), new.print());
     }
     state.store.replace_api_key(&account.email, stored).await?;
-    Ok(Reply::ok(json!({ "apiKey": plain })))
+    Ok(Reply::ok(ApiKey { api_key: plain }))
 }
 
 /// `GET /public/v1/me/webhook-secret`.
@@ -46,7 +78,9 @@ pub async fn webhook_secret(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let secrets = state.store.webhook_secrets(account.id).await?;
-    Ok(Reply::ok(json!({ "webhookSecret": secrets.current })))
+    Ok(Reply::ok(WebhookSecret {
+        webhook_secret: secrets.current,
+    }))
 }
 
 /// `POST /public/v1/me/webhook-secret/rotate`. The old secret stays valid for a day.
@@ -59,5 +93,5 @@ pub async fn rotate_webhook_secret(
     fields::none(&body)?;
     let secret = generate_webhook_secret();
     state.store.rotate_webhook_secret(account.id, secret.clone()).await?;
-    Ok(Reply::ok(json!({ "webhookSecret": secret })))
+    Ok(Reply::ok(WebhookSecret { webhook_secret: secret }))
 }

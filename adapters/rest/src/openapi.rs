@@ -25,12 +25,19 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use domain::agent::{AgentForm, agent_schemas};
+use domain::{
+    agent::{AgentForm, agent_schemas},
+    ports::store::ContactStatus,
+};
 use serde_json::{Map, Value, json};
 
 use operation::{EXTENSION, Operation, Schemas, collect};
 
-use super::query::{NoParameters, Query};
+use super::{
+    agents::AgentMetadata,
+    envelope::Pagination,
+    query::{NoParameters, Query},
+};
 
 pub use docs::router as docs_router;
 
@@ -72,6 +79,15 @@ const KEEP_EXTRAS: &[(&str, &[&str])] = &[
     ("ContactPatch", &["contactId", "metadata"]),
     ("CampaignContact", &[]),
     ("NewCampaignContact", &["metadata"]),
+];
+
+/// Rules that are stored with what was given, and read with every default filled in.
+const SAFEGUARDS: [&str; 5] = [
+    "Safeguards",
+    "CallingHours",
+    "CallsPerNumber",
+    "AllowedPrefixes",
+    "DailyCalls",
 ];
 
 /// `GET /public/openapi.json`.
@@ -146,11 +162,16 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
 fn components(schemas: Schemas) -> BTreeMap<String, Value> {
     let mut read = schemas.read;
     collect::<common::Failure>(&mut read);
-    collect::<common::Pagination>(&mut read);
+    collect::<Pagination>(&mut read);
     collect::<common::SortedPagination>(&mut read);
-    collect::<campaign_types::ContactStatus>(&mut read);
-    collect::<agents::AgentMetadata>(&mut read);
+    collect::<ContactStatus>(&mut read);
+    collect::<AgentMetadata>(&mut read);
     read.values_mut().for_each(never_null_when_optional);
+    for (name, schema) in &mut read {
+        if SAFEGUARDS.contains(&name.as_str()) {
+            without_defaults(schema);
+        }
+    }
     read.extend(schemas.sent);
     read.extend(agents());
     for (name, fields) in OWN_FIELDS {
@@ -171,6 +192,16 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
         }
     }
     read
+}
+
+/// What reads without a value is always there in an answer.
+fn without_defaults(schema: &mut Value) {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        if let Some(property) = property.as_object_mut() {
+            property.shift_remove("default");
+        }
+    }
 }
 
 /// The agent in its three forms; as it reads, with its id and metadata.
@@ -240,4 +271,21 @@ fn security_schemes() -> Value {
             "description": "The account's key, on GET and HEAD only",
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The description as it was last agreed to; after a change: `cargo run -- openapi > tests/openapi.json`.
+    const AGREED: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/openapi.json"));
+
+    #[test]
+    fn the_description_is_the_one_that_was_agreed_to() {
+        let agreed: Value = serde_json::from_str(AGREED).unwrap();
+        assert!(
+            agreed == description(),
+            "the description changed; if that is meant: cargo run -- openapi > tests/openapi.json"
+        );
+    }
 }

@@ -7,10 +7,12 @@ use axum::{
 use domain::agent::Problem;
 
 use super::{
-    auth::QUERY_KEY,
     error::{ApiError, ApiResult},
     fields::suggestion,
 };
+
+/// The query parameter that may carry an API key, on GET and HEAD only.
+pub const QUERY_KEY: &str = "apiKey";
 
 /// The decoded pairs of a query in their order.
 pub fn pairs(uri: &Uri) -> ApiResult<Vec<(String, String)>> {

@@ -7,10 +7,10 @@ use domain::{
     agent::{Problem, merge},
     id::AccountId,
     phone_number::PhoneNumber,
-    ports::store::{Store, StoreError},
+    ports::store::Store,
     safeguards::{AllowedPrefixes, CallingHours, CallsPerNumber, DailyCalls, Mode, Safeguards, TimeOfDay, Weekday},
 };
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     RestState,
@@ -19,6 +19,7 @@ use super::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::{Fields, kind},
+    optimistic::until_written,
     query::{NoParameters, Query},
 };
 
@@ -29,9 +30,6 @@ const PER_DAY: std::ops::RangeInclusive<i64> = 1..=10_000_000;
 /// Prefixes of a list.
 const PREFIXES: usize = 1_000;
 
-/// How often a patch is tried when other requests change the rules meanwhile.
-const PATCH_TRIES: usize = 64;
-
 /// Every route of the rules.
 pub fn routes() -> Router<RestState> {
     Router::new().route("/public/v1/safeguards", get(show).patch(patch))
@@ -39,7 +37,7 @@ pub fn routes() -> Router<RestState> {
 
 async fn show(State(state): State<RestState>, Caller(account): Caller, _: Query<NoParameters>) -> ApiResult<Reply> {
     let row = state.store.safeguards(account.id).await?;
-    Ok(Reply::ok(Value::Object(view(&row.safeguards)?)))
+    Ok(Reply::ok(row.safeguards))
 }
 
 /// A merge patch; `null` puts a field back to its default.
@@ -50,28 +48,17 @@ async fn patch(
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
-    let mut outcome = Err(StoreError::Stale);
-    for _ in 0..PATCH_TRIES {
+    let outcome = until_written(async || {
         let row = state.store.safeguards(account.id).await?;
-        let mut merged = Value::Object(view(&row.safeguards)?);
+        let mut merged = json!(row.safeguards);
         merge(&mut merged, &patch);
         let new = read(merged.as_object().unwrap_or(&Map::new()))?;
-        outcome = state.store.set_safeguards(account.id, row.version, new).await;
-        if outcome != Err(StoreError::Stale) {
-            break;
-        }
-    }
-    let row = outcome.or_no_such("account")?;
+        Ok(state.store.set_safeguards(account.id, row.version, new).await)
+    });
+    let row = outcome.await?.or_no_such("account")?;
     // What the earlier rules put off is due.
     let _ = state.switchboard.cast(SwitchboardMessage::LookAgain);
-    Ok(Reply::ok(Value::Object(view(&row.safeguards)?)))
-}
-
-fn view(rules: &Safeguards) -> ApiResult<Map<String, Value>> {
-    match serde_json::to_value(rules) {
-        Ok(Value::Object(view)) => Ok(view),
-        _ => Err(ApiError::Internal),
-    }
+    Ok(Reply::ok(row.safeguards))
 }
 
 /// The rules as a body gives them.

@@ -4,9 +4,9 @@
 //! serves under a paused clock.
 
 mod body;
-mod census;
 mod certificate;
-mod lent;
+mod connection_limit;
+mod idle_stream;
 mod stall;
 mod tls;
 
@@ -28,10 +28,10 @@ use net::log_gate;
 
 pub use body::BodyStalled;
 use body::{GuardedBody, Pace};
-pub(crate) use census::network;
-use census::{Census, Seat};
-pub use certificate::TlsFiles;
-use lent::{During, LENT_FOR, Lent, Turn};
+pub use certificate::{TlsError, TlsFiles};
+pub(crate) use connection_limit::network;
+use connection_limit::{ConnectionLimit, ConnectionSlot};
+use idle_stream::{During, IDLE_AFTER, IdleStream, Turn};
 use stall::StallGuard;
 pub use tls::FAILED_HANDSHAKES;
 pub use tls::{Endpoint, Tls};
@@ -101,7 +101,7 @@ pub async fn serve(
     }
     let limits = Arc::new(limits);
     let room = Arc::new(Semaphore::new(limits.connections));
-    let census = Arc::new(Census::new(&limits));
+    let per_address = Arc::new(ConnectionLimit::new(&limits));
     let (closing, watcher) = watch::channel(false);
     let mut connections = JoinSet::new();
     tokio::pin!(shutdown);
@@ -111,7 +111,7 @@ pub async fn serve(
             () = &mut shutdown => break,
             next = next_connection(&listener, &room) => next,
         };
-        let Some(seat) = census.admit(peer.ip()) else {
+        let Some(slot) = per_address.admit(peer.ip()) else {
             if let Some(left_out) = log_gate::opens("connections", "address") {
                 tracing::warn!(address = %peer.ip(), left_out, "connection refused: too many from this address");
             }
@@ -123,7 +123,7 @@ pub async fn serve(
             limits: Arc::clone(&limits),
             closing: watcher.clone(),
             _room: permit,
-            _seat: seat,
+            _slot: slot,
         };
         connections.spawn(connection.run(stream, router.clone()));
     }
@@ -173,7 +173,7 @@ struct Connection {
     limits: Arc<ServerLimits>,
     closing: watch::Receiver<bool>,
     _room: Option<OwnedSemaphorePermit>,
-    _seat: Seat,
+    _slot: ConnectionSlot,
 }
 
 impl Connection {
@@ -209,7 +209,7 @@ impl Connection {
     }
 
     async fn speak_http(mut self, mut stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, router: Router) {
-        let silence = self.limits.header_timeout.saturating_sub(LENT_FOR);
+        let silence = self.limits.header_timeout.saturating_sub(IDLE_AFTER);
         let mut heard = Bytes::new();
         while let Some((returned, begun)) = self.answer(stream, heard, &router).await {
             (stream, heard) = (returned, begun);
@@ -230,7 +230,7 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (lent, talk) = Lent::new(stream, heard);
+        let (served, talk) = IdleStream::new(stream, heard);
         let (peer, idle, router, turns) = (self.peer, self.limits.body_idle_timeout, router.clone(), talk.clone());
         let service = service_fn(move |request: Request<Incoming>| {
             let (router, turn) = (router.clone(), turns.turn());
@@ -252,7 +252,7 @@ impl Connection {
             .max_header_size(self.limits.header_bytes)
             .max_headers(self.limits.header_count)
             .max_buf_size(MOST_AT_ONCE.max(self.limits.header_bytes));
-        let mut serving = Box::pin(http.serve_connection(TokioIo::new(lent), service).with_upgrades());
+        let mut serving = Box::pin(http.serve_connection(TokioIo::new(served), service).with_upgrades());
         let end = tokio::select! {
             // What was heard is answered.
             biased;

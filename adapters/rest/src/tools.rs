@@ -1,19 +1,16 @@
 //! HTTP tools that agents use in calls.
 
-use axum::{
-    Router,
-    extract::State,
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::{Router, extract::State, response::Response, routing::get};
 use domain::{
     agent::merge,
     id::ToolId,
-    ports::store::{Account, HttpTool, KeyTicket, Removal, StoreError, ToolRow},
+    ports::store::{Account, HttpTool, KeyTicket, StoreError, ToolRow},
     prompt::is_built_in,
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use url::Url;
+use utoipa::ToSchema;
 
 use super::{
     RestState,
@@ -21,9 +18,10 @@ use super::{
     body::JsonObject,
     cursor::Binding,
     envelope::Reply,
-    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
     fields::Fields,
-    idempotency::{IdempotencyKey, RequestHash, Turn},
+    idempotency::{IdempotencyKey, RequestHash},
+    optimistic::until_written,
     path_id::PathId,
     query::{NoParameters, Paging, Query},
 };
@@ -46,8 +44,71 @@ const TIMEOUT_MS: std::ops::RangeInclusive<i64> = 100..=30_000;
 /// Those of a tool that names none.
 const DEFAULT_TIMEOUT_MS: i64 = 10_000;
 
-/// How often a patch is tried when other requests change the tool meanwhile.
-const PATCH_TRIES: usize = 64;
+/// When a tool was made and last changed.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolMetadata {
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// ISO 8601, UTC.
+    #[schema(format = DateTime)]
+    pub updated_at: String,
+}
+
+/// A tool.
+#[derive(Serialize, ToSchema)]
+#[schema(as = HttpTool)]
+#[serde(rename_all = "camelCase")]
+pub struct ShownTool {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub tool_id: ToolId,
+    /// What a model calls it.
+    pub name: String,
+    /// For the model.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    #[schema(value_type = Object)]
+    pub parameters: Value,
+    /// Its address.
+    pub url: String,
+    /// How it is asked.
+    #[schema(value_type = ToolMethod)]
+    pub method: String,
+    /// Milliseconds of a request.
+    #[schema(minimum = 100, maximum = 30000)]
+    pub timeout_ms: i64,
+    /// When it was made.
+    pub metadata: ToolMetadata,
+}
+
+/// How a tool is asked.
+#[derive(ToSchema)]
+#[schema(rename_all = "UPPERCASE")]
+pub enum ToolMethod {
+    /// Arguments are the query.
+    Get,
+    /// Arguments are the body.
+    Post,
+    /// Arguments are the body.
+    Put,
+    /// Arguments are the body.
+    Patch,
+    /// Arguments are the query.
+    Delete,
+}
+
+/// A deleted tool's id.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolDeleted {
+    /// The id.
+    #[schema(value_type = String, format = "uuid")]
+    pub tool_id: ToolId,
+    /// True.
+    pub deleted: bool,
+}
 
 /// Every route below `/public/v1/tools`.
 pub fn routes() -> Router<RestState> {
@@ -63,17 +124,14 @@ async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let hash = || RequestHash::of_json(&body);
-    match key.take(&state, account.id, "create tool", hash).await? {
-        Turn::Again(replay) => {
-            let row = state.store.tool(account.id, replay.id()?).await.or_no_such("tool")?;
-            Ok(replay.mark(Reply::created(view(&row))))
-        }
-        Turn::First(held) => {
-            let made = make(&state, &account, &body, held.ticket()).await;
-            Ok(Reply::created(view(&held.end(made).await?)).into_response())
-        }
-    }
+    let turn = key.take(&state, account.id, "create tool", || RequestHash::of_json(&body));
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
+            async |id| state.store.tool(account.id, id).await.or_no_such("tool"),
+            |row| Reply::created(view(row)),
+        )
+        .await
 }
 
 async fn make(
@@ -231,22 +289,18 @@ async fn patch(
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
-    let (mut outcome, mut name) = (Err(StoreError::Stale), String::new());
-    for _ in 0..PATCH_TRIES {
+    let outcome = until_written(async || {
         let row = state.store.tool(account.id, id).await.or_no_such("tool")?;
-        let mut merged = Value::Object(shown(&row.tool));
+        let mut merged = json!(row.tool);
         merge(&mut merged, &patch);
         let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
-        name.clone_from(&new.name);
-        outcome = state.store.update_tool(account.id, id, row.version, new).await;
-        if outcome != Err(StoreError::Stale) {
-            break;
+        let name = new.name.clone();
+        match state.store.update_tool(account.id, id, row.version, new).await {
+            Err(error @ StoreError::Exists(_)) => Err(taken(error, &name)),
+            outcome => Ok(outcome),
         }
-    }
-    if let Err(error @ StoreError::Exists(_)) = outcome {
-        return Err(taken(error, &name));
-    }
-    Ok(Reply::ok(view(&outcome.or_no_such("tool")?)))
+    });
+    Ok(Reply::ok(view(&outcome.await?.or_no_such("tool")?)))
 }
 
 async fn delete(
@@ -255,29 +309,27 @@ async fn delete(
     PathId(id): PathId<ToolId>,
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
-    match state.store.delete_tool(account.id, id).await.or_no_such("tool")? {
-        Removal::Done => Ok(Reply::ok(json!({ "toolId": id, "deleted": true }))),
-        Removal::Held(holders) => Err(ApiError::held("tool", &holders)),
+    let removal = state.store.delete_tool(account.id, id).await;
+    removed(removal.or_no_such("tool")?, "tool")?;
+    Ok(Reply::ok(ToolDeleted {
+        tool_id: id,
+        deleted: true,
+    }))
+}
+
+fn view(row: &ToolRow) -> ShownTool {
+    let tool = row.tool.clone();
+    ShownTool {
+        tool_id: row.id,
+        name: tool.name,
+        description: tool.description,
+        parameters: tool.parameters,
+        url: tool.url,
+        method: tool.method,
+        timeout_ms: tool.timeout_ms,
+        metadata: ToolMetadata {
+            created_at: row.created_at.to_iso8601(),
+            updated_at: row.updated_at.to_iso8601(),
+        },
     }
-}
-
-fn shown(tool: &HttpTool) -> Map<String, Value> {
-    let shown = json!({
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        "url": tool.url,
-        "method": tool.method,
-        "timeoutMs": tool.timeout_ms,
-    });
-    shown.as_object().cloned().unwrap_or_default()
-}
-
-fn view(row: &ToolRow) -> Value {
-    let mut tool = Map::new();
-    tool.insert("toolId".into(), json!(row.id));
-    tool.extend(shown(&row.tool));
-    let metadata = json!({ "createdAt": row.created_at.to_iso8601(), "updatedAt": row.updated_at.to_iso8601() });
-    tool.insert("metadata".into(), metadata);
-    Value::Object(tool)
 }

@@ -2,7 +2,6 @@
 
 mod claim;
 mod counters;
-pub(super) mod guard;
 mod orphans;
 mod permit;
 mod steps;
@@ -23,18 +22,18 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{SqlStore, forgotten, safeguards};
+use super::{SqlStore, safeguards};
 
 pub use counters::SAFEGUARDS;
 pub(super) use steps::told_again;
-pub(super) use waiting::{LOOK_AGAIN, cancel_waiting, hand_waiting_to};
+pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {
     async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
-        let (judge, patience) = (self.judge(), patience.clone());
+        let (liveness, patience) = (self.liveness(), patience.clone());
         // Their owners may live, and have yet to say so.
-        self.write_compared(move |work| Box::pin(orphans::take(work, node, judge, patience)))
+        self.write_compared(move |work| Box::pin(orphans::take(work, node, liveness, patience)))
             .await
     }
 
@@ -67,7 +66,7 @@ impl AttemptStore for SqlStore {
             Box::pin(async move {
                 let (permit, notes) = permit::permit(work.again(), claim, request).await?;
                 let dial = match permit {
-                    Permit::Granted { .. } if journaled => Some(forgotten::note_of(work.conn, claim).await?),
+                    Permit::Granted { .. } if journaled => Some(permit::note_of(work.conn, claim).await?),
                     _ => None,
                 };
                 Ok((permit, notes, dial))

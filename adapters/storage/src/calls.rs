@@ -14,7 +14,8 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work,
-    attempts::{LOOK_AGAIN, guard},
+    attempt_guard::tries,
+    campaign_rows::LOOK_AGAIN,
     contact_states::{self, ContactKey, ContactState},
     conversations, deliveries, idempotency,
     rows::{Columns, affected, composed, to_json, unavailable},
@@ -179,7 +180,7 @@ pub(super) async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow
         agent: row.id("agent")?,
         contact_index: 0,
         attempt_no: row.int("attempt_no")?,
-        tries: guard::tries(row)?,
+        tries: tries(row)?,
         contact: CampaignContact {
             phone_number: row.number("phone_number")?,
             contact: call.maybe_id("saved")?,

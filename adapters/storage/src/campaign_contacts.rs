@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, campaigns,
+    Work, campaign_rows,
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
@@ -128,7 +128,7 @@ pub(super) async fn list(
     from: i64,
     limit: i64,
 ) -> StoreResult<Vec<CampaignContact>> {
-    let (list, _) = campaigns::visible_list(&mut work, campaign).await?;
+    let (list, _) = campaign_rows::visible_list(&mut work, campaign).await?;
     let query = composed(format!(
         "SELECT {COLUMNS} FROM campaign_contacts cc JOIN campaigns c ON c.id = $1 \
          WHERE cc.list = $2 AND cc.idx >= $3 ORDER BY cc.idx LIMIT $4"

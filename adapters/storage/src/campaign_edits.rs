@@ -1,4 +1,4 @@
-//! New values of a campaign's fields, its contacts among them, and its removal.
+//! Guarded changes of a campaign: its state, its fields, its contacts among them, and its removal.
 
 use domain::{
     id::CampaignId,
@@ -7,9 +7,39 @@ use domain::{
 
 use super::{
     Work, attempts, campaign_contacts,
-    campaigns::{VISIBLE, change_state, visible_list},
+    campaign_rows::{VISIBLE, get, visible_list},
     rows::{affected, composed, to_json},
 };
+
+pub(super) async fn change_state(
+    work: &mut Work<'_>,
+    id: CampaignId,
+    version: i64,
+    change: StateChange,
+) -> StoreResult<CampaignRow> {
+    let query = composed(format!(
+        "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
+         updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \
+         WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
+    ))
+    .bind(change.status.as_str())
+    .bind(i64::from(change.active))
+    .bind(i64::from(change.scheduled))
+    .bind(change.next_run_at.map(|at| at.0))
+    .bind(change.reason)
+    .bind(work.now.0)
+    .bind(id.to_string())
+    .bind(version)
+    .bind(change.opens_from.map(|at| at.0))
+    .bind(change.closes_at.map(|at| at.0));
+    if affected(query, work.conn).await? == 0 {
+        return visible_list(work, id).await.and(Err(StoreError::Stale));
+    }
+    if change.cancel_waiting {
+        attempts::cancel_waiting(work, id).await?;
+    }
+    get(work, id).await
+}
 
 /// The guarded change of state goes first: it takes the row, so that nothing of the edit is done to a stale one.
 pub(super) async fn update(
@@ -24,7 +54,7 @@ pub(super) async fn update(
         campaign_contacts::replace(&mut work, id, import).await?;
     }
     set_fields(&mut work, id, edit).await?;
-    super::campaigns::get(&mut work, id).await
+    get(&mut work, id).await
 }
 
 async fn set_fields(work: &mut Work<'_>, id: CampaignId, edit: CampaignEdit) -> StoreResult<()> {

@@ -15,7 +15,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, campaigns,
+    SqlStore, Work, campaign_rows,
     contacts::{self, Wanted},
     rows::{AnyQuery, Columns, composed, unavailable},
 };
@@ -103,7 +103,7 @@ async fn results(
     from: i64,
     limit: i64,
 ) -> StoreResult<ContactPage> {
-    let (list, _) = campaigns::visible_list(&mut work, campaign).await?;
+    let (list, _) = campaign_rows::visible_list(&mut work, campaign).await?;
     let parts = Part::of(status);
     let mut results: Vec<ContactResult> = Vec::new();
     for part in &parts {
@@ -154,7 +154,7 @@ async fn changed(
     after: (Timestamp, AttemptId),
     limit: i64,
 ) -> StoreResult<Vec<ChangedConversation>> {
-    campaigns::visible_list(&mut work, campaign).await?;
+    campaign_rows::visible_list(&mut work, campaign).await?;
     let query = changes(&format!(
         "{CHANGED} >= $2 AND ({CHANGED} > $2 OR a.id > $3) ORDER BY {CHANGED}, a.id LIMIT $4"
     ));
@@ -167,7 +167,7 @@ async fn changed(
 }
 
 async fn latest(mut work: Work<'_>, campaign: CampaignId, newest: i64) -> StoreResult<Vec<ChangedConversation>> {
-    campaigns::visible_list(&mut work, campaign).await?;
+    campaign_rows::visible_list(&mut work, campaign).await?;
     let recent = changes(&format!("a.id IS NOT NULL ORDER BY {CHANGED} DESC, a.id DESC LIMIT $2"));
     let recent = recent.bind(campaign.to_string()).bind(newest.max(0));
     // The list of states is the one of the small index of what is open.

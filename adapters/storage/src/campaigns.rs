@@ -1,72 +1,26 @@
-//! Campaigns: import, lists and guarded changes of state.
+//! Campaigns: import, lists, and the store's port for both.
 
 use async_trait::async_trait;
 use domain::{
     id::{AccountId, CampaignId, NodeId},
     ports::store::{
         Account, ActiveCampaign, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
-        CampaignStore, KeyTicket, NewCampaign, Progress, ScheduleText, StateChange, StoreError, StoreResult,
+        CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
     },
     time::Timestamp,
 };
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, attempts, campaign_contacts, campaign_edits, contact_states, idempotency, locks,
+    SqlStore, Work, accounts, campaign_contacts, campaign_edits,
+    campaign_rows::{SELECT, VISIBLE, get, read},
+    contact_states, idempotency, locks,
     rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
 };
-
-/// What `read` wants of `campaigns c`.
-const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
-     c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
-     c.max_concurrent_calls, c.contact_count, c.reason, c.created_at, c.updated_at, \
-     COALESCE((SELECT MIN(s.idx) FROM contact_states s \
-               WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
-              (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
-              c.contact_count) AS start_index \
-     FROM campaigns c";
 
 /// Where several processes share a database an import of nobody that is younger than this may be that of one which is
 /// not registered yet.
 const NOBODYS_IMPORT_US: i64 = 60 * 60 * 1_000_000;
-
-/// Which campaigns readers see.
-pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
-
-fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
-    let max_concurrent_calls = row.maybe_int("max_concurrent_calls")?;
-    Ok(CampaignRow {
-        id: row.id("id")?,
-        account: row.id("account")?,
-        name: row.text("name")?,
-        agent: row.id("agent")?,
-        status: row.word("status", CampaignStatus::parse)?,
-        version: row.int("version")?,
-        active: row.flag("active")?,
-        scheduled: row.flag("scheduled")?,
-        schedule: ScheduleText {
-            start_time: row.maybe_text("start_time")?,
-            end_time: row.maybe_text("end_time")?,
-            timezone: row.maybe_text("timezone")?,
-        },
-        next_run_at: row.maybe_time("next_run_at")?,
-        opens_from: row.maybe_time("opens_from")?,
-        closes_at: row.maybe_time("closes_at")?,
-        follow_up: row.json("follow_up")?,
-        max_concurrent_calls: max_concurrent_calls.and_then(|calls| u32::try_from(calls).ok()),
-        contact_count: row.int("contact_count")?,
-        start_index: row.int("start_index")?,
-        reason: row.maybe_text("reason")?,
-        created_at: row.time("created_at")?,
-        updated_at: row.time("updated_at")?,
-    })
-}
-
-pub(super) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
-    let query = composed(format!("{SELECT} WHERE c.id = $1 AND {VISIBLE}")).bind(id.to_string());
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
-}
 
 async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
     let row = get(&mut work, id).await?;
@@ -75,16 +29,6 @@ async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> Stor
     } else {
         Err(StoreError::NotFound)
     }
-}
-
-/// The list of contacts of a campaign that readers see, and how many there are. `NotFound`.
-pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(i64, i64)> {
-    let query = composed(format!(
-        "SELECT c.contact_list, c.contact_count FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
-    ));
-    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
-    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
-    Ok((row.int("contact_list")?, row.int("contact_count")?))
 }
 
 /// The first instant from now on at which the account made no other campaign: lists page by it.
@@ -197,36 +141,6 @@ async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit:
     rows.iter().map(read).collect()
 }
 
-pub(super) async fn change_state(
-    work: &mut Work<'_>,
-    id: CampaignId,
-    version: i64,
-    change: StateChange,
-) -> StoreResult<CampaignRow> {
-    let query = composed(format!(
-        "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
-         updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \
-         WHERE c.id = $7 AND c.version = $8 AND {VISIBLE}"
-    ))
-    .bind(change.status.as_str())
-    .bind(i64::from(change.active))
-    .bind(i64::from(change.scheduled))
-    .bind(change.next_run_at.map(|at| at.0))
-    .bind(change.reason)
-    .bind(work.now.0)
-    .bind(id.to_string())
-    .bind(version)
-    .bind(change.opens_from.map(|at| at.0))
-    .bind(change.closes_at.map(|at| at.0));
-    if affected(query, work.conn).await? == 0 {
-        return visible_list(work, id).await.and(Err(StoreError::Stale));
-    }
-    if change.cancel_waiting {
-        attempts::cancel_waiting(work, id).await?;
-    }
-    get(work, id).await
-}
-
 /// The campaigns that dial, or will by themselves.
 const ACTIVE: &str = "(c.status IN ('waiting', 'running', 'delayed') OR (c.status = 'paused' AND c.active = 1))";
 
@@ -337,8 +251,10 @@ impl CampaignStore for SqlStore {
     }
 
     async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow> {
-        self.write(move |mut work| Box::pin(async move { change_state(&mut work, id, version, change).await }))
-            .await
+        self.write(move |mut work| {
+            Box::pin(async move { campaign_edits::change_state(&mut work, id, version, change).await })
+        })
+        .await
     }
 
     async fn update_campaign(

@@ -7,7 +7,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, campaigns,
+    Work, campaign_rows,
     rows::{Columns, affected, unavailable},
 };
 
@@ -92,7 +92,7 @@ pub(super) async fn set_untried(work: &mut Work<'_>, contact: Option<ContactKey>
 }
 
 pub(super) async fn progress(mut work: Work<'_>, campaign: CampaignId) -> StoreResult<Progress> {
-    let (list, contacts) = campaigns::visible_list(&mut work, campaign).await?;
+    let (list, contacts) = campaign_rows::visible_list(&mut work, campaign).await?;
     let rows = sqlx::query(
         "SELECT voicemail, state, COUNT(*) AS contacts FROM contact_states WHERE list = $1 GROUP BY voicemail, state",
     )

@@ -32,7 +32,7 @@ const KEPT_HOURS: i64 = 72;
 /// Notes that wait to be written; one more is refused, and its permit with it.
 const QUEUE: usize = 4_096;
 /// The file that tells the history of commits which the notes belong to.
-const LINEAGE: &str = "lineage";
+const HISTORY: &str = "lineage";
 /// Bytes of a line. Longer ones are not ours.
 const LONGEST_LINE: usize = 16 * 1024;
 
@@ -170,8 +170,8 @@ impl DialJournal {
     /// # Errors
     ///
     /// When it cannot be read.
-    pub fn lineage(&self) -> io::Result<Option<String>> {
-        match fs::read_to_string(self.folder.join(LINEAGE)) {
+    pub fn history(&self) -> io::Result<Option<String>> {
+        match fs::read_to_string(self.folder.join(HISTORY)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             read => read.map(Some),
         }
@@ -182,10 +182,10 @@ impl DialJournal {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn keep_lineage(&self, lineage: &str) -> io::Result<()> {
-        let new = self.folder.join(format!("{LINEAGE}.{}", Uuid::new_v4()));
-        fs::write(&new, lineage)?;
-        fs::rename(new, self.folder.join(LINEAGE))
+    pub fn keep_history(&self, history: &str) -> io::Result<()> {
+        let new = self.folder.join(format!("{HISTORY}.{}", Uuid::new_v4()));
+        fs::write(&new, history)?;
+        fs::rename(new, self.folder.join(HISTORY))
     }
 
     /// Whether the last note could not be written, so that nothing is dialed.

@@ -7,11 +7,13 @@ mod accounts;
 mod agent_holds;
 mod agents;
 mod appointments;
+mod attempt_guard;
 mod attempts;
 mod calls;
 mod campaign_contacts;
 mod campaign_edits;
 mod campaign_reads;
+mod campaign_rows;
 mod campaigns;
 mod contact_states;
 mod contacts;
@@ -19,30 +21,30 @@ mod conversation_pages;
 mod conversations;
 mod deliveries;
 pub mod dial_journal;
+mod dial_recovery;
 mod dialect;
 mod directory;
 mod do_not_call;
 mod erasure;
 mod facts;
-mod forgotten;
 mod idempotency;
 mod inbound;
 mod jobs;
 mod knowledge;
 mod locks;
 mod measuring;
-mod node_times;
 mod nodes;
 mod open;
-mod pulse;
 pub mod recordings;
 mod records;
 pub mod retention;
 mod rows;
 mod safeguards;
+mod server_history;
 mod tools;
 mod transactions;
 mod url;
+mod write_health;
 mod writer;
 
 use std::{
@@ -61,18 +63,18 @@ use sqlx::{AnyConnection, AnyPool};
 use tokio::sync::watch;
 
 use dialect::{Dialect, POSTGRES, SQLITE};
-use forgotten::Lineage;
-use nodes::Judge;
-use open::{Company, Opened};
-use pulse::Pulse;
+use nodes::Liveness;
+use open::{FileSharing, Opened};
 use rows::unavailable;
+use server_history::ServerHistory;
 use transactions::Transactions;
+use write_health::WriteHealth;
 use writer::Writer;
 
 use crate::dial_journal::DialJournal;
 
 pub use attempts::SAFEGUARDS;
-pub use url::{DatabaseUrl, without_password};
+pub use url::{DatabaseUrl, DatabaseUrlError, without_password};
 
 /// A server that says nothing for so long is away. It gives up a statement earlier by itself.
 const READ_WITHIN: Duration = Duration::from_secs(15);
@@ -97,8 +99,8 @@ pub struct SqlStore {
     /// Set once, where this process has calls.
     live: OnceLock<Arc<dyn LiveCalls>>,
     /// None for a file, which nobody takes over.
-    lineage: Option<Arc<Lineage>>,
-    pulse: Pulse,
+    history: Option<Arc<ServerHistory>>,
+    write_health: WriteHealth,
 }
 
 /// How a database is written to.
@@ -136,17 +138,17 @@ impl SqlStore {
     /// Fails when another process holds the SQLite file, or when the server cannot be reached; no error has the
     /// password in it.
     pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
-        Self::start(url, clock, Company::Alone).await
+        Self::start(url, clock, FileSharing::Exclusive).await
     }
 
     /// Like [`SqlStore::open`], but also beside a service that holds the database: for accounts and their keys, which
     /// no process keeps in memory. Never for a node.
     pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
-        Self::start(url, clock, Company::Beside).await
+        Self::start(url, clock, FileSharing::Shared).await
     }
 
-    async fn start(url: &str, clock: Arc<dyn Clock>, company: Company) -> StoreResult<Self> {
-        let (writers, readers, dialect, lineage) = match open::open(url, company).await? {
+    async fn start(url: &str, clock: Arc<dyn Clock>, sharing: FileSharing) -> StoreResult<Self> {
+        let (writers, readers, dialect, history) = match open::open(url, sharing).await? {
             Opened::Sqlite(opened) => {
                 let again = opened.again;
                 let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
@@ -154,8 +156,8 @@ impl SqlStore {
             }
             Opened::Postgres(pools) => {
                 let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
-                let lineage = Some(pools.lineage);
-                (Writers::Many(transactions), Some(pools.readers), &POSTGRES, lineage)
+                let history = Some(pools.history);
+                (Writers::Many(transactions), Some(pools.readers), &POSTGRES, history)
             }
         };
         Ok(Self {
@@ -168,8 +170,8 @@ impl SqlStore {
             servers_clock: false,
             dials: OnceLock::new(),
             live: OnceLock::new(),
-            lineage,
-            pulse: Pulse::default(),
+            history,
+            write_health: WriteHealth::default(),
         })
     }
 
@@ -192,8 +194,8 @@ impl SqlStore {
         }
     }
 
-    fn judge(&self) -> Judge {
-        Judge::new(self.times, Arc::clone(&self.clock), self.servers_clock)
+    fn liveness(&self) -> Liveness {
+        Liveness::new(self.times, Arc::clone(&self.clock), self.servers_clock)
     }
 
     fn set_me(&self, node: NodeId, address: Option<String>) {
@@ -210,12 +212,12 @@ impl SqlStore {
 
     /// For how long the oldest write has been waiting.
     pub fn lag(&self) -> Duration {
-        self.pulse.lag()
+        self.write_health.lag()
     }
 
     /// Whether a write found no room within the last seconds.
     pub fn is_full(&self) -> bool {
-        self.pulse.is_full()
+        self.write_health.is_full()
     }
 
     /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.
@@ -236,12 +238,12 @@ impl SqlStore {
         T: Send + 'static,
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
-        let beat = self.pulse.begin();
+        let in_flight = self.write_health.begin();
         let result = match &self.writers {
             Writers::One(writer) => writer.run(operation).await,
             Writers::Many(transactions) => transactions.run(operation).await,
         };
-        beat.ended(&result);
+        in_flight.ended(&result);
         result
     }
 
@@ -252,10 +254,10 @@ impl SqlStore {
         T: Send + 'static,
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>> + Clone + Send + 'static,
     {
-        let lineage = self.lineage.clone();
+        let history = self.history.clone();
         self.write(move |work| {
             Box::pin(async move {
-                lineage.map_or(Ok(()), |lineage| lineage.check())?;
+                history.map_or(Ok(()), |history| history.check())?;
                 operation(work).await
             })
         })

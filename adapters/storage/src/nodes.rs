@@ -4,6 +4,8 @@
 //! A service takes those times from the server's clock ([`super::SqlStore::of_nodes`]), so that its own decides nothing
 //! here; it learns from each sign of life how far the two are apart.
 
+mod times;
+
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
@@ -17,24 +19,23 @@ use domain::{
 
 use super::{
     SqlStore, Work,
-    attempts::guard::bind_claim,
-    node_times,
+    attempt_guard::bind_claim,
     rows::{Columns, affected, unavailable},
 };
 
 /// Under this name the secret of the nodes stands in `cluster`.
 const PEER_SECRET: &str = "peer_secret";
 
-/// By what it is judged who lives.
+/// Decides which nodes are alive: their times, and the clock that measures them.
 #[derive(Debug, Clone)]
-pub(super) struct Judge {
+pub(super) struct Liveness {
     times: Times,
     /// The process's clock; none where the server's decides, beside which it is held.
     clock: Arc<dyn Clock>,
     server: bool,
 }
 
-impl Judge {
+impl Liveness {
     pub(super) fn new(times: Times, clock: Arc<dyn Clock>, server: bool) -> Self {
         Self { times, clock, server }
     }
@@ -57,9 +58,9 @@ impl Judge {
     }
 }
 
-async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, judge: Judge) -> StoreResult<()> {
-    let (now, _) = judge.now(&mut work).await?;
-    node_times::agree(&mut work, node, (judge.times, now)).await?;
+async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, liveness: Liveness) -> StoreResult<()> {
+    let (now, _) = liveness.now(&mut work).await?;
+    times::agree(&mut work, node, (liveness.times, now)).await?;
     if !work.dialect.many_nodes {
         let dead = sqlx::query("UPDATE nodes SET state = 'dead' WHERE state = 'live'");
         affected(dead, &mut *work.conn).await?;
@@ -77,15 +78,15 @@ async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, jud
 async fn heartbeat(
     mut work: Work<'_>,
     node: NodeId,
-    judge: Judge,
+    liveness: Liveness,
     registered: Option<Option<String>>,
 ) -> StoreResult<Pulse> {
-    let (now, ahead_ms) = judge.now(&mut work).await?;
+    let (now, ahead_ms) = liveness.now(&mut work).await?;
     let update = sqlx::query(
         "UPDATE nodes SET steady_since = CASE WHEN seen_at < $1 THEN $2 ELSE steady_since END, seen_at = $2 \
          WHERE id = $3 AND state = 'live'",
     );
-    let update = update.bind(before(now, judge.times.gap())).bind(now.0);
+    let update = update.bind(before(now, liveness.times.gap())).bind(now.0);
     if affected(update.bind(node.to_string()), &mut *work.conn).await? == 0 {
         let address = registered.ok_or(StoreError::Fenced)?;
         // One that was declared dead stays so.
@@ -114,29 +115,33 @@ async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
 
 /// Declares those dead that were silent for too long; `Fenced` for a node that is itself. Only a node may that was
 /// never silent in all that time: when the database comes back from a failure, everybody was. Returns the instant by which it judged.
-pub(super) async fn bury_silent(work: &mut Work<'_>, node: NodeId, judge: &Judge) -> StoreResult<Timestamp> {
-    let (now, _) = judge.now(work).await?;
+pub(super) async fn declare_silent_dead(
+    work: &mut Work<'_>,
+    node: NodeId,
+    liveness: &Liveness,
+) -> StoreResult<Timestamp> {
+    let (now, _) = liveness.now(work).await?;
     if !work.dialect.many_nodes {
         return Ok(now);
     }
-    let limit = before(now, judge.times.dead_after);
+    let limit = before(now, liveness.times.dead_after);
     let own = sqlx::query("SELECT seen_at, steady_since FROM nodes WHERE id = $1 AND state = 'live'");
     let own = own.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
     let own = own.map_err(unavailable)?.ok_or(StoreError::Fenced)?;
-    if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, judge.times.gap()) {
+    if own.int("steady_since")? > limit || own.int("seen_at")? < before(now, liveness.times.gap()) {
         return Ok(now);
     }
-    bury(work, node, limit).await?;
+    declare_dead(work, node, limit).await?;
     Ok(now)
 }
 
 /// Declares those others dead that were seen last at `limit` or before.
-pub(super) async fn bury(work: &mut Work<'_>, node: NodeId, limit: i64) -> StoreResult<()> {
-    let bury = sqlx::query(
+pub(super) async fn declare_dead(work: &mut Work<'_>, node: NodeId, limit: i64) -> StoreResult<()> {
+    let update = sqlx::query(
         "UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2 RETURNING id, address",
     );
-    let bury = bury.bind(node.to_string()).bind(limit);
-    for dead in bury.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+    let update = update.bind(node.to_string()).bind(limit);
+    for dead in update.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
         let (dead, address) = (dead.text("id")?, dead.maybe_text("address")?);
         tracing::warn!(
             dead,
@@ -220,9 +225,9 @@ async fn secret(work: Work<'_>, new: String) -> StoreResult<String> {
 impl NodeStore for SqlStore {
     async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()> {
         let address = address.map(str::to_owned);
-        let (judge, known_at) = (self.judge(), address.clone());
+        let (liveness, known_at) = (self.liveness(), address.clone());
         let registered = self
-            .write(move |work| Box::pin(register(work, node, address, judge)))
+            .write(move |work| Box::pin(register(work, node, address, liveness)))
             .await;
         if registered.is_ok() {
             self.set_me(node, known_at);
@@ -231,13 +236,13 @@ impl NodeStore for SqlStore {
     }
 
     async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse> {
-        let (judge, lineage) = (self.judge(), self.lineage.clone());
+        let (liveness, history) = (self.liveness(), self.history.clone());
         let me = self.registered().filter(|(me, _)| *me == node);
         self.write(move |work| {
             Box::pin(async move {
-                let forgot = lineage.is_some_and(|lineage| lineage.check().is_err());
+                let forgot = history.is_some_and(|history| history.check().is_err());
                 let registered = me.filter(|_| forgot).map(|(_, address)| address);
-                heartbeat(work, node, judge, registered).await
+                heartbeat(work, node, liveness, registered).await
             })
         })
         .await

@@ -74,29 +74,29 @@ async fn set_up(writer: &mut AnyConnection) -> StoreResult<()> {
 
 /// Whether other processes may have the same SQLite file open. PostgreSQL is open to all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Company {
+pub(super) enum FileSharing {
     /// Not while this one has: refused when another one is there.
-    Alone,
+    Exclusive,
     /// The process that holds the file goes on, and has brought its tables to its own version.
-    Beside,
+    Shared,
 }
 
-pub(super) async fn open(url: &str, company: Company) -> StoreResult<Opened> {
+pub(super) async fn open(url: &str, sharing: FileSharing) -> StoreResult<Opened> {
     sqlx::any::install_default_drivers();
-    let url = DatabaseUrl::parse(url).map_err(StoreError::Unavailable)?;
+    let url = DatabaseUrl::parse(url).map_err(|error| StoreError::Unavailable(error.to_string()))?;
     match url.is_postgres() {
         true => postgres::open(&url).await.map(Opened::Postgres),
-        false => open_sqlite(url.secret(), company).await.map(Opened::Sqlite),
+        false => open_sqlite(url.secret(), sharing).await.map(Opened::Sqlite),
     }
 }
 
-async fn open_sqlite(url: &str, company: Company) -> StoreResult<Sqlite> {
+async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
     let url = &creating(url)?;
     let dialect = &SQLITE;
     let mut writer = connect(url).await?;
     let file = database_file(&mut writer).await?;
     let lock = match &file {
-        Some(path) => lock(path, company)?,
+        Some(path) => lock(path, sharing)?,
         None => None,
     };
     let held_elsewhere = file.is_some() && lock.is_none();
@@ -147,13 +147,13 @@ async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> 
 
 /// Two services on one file would each hold the other's calls for dead: only one is let in. None when another process
 /// holds it and may.
-fn lock(database: &str, company: Company) -> StoreResult<Option<File>> {
+fn lock(database: &str, sharing: FileSharing) -> StoreResult<Option<File>> {
     let path = format!("{database}.lock");
     let file = File::create(&path)
         .map_err(|error| StoreError::Unavailable(format!("cannot make the lock file {path}: {error}")))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) if company == Company::Beside => Ok(None),
+        Err(TryLockError::WouldBlock) if sharing == FileSharing::Shared => Ok(None),
         Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
             "database {database} is in use by another process (it holds {path}): stop that one or name another database"
         ))),
@@ -207,7 +207,7 @@ mod tests {
         sqlx::any::install_default_drivers();
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("new/ringback.db").display());
-        let mut opened = open_sqlite(&url, Company::Alone).await.unwrap();
+        let mut opened = open_sqlite(&url, FileSharing::Exclusive).await.unwrap();
         assert_eq!(setting(&mut opened.writer, "PRAGMA journal_mode").await, "wal");
         assert_eq!(setting(&mut opened.writer, "PRAGMA synchronous").await, "2");
         assert_eq!(setting(&mut opened.writer, "PRAGMA foreign_keys").await, "1");
@@ -224,7 +224,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ringback.db");
         let url = DatabaseUrl::of_file(&path);
-        let opened = open_sqlite(url.secret(), Company::Alone).await.unwrap();
+        let opened = open_sqlite(url.secret(), FileSharing::Exclusive).await.unwrap();
         for file in [path.clone(), path.with_extension("db-wal")] {
             let mode = std::fs::metadata(&file).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{}", file.display());
@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn another_kind_of_database_is_refused_by_name() {
-        let error = open("mysql://localhost/x", Company::Alone).await.err().unwrap();
+        let error = open("mysql://localhost/x", FileSharing::Exclusive).await.err().unwrap();
         assert!(error.to_string().contains("write sqlite://FILE"), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use domain::{
 
 use super::{
     SqlStore, Work,
-    attempts::LOOK_AGAIN,
+    campaign_rows::LOOK_AGAIN,
     facts, locks,
     rows::{Columns, affected, composed, to_json, unavailable},
 };

@@ -21,8 +21,8 @@ use tokio::{
 use super::{
     Work,
     dialect::Dialect,
-    forgotten::{LINEAGE, lineage_of},
     rows::{Columns, composed, is_passing, unavailable},
+    server_history::{PRESENT, present_of},
 };
 
 /// Operations that may wait; the next caller waits to be let in.
@@ -35,7 +35,7 @@ const TRIES: u32 = 5;
 /// itself: this holds when nothing comes from it at all.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 /// For how long the fate of a commit is asked for whose answer was lost.
-const FATE_WITHIN: Duration = Duration::from_secs(600);
+const STATUS_WITHIN: Duration = Duration::from_secs(600);
 
 /// Runs operations. Clones share the pool.
 #[derive(Debug, Clone)]
@@ -57,11 +57,11 @@ struct Lost {
 struct Written {
     id: String,
     /// The history of commits that the id belongs to: in another one it is another transaction's, or nobody's yet.
-    lineage: String,
+    history: String,
 }
 
 /// What became of a transaction.
-enum Fate {
+enum CommitStatus {
     /// The server's word for it; none for one that is too old.
     Known(Option<String>),
     /// The server has another history, which may have the transaction or not.
@@ -205,14 +205,14 @@ impl Transactions {
             return Err(lost.error);
         };
         tracing::warn!(error = %lost.error, "the answer to a commit was lost, asking what became of it");
-        let limit = Instant::now() + FATE_WITHIN;
+        let limit = Instant::now() + STATUS_WITHIN;
         while Instant::now() < limit {
-            match self.fate(&written).await {
-                Ok(Fate::Known(Some(fate))) if fate == "committed" => return Ok(()),
-                Ok(Fate::Known(Some(fate))) if fate == "aborted" => return Err(lost.error),
-                Ok(Fate::Known(Some(fate))) if fate == "in progress" => {}
+            match self.commit_status(&written).await {
+                Ok(CommitStatus::Known(Some(status))) if status == "committed" => return Ok(()),
+                Ok(CommitStatus::Known(Some(status))) if status == "aborted" => return Err(lost.error),
+                Ok(CommitStatus::Known(Some(status))) if status == "in progress" => {}
                 // Not made again here: it may have been made.
-                Ok(Fate::AnotherHistory) => {
+                Ok(CommitStatus::AnotherHistory) => {
                     tracing::error!(
                         "the server has another history than the commit: nobody can say whether it has that"
                     );
@@ -221,8 +221,8 @@ impl Transactions {
                 }
                 Err(StoreError::Unavailable(_)) => {}
                 // Too old: it does not know this transaction any more.
-                Ok(Fate::Known(fate)) => {
-                    tracing::error!(?fate, "the server does not know the transaction");
+                Ok(CommitStatus::Known(status)) => {
+                    tracing::error!(?status, "the server does not know the transaction");
                     break;
                 }
                 Err(error) => {
@@ -236,15 +236,15 @@ impl Transactions {
         Err(StoreError::Unavailable("the fate of a commit is not known".to_owned()))
     }
 
-    async fn fate(&self, written: &Written) -> StoreResult<Fate> {
+    async fn commit_status(&self, written: &Written) -> StoreResult<CommitStatus> {
         let mut conn = self.pool.acquire().await.map_err(unavailable)?;
         let asked = async {
-            if lineage_of(&mut conn).await.map_err(unavailable)? != written.lineage {
-                return Ok(Fate::AnotherHistory);
+            if present_of(&mut conn).await.map_err(unavailable)? != written.history {
+                return Ok(CommitStatus::AnotherHistory);
             }
-            let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS fate");
+            let query = sqlx::query("SELECT pg_xact_status(CAST(CAST($1 AS TEXT) AS xid8)) AS status");
             let row = query.bind(written.id.clone()).fetch_one(&mut *conn).await;
-            Ok(Fate::Known(row.map_err(unavailable)?.maybe_text("fate")?))
+            Ok(CommitStatus::Known(row.map_err(unavailable)?.maybe_text("status")?))
         };
         timeout(ANSWERS_WITHIN, asked).await.unwrap_or_else(|_| Err(late()))
     }
@@ -253,11 +253,11 @@ impl Transactions {
 /// The transaction's own id, and the history it is in; none when it wrote nothing.
 async fn transaction_id(conn: &mut AnyConnection) -> StoreResult<Option<Written>> {
     let query = composed(format!(
-        "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {LINEAGE} AS lineage"
+        "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {PRESENT} AS history"
     ));
     let row = query.fetch_one(conn).await.map_err(unavailable)?;
-    let lineage = row.text("lineage")?;
-    Ok(row.maybe_text("id")?.map(|id| Written { id, lineage }))
+    let history = row.text("history")?;
+    Ok(row.maybe_text("id")?.map(|id| Written { id, history }))
 }
 
 fn late() -> StoreError {

@@ -22,8 +22,30 @@ const PARAMETERS: &[&str] = &[
     "user",
 ];
 
+const ESCAPED: &str = "write special characters of its user and password as %23 and the like";
+
 const WAYS: &str = "write sqlite://FILE, such as sqlite:///var/lib/ringback/ringback.db, or \
      postgres://USER:PASSWORD@HOST/DATABASE";
+
+/// Why a text is no address of a database. It never has the address in it, which may hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DatabaseUrlError {
+    /// Neither SQLite's nor PostgreSQL's.
+    #[error("{WAYS}")]
+    UnknownKind,
+    /// It cannot be read.
+    #[error("not an address: {0}; {ESCAPED}")]
+    Unreadable(#[from] url::ParseError),
+    /// A `#`, as unescaped passwords have it.
+    #[error("not an address: it has a # in it; {ESCAPED}")]
+    Fragment,
+    /// The driver would pass over it.
+    #[error("there is no parameter `{name}`: there are {}", PARAMETERS.join(", "))]
+    UnknownParameter {
+        /// What it is called.
+        name: String,
+    },
+}
 
 /// Where the database is. Printed, it has `***` for a password.
 #[derive(Clone, PartialEq, Eq)]
@@ -35,29 +57,27 @@ impl DatabaseUrl {
     /// # Errors
     ///
     /// What is wrong with it and what to write instead, without the address.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, DatabaseUrlError> {
         if let Some(rest) = text.strip_prefix("sqlite:") {
             let file = rest.trim_start_matches('/');
             // SQLite takes a missing name for a file that is deleted again at the end.
             return match file.is_empty() || file.starts_with('?') {
-                true => Err(WAYS.to_owned()),
+                true => Err(DatabaseUrlError::UnknownKind),
                 false => Ok(Self(text.to_owned())),
             };
         }
         if !is_postgres(text) {
-            return Err(WAYS.to_owned());
+            return Err(DatabaseUrlError::UnknownKind);
         }
-        let special = "write special characters of its user and password as %23 and the like";
-        let url = Url::parse(text).map_err(|error| format!("not an address: {error}; {special}"))?;
+        let url = Url::parse(text)?;
         if url.fragment().is_some() {
-            return Err(format!("not an address: it has a # in it; {special}"));
+            return Err(DatabaseUrlError::Fragment);
         }
         match url.query_pairs().find(|(name, _)| !is_parameter(name)) {
             None => Ok(Self(text.to_owned())),
-            Some((name, _)) => Err(format!(
-                "there is no parameter `{name}`: there are {}",
-                PARAMETERS.join(", ")
-            )),
+            Some((name, _)) => Err(DatabaseUrlError::UnknownParameter {
+                name: name.into_owned(),
+            }),
         }
     }
 
@@ -168,7 +188,7 @@ mod tests {
             ("postgres://ada:se#cret@localhost/x", "%23"),
             ("postgres://localhost/x?sslmod=require", "no parameter `sslmod`"),
         ] {
-            let refusal = DatabaseUrl::parse(text).unwrap_err();
+            let refusal = DatabaseUrl::parse(text).unwrap_err().to_string();
             assert!(refusal.contains(why), "{text}: {refusal}");
             assert!(!refusal.contains("cret"), "{text}: {refusal}");
         }

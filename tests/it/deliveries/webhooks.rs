@@ -41,9 +41,8 @@ async fn an_answered_call_is_told_after_its_analysis_in_the_words_of_rest() {
         .await
         .unwrap();
     let store = &*world.scene.store;
-    let mut expected = domain::conversation::in_full(store, &world.account, &row)
-        .await
-        .unwrap();
+    let expected = domain::conversation::in_full(store, &world.account, &row).await;
+    let mut expected = json!(expected.unwrap());
     assert_eq!(row.status, ConversationStatus::Completed);
     assert_eq!(expected["campaignId"], json!(row.campaign));
     assert_eq!(expected["summary"], "They said yes.");

@@ -116,7 +116,9 @@ impl SelfSigned {
     /// As the service reads it.
     pub fn load(&self) -> Result<Tls, String> {
         let (certificate, key) = (self.certificate_path(), self.key_path());
-        Tls::load(TlsFiles::of(Some(&certificate), Some(&key))?.unwrap())
+        let files = TlsFiles::of(Some(&certificate), Some(&key));
+        let tls = files.and_then(|files| Tls::load(files.unwrap()));
+        tls.map_err(|error| error.to_string())
     }
 }
 

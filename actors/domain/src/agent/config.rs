@@ -302,9 +302,10 @@ impl Default for ConversationSection {
     }
 }
 
-/// What an entity's value must look like.
+/// What a value is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
+#[schema(as = EntityType)]
 pub enum EntityKind {
     /// Any text.
     #[default]

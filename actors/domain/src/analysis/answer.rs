@@ -55,7 +55,7 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, St
         sentiment: Sentiment {
             sentiment_score: overall,
             sentiment_by_turn: by_turn(list(answer, "moods")?, subject.turns),
-            sentiment_overall: label(overall).to_owned(),
+            sentiment_overall: label(overall),
         },
         key_moments: key_moments(list(answer, "moments")?, subject),
         appointment: appointment(&answer["appointment"], subject)?,
@@ -103,7 +103,7 @@ fn by_turn(moods: &[Value], turns: &[TurnFact]) -> Vec<TurnSentiment> {
         let score = score_of(at + 1);
         TurnSentiment {
             text: turn.text.clone(),
-            sentiment_label: label(score).to_owned(),
+            sentiment_label: label(score),
             speaker: turn.speaker,
             sentiment_score: score,
         }

@@ -8,7 +8,7 @@ use crate::{
     interviewer::phrases::{self, Intent},
     ports::{
         language_model::Speaker,
-        store::{Sentiment, TurnFact, TurnSentiment},
+        store::{Sentiment, SentimentLabel, TurnFact, TurnSentiment},
     },
 };
 
@@ -43,7 +43,7 @@ pub(super) fn score(text: &str) -> f64 {
 pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentiment {
     let by_turn = turns.iter().zip(scores).map(|(turn, score)| TurnSentiment {
         text: turn.text.clone(),
-        sentiment_label: label(*score).to_owned(),
+        sentiment_label: label(*score),
         speaker: turn.speaker,
         sentiment_score: *score,
     });
@@ -56,18 +56,18 @@ pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentime
     Sentiment {
         sentiment_score: overall,
         sentiment_by_turn: by_turn.collect(),
-        sentiment_overall: label(overall).to_owned(),
+        sentiment_overall: label(overall),
     }
 }
 
 /// The label of a score.
-pub(super) fn label(score: f64) -> &'static str {
+pub(super) fn label(score: f64) -> SentimentLabel {
     if score >= NEUTRAL {
-        "positive"
+        SentimentLabel::Positive
     } else if score <= -NEUTRAL {
-        "negative"
+        SentimentLabel::Negative
     } else {
-        "neutral"
+        SentimentLabel::Neutral
     }
 }
 
@@ -87,8 +87,8 @@ mod tests {
             "Please stop calling, thank you!",
             "Take me off your list, please.",
         ] {
-            assert_ne!(label(score(text)), "positive", "{text}");
+            assert_ne!(label(score(text)), SentimentLabel::Positive, "{text}");
         }
-        assert_eq!(label(score("Yes please, that's great.")), "positive");
+        assert_eq!(label(score("Yes please, that's great.")), SentimentLabel::Positive);
     }
 }

@@ -3,7 +3,7 @@
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::ports::language_model::Speaker;
+use crate::ports::{language_model::Speaker, store::SentimentLabel};
 
 /// A call from lines `A: …` (the agent), `A! …` (cut short) and `U: …`, one every five seconds.
 fn call(lines: &[&str]) -> Vec<TurnFact> {
@@ -76,15 +76,19 @@ fn a_call_that_collects_data_is_summed_up_by_it() {
         ]
     );
     assert_eq!(analysis.key_moments[0].text, "Ada Lovelace");
-    assert_eq!(analysis.sentiment.sentiment_overall, "positive");
+    assert_eq!(analysis.sentiment.sentiment_overall, SentimentLabel::Positive);
     let labels = analysis
         .sentiment
         .sentiment_by_turn
         .iter()
-        .map(|turn| turn.sentiment_label.as_str());
+        .map(|turn| turn.sentiment_label);
     assert_eq!(
         labels.skip(3).take(3).collect::<Vec<_>>(),
-        ["neutral", "positive", "positive"]
+        [
+            SentimentLabel::Neutral,
+            SentimentLabel::Positive,
+            SentimentLabel::Positive
+        ]
     );
 }
 
@@ -193,7 +197,7 @@ fn calls_that_reached_nobody_have_one_line() {
     ] {
         let analysis = analyse(&[], input);
         assert_eq!(analysis.summary, summary);
-        assert_eq!(analysis.sentiment.sentiment_overall, "neutral");
+        assert_eq!(analysis.sentiment.sentiment_overall, SentimentLabel::Neutral);
         assert!(analysis.key_moments.is_empty());
     }
 }
@@ -212,7 +216,7 @@ fn a_machine_has_no_mood_and_no_wishes() {
         },
     );
     assert_eq!(analysis.summary, "Reached voicemail; a message was left.");
-    assert_eq!(analysis.sentiment.sentiment_overall, "neutral");
+    assert_eq!(analysis.sentiment.sentiment_overall, SentimentLabel::Neutral);
     assert!(analysis.key_moments.is_empty());
 }
 
@@ -221,10 +225,16 @@ fn mood_is_the_users_not_the_agents() {
     let overall = |lines: &[&str]| analyse(&call(lines), answered(&nothing())).sentiment.sentiment_overall;
     assert_eq!(
         overall(&["A: Wonderful, great, excellent!", "U: This is awful."]),
-        "negative"
+        SentimentLabel::Negative
     );
-    assert_eq!(overall(&["A: This is awful.", "U: I love it."]), "positive");
-    assert_eq!(overall(&["A: Do you own a car?", "U: No, I don\u{2019}t."]), "neutral");
+    assert_eq!(
+        overall(&["A: This is awful.", "U: I love it."]),
+        SentimentLabel::Positive
+    );
+    assert_eq!(
+        overall(&["A: Do you own a car?", "U: No, I don\u{2019}t."]),
+        SentimentLabel::Neutral
+    );
 }
 
 #[test]

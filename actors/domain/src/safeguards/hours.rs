@@ -19,9 +19,10 @@ const DAY_MINUTES: u16 = 24 * 60;
 /// of the clock.
 const DAYS: u64 = 16;
 
-/// A time of day in whole minutes, `HH:MM`; `24:00` is the day's end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// `HH:MM`; `24:00` is the day's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(try_from = "String", into = "String")]
+#[schema(value_type = String, pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$", example = "08:00")]
 pub struct TimeOfDay(u16);
 
 impl TimeOfDay {
@@ -71,7 +72,7 @@ impl TryFrom<String> for TimeOfDay {
 }
 
 /// A day of the week.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "each is what it is called")]
 pub enum Weekday {
@@ -120,17 +121,22 @@ impl Weekday {
     }
 }
 
-/// When callees may be called, on their own clocks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// The callee's local hours, by the zones of the number's first digits; where a number may lie in several zones it must
+/// be within the hours in all of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallingHours {
-    /// Off, warn or enforce.
+    /// `off` by default.
+    #[schema(required)]
     pub mode: Mode,
-    /// From then on.
+    /// From then on; `08:00` by default.
+    #[schema(required)]
     pub from: TimeOfDay,
-    /// Not any more from then on; later than `from`.
+    /// Not any more from then on, later than `from`; `21:00` by default.
+    #[schema(required)]
     pub to: TimeOfDay,
-    /// On these days.
+    /// On these days; all of them by default.
+    #[schema(required, min_items = 1)]
     pub days: Vec<Weekday>,
 }
 

@@ -9,7 +9,7 @@ use domain::{
         language_model::Speaker,
         store::{
             Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, EventFact,
-            FACTS_FOLLOW_MS, Fact, KeyMoment, Outcome, Sentiment, StoreError, TurnFact, TurnSentiment,
+            FACTS_FOLLOW_MS, Fact, KeyMoment, Outcome, Sentiment, SentimentLabel, StoreError, TurnFact, TurnSentiment,
         },
     },
     time::Clock,
@@ -34,11 +34,11 @@ fn analysis(summary: &str) -> Analysis {
             sentiment_score: -0.1,
             sentiment_by_turn: vec![TurnSentiment {
                 text: "No.".to_owned(),
-                sentiment_label: "negative".to_owned(),
+                sentiment_label: SentimentLabel::Negative,
                 speaker: Speaker::User,
                 sentiment_score: 1.0 / 3.0,
             }],
-            sentiment_overall: "negative".to_owned(),
+            sentiment_overall: SentimentLabel::Negative,
         },
         key_moments: vec![KeyMoment {
             text: "No.".to_owned(),

@@ -1,9 +1,10 @@
 //! What a delivery tells: the conversation as REST shows it, with the person it was held with.
 
 use domain::{
-    conversation,
+    conversation::{self, Conversation},
     ports::store::{CampaignContact, Delivery, Store, StoreResult},
 };
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// The body of a `postCallWebhook`. The mail is made of its `data`.
@@ -14,14 +15,21 @@ use serde_json::{Map, Value, json};
 pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Value> {
     let account = store.account(delivery.account).await?;
     let row = store.conversation(account.id, delivery.attempt).await?;
-    let mut data = conversation::in_full(store, &account, &row).await?;
+    let conversation = conversation::in_full(store, &account, &row).await?;
     let person = store.contact_of(delivery.attempt).await?;
-    data["contact"] = contact(&person);
     Ok(json!({
         "type": "post_call",
         "timestamp": delivery.created_at.to_iso8601(),
-        "data": data,
+        "data": PostCall { conversation, contact: contact(&person) },
     }))
+}
+
+/// The conversation, and the person it was held with.
+#[derive(Serialize)]
+struct PostCall {
+    #[serde(flatten)]
+    conversation: Conversation,
+    contact: Value,
 }
 
 /// Further fields beside the known ones, as contacts show them.

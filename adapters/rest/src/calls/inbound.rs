@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use actors::{lines::MOST_WITHOUT_SOCKET, switchboard::SwitchboardMessage};
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{
     agent::{self, Agent},
     id::{AgentId, AttemptId},
@@ -16,7 +13,9 @@ use domain::{
         store::{Account, AgentRow, CampaignContact, KeyTicket, StoreError},
     },
 };
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{agent_id, phone_number, variables};
 use crate::{
@@ -27,7 +26,7 @@ use crate::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::Fields,
-    idempotency::{IdempotencyKey, RequestHash, Turn},
+    idempotency::{IdempotencyKey, RequestHash},
     query::{NoParameters, Query},
 };
 use carriers::plain::{self, format::Formats};
@@ -45,17 +44,28 @@ pub async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let hash = || RequestHash::of_json(&body);
-    match key.take(&state, account.id, "create inbound call", hash).await? {
-        Turn::Again(replay) => {
-            let made = stored(&state, &account, replay.id()?).await?;
-            Ok(replay.mark(created(&state, &made)))
-        }
-        Turn::First(held) => {
-            let made = make(&state, &account, &body, held.ticket()).await;
-            Ok(created(&state, &held.end(made).await?).into_response())
-        }
-    }
+    let turn = key.take(&state, account.id, "create inbound call", || {
+        RequestHash::of_json(&body)
+    });
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
+            async |id| stored(&state, &account, id).await,
+            |made| created(&state, made),
+        )
+        .await
+}
+
+/// Where such a call goes on.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = InboundCall)]
+pub struct NewMediaSocket {
+    /// Its conversation.
+    #[schema(value_type = String, format = "uuid")]
+    pub conversation_id: AttemptId,
+    /// The WebSocket to open within 30 s. Whoever has this address is the caller.
+    pub media_url: String,
 }
 
 /// A call, the formats that its agent asks for, and what is to be said of the values it lacks.
@@ -67,7 +77,11 @@ struct Made {
 
 fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
     let media_url = plain::media_url(&state.public_url, back, *formats);
-    Reply::created(json!({ "conversationId": back.attempt, "mediaUrl": media_url })).warning(open.clone())
+    Reply::created(NewMediaSocket {
+        conversation_id: back.attempt,
+        media_url,
+    })
+    .warning(open.clone())
 }
 
 /// The way to a call that was made before, whether it lives or not.

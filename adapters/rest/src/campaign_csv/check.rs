@@ -7,11 +7,16 @@ use domain::{agent::Problem, phone_number::PhoneNumber};
 use super::{
     columns::{Columns, Overrides},
     lines::find_not_text,
-    report::{Report, RowCode, RowProblem, shown},
     rows::{ReadError, Record, Records},
     seen::Seen,
 };
-use crate::{contact_fields::EXTRA_BYTES, email::is_email, fields::NAME_CHARACTERS, safeguards::Destinations};
+use crate::{
+    contact_fields::EXTRA_BYTES,
+    email::is_email,
+    fields::NAME_CHARACTERS,
+    row_report::{RowCode, RowProblem, RowReport, shown},
+    safeguards::Destinations,
+};
 
 /// Data rows of a file, at most.
 pub const ROWS: u64 = 1_000_000;
@@ -25,7 +30,7 @@ pub enum Refusal {
     /// The file as a whole, its header line, or cells over a limit.
     File(Vec<Problem>),
     /// Rows are wrong, and perhaps cells are over a limit.
-    Rows(Report, Vec<Problem>),
+    Rows(RowReport, Vec<Problem>),
     /// More rows than the limit.
     TooManyRows,
     /// The spooled file cannot be read.
@@ -91,7 +96,7 @@ pub fn check(
 struct Checker<'a> {
     columns: &'a Columns,
     destinations: &'a mut Destinations,
-    report: Report,
+    report: RowReport,
     limits: Vec<Problem>,
     seen: Seen,
 }
@@ -101,7 +106,7 @@ impl<'a> Checker<'a> {
         Self {
             columns,
             destinations,
-            report: Report::default(),
+            report: RowReport::default(),
             limits: Vec::new(),
             seen: Seen::default(),
         }
@@ -200,7 +205,7 @@ mod tests {
         check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap_err()
     }
 
-    fn report(text: &str) -> Report {
+    fn report(text: &str) -> RowReport {
         match refused(text.as_bytes()) {
             Refusal::Rows(report, _) => report,
             other => panic!("{other:?}"),

@@ -27,13 +27,13 @@ pub async fn stream(
 ) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
-    let Some(seat) = state.event_seats.take(target.account.id) else {
+    let Some(slot) = state.event_stream_limit.take(target.account.id) else {
         let message = "too many event streams are open; close one, or try again later";
         return Err(ApiError::Unavailable(message.into()));
     };
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let resumed = last.and_then(Place::parse);
-    let feed = Feed::new(&state, &row, key, resumed, seat);
+    let feed = Feed::new(&state, &row, key, resumed, slot);
     let mut response = Body::from_stream(stream::unfold(feed, Feed::next)).into_response();
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),

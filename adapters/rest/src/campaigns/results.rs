@@ -17,9 +17,9 @@ use domain::{
     time::Timestamp,
 };
 use futures_util::stream;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
-use super::command::Target;
+use super::{command::Target, view::ShownResult};
 use crate::{
     RestState,
     auth::Caller,
@@ -86,8 +86,8 @@ pub async fn list(
         next_cursor: last.map(|last| binding.cursor(Timestamp(last.index + 1), &list.to_string())),
     };
     let entities = entities(&*state.store, &row).await?;
-    let items = results.iter().map(|result| item(result, &entities)).collect();
-    Ok(Reply::page(items, pagination))
+    let items = results.iter().map(|result| ShownResult::of(result, &entities));
+    Ok(Reply::page(items.collect(), pagination))
 }
 
 /// The index and the list that a cursor names.
@@ -113,30 +113,6 @@ async fn entities(store: &dyn Store, row: &CampaignRow) -> ApiResult<Entities> {
         Err(other) => return Err(other.into()),
     };
     Ok(conversation::entities(agent.as_ref()))
-}
-
-fn item(result: &ContactResult, entities: &Entities) -> Value {
-    let mut shown = Map::new();
-    let mut insert = |name: &str, value: Value| shown.insert(name.to_owned(), value);
-    let last = result.last.as_ref();
-    insert("phoneNumber", json!(result.who.phone_number));
-    if let Some(name) = &result.who.name {
-        insert("name", json!(name));
-    }
-    insert("contactId", json!(result.who.contact));
-    insert("status", json!(result.status.as_str()));
-    if let Some(error) = last.and_then(|last| last.error.as_ref()) {
-        insert("errorMessage", json!(error));
-    }
-    insert("attempts", json!(last.map_or(0, |last| last.number)));
-    if let Some(last) = last {
-        insert("lastConversationId", json!(last.id));
-    }
-    insert("voiceMailDetected", json!(last.is_some_and(|last| last.voicemail)));
-    let nothing = Default::default();
-    let collected = last.map_or(&nothing, |last| &last.collected);
-    insert("dataCollected", conversation::collected(collected, entities));
-    Value::Object(shown)
 }
 
 /// Rows of the file that are read at once.

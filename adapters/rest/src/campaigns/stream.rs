@@ -10,10 +10,10 @@ use axum::{
 use bytes::Bytes;
 use domain::ports::store::{CampaignContact, CampaignRow, CampaignStatus, Store, StoreError, StoreResult};
 use futures_util::{StreamExt, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::view;
+use super::view::{Campaign, ShownContact};
 use crate::{RestState, envelope::Enveloped, error::ApiResult, request_id::RequestId};
 
 /// Contacts read at once.
@@ -56,10 +56,12 @@ impl Answer {
     pub async fn send(self, state: &RestState, row: &CampaignRow) -> ApiResult<Response> {
         let progress = state.store.progress(row.id).await?;
         let first = state.store.campaign_contacts(row.id, 0, PAGE).await?;
-        let mut campaign = view::campaign(row);
-        campaign.insert("progress".into(), json!(progress));
+        let campaign = Campaign {
+            progress: Some(progress),
+            ..Campaign::of(row)
+        };
         let put_off = put_off(&*state.store, row).await?;
-        let (head, tail) = self.frame(campaign, row, put_off);
+        let (head, tail) = self.frame(&campaign, row, put_off);
         let pages = pages(Arc::clone(&state.store), row, first);
         let body = stream::once(async { Ok(Bytes::from(head)) })
             .chain(pages)
@@ -73,13 +75,8 @@ impl Answer {
     }
 
     /// The envelope up to the first contact, and from behind the last one.
-    fn frame(
-        &self,
-        campaign: serde_json::Map<String, Value>,
-        row: &CampaignRow,
-        put_off: Option<String>,
-    ) -> (String, String) {
-        let mut head = format!("{{\"success\":true,\"data\":{}", Value::Object(campaign));
+    fn frame(&self, campaign: &Campaign, row: &CampaignRow, put_off: Option<String>) -> (String, String) {
+        let mut head = format!("{{\"success\":true,\"data\":{}", json!(campaign));
         head.pop();
         head.push_str(",\"contacts\":[");
         let reason = row
@@ -137,7 +134,7 @@ impl Progressing {
             if self.sent > 0 {
                 text.push(b',');
             }
-            let written = serde_json::to_writer(&mut text, &view::ShownContact(contact));
+            let written = serde_json::to_writer(&mut text, &ShownContact(contact));
             written.map_err(|error| StoreError::Damaged(error.to_string()))?;
             self.sent += 1;
         }

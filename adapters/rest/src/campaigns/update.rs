@@ -6,7 +6,7 @@ use domain::{
     agent::{Agent, Problem},
     ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, NewCampaign, ScheduleText},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{
     Answer,
@@ -18,6 +18,7 @@ use super::{
     schedule_texts,
     settings::{FollowUpFields, dialing_agent},
     variables::OpenVariables,
+    view::CampaignDeleted,
 };
 use crate::{
     RestState,
@@ -306,5 +307,8 @@ pub async fn schedule(
 /// `DELETE /public/v1/campaigns/{campaignId}`.
 pub async fn delete(State(state): State<RestState>, target: Target) -> ApiResult<Reply> {
     target.command(&state, CampaignCommand::Delete).await?;
-    Ok(Reply::ok(json!({ "campaignId": target.campaign, "deleted": true })))
+    Ok(Reply::ok(CampaignDeleted {
+        campaign_id: target.campaign,
+        deleted: true,
+    }))
 }

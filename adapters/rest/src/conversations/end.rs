@@ -17,7 +17,7 @@ use crate::{
     body::OptionalJsonObject,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
-    fields::Fields,
+    fields,
     path_id::PathId,
     query::{NoParameters, Query},
 };
@@ -42,11 +42,7 @@ pub async fn end(
     _: Query<NoParameters>,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Reply> {
-    let mut fields = Fields::of(&body, "");
-    fields.only(&[]);
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields::none(&body)?;
     let row = read(&state, &account, id).await?;
     if is_over(&row) {
         let status = row.status.as_str();

@@ -2,7 +2,7 @@
 
 use axum::{
     extract::{Request, State},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use domain::{
     id::DocumentId,
@@ -15,7 +15,7 @@ use super::{
     list::ListParameters,
     removed,
     upload::{self, Upload},
-    view,
+    view::Document,
 };
 use crate::{
     RestState,
@@ -82,24 +82,15 @@ async fn made(
     turn: Turn,
     new: impl Future<Output = ApiResult<NewDocument>>,
 ) -> ApiResult<Response> {
-    let held = match turn {
-        Turn::First(held) => held,
-        Turn::Again(replay) => {
-            let row = state
-                .store
-                .document(account.id, replay.id()?)
-                .await
-                .or_no_such("document")?;
-            return Ok(replay.mark(Reply::created(view::document(&row, account))));
-        }
-    };
-    let outcome = async {
-        let new = new.await?;
-        Ok(state.store.create_document(account.id, new, held.ticket()).await?)
-    };
-    let outcome = outcome.await;
-    let row = held.end(outcome).await?;
-    Ok(Reply::created(view::document(&row, account)).into_response())
+    turn.answer(
+        async |ticket| {
+            let new = new.await?;
+            Ok(state.store.create_document(account.id, new, ticket.as_ref()).await?)
+        },
+        async |id| state.store.document(account.id, id).await.or_no_such("document"),
+        |row| Reply::created(Document::of(row, account)),
+    )
+    .await
 }
 
 /// What is behind the address of a body.
@@ -187,7 +178,7 @@ pub async fn list(
     Ok(page.reply(
         rows,
         |row| (row.name.as_str(), row.created_at, row.id.to_string()),
-        |row| view::document(row, &account),
+        |row| Document::of(row, &account),
     ))
 }
 
@@ -199,7 +190,7 @@ pub async fn show(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let row = state.store.document(account.id, id).await.or_no_such("document")?;
-    Ok(Reply::ok(view::document(&row, &account)))
+    Ok(Reply::ok(Document::of(&row, &account)))
 }
 
 /// `DELETE /public/v1/knowledge-base/documents/{documentId}`.

@@ -2,17 +2,14 @@
 
 use std::collections::HashSet;
 
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 use domain::{
     id::{DocumentId, GroupId},
     ports::store::{Account, GroupEdit, GroupRow, KeyTicket},
 };
 use serde_json::{Map, Value};
 
-use super::{list::ListParameters, removed, view};
+use super::{list::ListParameters, removed, view::Group};
 use crate::{
     RestState,
     auth::Caller,
@@ -20,7 +17,7 @@ use crate::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
     fields::{Fields, kind},
-    idempotency::{IdempotencyKey, RequestHash, Turn},
+    idempotency::{IdempotencyKey, RequestHash},
     path_id::PathId,
     query::{NoParameters, Query},
 };
@@ -38,18 +35,14 @@ pub async fn create(
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
-    let hash = || RequestHash::of_json(&body);
-    match key.take(&state, account.id, "create group", hash).await? {
-        Turn::Again(replay) => {
-            let row = state.store.group(account.id, replay.id()?).await.or_no_such("group")?;
-            Ok(replay.mark(Reply::created(view::group(&row, &account))))
-        }
-        Turn::First(held) => {
-            let made = make(&state, &account, &body, held.ticket()).await;
-            let row = held.end(made).await?;
-            Ok(Reply::created(view::group(&row, &account)).into_response())
-        }
-    }
+    let turn = key.take(&state, account.id, "create group", || RequestHash::of_json(&body));
+    turn.await?
+        .answer(
+            async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
+            async |id| state.store.group(account.id, id).await.or_no_such("group"),
+            |row| Reply::created(Group::of(row, &account)),
+        )
+        .await
 }
 
 async fn make(
@@ -118,7 +111,7 @@ pub async fn list(
     Ok(page.reply(
         rows,
         |row| (row.name.as_str(), row.created_at, row.id.to_string()),
-        |row| view::group(row, &account),
+        |row| Group::of(row, &account),
     ))
 }
 
@@ -130,7 +123,7 @@ pub async fn show(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let row = state.store.group(account.id, id).await.or_no_such("group")?;
-    Ok(Reply::ok(view::group(&row, &account)))
+    Ok(Reply::ok(Group::of(&row, &account)))
 }
 
 /// `PATCH /public/v1/knowledge-base/groups/{groupId}`: a merge patch; `documentIds: null` empties the group.
@@ -162,7 +155,7 @@ pub async fn patch(
         .update_group(account.id, id, edit)
         .await
         .or_no_such("group")?;
-    Ok(Reply::ok(view::group(&row, &account)))
+    Ok(Reply::ok(Group::of(&row, &account)))
 }
 
 /// `DELETE /public/v1/knowledge-base/groups/{groupId}`.

@@ -5,7 +5,7 @@ use domain::{
     ports::store::{KnowledgeFilter, ListPlace, SortBy, order_key},
     time::Timestamp,
 };
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::{
     cursor::Binding,
@@ -88,11 +88,11 @@ impl Page {
     }
 
     /// The answer; `place` gives the name, instant and id of a row.
-    pub fn reply<T>(
+    pub fn reply<T, V: Serialize>(
         &self,
         mut rows: Vec<T>,
         place: impl Fn(&T) -> (&str, Timestamp, String),
-        view: impl Fn(&T) -> Value,
+        view: impl Fn(&T) -> V,
     ) -> Reply {
         let shown = usize::try_from(self.page_size).unwrap_or_default();
         let has_more = rows.len() > shown;
@@ -112,6 +112,6 @@ impl Page {
             SortBy::CreatedAt => "created_at",
         };
         let direction = if self.filter.ascending { "asc" } else { "desc" };
-        Reply::page(rows.iter().map(view).collect(), pagination).sorted(by, direction)
+        Reply::page(rows.iter().map(view).collect::<Vec<V>>(), pagination).sorted(by, direction)
     }
 }

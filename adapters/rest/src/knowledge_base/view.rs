@@ -1,41 +1,82 @@
 //! Documents and groups as clients read them.
 
 use domain::{
-    ports::store::{Account, DocumentRow, GroupRow},
-    time::Timestamp,
+    conversation::Made,
+    id::{DocumentId, GroupId},
+    ports::store::{Account, DocumentKind, DocumentRow, GroupRow},
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What there is to say of a document's origin.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentDetails {
+    /// Of type `url`: the address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Characters of its text.
+    #[schema(minimum = 0)]
+    pub text_length: i64,
+}
 
 /// A document.
-pub fn document(row: &DocumentRow, account: &Account) -> Value {
-    let mut details = json!({});
-    if let Some(url) = &row.url {
-        details["url"] = Value::from(url.as_str());
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Document {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub document_id: DocumentId,
+    /// Where it came from.
+    #[serde(rename = "type")]
+    pub kind: DocumentKind,
+    /// Its name.
+    pub name: String,
+    /// More of its origin.
+    pub details: DocumentDetails,
+    /// When it was made.
+    pub metadata: Made,
+}
+
+/// A group of documents.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Group {
+    /// Its id.
+    #[schema(value_type = String, format = "uuid")]
+    pub group_id: GroupId,
+    /// Its name.
+    pub name: String,
+    /// Its documents.
+    pub documents: Vec<Document>,
+    /// When it was made.
+    pub metadata: Made,
+}
+
+impl Document {
+    /// The stored document of the account.
+    pub fn of(row: &DocumentRow, account: &Account) -> Self {
+        Self {
+            document_id: row.id,
+            kind: row.kind,
+            name: row.name.clone(),
+            details: DocumentDetails {
+                url: row.url.clone(),
+                text_length: row.characters,
+            },
+            metadata: Made::of(account, row.created_at),
+        }
     }
-    details["textLength"] = Value::from(row.characters);
-    json!({
-        "documentId": row.id,
-        "type": row.kind.as_str(),
-        "name": row.name,
-        "details": details,
-        "metadata": metadata(row.created_at, account),
-    })
 }
 
-/// A group with its documents.
-pub fn group(row: &GroupRow, account: &Account) -> Value {
-    let documents: Vec<Value> = row.documents.iter().map(|row| document(row, account)).collect();
-    json!({
-        "groupId": row.id,
-        "name": row.name,
-        "documents": documents,
-        "metadata": metadata(row.created_at, account),
-    })
-}
-
-fn metadata(created_at: Timestamp, account: &Account) -> Value {
-    json!({
-        "createdAt": created_at.to_iso8601(),
-        "createdBy": { "userId": account.id, "userEmail": account.email },
-    })
+impl Group {
+    /// The stored group of the account, with its documents.
+    pub fn of(row: &GroupRow, account: &Account) -> Self {
+        Self {
+            group_id: row.id,
+            name: row.name.clone(),
+            documents: row.documents.iter().map(|row| Document::of(row, account)).collect(),
+            metadata: Made::of(account, row.created_at),
+        }
+    }
 }

@@ -1,45 +1,11 @@
 //! The service itself, and the account behind a key.
 
-use serde_json::json;
-use utoipa::ToSchema;
-
 use super::{campaign_types::NoFields, operation::Operation, samples};
-
-/// The service is reachable.
-#[derive(ToSchema)]
-pub struct Health {
-    /// `ok`.
-    pub status: String,
-    /// Of this build.
-    pub version: String,
-}
-
-/// The account that owns the key.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Identity {
-    /// The account.
-    #[schema(format = "uuid")]
-    pub user_id: String,
-    /// Its address.
-    pub email: String,
-}
-
-/// A new key; it is shown this once.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ApiKey {
-    /// The key.
-    pub api_key: String,
-}
-
-/// The secret that signs deliveries.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WebhookSecret {
-    /// After the Standard Webhooks specification.
-    pub webhook_secret: String,
-}
+use crate::{
+    health::Health,
+    me::{ApiKey, Identity, WebhookSecret},
+};
+use serde_json::json;
 
 /// Operations of the service itself.
 pub fn service() -> Vec<Operation> {

@@ -1,43 +1,9 @@
 //! Agents. The schemas of the agent object come from the domain's own table of it.
 
 use serde_json::json;
-use utoipa::ToSchema;
 
 use super::{operation::Operation, samples};
-
-/// A new agent's id.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentCreated {
-    /// The id.
-    #[schema(format = "uuid")]
-    pub agent_id: String,
-}
-
-/// A deleted agent's id.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentDeleted {
-    /// The id.
-    #[schema(format = "uuid")]
-    pub agent_id: String,
-    /// True.
-    pub deleted: bool,
-}
-
-/// When an agent was made and changed, and by whom.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AgentMetadata {
-    /// ISO 8601, UTC.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-    /// ISO 8601, UTC.
-    #[schema(format = DateTime)]
-    pub updated_at: String,
-    /// By whom.
-    pub created_by: super::common::CreatedBy,
-}
+use crate::agents::{AgentCreated, AgentDeleted};
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
 

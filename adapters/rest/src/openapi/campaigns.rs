@@ -3,13 +3,11 @@
 use serde_json::{Value, json};
 
 use super::{
-    campaign_types::{
-        Campaign, CampaignDeleted, CampaignPatch, ContactResult, NewCampaign, NewCsvCampaign, NewSchedule, NoFields,
-        StopOptions,
-    },
+    campaign_types::{CampaignPatch, NewCampaign, NewCsvCampaign, NewSchedule, NoFields, StopOptions},
     operation::Operation,
     samples,
 };
+use crate::campaigns::view::{Campaign, CampaignDeleted, ShownResult};
 
 const RUNNING: &str = "the campaign is running; pause or stop it first";
 const TRANSITION: &str = "not possible now: the campaign is completed";
@@ -280,7 +278,7 @@ fn results() -> Vec<Operation> {
             json!({ "$ref": "#/components/schemas/ContactStatus" }),
         )
         .paged()
-        .page::<ContactResult>(row),
+        .page::<ShownResult>(row),
         Operation::get(
             "/public/v1/campaigns/{campaignId}/results.csv",
             "campaignResults",

@@ -4,36 +4,14 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{
-    common::{Email, PhoneNumber, PhoneNumberSent},
+    common::{Email, PhoneNumberSent},
     operation::Operation,
     samples,
 };
-
-/// A saved contact. Further fields stand beside the known ones.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Contact {
-    /// Its id.
-    #[schema(format = "uuid")]
-    pub contact_id: String,
-    /// E.164.
-    pub phone_number: PhoneNumber,
-    /// Its name.
-    pub name: Option<String>,
-    /// Its address.
-    pub email: Option<String>,
-    /// When it was saved.
-    pub metadata: ContactMetadata,
-}
-
-/// When a contact was saved.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContactMetadata {
-    /// ISO 8601, UTC.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-}
+use crate::{
+    contacts::{Contact, ContactDeleted},
+    do_not_call::{DoNotCallDeleted, DoNotCallEntry},
+};
 
 /// A contact to save. Up to 100 further fields of 4 KiB each are kept, and serve as variables in calls.
 #[derive(ToSchema)]
@@ -62,43 +40,12 @@ pub struct ContactPatch {
     pub email: Option<Email>,
 }
 
-/// A deleted contact's id.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ContactDeleted {
-    /// The id.
-    #[schema(format = "uuid")]
-    pub contact_id: String,
-    /// True.
-    pub deleted: bool,
-}
-
-/// A number that no campaign of the account calls.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DoNotCallEntry {
-    /// E.164.
-    pub phone_number: PhoneNumber,
-    /// When it was put on the list.
-    pub metadata: ContactMetadata,
-}
-
 /// A number to put on the list.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewDoNotCallEntry {
     /// The number.
     pub phone_number: PhoneNumberSent,
-}
-
-/// A number taken off the list.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DoNotCallDeleted {
-    /// E.164.
-    pub phone_number: PhoneNumber,
-    /// True.
-    pub deleted: bool,
 }
 
 const GOING: &str =

@@ -3,52 +3,8 @@
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{
-    common::{Made, Name},
-    operation::Operation,
-    samples,
-};
-
-/// Where a document came from.
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-pub enum DocumentType {
-    /// An address.
-    Url,
-    /// Text that was sent.
-    Text,
-    /// A file that was sent.
-    File,
-}
-
-/// What there is to say of a document's origin.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DocumentDetails {
-    /// Of type `url`: the address.
-    pub url: Option<String>,
-    /// Characters of its text.
-    #[schema(minimum = 0)]
-    pub text_length: i64,
-}
-
-/// A document.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Document {
-    /// Its id.
-    #[schema(format = "uuid")]
-    pub document_id: String,
-    /// Where it came from.
-    #[serde(rename = "type")]
-    pub kind: DocumentType,
-    /// Its name.
-    pub name: String,
-    /// More of its origin.
-    pub details: DocumentDetails,
-    /// When it was made.
-    pub metadata: Made,
-}
+use super::{common::Name, operation::Operation, samples};
+use crate::knowledge_base::{Document, Group};
 
 /// An address to make a document of.
 #[derive(ToSchema)]
@@ -93,21 +49,6 @@ pub struct DocumentDeleted {
     pub document_id: String,
     /// True.
     pub deleted: bool,
-}
-
-/// A group of documents.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Group {
-    /// Its id.
-    #[schema(format = "uuid")]
-    pub group_id: String,
-    /// Its name.
-    pub name: String,
-    /// Its documents.
-    pub documents: Vec<Document>,
-    /// When it was made.
-    pub metadata: Made,
 }
 
 /// A document's id.

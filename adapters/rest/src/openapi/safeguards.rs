@@ -4,123 +4,14 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::operation::Operation;
-
-/// How seriously a rule is taken.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-pub enum SafeguardMode {
-    /// It is not looked at.
-    Off,
-    /// Calls are dialed, and what the rule says against them is kept and counted.
-    Warn,
-    /// What the rule forbids is not dialed.
-    Enforce,
-}
-
-/// A day of the week.
-#[derive(ToSchema)]
-#[schema(rename_all = "lowercase")]
-pub enum Weekday {
-    /// Monday.
-    Monday,
-    /// Tuesday.
-    Tuesday,
-    /// Wednesday.
-    Wednesday,
-    /// Thursday.
-    Thursday,
-    /// Friday.
-    Friday,
-    /// Saturday.
-    Saturday,
-    /// Sunday.
-    Sunday,
-}
-
-/// `HH:MM`; `24:00` is the day's end.
-#[derive(ToSchema)]
-#[schema(pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$", example = "08:00")]
-pub struct TimeOfDay(pub String);
-
-/// An E.164 prefix.
-#[derive(ToSchema)]
-#[schema(pattern = r"^\+[1-9][0-9]{0,14}$", example = "+4930")]
-pub struct NumberPrefix(pub String);
-
-/// The callee's local hours, by the zones of the number's first digits; where a number may lie in several zones it must
-/// be within the hours in all of them.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CallingHours {
-    /// `off` by default.
-    pub mode: SafeguardMode,
-    /// From then on; `08:00` by default.
-    pub from: TimeOfDay,
-    /// Not any more from then on, later than `from`; `21:00` by default.
-    pub to: TimeOfDay,
-    /// On these days; all of them by default.
-    #[schema(min_items = 1)]
-    pub days: Vec<Weekday>,
-}
-
-/// How often one number is called. Permits to dial count, answered or not.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CallsPerNumber {
-    /// `off` by default.
-    pub mode: SafeguardMode,
-    /// At most so many in any 24 hours.
-    #[schema(minimum = 1, maximum = 1000)]
-    pub per_day: Option<i64>,
-    /// At most so many in any seven days.
-    #[schema(minimum = 1, maximum = 1000)]
-    pub per_week: Option<i64>,
-}
-
-/// Where calls may go.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AllowedPrefixes {
-    /// `off` by default.
-    pub mode: SafeguardMode,
-    /// A number must begin with one of them.
-    #[schema(max_items = 1000)]
-    pub prefixes: Vec<NumberPrefix>,
-}
-
-/// How many calls the account makes a day.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DailyCalls {
-    /// `off` by default.
-    pub mode: SafeguardMode,
-    /// At most so many from midnight to midnight.
-    #[schema(minimum = 1, maximum = 10000000)]
-    pub limit: Option<i64>,
-    /// Whose midnight: an IANA name; `UTC` by default.
-    pub timezone: String,
-}
-
-/// The account's rules.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Safeguards {
-    /// The callee's local hours.
-    pub calling_hours: CallingHours,
-    /// How often one number is called.
-    pub calls_per_number: CallsPerNumber,
-    /// Where calls may go.
-    pub allowed_prefixes: AllowedPrefixes,
-    /// How many calls the account makes a day.
-    pub daily_calls: DailyCalls,
-}
+use domain::safeguards::{Mode, NumberPrefix, Safeguards, TimeOfDay, Weekday};
 
 /// Changes of the hours.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallingHoursPatch {
     /// Another mode.
-    pub mode: Option<SafeguardMode>,
+    pub mode: Option<Mode>,
     /// Another begin.
     pub from: Option<TimeOfDay>,
     /// Another end.
@@ -135,7 +26,7 @@ pub struct CallingHoursPatch {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallsPerNumberPatch {
     /// Another mode.
-    pub mode: Option<SafeguardMode>,
+    pub mode: Option<Mode>,
     /// Another count in 24 hours; `null` for none.
     #[schema(minimum = 1, maximum = 1000)]
     pub per_day: Option<i64>,
@@ -149,7 +40,7 @@ pub struct CallsPerNumberPatch {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedPrefixesPatch {
     /// Another mode.
-    pub mode: Option<SafeguardMode>,
+    pub mode: Option<Mode>,
     /// The whole new list.
     #[schema(max_items = 1000)]
     pub prefixes: Option<Vec<NumberPrefix>>,
@@ -160,7 +51,7 @@ pub struct AllowedPrefixesPatch {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DailyCallsPatch {
     /// Another mode.
-    pub mode: Option<SafeguardMode>,
+    pub mode: Option<Mode>,
     /// Another limit; `null` for none.
     #[schema(minimum = 1, maximum = 10000000)]
     pub limit: Option<i64>,

@@ -4,22 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{operation::Operation, samples};
-
-/// How a tool is asked.
-#[derive(ToSchema)]
-#[schema(rename_all = "UPPERCASE")]
-pub enum ToolMethod {
-    /// Arguments are the query.
-    Get,
-    /// Arguments are the body.
-    Post,
-    /// Arguments are the body.
-    Put,
-    /// Arguments are the body.
-    Patch,
-    /// Arguments are the query.
-    Delete,
-}
+use crate::tools::{ShownTool, ToolDeleted, ToolMethod};
 
 /// What a model calls a tool; not the name of a built-in one.
 #[derive(ToSchema)]
@@ -40,43 +25,6 @@ pub struct ToolUrl(pub String);
 #[derive(ToSchema)]
 #[schema(max_length = 4000, pattern = r"\S", example = "Tells the opening hours of a day.")]
 pub struct ToolDescription(pub String);
-
-/// When a tool was made and last changed.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolMetadata {
-    /// ISO 8601, UTC.
-    #[schema(format = DateTime)]
-    pub created_at: String,
-    /// ISO 8601, UTC.
-    #[schema(format = DateTime)]
-    pub updated_at: String,
-}
-
-/// A tool.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HttpTool {
-    /// Its id.
-    #[schema(format = "uuid")]
-    pub tool_id: String,
-    /// What a model calls it.
-    pub name: String,
-    /// For the model.
-    pub description: String,
-    /// The JSON Schema of its arguments.
-    #[schema(value_type = Object)]
-    pub parameters: Value,
-    /// Its address.
-    pub url: String,
-    /// How it is asked.
-    pub method: ToolMethod,
-    /// Milliseconds of a request.
-    #[schema(minimum = 100, maximum = 30000)]
-    pub timeout_ms: i64,
-    /// When it was made.
-    pub metadata: ToolMetadata,
-}
 
 /// A tool to make.
 #[derive(ToSchema)]
@@ -122,17 +70,6 @@ pub struct HttpToolPatch {
     pub timeout_ms: Option<i64>,
 }
 
-/// A deleted tool's id.
-#[derive(ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ToolDeleted {
-    /// The id.
-    #[schema(format = "uuid")]
-    pub tool_id: String,
-    /// True.
-    pub deleted: bool,
-}
-
 const TAKEN: &str =
     "another tool of this account is called `openingHours`: models tell tools by their names; choose another";
 
@@ -151,12 +88,12 @@ pub fn operations() -> Vec<Operation> {
         Operation::get("/public/v1/tools", "listTools", "List HTTP tools, newest first")
             .ours()
             .paged()
-            .page::<HttpTool>(samples::tool()),
+            .page::<ShownTool>(samples::tool()),
         Operation::post("/public/v1/tools", "createTool", "Make an HTTP tool")
             .ours()
             .idempotent()
             .body::<NewHttpTool>(json!({ "least": least, "more": more }))
-            .created::<HttpTool>(samples::tool())
+            .created::<ShownTool>(samples::tool())
             .link("read", "getTool", "toolId", "/data/toolId")
             .link("change", "updateTool", "toolId", "/data/toolId")
             .link("delete", "deleteTool", "toolId", "/data/toolId")
@@ -168,11 +105,11 @@ pub fn operations() -> Vec<Operation> {
             .conflict("conflict", TAKEN),
         Operation::get("/public/v1/tools/{toolId}", "getTool", "Read an HTTP tool")
             .ours()
-            .ok::<HttpTool>(samples::tool()),
+            .ok::<ShownTool>(samples::tool()),
         Operation::patch("/public/v1/tools/{toolId}", "updateTool", "Change an HTTP tool")
             .ours()
             .body::<HttpToolPatch>(json!({ "nothing": {}, "some": { "timeoutMs": 3000 } }))
-            .ok::<HttpTool>(samples::tool())
+            .ok::<ShownTool>(samples::tool())
             .invalid("timeoutMs", "out_of_range", "must be from 100 to 30000, not 50")
             .conflict("conflict", TAKEN),
         Operation::delete("/public/v1/tools/{toolId}", "deleteTool", "Delete an HTTP tool")

@@ -11,7 +11,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use super::lent::{During, Turn};
+use super::idle_stream::{During, Turn};
 
 /// How much of an unread body is thrown away so that the client reads its answer instead of a reset.
 const DRAIN_BYTES: usize = 16 * 1024 * 1024;

@@ -26,6 +26,48 @@ const KEY: &str = "RINGBACK_TLS_KEY";
 /// A chain of certificates has a few kilobytes; more is another file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
+/// What is wrong with the files of a certificate and its key. The texts are those of the log and the command line.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// One of the two settings is missing.
+    #[error(
+        "{set} {path}: {missing} is not set; set it to the file of the {what}, or leave both out and serve http://"
+    )]
+    Alone {
+        /// The setting that is there.
+        set: &'static str,
+        /// Its file.
+        path: String,
+        /// The setting that is not.
+        missing: &'static str,
+        /// What its file would hold.
+        what: &'static str,
+    },
+    /// A file cannot be read.
+    #[error("{setting} {path}: cannot read it: {error}")]
+    Unreadable {
+        /// The setting that names it.
+        setting: &'static str,
+        /// The file.
+        path: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("{setting} {path}: {why}")]
+    Damaged {
+        /// The setting that names it.
+        setting: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong, and what to do.
+        why: &'static str,
+    },
+    /// The certificate and the key cannot be used together.
+    #[error("{0}")]
+    Unusable(String),
+}
+
 /// Where a certificate with its chain, and its private key, are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
@@ -44,7 +86,7 @@ pub(super) struct Reading {
     /// Differs where the files do; none when one could not be read.
     pub(super) fingerprint: Option<[u8; 32]>,
     /// What handshakes need, or what is wrong.
-    pub(super) outcome: Result<Arc<ServerConfig>, String>,
+    pub(super) outcome: Result<Arc<ServerConfig>, TlsError>,
 }
 
 impl TlsFiles {
@@ -53,12 +95,14 @@ impl TlsFiles {
     /// # Errors
     ///
     /// When only one is set.
-    pub fn of(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Self>, String> {
-        let alone = |set: &str, path: &Path, missing: &str, what: &str| {
-            let path = path.display();
-            Err(format!(
-                "{set} {path}: {missing} is not set; set it to the file of the {what}, or leave both out and serve http://"
-            ))
+    pub fn of(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Self>, TlsError> {
+        let alone = |set, path: &Path, missing, what| {
+            Err(TlsError::Alone {
+                set,
+                path: path.display().to_string(),
+                missing,
+                what,
+            })
         };
         match (certificate, key) {
             (None, None) => Ok(None),
@@ -88,10 +132,13 @@ impl TlsFiles {
         }
     }
 
-    fn contents(&self) -> Result<Contents, String> {
+    fn contents(&self) -> Result<Contents, TlsError> {
         let read = |setting, path: &Path| {
-            let why = |error| format!("{setting} {}: cannot read it: {error}", path.display());
-            read_small(path).map_err(why)
+            read_small(path).map_err(|error| TlsError::Unreadable {
+                setting,
+                path: path.display().to_string(),
+                error,
+            })
         };
         Ok(Contents {
             certificate: read(CERTIFICATE, &self.certificate)?,
@@ -99,16 +146,20 @@ impl TlsFiles {
         })
     }
 
-    fn configured(&self, contents: &Contents) -> Result<ServerConfig, String> {
-        let chain = chain(&contents.certificate)
-            .map_err(|why| format!("{CERTIFICATE} {}: {why}", self.certificate.display()))?;
+    fn configured(&self, contents: &Contents) -> Result<ServerConfig, TlsError> {
+        let damaged = |setting, path: &Path, why| TlsError::Damaged {
+            setting,
+            path: path.display().to_string(),
+            why,
+        };
+        let chain = chain(&contents.certificate).map_err(|why| damaged(CERTIFICATE, &self.certificate, why))?;
         let key = PrivateKeyDer::from_pem_slice(&contents.key)
-            .map_err(|error| format!("{KEY} {}: {}", self.key.display(), no_key(&error, &contents.key)))?;
+            .map_err(|error| damaged(KEY, &self.key, no_key(&error, &contents.key)))?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
-        let mut config = config.map_err(|error| self.misfit(&error))?;
+        let mut config = config.map_err(|error| TlsError::Unusable(self.misfit(&error)))?;
         // All that the connection behind it speaks.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(config)

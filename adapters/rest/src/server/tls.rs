@@ -15,7 +15,7 @@ use tokio::{
 use tokio_rustls::{LazyConfigAcceptor, server::TlsStream};
 
 use super::{
-    certificate::{Reading, TlsFiles},
+    certificate::{Reading, TlsError, TlsFiles},
     stall::StallGuard,
 };
 
@@ -64,7 +64,7 @@ impl Tls {
     /// # Errors
     ///
     /// What is wrong with which of them.
-    pub fn load(files: TlsFiles) -> Result<Self, String> {
+    pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let Reading { fingerprint, outcome } = files.read();
         Ok(Self {
             served: Mutex::new(outcome?),

@@ -8,9 +8,9 @@ use domain::{
 use serde_json::Map;
 use sqlx::any::AnyRow;
 
-use super::guard;
 use crate::{
     Work,
+    attempt_guard::tries,
     campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
     contact_states::{self, ContactKey},
     locks,
@@ -113,7 +113,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
             agent: row.id("agent")?,
             contact_index: key.index,
             attempt_no: row.int("attempt_no")?,
-            tries: guard::tries(&row)?,
+            tries: tries(&row)?,
             contact: campaign_contacts::read(&contact)?,
             saved_extra: campaign_contacts::read_saved_extra(&contact)?,
             variables: Map::new(),

@@ -14,23 +14,21 @@ use domain::{
 
 use sqlx::any::AnyRow;
 
-use super::{
-    guard::{self, Guarded, SENT},
-    steps,
-};
+use super::steps;
 use crate::{
     Work,
-    nodes::{self, Judge},
+    attempt_guard::{Guarded, SENT, tries},
+    nodes::{self, Liveness},
     rows::{Columns, composed, unavailable},
 };
 
 pub(super) async fn take(
     mut work: Work<'_>,
     node: NodeId,
-    judge: Judge,
+    liveness: Liveness,
     patience: Patience,
 ) -> StoreResult<Vec<Orphan>> {
-    let now = nodes::bury_silent(&mut work, node, &judge).await?;
+    let now = nodes::declare_silent_dead(&mut work, node, &liveness).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
         "SELECT id, owner, epoch, state, carrier, (SELECT n.seen_at FROM nodes n WHERE n.id = owner) AS seen_at, \
@@ -86,7 +84,7 @@ fn left(row: &AnyRow, attempt: AttemptId, node: NodeId) -> StoreResult<Orphan> {
         account: row.id("account")?,
         agent: row.id("agent")?,
         campaign: row.maybe_id::<CampaignId>("campaign")?,
-        tries: guard::tries(row)?,
+        tries: tries(row)?,
         direction: CallDirection::of_kind(&row.text("kind")?),
         state: row.word("state", AttemptState::parse)?,
         phone_number: row.number("phone_number")?,

@@ -9,16 +9,16 @@ use domain::{
     ports::store::{CallerId, Claim, ConversationStatus, Permit, PermitRequest, SentWith, StoreError, StoreResult},
     safeguards::{Judgement, Note, Refusal, Safeguards},
 };
-use sqlx::any::AnyRow;
+use sqlx::{AnyConnection, any::AnyRow};
 
-use super::{
-    guard::{Guarded, SENT, bind_claim},
-    steps,
-};
+use super::steps;
 use crate::{
     Work,
+    attempt_guard::{Guarded, SENT, bind_claim},
     contact_states::{self, ContactState},
-    deliveries, locks,
+    deliveries,
+    dial_journal::DialNote,
+    locks,
     rows::{Columns, composed, unavailable},
     safeguards::{self, Subject},
 };
@@ -234,4 +234,40 @@ pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResul
     let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
     let token = row.maybe_text("dial_token")?.ok_or(StoreError::NotFound)?;
     Ok(DialToken::from_stored(token))
+}
+
+/// What the journal is told of a permit, in the permit's own transaction.
+pub(super) async fn note_of(conn: &mut AnyConnection, claim: Claim) -> StoreResult<DialNote> {
+    let query = sqlx::query(
+        "SELECT account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, kind, \
+         phone_number, dial_token, carrier, caller_id, dialing_at FROM attempts \
+         WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 AND state = 'dialing'",
+    );
+    let query = query
+        .bind(claim.attempt.to_string())
+        .bind(claim.owner.to_string())
+        .bind(claim.epoch);
+    let row = query.fetch_optional(conn).await.map_err(unavailable)?;
+    let row = row.ok_or(StoreError::Fenced)?;
+    let missing = || StoreError::Damaged(format!("attempt {} has a permit and no token", claim.attempt));
+    Ok(DialNote {
+        attempt: claim.attempt.to_string(),
+        owner: Some(claim.owner.to_string()),
+        epoch: claim.epoch,
+        at: row.int("dialing_at")?,
+        account: row.text("account")?,
+        agent: row.text("agent")?,
+        campaign: row.maybe_text("campaign")?,
+        contact_list: row.maybe_int("contact_list")?,
+        contact_index: row.maybe_int("contact_index")?,
+        attempt_no: row.int("attempt_no")?,
+        follow_up_no: row.int("follow_up_no")?,
+        retry_no: row.int("retry_no")?,
+        call_backs: row.int("call_backs")?,
+        kind: row.text("kind")?,
+        phone_number: row.text("phone_number")?,
+        dial_token: row.maybe_text("dial_token")?.ok_or_else(missing)?,
+        carrier: row.maybe_text("carrier")?.ok_or_else(missing)?,
+        caller_id: row.maybe_text("caller_id")?,
+    })
 }

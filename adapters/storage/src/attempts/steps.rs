@@ -15,12 +15,10 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{
-    guard::{Guarded, SENT},
-    waiting,
-};
+use super::waiting;
 use crate::{
     Work,
+    attempt_guard::{Guarded, SENT},
     contact_states::{self, ContactState},
     deliveries, jobs,
     rows::{Columns, affected, composed, to_json, unavailable, unique},

@@ -14,12 +14,11 @@ use domain::{
 use serde_json::Map;
 use sqlx::any::AnyRow;
 
-use super::{
-    claim,
-    guard::{self, Guarded, Held, SENT},
-};
+use super::claim;
 use crate::{
-    SqlStore, Work, calls, campaign_contacts, facts, inbound,
+    SqlStore, Work,
+    attempt_guard::{Guarded, Held, SENT, tries},
+    calls, campaign_contacts, facts, inbound,
     rows::{Columns, composed, to_json, unavailable, unique},
 };
 
@@ -149,7 +148,7 @@ async fn attempt_of(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResu
         agent: row.id("agent")?,
         contact_index: key.index,
         attempt_no: row.int("attempt_no")?,
-        tries: guard::tries(row)?,
+        tries: tries(row)?,
         contact: campaign_contacts::read(&contact)?,
         saved_extra: campaign_contacts::read_saved_extra(&contact)?,
         variables: Map::new(),
@@ -175,7 +174,7 @@ async fn called_in(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResu
         agent: row.id("agent")?,
         contact_index: 0,
         attempt_no: row.int("attempt_no")?,
-        tries: guard::tries(row)?,
+        tries: tries(row)?,
         contact,
         saved_extra,
         variables: Map::new(),

@@ -5,12 +5,11 @@ use domain::{
     ports::store::{NextAttempt, StoreResult},
 };
 
-use super::{
-    guard::{self, Held},
-    steps,
-};
+use super::steps;
 use crate::{
-    Work, calls,
+    Work,
+    attempt_guard::{Held, tries},
+    calls,
     contact_states::{self, ContactKey, ContactState},
     deliveries,
     rows::{Columns, affected, composed, unavailable},
@@ -21,7 +20,7 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     if steps::standing(work, id).await?.stopped {
         return Ok(());
     }
-    let (planned, tries) = (AttemptId::new(), guard::tries(&ended.row)?.next(next.kind));
+    let (planned, tries) = (AttemptId::new(), tries(&ended.row)?.next(next.kind));
     // The agent is the one the campaign has now.
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, \
@@ -46,13 +45,6 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     calls::continue_as(work, id, planned, next.due_at).await?;
     contact_states::add_attempt(work, ended.contact).await
 }
-
-/// Has campaigns look again at what is left to do, if they dial or wait for their time: those that a further condition
-/// names, whose values are `$2` and on; `$1` is the present instant. A campaign's own node sees it by the version, and one
-/// that has just counted finds its row changed.
-pub(crate) const LOOK_AGAIN: &str = "UPDATE campaigns SET version = version + 1, updated_at = $1, \
-     next_run_at = CASE WHEN status = 'waiting' THEN $1 ELSE next_run_at END \
-     WHERE status IN ('waiting', 'running') AND deleted_at IS NULL";
 
 /// What waits is called by another agent.
 pub(crate) async fn hand_waiting_to(work: &mut Work<'_>, campaign: CampaignId, agent: AgentId) -> StoreResult<()> {

@@ -9,8 +9,8 @@ use tokio::time::timeout;
 use super::MIGRATIONS;
 use crate::{
     dialect::POSTGRES,
-    forgotten::Lineage,
     rows::{Columns, unavailable},
+    server_history::ServerHistory,
     url::DatabaseUrl,
 };
 use net::http_client::install_cryptography;
@@ -31,7 +31,7 @@ pub(crate) struct Pools {
     pub(crate) writers: AnyPool,
     pub(crate) readers: AnyPool,
     /// Whose history the writers write to.
-    pub(crate) lineage: Arc<Lineage>,
+    pub(crate) history: Arc<ServerHistory>,
 }
 
 pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
@@ -47,11 +47,11 @@ pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
     migrated.map_err(|error| StoreError::Unavailable(format!("cannot migrate: {error}")))?;
     // It has done its work.
     let _ = conn.close().await;
-    let lineage = Arc::new(Lineage::default());
+    let history = Arc::new(ServerHistory::default());
     Ok(Pools {
-        writers: pool(url, WRITERS, POSTGRES.writer_setup, Some(Arc::clone(&lineage))).await?,
+        writers: pool(url, WRITERS, POSTGRES.writer_setup, Some(Arc::clone(&history))).await?,
         readers: pool(url, READERS, POSTGRES.reader_setup, None).await?,
-        lineage,
+        history,
     })
 }
 
@@ -71,19 +71,19 @@ async fn pool(
     url: &DatabaseUrl,
     connections: u32,
     setup: &'static [&'static str],
-    lineage: Option<Arc<Lineage>>,
+    history: Option<Arc<ServerHistory>>,
 ) -> StoreResult<AnyPool> {
     AnyPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(CONNECTION_WAIT)
         .after_connect(move |conn, _| {
-            let lineage = lineage.clone();
+            let history = history.clone();
             Box::pin(async move {
                 for statement in setup {
                     sqlx::query(*statement).execute(&mut *conn).await?;
                 }
-                if let Some(lineage) = lineage {
-                    lineage.look(conn).await?;
+                if let Some(history) = history {
+                    history.look(conn).await?;
                 }
                 Ok(())
             })

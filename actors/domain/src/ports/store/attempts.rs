@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{CampaignContact, Patience, StoreResult};
@@ -57,8 +58,9 @@ impl AttemptKind {
     }
 }
 
-/// Who began a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+/// Which way a call went.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum CallDirection {
     /// We dialed.
     #[default]
@@ -286,8 +288,9 @@ pub enum Permit {
     },
 }
 
-/// A conversation's `status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Where a conversation stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ConversationStatus {
     /// Answered and over.
     Completed,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use serde::Serialize;
 
 use super::{ContactRow, ConversationStatus, StoreResult};
 use crate::{
@@ -11,8 +12,9 @@ use crate::{
     time::Timestamp,
 };
 
-/// How a contact stands in its campaign.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Where a contact of a campaign stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ContactStatus {
     /// Not yet dialed, or a further attempt lies ahead.
     Pending,

@@ -13,8 +13,8 @@ use crate::{
     time::Timestamp,
 };
 
-/// A campaign's `status`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// Where a campaign stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CampaignStatus {
     /// Made, never dialed.
@@ -68,15 +68,17 @@ impl CampaignStatus {
     }
 }
 
-/// `followUp`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Calls after an unsuccessful one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
-    /// Whether follow-ups are made.
+    /// Whether there are any.
     pub enabled: bool,
     /// How many.
+    #[schema(value_type = i64)]
     pub attempts: u32,
     /// Minutes before each.
+    #[schema(value_type = Vec<i64>)]
     pub intervals_minutes: Vec<u32>,
 }
 
@@ -164,21 +166,27 @@ pub struct CampaignContact {
     pub extra: Map<String, Value>,
 }
 
-/// `progress`: how the contacts of a campaign stand.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Contacts by how far they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
-    /// Not yet dialed, or a further attempt lies ahead.
+    /// Still to be called.
+    #[schema(minimum = 0)]
     pub pending: i64,
-    /// Being called now.
+    /// Being called.
+    #[schema(minimum = 0)]
     pub in_progress: i64,
-    /// Final: answered, voicemail included.
+    /// Reached, voicemail included.
+    #[schema(minimum = 0)]
     pub completed: i64,
-    /// Final: not reached.
+    /// Not reached.
+    #[schema(minimum = 0)]
     pub failed: i64,
-    /// Final: never dialed and never will be.
+    /// Stopped before they were called.
+    #[schema(minimum = 0)]
     pub cancelled: i64,
-    /// How many of the completed were voicemail.
+    /// How many of the completed are voicemail.
+    #[schema(minimum = 0)]
     pub voicemail: i64,
 }
 

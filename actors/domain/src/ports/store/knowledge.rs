@@ -1,6 +1,7 @@
 //! The knowledge base: documents, groups of documents, and who holds them.
 
 use async_trait::async_trait;
+use serde::Serialize;
 
 use super::{KeyTicket, StoreResult};
 use crate::{
@@ -9,7 +10,9 @@ use crate::{
 };
 
 /// Where a document came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = DocumentType)]
 pub enum DocumentKind {
     /// Fetched from an address.
     Url,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::{Appointment, CallDirection, ConversationStatus, StoreResult};
 pub use crate::history::{EventFact, Fact, TurnFact};
@@ -15,32 +16,46 @@ use crate::{
     time::Timestamp,
 };
 
-/// A sentiment score with its label.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// How a turn felt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TurnSentiment {
     /// The turn's words.
     pub text: String,
-    /// `positive`, `neutral` or `negative`.
-    pub sentiment_label: String,
-    /// `agent` or `user`.
+    /// The feeling.
+    pub sentiment_label: SentimentLabel,
+    /// Who spoke.
     pub speaker: Speaker,
     /// -1 to 1.
+    #[schema(minimum = -1, maximum = 1)]
     pub sentiment_score: f64,
 }
 
-/// `sentiment`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A feeling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SentimentLabel {
+    /// Good.
+    Positive,
+    /// Neither.
+    Neutral,
+    /// Bad.
+    Negative,
+}
+
+/// How a conversation felt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sentiment {
     /// -1 to 1.
+    #[schema(minimum = -1, maximum = 1)]
     pub sentiment_score: f64,
     /// Turn by turn.
     pub sentiment_by_turn: Vec<TurnSentiment>,
-    /// `positive`, `neutral` or `negative`.
-    pub sentiment_overall: String,
+    /// Over all.
+    pub sentiment_overall: SentimentLabel,
 }
 
-/// One of `keyMoments`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A moment that mattered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyMoment {
     /// The words.
     pub text: String,
@@ -49,6 +64,7 @@ pub struct KeyMoment {
     /// Who spoke.
     pub speaker: Speaker,
     /// `mm:ss` into the call.
+    #[schema(pattern = "^[0-9]{2,}:[0-5][0-9]$")]
     pub timestamp: String,
 }
 
@@ -80,10 +96,10 @@ pub struct Analysis {
 }
 
 /// Who analysed a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysedBy {
-    /// The rules.
+    /// The rules, which need no language model.
     #[default]
     Rules,
     /// A language model.
@@ -100,7 +116,7 @@ impl Analysis {
             sentiment: Sentiment {
                 sentiment_score: 0.0,
                 sentiment_by_turn: Vec::new(),
-                sentiment_overall: "neutral".to_owned(),
+                sentiment_overall: SentimentLabel::Neutral,
             },
             key_moments: Vec::new(),
             appointment: Map::new(),

@@ -1,6 +1,7 @@
 //! HTTP tools of an account, and who holds them.
 
 use async_trait::async_trait;
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{KeyTicket, Removal, StoreResult};
@@ -9,8 +10,9 @@ use crate::{
     time::Timestamp,
 };
 
-/// What a tool is.
-#[derive(Debug, Clone, PartialEq)]
+/// What a tool is; as JSON, the body that makes it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct HttpTool {
     /// What the model calls it; unique in the account.
     pub name: String,

@@ -9,7 +9,7 @@ use media::{
     babble, codec,
     format::{Encoding, LineFormat},
     playout::{LineAbilities, WordEnd},
-    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SpeechId, SessionEvent},
     turn::endpointing::PausePolicy,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -100,14 +100,14 @@ impl Call {
         session.allow_barge_in(true, 0);
         for (n, text) in TEXTS.into_iter().enumerate() {
             let say = Say {
-                speech: 1,
-                text,
-                manner: &Manner::default(),
+                speech: SpeechId(1),
+                text: text.to_owned(),
+                manner: Manner::default(),
                 last: n + 1 == TEXTS.len(),
                 protected: false,
                 held: false,
             };
-            session.say(&say, 0);
+            session.say(say, 0);
         }
         Self {
             session,

@@ -20,7 +20,7 @@ use domain::{
 use serde_json::{Map, Value, json};
 use tokio::{sync::watch, time::Instant};
 
-use crate::{RestState, auth, error::ApiError, seats::Seat};
+use crate::{RestState, auth, concurrency_limit::ConcurrencySlot, error::ApiError};
 use domain::api_key::PlainKey;
 
 /// Between two looks.
@@ -99,7 +99,7 @@ pub struct Feed {
     wrote_at: Instant,
     /// Nothing was sent yet.
     new: bool,
-    _seat: Seat,
+    _slot: ConcurrencySlot,
 }
 
 /// When the contacts may be counted again, and when they must.
@@ -111,7 +111,13 @@ struct Pace {
 
 impl Feed {
     /// A feed from `resumed` on, or from the present state.
-    pub fn new(state: &RestState, row: &CampaignRow, key: PlainKey, resumed: Option<Place>, seat: Seat) -> Self {
+    pub fn new(
+        state: &RestState,
+        row: &CampaignRow,
+        key: PlainKey,
+        resumed: Option<Place>,
+        slot: ConcurrencySlot,
+    ) -> Self {
         let now = Instant::now();
         let place = resumed.map_or(Place::START, |place| place.before(LOOK_BACK));
         Self {
@@ -139,7 +145,7 @@ impl Feed {
             shown: (String::new(), row.version),
             wrote_at: now,
             new: true,
-            _seat: seat,
+            _slot: slot,
         }
     }
 

@@ -1,4 +1,4 @@
-//! A stream that is lent to HTTP until a client has asked nothing for a while.
+//! A stream that HTTP serves until its client has asked nothing for a while.
 //!
 //! HTTP keeps a buffer for what it reads and one for what it writes, 8 KiB each, as long as it has the connection. Between
 //! a kept connection's requests nobody needs them: [`Talk::silence`] tells when to take the stream back, for the next
@@ -25,12 +25,12 @@ use tokio::{
 };
 
 /// After so long without a request the stream is taken back. Longer than the time between the requests of a client at work.
-pub(super) const LENT_FOR: Duration = Duration::from_secs(1);
+pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
 
 /// See the module.
-pub(super) struct Lent<S> {
+pub(super) struct IdleStream<S> {
     stream: S,
-    /// Read before it was lent: the beginning of a request.
+    /// Read before HTTP got the stream: the beginning of a request.
     heard: Bytes,
     talk: Talk,
     /// What was written last has not been taken.
@@ -38,18 +38,18 @@ pub(super) struct Lent<S> {
     silence: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Lent<S> {
+impl<S> IdleStream<S> {
     /// The stream to serve, after what was heard on it, and what tells of the requests on it.
     pub(super) fn new(stream: S, heard: Bytes) -> (Self, Talk) {
         let talk = Talk::default();
-        let lent = Self {
+        let served = Self {
             stream,
             heard,
             talk: talk.clone(),
             writing: false,
             silence: None,
         };
-        (lent, talk)
+        (served, talk)
     }
 
     pub(super) fn into_inner(self) -> S {
@@ -66,14 +66,14 @@ impl<S> Lent<S> {
         }
         let silence = self
             .silence
-            .get_or_insert_with(|| Box::pin(tokio::time::sleep(LENT_FOR)));
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(IDLE_AFTER)));
         if silence.as_mut().poll(cx).is_ready() {
             self.talk.state.silent.store(true, Ordering::Release);
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Lent<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for IdleStream<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         // With what follows it: from a first byte alone HTTP would not see before an empty line that it is no request.
@@ -95,7 +95,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Lent<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Lent<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for IdleStream<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
@@ -237,12 +237,12 @@ mod tests {
     const BARELY: Duration = Duration::from_millis(1);
 
     /// Reads as HTTP would: what came, or nothing when it is to be taken back.
-    async fn read(lent: &mut Lent<tokio::io::DuplexStream>) -> Vec<u8> {
-        let talk = lent.talk.clone();
+    async fn read(served: &mut IdleStream<tokio::io::DuplexStream>) -> Vec<u8> {
+        let talk = served.talk.clone();
         let mut piece = vec![0; 64];
         let count = tokio::select! {
             biased;
-            count = lent.read(&mut piece) => count.unwrap(),
+            count = served.read(&mut piece) => count.unwrap(),
             () = talk.silence() => 0,
         };
         piece.truncate(count);
@@ -252,19 +252,19 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn it_is_taken_back_after_a_silence_with_nothing_lost() {
         let (mut client, server) = tokio::io::duplex(64);
-        let (mut lent, talk) = Lent::new(server, Bytes::from_static(b"ab"));
-        assert_eq!(read(&mut lent).await, b"ab");
+        let (mut served, talk) = IdleStream::new(server, Bytes::from_static(b"ab"));
+        assert_eq!(read(&mut served).await, b"ab");
         client.write_all(b"cd").await.unwrap();
-        assert_eq!(read(&mut lent).await, b"cd");
+        assert_eq!(read(&mut served).await, b"cd");
         // A request has begun, then one is being answered: HTTP waits.
-        assert!(timeout(10 * LENT_FOR, read(&mut lent)).await.is_err());
+        assert!(timeout(10 * IDLE_AFTER, read(&mut served)).await.is_err());
         let (request, answer) = (talk.turn(), talk.turn());
         drop(request);
-        assert!(timeout(10 * LENT_FOR, read(&mut lent)).await.is_err());
+        assert!(timeout(10 * IDLE_AFTER, read(&mut served)).await.is_err());
         drop(answer);
-        assert!(timeout(LENT_FOR - BARELY, read(&mut lent)).await.is_err());
-        assert_eq!(timeout(2 * BARELY, read(&mut lent)).await.unwrap(), b"");
-        let mut server = lent.into_inner();
+        assert!(timeout(IDLE_AFTER - BARELY, read(&mut served)).await.is_err());
+        assert_eq!(timeout(2 * BARELY, read(&mut served)).await.unwrap(), b"");
+        let mut server = served.into_inner();
         client.write_all(b"e").await.unwrap();
         assert_eq!(server.read_u8().await.unwrap(), b'e');
     }
@@ -272,41 +272,41 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_was_heard_is_read_with_what_follows_it() {
         let (mut client, server) = tokio::io::duplex(64);
-        let (mut lent, _talk) = Lent::new(server, Bytes::from_static(b"a"));
+        let (mut served, _talk) = IdleStream::new(server, Bytes::from_static(b"a"));
         client.write_all(b"bc").await.unwrap();
         drop(client);
-        assert_eq!(read(&mut lent).await, b"abc");
-        assert_eq!(read(&mut lent).await, b"");
+        assert_eq!(read(&mut served).await, b"abc");
+        assert_eq!(read(&mut served).await, b"");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_turn_that_ends_elsewhere_is_heard_of() {
         let (_client, server) = tokio::io::duplex(64);
-        let (mut lent, talk) = Lent::new(server, Bytes::new());
+        let (mut served, talk) = IdleStream::new(server, Bytes::new());
         let turn = talk.turn();
         tokio::spawn(async move {
-            tokio::time::sleep(3 * LENT_FOR).await;
+            tokio::time::sleep(3 * IDLE_AFTER).await;
             drop(turn);
         });
-        assert_eq!(timeout(5 * LENT_FOR, read(&mut lent)).await.unwrap(), b"");
+        assert_eq!(timeout(5 * IDLE_AFTER, read(&mut served)).await.unwrap(), b"");
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_not_taken_is_waited_for() {
         let (mut client, server) = tokio::io::duplex(4);
-        let (mut lent, _talk) = Lent::new(server, Bytes::new());
-        assert!(timeout(BARELY, lent.write_all(b"abcdef")).await.is_err());
-        assert!(timeout(10 * LENT_FOR, read(&mut lent)).await.is_err());
+        let (mut served, _talk) = IdleStream::new(server, Bytes::new());
+        assert!(timeout(BARELY, served.write_all(b"abcdef")).await.is_err());
+        assert!(timeout(10 * IDLE_AFTER, read(&mut served)).await.is_err());
         client.read_exact(&mut [0; 4]).await.unwrap();
-        lent.write_all(b"gh").await.unwrap();
-        assert_eq!(read(&mut lent).await, b"");
+        served.write_all(b"gh").await.unwrap();
+        assert_eq!(read(&mut served).await, b"");
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_upgraded_one_stays() {
         let (_client, server) = tokio::io::duplex(4);
-        let (mut lent, talk) = Lent::new(server, Bytes::new());
+        let (mut served, talk) = IdleStream::new(server, Bytes::new());
         talk.turn().never_ends();
-        assert!(timeout(1_000 * LENT_FOR, read(&mut lent)).await.is_err());
+        assert!(timeout(1_000 * IDLE_AFTER, read(&mut served)).await.is_err());
     }
 }

@@ -9,7 +9,7 @@ use domain::id::AccountId;
 
 /// How many are taken, by whom.
 #[derive(Debug, Clone)]
-pub struct Seats {
+pub struct ConcurrencyLimit {
     per_account: usize,
     in_all: usize,
     taken: Arc<Mutex<HashMap<AccountId, usize>>>,
@@ -17,12 +17,12 @@ pub struct Seats {
 
 /// One of them; free again when it is dropped.
 #[derive(Debug)]
-pub struct Seat {
+pub struct ConcurrencySlot {
     account: AccountId,
-    seats: Seats,
+    limit: ConcurrencyLimit,
 }
 
-impl Seats {
+impl ConcurrencyLimit {
     /// None is taken yet.
     pub fn new(per_account: usize, in_all: usize) -> Self {
         Self {
@@ -32,24 +32,24 @@ impl Seats {
         }
     }
 
-    /// A seat, unless the account or all have as many as they may.
-    pub fn take(&self, account: AccountId) -> Option<Seat> {
+    /// A slot, unless the account or all have as many as they may.
+    pub fn take(&self, account: AccountId) -> Option<ConcurrencySlot> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.get(&account).copied().unwrap_or(0);
         if own >= self.per_account || taken.values().sum::<usize>() >= self.in_all {
             return None;
         }
         taken.insert(account, own + 1);
-        Some(Seat {
+        Some(ConcurrencySlot {
             account,
-            seats: self.clone(),
+            limit: self.clone(),
         })
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConcurrencySlot {
     fn drop(&mut self) {
-        let mut taken = self.seats.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.limit.taken.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(own) = taken.get_mut(&self.account) {
             *own -= 1;
             if *own == 0 {
@@ -65,15 +65,15 @@ mod tests {
 
     #[test]
     fn a_seat_is_free_again_when_it_is_dropped() {
-        let seats = Seats::new(2, 3);
+        let limit = ConcurrencyLimit::new(2, 3);
         let (ada, eve) = (AccountId::new(), AccountId::new());
-        let first = seats.take(ada);
-        let _second = seats.take(ada);
-        assert!(seats.take(ada).is_none());
-        let _third = seats.take(eve);
-        assert!(seats.take(eve).is_none());
+        let first = limit.take(ada);
+        let _second = limit.take(ada);
+        assert!(limit.take(ada).is_none());
+        let _third = limit.take(eve);
+        assert!(limit.take(eve).is_none());
         drop(first);
-        assert!(seats.take(eve).is_some());
-        assert!(seats.taken.lock().unwrap().len() == 2);
+        assert!(limit.take(eve).is_some());
+        assert!(limit.taken.lock().unwrap().len() == 2);
     }
 }

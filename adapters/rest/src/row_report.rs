@@ -1,6 +1,7 @@
 //! The row report of a file that was refused.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// Entries listed at most.
 pub const ENTRIES: usize = 1_000;
@@ -9,7 +10,7 @@ pub const ENTRIES: usize = 1_000;
 const SHOWN: usize = 200;
 
 /// What is wrong with a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowCode {
     /// The phone cell is blank.
@@ -27,15 +28,17 @@ pub enum RowCode {
 }
 
 /// One problem of one row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RowProblem {
     /// Data rows count from 1.
     pub row: u64,
     /// Lines of the file count from 1.
     pub line: u64,
-    /// The header's text; none when the row as a whole is meant.
+    /// The header's text; `null` when the row as a whole is meant.
+    #[schema(required)]
     pub column: Option<String>,
     /// The cell.
+    #[schema(required)]
     pub value: Option<String>,
     /// What is wrong.
     pub code: RowCode,
@@ -43,23 +46,23 @@ pub struct RowProblem {
     pub message: String,
 }
 
-/// `error.details`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+/// What is wrong with the rows of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct RowReport {
     /// Data rows.
     pub total_rows: u64,
     /// Rows without a problem.
     pub valid_rows: u64,
     /// Rows with one or more.
     pub invalid_rows: u64,
-    /// More problems were found than are listed.
+    /// More problems were found than the 1,000 that are listed.
     pub truncated: bool,
     /// The problems in the order of the file.
     pub rows: Vec<RowProblem>,
 }
 
-impl Report {
+impl RowReport {
     /// Counts a row with what is wrong with it.
     pub fn add(&mut self, problems: Vec<RowProblem>) {
         self.total_rows += 1;

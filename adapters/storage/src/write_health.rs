@@ -13,7 +13,7 @@ const FULL_FOR: Duration = Duration::from_secs(5);
 
 /// The writes under way.
 #[derive(Debug, Default)]
-pub(super) struct Pulse(Mutex<State>);
+pub(super) struct WriteHealth(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -23,22 +23,22 @@ struct State {
 }
 
 /// A write under way; over when it is dropped.
-pub(super) struct Beat<'a> {
-    pulse: &'a Pulse,
+pub(super) struct WriteInFlight<'a> {
+    health: &'a WriteHealth,
     number: u64,
 }
 
-impl Pulse {
+impl WriteHealth {
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn begin(&self) -> Beat<'_> {
+    pub(super) fn begin(&self) -> WriteInFlight<'_> {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
         state.under_way.insert(number, Instant::now());
-        Beat { pulse: self, number }
+        WriteInFlight { health: self, number }
     }
 
     /// For how long the oldest write has been waiting.
@@ -53,18 +53,18 @@ impl Pulse {
     }
 }
 
-impl Beat<'_> {
+impl WriteInFlight<'_> {
     /// The write is over.
     pub(super) fn ended<T>(self, result: &StoreResult<T>) {
         if matches!(result, Err(error) if error.is_disk_full()) {
-            self.pulse.state().full_at = Some(Instant::now());
+            self.health.state().full_at = Some(Instant::now());
         }
     }
 }
 
-impl Drop for Beat<'_> {
+impl Drop for WriteInFlight<'_> {
     fn drop(&mut self) {
-        self.pulse.state().under_way.remove(&self.number);
+        self.health.state().under_way.remove(&self.number);
     }
 }
 
@@ -76,17 +76,17 @@ mod tests {
 
     #[test]
     fn the_oldest_write_counts_and_a_full_disk_is_remembered() {
-        let pulse = Pulse::default();
-        assert_eq!(pulse.lag(), Duration::ZERO);
-        let first = pulse.begin();
-        let second = pulse.begin();
+        let health = WriteHealth::default();
+        assert_eq!(health.lag(), Duration::ZERO);
+        let first = health.begin();
+        let second = health.begin();
         std::thread::sleep(Duration::from_millis(2));
-        let lag = pulse.lag();
+        let lag = health.lag();
         assert!(lag >= Duration::from_millis(2));
         second.ended(&Ok(()));
-        assert!(pulse.lag() >= lag && !pulse.is_full());
+        assert!(health.lag() >= lag && !health.is_full());
         first.ended::<()>(&Err(StoreError::disk_full("13")));
-        assert_eq!(pulse.lag(), Duration::ZERO);
-        assert!(pulse.is_full());
+        assert_eq!(health.lag(), Duration::ZERO);
+        assert!(health.is_full());
     }
 }

@@ -19,18 +19,18 @@ pub fn network(address: IpAddr) -> IpAddr {
 }
 
 /// Counts connections by address.
-pub(super) struct Census {
+pub(super) struct ConnectionLimit {
     counts: Counts,
     limit: usize,
     loopback_is_exempt: bool,
 }
 
 /// One counted connection; gives its place back when dropped.
-pub(super) struct Seat {
+pub(super) struct ConnectionSlot {
     counted: Option<(Counts, IpAddr)>,
 }
 
-impl Census {
+impl ConnectionLimit {
     pub(super) fn new(limits: &ServerLimits) -> Self {
         Self {
             counts: Arc::default(),
@@ -40,9 +40,9 @@ impl Census {
     }
 
     /// A place for one more connection of `address`, unless it has its share.
-    pub(super) fn admit(&self, address: IpAddr) -> Option<Seat> {
+    pub(super) fn admit(&self, address: IpAddr) -> Option<ConnectionSlot> {
         if self.loopback_is_exempt && address.to_canonical().is_loopback() {
-            return Some(Seat { counted: None });
+            return Some(ConnectionSlot { counted: None });
         }
         let address = network(address);
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,13 +51,13 @@ impl Census {
             return None;
         }
         *count += 1;
-        Some(Seat {
+        Some(ConnectionSlot {
             counted: Some((Arc::clone(&self.counts), address)),
         })
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let Some((counts, address)) = self.counted.take() else {
             return;
@@ -78,27 +78,27 @@ mod tests {
 
     #[test]
     fn an_address_has_its_share_and_gets_it_back() {
-        let census = Census::new(&ServerLimits {
+        let limit = ConnectionLimit::new(&ServerLimits {
             connections_per_address: 2,
             ..ServerLimits::default()
         });
         let (a, b): (IpAddr, IpAddr) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
-        let first = census.admit(a).unwrap();
-        let _second = census.admit(a).unwrap();
-        assert!(census.admit(a).is_none());
-        assert!(census.admit("::ffff:192.0.2.1".parse().unwrap()).is_none());
-        let _other = census.admit(b).unwrap();
+        let first = limit.admit(a).unwrap();
+        let _second = limit.admit(a).unwrap();
+        assert!(limit.admit(a).is_none());
+        assert!(limit.admit("::ffff:192.0.2.1".parse().unwrap()).is_none());
+        let _other = limit.admit(b).unwrap();
         let whole: Vec<_> = ["2001:db8::1", "2001:db8::1:0:0:2"]
-            .map(|of_64| census.admit(of_64.parse().unwrap()).unwrap())
+            .map(|of_64| limit.admit(of_64.parse().unwrap()).unwrap())
             .into();
-        assert!(census.admit("2001:db8::3".parse().unwrap()).is_none());
-        assert!(census.admit("2001:db8:0:1::1".parse().unwrap()).is_some());
+        assert!(limit.admit("2001:db8::3".parse().unwrap()).is_none());
+        assert!(limit.admit("2001:db8:0:1::1".parse().unwrap()).is_some());
         drop(whole);
         drop(first);
-        assert!(census.admit(a).is_some());
-        assert_eq!(census.counts.lock().unwrap().len(), 2);
+        assert!(limit.admit(a).is_some());
+        assert_eq!(limit.counts.lock().unwrap().len(), 2);
         for _ in 0..10 {
-            assert!(census.admit("127.0.0.1".parse().unwrap()).is_some());
+            assert!(limit.admit("127.0.0.1".parse().unwrap()).is_some());
         }
     }
 }

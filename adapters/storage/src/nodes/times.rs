@@ -10,9 +10,9 @@ use domain::{
     time::Timestamp,
 };
 
-use super::{
+use super::{before, declare_dead};
+use crate::{
     Work,
-    nodes::{before, bury},
     rows::{Columns, affected, unavailable},
 };
 
@@ -50,7 +50,7 @@ pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, (times, now): (Time
         if others.int("nodes")? > 0 {
             return Err(StoreError::OtherTimes(words));
         }
-        bury(work, node, silent_since).await?;
+        declare_dead(work, node, silent_since).await?;
         tracing::info!(
             times = own,
             "no other node lives on this database: its nodes live by these times from now on"

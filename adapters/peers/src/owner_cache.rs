@@ -22,12 +22,12 @@ const MOST: usize = 8_192;
 
 /// Those that others hold. That nobody does may change with the next claim: only strangers are told so from memory.
 #[derive(Debug, Default)]
-pub(super) struct Whereabouts {
+pub(super) struct OwnerCache {
     held: Mutex<HashMap<AttemptId, (Holder, Instant)>>,
     in_vain: Mutex<HashMap<AttemptId, Instant>>,
 }
 
-impl Whereabouts {
+impl OwnerCache {
     fn lock(&self) -> MutexGuard<'_, HashMap<AttemptId, (Holder, Instant)>> {
         // No panic leaves the map half-changed.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_known_ages() {
-        let (known, attempt, holder) = (Whereabouts::default(), AttemptId::new(), holder());
+        let (known, attempt, holder) = (OwnerCache::default(), AttemptId::new(), holder());
         known.learn(attempt, Some(&holder));
         assert_eq!(known.fresh(attempt).as_ref(), Some(&holder));
         advance(FRESH).await;
@@ -126,7 +126,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_led_nowhere_is_asked_again_soon() {
-        let (known, attempt) = (Whereabouts::default(), AttemptId::new());
+        let (known, attempt) = (OwnerCache::default(), AttemptId::new());
         assert!(!known.was_in_vain(attempt));
         known.asked_in_vain(attempt);
         assert!(known.was_in_vain(attempt) && !known.was_in_vain(AttemptId::new()));
@@ -136,7 +136,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn it_is_bounded() {
-        let (known, holder) = (Whereabouts::default(), holder());
+        let (known, holder) = (OwnerCache::default(), holder());
         for _ in 0..3 * MOST {
             known.learn(AttemptId::new(), Some(&holder));
             assert!(known.lock().len() <= MOST);

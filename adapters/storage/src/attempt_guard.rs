@@ -7,7 +7,7 @@
 use domain::ports::store::{AttemptState, Claim, StoreError, StoreResult, Tries};
 use sqlx::any::AnyRow;
 
-use crate::{
+use super::{
     Work,
     contact_states::ContactKey,
     rows::{AnyQuery, Columns, composed, unavailable},
@@ -70,7 +70,7 @@ impl Guarded {
 }
 
 /// Binds `$1` to `$3`.
-pub(crate) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
+pub(super) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
     query
         .bind(claim.attempt.to_string())
         .bind(claim.owner.to_string())
@@ -96,7 +96,7 @@ impl Held {
 }
 
 /// Where the attempt of a row stands among its contact's.
-pub(crate) fn tries(row: &AnyRow) -> StoreResult<Tries> {
+pub(super) fn tries(row: &AnyRow) -> StoreResult<Tries> {
     Ok(Tries {
         follow_up: row.int("follow_up_no")?,
         retry: row.int("retry_no")?,
@@ -142,7 +142,7 @@ mod tests {
             // Erasing a person changes what a row says of them, and no row that somebody holds.
             let erasure = condition.contains("state IN ('queued', 'final')");
             // What the database forgot is written down again; whoever held it lost it with that.
-            let reinstated = file.ends_with("forgotten.rs") && condition.contains("epoch <= $3");
+            let reinstated = file.ends_with("dial_recovery/rows.rs") && condition.contains("epoch <= $3");
             assert!(guarded || nobodys || analysis || erasure || reinstated, "{file}: {sql}");
         }
     }

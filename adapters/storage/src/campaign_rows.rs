@@ -1,0 +1,77 @@
+//! Rows of campaigns that readers see: one campaign, its list, and the mark that makes its node look again.
+
+use domain::{
+    id::CampaignId,
+    ports::store::{CampaignRow, CampaignStatus, ScheduleText, StoreError, StoreResult},
+};
+use sqlx::any::AnyRow;
+
+use super::{
+    Work,
+    rows::{Columns, composed, unavailable},
+};
+
+/// What `read` wants of `campaigns c`.
+pub(super) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
+     c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
+     c.max_concurrent_calls, c.contact_count, c.reason, c.created_at, c.updated_at, \
+     COALESCE((SELECT MIN(s.idx) FROM contact_states s \
+               WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
+              (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
+              c.contact_count) AS start_index \
+     FROM campaigns c";
+
+/// Which campaigns readers see.
+pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
+
+pub(super) fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
+    let max_concurrent_calls = row.maybe_int("max_concurrent_calls")?;
+    Ok(CampaignRow {
+        id: row.id("id")?,
+        account: row.id("account")?,
+        name: row.text("name")?,
+        agent: row.id("agent")?,
+        status: row.word("status", CampaignStatus::parse)?,
+        version: row.int("version")?,
+        active: row.flag("active")?,
+        scheduled: row.flag("scheduled")?,
+        schedule: ScheduleText {
+            start_time: row.maybe_text("start_time")?,
+            end_time: row.maybe_text("end_time")?,
+            timezone: row.maybe_text("timezone")?,
+        },
+        next_run_at: row.maybe_time("next_run_at")?,
+        opens_from: row.maybe_time("opens_from")?,
+        closes_at: row.maybe_time("closes_at")?,
+        follow_up: row.json("follow_up")?,
+        max_concurrent_calls: max_concurrent_calls.and_then(|calls| u32::try_from(calls).ok()),
+        contact_count: row.int("contact_count")?,
+        start_index: row.int("start_index")?,
+        reason: row.maybe_text("reason")?,
+        created_at: row.time("created_at")?,
+        updated_at: row.time("updated_at")?,
+    })
+}
+
+pub(super) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<CampaignRow> {
+    let query = composed(format!("{SELECT} WHERE c.id = $1 AND {VISIBLE}")).bind(id.to_string());
+    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
+/// The list of contacts of a campaign that readers see, and how many there are. `NotFound`.
+pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(i64, i64)> {
+    let query = composed(format!(
+        "SELECT c.contact_list, c.contact_count FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
+    ));
+    let row = query.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
+    let row = row.map_err(unavailable)?.ok_or(StoreError::NotFound)?;
+    Ok((row.int("contact_list")?, row.int("contact_count")?))
+}
+
+/// Has campaigns look again at what is left to do, if they dial or wait for their time: those that a further condition
+/// names, whose values are `$2` and on; `$1` is the present instant. A campaign's own node sees it by the version, and one
+/// that has just counted finds its row changed.
+pub(super) const LOOK_AGAIN: &str = "UPDATE campaigns SET version = version + 1, updated_at = $1, \
+     next_run_at = CASE WHEN status = 'waiting' THEN $1 ELSE next_run_at END \
+     WHERE status IN ('waiting', 'running') AND deleted_at IS NULL";

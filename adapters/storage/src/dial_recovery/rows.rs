@@ -1,0 +1,196 @@
+//! Comparing notes of the dial journal with the attempts' rows, and writing down again what is missing.
+
+use std::{collections::HashMap, sync::Arc};
+
+use domain::{
+    id::NodeId,
+    ports::store::{Claim, LiveCall, StoreError, StoreResult},
+};
+
+use crate::{
+    Work,
+    attempt_guard::bind_claim,
+    attempts::told_again,
+    dial_journal::DialNote,
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
+};
+
+/// Which of the notes the database knows less of than they say.
+pub(super) async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> StoreResult<Vec<usize>> {
+    if notes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<String> = (1..=notes.len()).map(|place| format!("${place}")).collect();
+    let query = composed(format!(
+        "SELECT id, state, epoch FROM attempts WHERE id IN ({})",
+        places.join(",")
+    ));
+    let query = notes.iter().fold(query, |query, note| query.bind(note.attempt.clone()));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let mut known = HashMap::new();
+    for row in rows {
+        known.insert(row.text("id")?, (row.int("epoch")?, row.text("state")?));
+    }
+    let is_forgotten = |note: &DialNote| match known.get(&note.attempt) {
+        None => true,
+        Some((epoch, state)) => knows_less(note, *epoch, state),
+    };
+    Ok((0..notes.len()).filter(|at| is_forgotten(&notes[*at])).collect())
+}
+
+/// Whether a row is older than the note: the permit made it `dialing` in the transaction that the journal waited for.
+fn knows_less(note: &DialNote, epoch: i64, state: &str) -> bool {
+    epoch < note.epoch || (epoch == note.epoch && (state == "claimed" || state == "queued"))
+}
+
+/// Who has a dial that is written down again.
+#[derive(Clone)]
+pub(super) struct Holder {
+    state: &'static str,
+    owner: NodeId,
+    epoch: i64,
+}
+
+impl Holder {
+    /// The call that lives here. Else the other process that was given the permit: its call may live, and what it has no
+    /// call of it settles itself, or whoever takes over what it left when it is dead. What this process was permitted and has
+    /// no call of is nobody's who lives, and its outcome is not known: it is settled with the carrier.
+    pub(super) fn of(note: &DialNote, call: Option<&Claim>, me: Option<NodeId>) -> Self {
+        let noted = note.owner.as_deref().and_then(|owner| owner.parse::<NodeId>().ok());
+        match (call.filter(|claim| claim.epoch >= note.epoch), noted) {
+            (Some(claim), _) => Self {
+                state: "dialing",
+                owner: claim.owner,
+                epoch: claim.epoch,
+            },
+            (None, Some(owner)) if Some(owner) != me => Self {
+                state: "dialing",
+                owner,
+                epoch: note.epoch,
+            },
+            (None, _) => Self {
+                state: "unknown",
+                owner: NodeId::new(),
+                epoch: note.epoch + 1,
+            },
+        }
+    }
+}
+
+/// Writes down again what a live call knows of itself, and whose it is where the database knows only an owner before.
+pub(super) async fn update_live(work: Work<'_>, call: LiveCall) -> StoreResult<()> {
+    let owned = sqlx::query(
+        "UPDATE attempts SET owner = $2, epoch = $3 \
+         WHERE id = $1 AND epoch <= $3 - 1 AND state IN ('dialing', 'dialed', 'answered', 'unknown')",
+    );
+    affected(bind_claim(owned, call.claim), &mut *work.conn).await?;
+    told_again(work, call).await
+}
+
+/// Gives the attempt back to whoever has it.
+pub(super) async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder) -> StoreResult<bool> {
+    let found = sqlx::query("SELECT state, epoch FROM attempts WHERE id = $1");
+    let found = found.bind(note.attempt.clone()).fetch_optional(&mut *work.conn).await;
+    if let Some(row) = found.map_err(unavailable)?
+        && !knows_less(&note, row.int("epoch")?, &row.text("state")?)
+    {
+        // Another node has put it back.
+        return Ok(false);
+    }
+    let Holder { state, owner, epoch } = holder;
+    let owner = owner.to_string();
+    // An older permit that was not used may stand there as if it had been.
+    let update = sqlx::query(
+        "UPDATE attempts SET state = $8, status = 'in_progress', owner = $2, epoch = $9, dialing_at = $4, started_at = $4, \
+         dial_token = $5, carrier = $6, caller_id = $7 \
+         WHERE id = $1 AND epoch <= $3 AND (state IN ('queued', 'claimed') \
+         OR (epoch < $3 AND state IN ('dialing', 'dialed', 'answered', 'unknown')))",
+    )
+    .bind(note.attempt.clone())
+    .bind(owner.clone())
+    .bind(note.epoch)
+    .bind(note.at)
+    .bind(note.dial_token.clone())
+    .bind(note.carrier.clone())
+    .bind(note.caller_id.clone())
+    .bind(state)
+    .bind(epoch);
+    if affected(update, &mut *work.conn).await? == 0 {
+        insert(&mut work, &note, (state, owner, epoch)).await?;
+    }
+    if let (Some(list), Some(index)) = (note.contact_list, note.contact_index) {
+        hold_contact(&mut work, list, index, note.attempt_no).await?;
+    }
+    Ok(true)
+}
+
+async fn insert(
+    work: &mut Work<'_>,
+    note: &DialNote,
+    (state, owner, epoch): (&'static str, String, i64),
+) -> StoreResult<()> {
+    let insert = sqlx::query(
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, \
+         call_backs, kind, phone_number, state, owner, epoch, dial_token, due_at, started_at, dialing_at, carrier, caller_id, \
+         status, voicemail, transferred, collected, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+         $19, $13, $14, $15, $16, $16, $16, $17, $18, 'in_progress', 0, 0, '{}', $16)",
+    )
+    .bind(note.attempt.clone())
+    .bind(note.account.clone())
+    .bind(note.agent.clone())
+    .bind(note.campaign.clone())
+    .bind(note.contact_list)
+    .bind(note.contact_index)
+    .bind(note.attempt_no)
+    .bind(note.follow_up_no)
+    .bind(note.retry_no)
+    .bind(note.call_backs)
+    .bind(note.kind.clone())
+    .bind(note.phone_number.clone())
+    .bind(owner)
+    .bind(epoch)
+    .bind(note.dial_token.clone())
+    .bind(note.at)
+    .bind(note.carrier.clone())
+    .bind(note.caller_id.clone())
+    .bind(state);
+    insert.execute(&mut *work.conn).await.map_err(unique("attempt"))?;
+    if note.campaign.is_some() {
+        return Ok(());
+    }
+    // Its variables are lost with the rest; it is not dialed again.
+    let single =
+        sqlx::query("INSERT INTO single_calls (attempt, name, variables, dial_before) VALUES ($1, NULL, '{}', $2)");
+    let single = single.bind(note.attempt.clone()).bind(note.at);
+    affected(single, &mut *work.conn).await.map(drop)
+}
+
+/// The contact is being called: nobody claims it. Contacts before it that the list takes for unclaimed keep their turn.
+async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64) -> StoreResult<()> {
+    let query = sqlx::query("SELECT next_index FROM contact_lists WHERE id = $1").bind(list);
+    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let next = row.ok_or(StoreError::NotFound)?.int("next_index")?;
+    let between: Vec<i64> = (next..index).collect();
+    for chunk in between.chunks(ROWS_PER_INSERT) {
+        let insert = insert_rows(
+            "INSERT INTO contact_states (list, idx, state, attempts, voicemail) VALUES",
+            chunk.len(),
+            5,
+            "ON CONFLICT (list, idx) DO NOTHING",
+        );
+        let insert = chunk.iter().fold(insert, |query, idx| {
+            query.bind(list).bind(*idx).bind("pending").bind(0_i64).bind(0_i64)
+        });
+        affected(insert, &mut *work.conn).await?;
+    }
+    let moved = sqlx::query("UPDATE contact_lists SET next_index = $2 WHERE id = $1 AND next_index < $2");
+    affected(moved.bind(list).bind(index + 1), &mut *work.conn).await?;
+    let held = sqlx::query(
+        "INSERT INTO contact_states (list, idx, state, attempts, voicemail) VALUES ($1, $2, 'in_progress', $3, 0) \
+         ON CONFLICT (list, idx) DO UPDATE SET state = 'in_progress', \
+         attempts = CASE WHEN contact_states.attempts < $3 THEN $3 ELSE contact_states.attempts END",
+    );
+    affected(held.bind(list).bind(index).bind(attempts), &mut *work.conn)
+        .await
+        .map(drop)
+}
