@@ -9,7 +9,7 @@ use media::{
     babble, codec,
     format::{Encoding, LineFormat},
     playout::{LineAbilities, WordEnd},
-    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SpeechId, SessionEvent},
+    session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId},
     turn::endpointing::PausePolicy,
 };
 use rand::{Rng, SeedableRng, rngs::StdRng};
