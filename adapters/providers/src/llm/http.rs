@@ -117,7 +117,7 @@ impl Wire {
         let mut request = self.http.post(url).header("accept", "text/event-stream").json(body);
         for (name, value) in headers {
             let mut value = reqwest::header::HeaderValue::from_str(value)
-                .map_err(|_| Failure::Refused(format!("header {name} has odd bytes").into()))?;
+                .map_err(|_| Failure::Refused(format!("header {name} has odd bytes")))?;
             value.set_sensitive(true);
             request = request.header(*name, value);
         }
