@@ -34,7 +34,7 @@ struct Stage(Arc<Mutex<Asked>>);
 
 #[derive(Default, Clone)]
 struct Asked {
-    /// TextToSpeech in the order they were opened.
+    /// Voices in the order they were opened.
     opened: Vec<VoiceConfig>,
     /// Texts with their voice's name and the directions in them.
     spoken: Vec<(String, String, Vec<Cue>)>,
@@ -276,7 +276,7 @@ async fn words_between_a_voices_tags_are_spoken_in_it_and_written_without() {
     let request = over.stage.asked(|asked| asked.requests[0].clone());
     let told = Prompt::of(&request).stable;
     for part in [
-        "# TextToSpeech\n",
+        "# Voices\n",
         "`<Joe>Hello!</Joe>`",
         "\n- `Joe`",
         "\n- `Ana`, for words in Spanish as in the region MX",

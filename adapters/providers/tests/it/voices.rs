@@ -1,4 +1,4 @@
-//! TextToSpeech over real sockets against the stubs: what is spoken is understood, its words are timed, what goes wrong ends
+//! Voices over real sockets against the stubs: what is spoken is understood, its words are timed, what goes wrong ends
 //! in a recovery or a typed error, and what is dropped is cancelled.
 
 mod cuts;

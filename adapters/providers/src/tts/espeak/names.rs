@@ -42,7 +42,7 @@ pub async fn check(name: &ProviderName) -> Result<(), NoVoice> {
         None => (voice.as_str(), None),
     };
     let mut known = names(&listed);
-    // TextToSpeech of another program that it can speak with.
+    // Voices of another program that it can speak with.
     known.extend(names(&self::listed("--voices=mb").await?));
     known.iter_mut().for_each(|name| name.make_ascii_lowercase());
     known.dedup();
