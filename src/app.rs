@@ -48,13 +48,13 @@ use self::{
     trunks::{SideDoor, Trunks},
 };
 use crate::{
-    analysis_worker,
     config::ServeConfig,
     load::{self, ReadyDoor},
     telemetry,
 };
 use carriers::CarrierDoor;
 use integrations::{
+    analysis_worker,
     calendars::{self, Calendars},
     deliveries,
 };

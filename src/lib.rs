@@ -2,7 +2,6 @@
 //!
 //! The program: its command line, its settings, and [`app`], the one place where ports meet adapters.
 
-pub mod analysis_worker;
 pub mod api_client;
 pub mod app;
 pub mod cli;

@@ -17,7 +17,7 @@ use domain::{
 use serde_json::{Value, json};
 use sim::exchange::{Script, Step};
 
-use crate::support::{
+use support::{
     words::{collected, interviewing_agent},
     world::{World, WorldSettings},
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::support::{
+use support::{
     words::{GREETING, collected, interviewing_agent, lines, texts},
     world::World,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     phone_log::{PhoneCall, PhoneLog, Words},
     words::{GREETING, MESSAGE, collected, interviewing_agent, lines, texts, tidy},
     world::World,

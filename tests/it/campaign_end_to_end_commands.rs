@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::support::{words::interviewing_agent, world::World};
+use support::{words::interviewing_agent, world::World};
 
 /// Ten people who talk.
 fn callees() -> Vec<String> {

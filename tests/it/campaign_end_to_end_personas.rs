@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use sim::exchange::{Figures, Persona};
 
-use crate::support::{
+use support::{
     phone_log::{PhoneCall, Words},
     words::{GREETING, MESSAGE, collected, interviewing_agent, lines, texts, tidy},
     world::World,

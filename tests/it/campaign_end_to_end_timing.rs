@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     phone_log::PhoneCall,
     words::{GREETING, interviewing_agent, lines, texts},
     world::World,

@@ -32,7 +32,7 @@ use sim::{
 use testkit::fake_speech::FakeRecordings;
 use tokio::time::Instant;
 
-use crate::support::{
+use support::{
     app::START,
     phone_log::PhoneLog,
     words::{GREETING, MESSAGE, interviewing_agent, lines, texts, tidy},

@@ -36,7 +36,7 @@ use sim::{
 };
 use tokio::time::Instant;
 
-use crate::support::{
+use support::{
     app::START,
     words::interviewing_agent,
     world::{World, WorldSettings},

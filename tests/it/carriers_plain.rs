@@ -20,7 +20,7 @@ use tokio_tungstenite::{
     tungstenite::{self, Message},
 };
 
-use crate::support::{
+use support::{
     app::TestApp,
     certificate::{Pair, SelfSigned},
     client::send,

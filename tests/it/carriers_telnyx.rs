@@ -32,7 +32,7 @@ use sim::{
     stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
 
-use crate::support::{
+use support::{
     app::START,
     phone_log::PhoneLog,
     words::{GREETING, interviewing_agent, lines, texts},

@@ -29,7 +29,7 @@ use sim::stub_carriers::{
 };
 use tokio::time::Instant;
 
-use crate::support::{
+use support::{
     app::START,
     phone_log::PhoneLog,
     words::{GREETING, interviewing_agent, lines, texts},

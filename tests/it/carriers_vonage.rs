@@ -29,7 +29,7 @@ use sim::stub_carriers::{
     vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
 };
 
-use crate::support::{
+use support::{
     app::START,
     phone_log::PhoneLog,
     words::{GREETING, interviewing_agent, lines, texts},

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{
+use support::{
     client::Client,
     program::{Ended, Program},
 };

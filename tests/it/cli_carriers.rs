@@ -10,7 +10,7 @@ use axum::{
 use serde_json::{Value, json};
 use sim::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
 
-use crate::support::{
+use support::{
     client::Client,
     program::{Ended, Program, Running},
     words::interviewing_agent,

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::program::Program;
+use support::program::Program;
 
 /// What a check says of one provider.
 fn problem(program: &Program, settings: &[(&str, &str)]) -> String {

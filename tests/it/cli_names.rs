@@ -1,6 +1,6 @@
 //! Names that this machine can check: a voice that is not there is refused before anything begins.
 
-use crate::support::program::Program;
+use support::program::Program;
 
 /// Where `espeak-ng` is. The rest of the caller's environment is left out.
 fn path_of_programs() -> (&'static str, String) {

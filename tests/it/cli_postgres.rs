@@ -5,7 +5,7 @@ use std::time::Duration;
 use ringback::api_client::ApiClient;
 use serde_json::json;
 
-use crate::support::{postgres::database, program::Program};
+use support::{postgres::database, program::Program};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_on_postgresql_runs_a_campaign_to_its_end() {

@@ -1,6 +1,6 @@
 //! What the service says at its start of who thinks, hears and speaks.
 
-use crate::support::program::Program;
+use support::program::Program;
 
 #[test]
 fn the_service_says_who_thinks_hears_and_speaks() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 use saphyr::{LoadableYamlNode, Scalar, Yaml};
 use serde_json::{Map, Value};
 
-use crate::support::program::Program;
+use support::program::Program;
 
 fn file(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(name);

@@ -6,7 +6,7 @@ use actors::node::NodeSettings;
 use domain::time::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::{words::interviewing_agent, world::World};
+use support::{words::interviewing_agent, world::World};
 
 /// Everybody who ends a call in another way.
 const PERSONAS: [&str; 9] = [

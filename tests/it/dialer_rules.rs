@@ -7,7 +7,7 @@ use domain::time::Timestamp;
 use serde_json::{Value, json};
 use sim::exchange::{LogEvent, Script, Step};
 
-use crate::support::{
+use support::{
     words::{interviewing_agent, lines},
     world::{World, WorldSettings},
 };

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     client::Client,
     program::{Program, Running},
     words::interviewing_agent,

@@ -3,7 +3,7 @@
 use actors::node::NodeSettings;
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     words::{collected, interviewing_agent, lines, texts},
     world::World,
 };

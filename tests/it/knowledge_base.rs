@@ -4,7 +4,7 @@ use domain::{id::DocumentId, ports::store::KnowledgeStore};
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Answer, Client, send},
     pdf,

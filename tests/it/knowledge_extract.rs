@@ -10,7 +10,7 @@ use integrations::documents::{
 };
 use tempfile::TempDir;
 
-use crate::support::pdf;
+use support::pdf;
 
 fn real() -> Extractor {
     Extractor::new(env!("CARGO_BIN_EXE_ringback").into())

@@ -14,7 +14,7 @@ use tokio::{
     net::TcpListener,
 };
 
-use crate::support::{
+use support::{
     app::{TestApp, document_settings},
     client::Answer,
     pdf,

@@ -13,7 +13,7 @@ use integrations::documents::DocumentSettings;
 use net::address_policy::{AddressPolicy, Resolver};
 use serde_json::json;
 
-use crate::support::{
+use support::{
     app::{TestApp, document_settings},
     client::Answer,
     web::{PUBLIC, Web, ok, redirect, response},

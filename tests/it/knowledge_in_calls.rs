@@ -16,8 +16,8 @@ use sim::{
 };
 use testkit::memory_store::MemoryStore;
 
-use crate::support::model_stubs::{model, stubs};
-use crate::support::{
+use support::model_stubs::{model, stubs};
+use support::{
     app::{START, new_account},
     words::{collected, interviewing_agent, lines},
     world::{World, WorldSettings},

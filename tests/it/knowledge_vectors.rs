@@ -15,8 +15,8 @@ use sim::stub_providers::{Fault, Service, StubHandle};
 use testkit::memory_store::MemoryStore;
 use tokio::time::Instant;
 
-use crate::support::app::{START, new_account};
-use crate::support::model_stubs::{KEY, settings, stubs};
+use support::app::{START, new_account};
+use support::model_stubs::{KEY, settings, stubs};
 
 /// A caller's words, none of which is in the passage that answers them.
 const ASKED: &str = "May I bring my poodle?";

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actors::{call::Speculation, node::NodeSettings};
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     phone_log::PhoneCall,
     words::{interviewing_agent, lines},
     world::World,

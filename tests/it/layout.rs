@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["peers", "providers", "storage"],
     &["carriers", "integrations"],
     &["rest", "sim"],
-    &["ringback"],
+    &["ringback", "support"],
     &["ringback-bench"],
 ];
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sim::exchange::{Script, Step};
 
-use crate::support::{
+use support::{
     phone_log::PhoneCall,
     words::{GREETING, MESSAGE, interviewing_agent, lines, texts, tidy},
     world::World,

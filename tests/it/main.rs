@@ -82,9 +82,7 @@ mod storage_histories;
 mod storage_model;
 mod storage_outage;
 mod storage_postgres;
-mod support;
 mod takeover;
-
 mod tls;
 mod tools;
 mod tools_reach;

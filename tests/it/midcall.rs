@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sim::exchange::{LogEvent, Script, Step};
 
-use crate::support::{
+use support::{
     words::{collected, interviewing_agent, lines, texts, tidy},
     world::World,
 };

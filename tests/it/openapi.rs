@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::layout::rust_files;
-use crate::support::{
+use support::{
     app::TestApp,
     client::send,
     contract::{CLOSED, problems},

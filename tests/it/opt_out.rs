@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde_json::{Value, json};
 use sim::exchange::{LogEvent, Script, Step};
 
-use crate::support::{
+use support::{
     words::{interviewing_agent, lines},
     world::World,
 };

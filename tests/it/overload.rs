@@ -6,7 +6,7 @@ use domain::admission::{Admission, Gate, Level, Limits, Sample};
 use rest::server::ServerLimits;
 use serde_json::json;
 
-use crate::support::{
+use support::{
     app::{TestApp, serve_router, state},
     client::Client,
 };

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{app::TestApp, client::Answer};
+use support::{app::TestApp, client::Answer};
 
 const CREATE: &str = "/public/v1/agents/create";
 

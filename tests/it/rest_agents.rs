@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::app::TestApp;
+use support::app::TestApp;
 
 const CREATE: &str = "/public/v1/agents/create";
 

@@ -3,7 +3,7 @@
 use domain::api_key::generate_key;
 use domain::ports::store::{DirectoryStore, StoreError, StoredApiKey};
 
-use crate::support::{app::TestApp, client::send};
+use support::{app::TestApp, client::send};
 
 const ME: &str = "/public/v1/me";
 

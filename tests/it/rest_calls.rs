@@ -10,7 +10,7 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     app::{START, TestApp},
     client::{Answer, send},
     switchboard::Mood,

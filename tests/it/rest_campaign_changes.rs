@@ -4,7 +4,7 @@ use actors::campaign::{CampaignCommand, CampaignUpdate, CommandError};
 use domain::ports::store::{CampaignStore, ScheduleText};
 use serde_json::{Value, json};
 
-use crate::support::{app::TestApp, client::Answer, switchboard::Mood};
+use support::{app::TestApp, client::Answer, switchboard::Mood};
 
 const CAMPAIGNS: &str = "/public/v1/campaigns";
 

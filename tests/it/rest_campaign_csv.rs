@@ -10,7 +10,7 @@ use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Answer, send},
 };

@@ -6,7 +6,7 @@ use reqwest::multipart::{Form, Part};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Answer, Client, send},
 };

@@ -15,7 +15,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::support::{
+use support::{
     app::{START, new_account, serve_router, state},
     client::Client,
     switchboard::FakeNode,

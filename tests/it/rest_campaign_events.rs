@@ -14,7 +14,7 @@ use futures_util::{Stream, StreamExt};
 use rest::server::ServerLimits;
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     app::{TestApp, serve_router, state},
     client::Client,
     switchboard::FakeNode,

@@ -6,7 +6,7 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use crate::support::app::TestApp;
+use support::app::TestApp;
 
 const CAMPAIGNS: &str = "/public/v1/campaigns";
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{client::Answer, words::interviewing_agent, world::World};
+use support::{client::Answer, words::interviewing_agent, world::World};
 
 /// A draft with two phones that are busy; its path.
 async fn draft(world: &World) -> String {

@@ -4,7 +4,7 @@ use actors::campaign::{CampaignCommand, CommandError};
 use domain::ports::store::CampaignStatus;
 use serde_json::{Value, json};
 
-use crate::support::{app::TestApp, client::Answer, switchboard::Mood};
+use support::{app::TestApp, client::Answer, switchboard::Mood};
 
 const CAMPAIGNS: &str = "/public/v1/campaigns";
 
@@ -185,7 +185,7 @@ async fn commands_go_through_the_node_and_answer_with_the_campaign() {
     let again = app.client.post(&command("launch"), json!({})).await;
     assert_eq!((again.status, again.code()), (409, "invalid_transition"));
     assert!(again.text("/error/message").contains("running"));
-    let bodiless = crate::support::client::send(app.client.request("POST", &command("pause"))).await;
+    let bodiless = support::client::send(app.client.request("POST", &command("pause"))).await;
     assert_eq!(bodiless.expect(200).data()["status"], "paused");
     let stopped = app
         .client

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::support::app::TestApp;
+use support::app::TestApp;
 
 const CONTACTS: &str = "/public/v1/contacts";
 

@@ -6,7 +6,7 @@ use domain::ports::store::{CampaignStatus, CampaignStore, StateChange};
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Answer, send},
 };

@@ -18,7 +18,7 @@ use domain::{
 use serde_json::{Value, json};
 use storage::retention::{self, Kept};
 
-use crate::support::app::{START, TestApp};
+use support::app::{START, TestApp};
 
 const CONVERSATIONS: &str = "/public/v1/conversations";
 

@@ -6,7 +6,7 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Client, send},
 };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{
+use support::{
     app::{PANICS, TestApp},
     client::send,
 };

@@ -3,7 +3,7 @@
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Answer, send},
 };

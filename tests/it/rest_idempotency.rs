@@ -10,7 +10,7 @@ use rest::server::ServerLimits;
 use serde_json::{Value, json};
 use storage::SqlStore;
 
-use crate::support::{
+use support::{
     app::{TestApp, new_account, serve_router, state},
     client::{Answer, Client, send},
     switchboard::{FakeNode, Mood},

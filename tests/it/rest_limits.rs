@@ -7,7 +7,7 @@ use domain::ports::store::{DirectoryStore, StoreError};
 use rest::{RateLimit, server::ServerLimits};
 use serde_json::json;
 
-use crate::support::{
+use support::{
     app::{TestApp, serve_router, state},
     client::{Client, send},
     switchboard::FakeNode,
@@ -35,7 +35,7 @@ async fn a_key_that_asks_too_often_is_told_when_to_come_back() {
     assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
     assert_eq!(refused.headers["retry-after"], "1");
     // Another key at the same address is not slowed.
-    let (_, key) = crate::support::app::new_account(&*app.store, "eve@example.com").await;
+    let (_, key) = support::app::new_account(&*app.store, "eve@example.com").await;
     Client::new(&client.base, &key).get(ME).await.expect(200);
     // The health check needs no key and has no limit.
     send(client.bare("GET", "/public/health")).await.expect(200);

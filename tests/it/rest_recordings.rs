@@ -11,7 +11,7 @@ use rest::server::ServerLimits;
 use serde_json::json;
 use storage::recordings::WavRecordings;
 
-use crate::support::{
+use support::{
     app::{TestApp, serve_router, state},
     client::{Client, send},
     switchboard::FakeNode,

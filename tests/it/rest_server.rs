@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::app::{TestApp, serve_router};
+use support::app::{TestApp, serve_router};
 
 /// Reads until the server closes; a reset counts as closed.
 async fn read_all(stream: &mut TcpStream) -> String {

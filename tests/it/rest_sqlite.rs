@@ -8,7 +8,7 @@ use rest::server::ServerLimits;
 use serde_json::json;
 use storage::SqlStore;
 
-use crate::support::{
+use support::{
     app::{new_account, serve_router, state},
     client::{Client, send},
     switchboard::FakeNode,

@@ -3,7 +3,7 @@
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
-use crate::support::{
+use support::{
     app::TestApp,
     client::{Client, send},
     words::interviewing_agent,

@@ -5,7 +5,7 @@ use domain::ports::{language_model::Speaker, store::TurnFact};
 use providers::babble::{BabbleTranscriber, imperfect::Imperfection};
 use sim::scenarios::{self, Observed, Scenario, Score, Verdict};
 
-use crate::support::world::{World, WorldSettings};
+use support::world::{World, WorldSettings};
 
 /// No scripted call takes longer, dialing and ringing included.
 const LONGEST_SECONDS: u64 = 300;

@@ -18,7 +18,7 @@ use tokio::{
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use self::proxy::Proxy;
-use crate::support::{
+use support::{
     client::Client,
     phone_log::PhoneLog,
     postgres::{Database, database},
@@ -257,7 +257,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
             .at(node)
             .request("POST", "/public/v1/calls/inbound")
             .header(key.0, key.1);
-        let made = crate::support::client::send(request.json(&inbound)).await.expect(201);
+        let made = support::client::send(request.json(&inbound)).await.expect(201);
         addresses.insert(made.text("/data/mediaUrl"));
     }
     assert_eq!(addresses.len(), 1, "one call: {addresses:?}");

@@ -17,7 +17,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use crate::support::{client::Client, postgres, program::Program, words::interviewing_agent};
+use support::{client::Client, postgres, program::Program, words::interviewing_agent};
 
 /// How soon after the return somebody is dialed.
 const RESUMED_WITHIN: Duration = Duration::from_secs(5);

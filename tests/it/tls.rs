@@ -18,7 +18,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::support::{
+use support::{
     app::{Served, serve_router_in},
     certificate::{Pair, SelfSigned},
     program::Program,
@@ -79,7 +79,7 @@ async fn the_service_takes_requests_and_calls_the_simulated_phones() {
     let app = service(&own, folder.path()).await;
     assert_eq!(app.url, format!("https://{}", app.address));
     let account = accounts::create(app.store.as_ref(), "ada@example.com").await.unwrap();
-    let api = crate::support::client::Client::trusting(&own.pair, &app.url, &account.api_key);
+    let api = support::client::Client::trusting(&own.pair, &app.url, &account.api_key);
     let agent = json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } } });
     let agent = api
         .post("/public/v1/agents/create", agent)

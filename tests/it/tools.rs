@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sha2::Sha256;
 use sim::exchange::{Script, Step};
 
-use crate::support::{
+use support::{
     app::TestApp,
     sink::Sink,
     words::{lines, texts},

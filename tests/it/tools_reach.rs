@@ -31,7 +31,7 @@ use serde_json::{Value, json};
 use sim::exchange::{LogEvent, Script, Step};
 use testkit::memory_store::MemoryStore;
 
-use crate::support::{
+use support::{
     app::{START, TestApp, new_account},
     sink::Sink,
     web::{Web, redirect},

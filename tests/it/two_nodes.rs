@@ -16,7 +16,7 @@ use ringback::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::postgres::database;
+use support::postgres::database;
 
 /// One service of several on a database, which hear of each other soon.
 async fn service(database: &str, folder: &TempDir) -> App {

@@ -20,7 +20,7 @@ use providers::babble::{BabbleSynthesizer, BabbleTranscriber};
 use serde_json::{Value, json};
 use sim::exchange::{Script, Step};
 
-use crate::support::{
+use support::{
     words::{lines, texts},
     world::{World, WorldSettings},
 };

@@ -9,7 +9,7 @@ use rest::{RateLimit, server::ServerLimits, widget};
 use serde_json::{Value, json};
 use testkit::memory_store::MemoryStore;
 
-use crate::support::app::{START, Served, new_account, serve_router};
+use support::app::{START, Served, new_account, serve_router};
 
 struct Site {
     base: String,

@@ -1,5 +1,6 @@
-//! What agents do beside talking: calendars, deliveries after calls, HTTP tools and documents.
+//! What agents do beside talking: calendars, deliveries and analysis after calls, HTTP tools and documents.
 
+pub mod analysis_worker;
 pub mod calendars;
 pub mod deliveries;
 pub mod documents;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sim::exchange::{Script, Step};
 
 use super::stub::{self, Fault};
-use crate::support::{
+use support::{
     words::{lines, texts},
     world::{World, WorldSettings},
 };

@@ -18,7 +18,7 @@ use sim::{exchange::Step, stub_carriers::asterisk::AsteriskStub};
 use super::{
     BUSY, INVALID, NUMBER, account, audiosocket, check_tidy, dials::request, stub, told, until, ways, websocket,
 };
-use crate::support::board::Board;
+use support::board::Board;
 
 /// A second cooperative telephone.
 const DESK: &str = "+15550100020";

@@ -11,7 +11,7 @@ use tokio::{
 use tokio_tungstenite::tungstenite::{self, client::IntoClientRequest};
 
 use super::{COOPERATIVE, NO_ANSWER, account, audiosocket, call, check_words, faulty, until, world_with};
-use crate::support::phone_log::PhoneLog;
+use support::phone_log::PhoneLog;
 
 #[tokio::test(start_paused = true)]
 async fn a_media_socket_without_its_calls_token_is_refused() {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use sim::stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings};
 
 use super::{COOPERATIVE, Over, account, call, check_tidy, check_words, faulty, until, ways, world_with};
-use crate::support::{phone_log::PhoneLog, words::interviewing_agent};
+use support::{phone_log::PhoneLog, words::interviewing_agent};
 
 #[tokio::test(start_paused = true)]
 async fn a_lost_dial_answer_is_found_again_and_never_dialed_again() {

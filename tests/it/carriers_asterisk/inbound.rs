@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sim::stub_carriers::asterisk::{AsteriskSettings, AsteriskStub, PASSWORD, USER};
 
 use super::{COOPERATIVE, account, check_tidy, stub, until, ways, websocket, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
     world::World,

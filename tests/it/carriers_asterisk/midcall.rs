@@ -13,7 +13,7 @@ use super::{
     AsteriskAccount, COOPERATIVE, Codec, INTERRUPTS, Media, NUMBER, Over, account, call, check_message, check_tidy,
     say, stub, told, until, ways, websocket, world_with,
 };
-use crate::support::words::{collected, interviewing_agent, lines, texts};
+use support::words::{collected, interviewing_agent, lines, texts};
 
 const MAILBOX: &str = "+15550100018";
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sim::{exchange::Step, stub_carriers::asterisk::AsteriskSettings};
 
 use super::{NO_ANSWER, NUMBER, Over, check_tidy, say, told, websocket};
-use crate::support::words::{interviewing_agent, lines};
+use support::words::{interviewing_agent, lines};
 
 /// Picks up.
 const DESK: &str = "+15550100030";

@@ -5,7 +5,7 @@ use serde_json::json;
 use sim::stub_carriers::telnyx::TelnyxSettings;
 
 use super::{account, check_words, stub, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{MESSAGE, interviewing_agent, texts, tidy},
 };

@@ -8,7 +8,7 @@ use serde_json::Value;
 use sim::stub_carriers::telnyx::TelnyxSettings;
 
 use super::{COOPERATIVE, account, call, check_words, stub, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{lines, texts},
 };

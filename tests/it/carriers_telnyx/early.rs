@@ -9,7 +9,7 @@ use sim::{
 };
 
 use super::{COOPERATIVE, NO_ANSWER, account, call, check_words, stub, world_with};
-use crate::support::phone_log::PhoneLog;
+use support::phone_log::PhoneLog;
 
 /// It rings this long, by far longer than a socket that is open has to begin.
 const RINGS: Duration = Duration::from_secs(24);

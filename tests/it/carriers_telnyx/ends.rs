@@ -14,7 +14,7 @@ use super::{
     midcall::{Over, say, told},
     stub, world_with,
 };
-use crate::support::{words::interviewing_agent, world::World};
+use support::{words::interviewing_agent, world::World};
 
 async fn end(world: &World, conversation: &str) -> Value {
     let path = format!("/public/v1/conversations/{conversation}/end");

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use sim::stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub};
 
 use super::{BUSY, COOPERATIVE, account, stub, world_at};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
     world::World,

@@ -15,7 +15,7 @@ use super::{
     midcall::{NUMBER, Over, say, told},
     stub,
 };
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
 };

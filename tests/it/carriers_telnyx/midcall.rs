@@ -14,7 +14,7 @@ use sim::{
 };
 
 use super::{NO_ANSWER, account, carrier, request, stub, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{collected, interviewing_agent, lines, texts},
     world::World,

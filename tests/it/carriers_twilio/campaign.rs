@@ -3,7 +3,7 @@
 use carriers::twilio::account::Flavour;
 
 use super::{Joined, settings};
-use crate::support::words::{MESSAGE, lines, texts, tidy};
+use support::words::{MESSAGE, lines, texts, tidy};
 
 async fn check_campaign(flavour: Flavour) {
     let numbers: Vec<String> = (0..24)

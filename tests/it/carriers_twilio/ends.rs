@@ -12,7 +12,7 @@ use super::{
     midcall::{NUMBER, Over, say, told},
     settings,
 };
-use crate::support::words::interviewing_agent;
+use support::words::interviewing_agent;
 
 #[tokio::test(start_paused = true)]
 async fn ending_a_call_cancels_what_rings_and_completes_what_was_answered() {

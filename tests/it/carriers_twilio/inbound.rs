@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sim::stub_carriers::twilio::{Announced, TwilioStub};
 
 use super::{BUSY, COOPERATIVE, Joined, settings};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
 };

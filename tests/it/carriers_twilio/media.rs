@@ -14,7 +14,7 @@ use super::{
     midcall::{NUMBER, Over, say, told},
     settings,
 };
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
 };

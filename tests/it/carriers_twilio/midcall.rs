@@ -15,7 +15,7 @@ use sim::{
 };
 
 use super::{COOPERATIVE, Joined, NO_ANSWER, account, request, settings};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{collected, interviewing_agent, lines, texts},
 };

@@ -21,7 +21,7 @@ use sim::{
 };
 
 use super::{Joined, NO_ANSWER, account, settings};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
     world::{World, WorldSettings},

@@ -4,7 +4,7 @@ use carriers::vonage::account::Rate;
 use serde_json::json;
 
 use super::{account, check_words, stub, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{MESSAGE, interviewing_agent, texts, tidy},
 };

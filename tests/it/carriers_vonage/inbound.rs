@@ -8,13 +8,13 @@ use domain::ports::store::StoreError;
 use serde_json::{Value, json};
 
 use super::{BUSY, COOPERATIVE, account, stub, world_at};
-use crate::support::{
+use carriers::vonage::account::Rate;
+use sim::stub_carriers::vonage::VonageStub;
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, lines, texts},
     world::World,
 };
-use carriers::vonage::account::Rate;
-use sim::stub_carriers::vonage::VonageStub;
 
 pub(super) const OURS: &str = "+15559990001";
 

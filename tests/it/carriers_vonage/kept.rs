@@ -11,7 +11,7 @@ use sim::{
 };
 
 use super::{account, settings, stub, stub_with, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{interviewing_agent, texts},
 };

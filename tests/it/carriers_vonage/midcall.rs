@@ -17,7 +17,7 @@ use sim::{
 };
 
 use super::{COOPERATIVE, NO_ANSWER, account, carrier, request, settings, stub, stub_with, world_with};
-use crate::support::{
+use support::{
     phone_log::PhoneLog,
     words::{MESSAGE, collected, interviewing_agent, lines, texts, tidy},
     world::World,

@@ -39,7 +39,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rest::server::{ServerLimits, serve};
 use tokio::{net::TcpListener, task::JoinSet};
 
-use crate::support::app::START;
+use support::app::START;
 
 /// Where the carriers of all nodes reach the installation.
 pub const PUBLIC: &str = "https://calls.example.com";

@@ -22,7 +22,7 @@ use serde_json::json;
 use testkit::memory_store::MemoryStore;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-use super::{client::Client, switchboard::FakeNode};
+use super::{client::Client, program, switchboard::FakeNode};
 
 /// A path that panics, in tests only.
 pub const PANICS: &str = "/public/v1/campaigns/test/panic";
@@ -131,7 +131,7 @@ pub fn document_settings() -> DocumentSettings {
     DocumentSettings {
         policy: AddressPolicy::public_only(),
         resolver: Arc::new(SystemResolver),
-        program: env!("CARGO_BIN_EXE_ringback").into(),
+        program: program::path(),
     }
 }
 

@@ -29,6 +29,7 @@ use domain::{
 };
 use futures_util::{StreamExt, stream::BoxStream};
 use integrations::{
+    analysis_worker,
     calendars::{CalendarConfig, Calendars},
     documents::Documents,
     http_tools::HttpTools,
@@ -43,7 +44,6 @@ use rest::{
     RateLimit, RestState,
     server::{Endpoint, ServerLimits, serve},
 };
-use ringback::analysis_worker;
 use serde_json::{Value, json};
 use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script};
 use testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore};

@@ -37,6 +37,13 @@ pub struct Running {
     stderr: Option<JoinHandle<String>>,
 }
 
+/// The service's binary. Cargo builds it with the tests of the root and with `--workspace`.
+pub fn path() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let built = test.ancestors().nth(2).unwrap();
+    built.join(format!("ringback{}", std::env::consts::EXE_SUFFIX))
+}
+
 impl Program {
     pub fn new() -> Self {
         Self {
@@ -51,7 +58,7 @@ impl Program {
 
     /// Starts the binary; `settings` are environment variables, the last of a name counts.
     pub fn start(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Running {
-        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_ringback")));
+        let mut command = Command::new(path());
         command
             .args(arguments)
             .current_dir(self.folder.path())

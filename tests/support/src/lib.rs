@@ -1,5 +1,8 @@
 //! What the tests of behaviour share: the real server on a port of its own, and a tiny client.
 
+#![expect(missing_docs, reason = "a test reads better without")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 pub mod app;
 pub mod board;
 pub mod certificate;
