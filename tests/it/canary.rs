@@ -13,14 +13,12 @@ use sqlx::{AnyConnection, Connection, Row};
 use tokio::time::{Instant, sleep, timeout};
 
 use self::mirror::Mirror;
-use crate::{
-    openapi::operations,
-    support::{
-        client::Client,
-        contract::CLOSED,
-        postgres::database,
-        program::{Ended, Program},
-    },
+use crate::openapi::operations;
+use support::{
+    client::Client,
+    contract::CLOSED,
+    postgres::database,
+    program::{Ended, Program},
 };
 
 /// How long calls may take to come to nothing.

@@ -11,13 +11,11 @@ use domain::{
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
-use crate::{
-    openapi::operations,
-    support::{
-        app::TestApp,
-        client::{Client, send},
-        contract::CLOSED,
-    },
+use crate::openapi::operations;
+use support::{
+    app::TestApp,
+    client::{Client, send},
+    contract::CLOSED,
 };
 
 /// A word in all that the owner has.

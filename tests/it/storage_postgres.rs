@@ -15,10 +15,8 @@ use futures_util::future::join_all;
 use storage::SqlStore;
 use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
-use crate::{
-    storage_model,
-    support::postgres::{Database, database, execute},
-};
+use crate::storage_model;
+use support::postgres::{Database, database, execute};
 
 /// A store on an empty database; there is a server.
 async fn on_postgres() -> (Fixture, Database) {

@@ -19,15 +19,13 @@ use sim::{
 };
 use tokio::time::sleep;
 
-use crate::{
-    several_nodes::proxy::Proxy,
-    support::{
-        client::Client,
-        phone_log::PhoneLog,
-        postgres::{Database, database},
-        program::{Program, Running},
-        words::{GREETING, collected, interviewing_agent, lines, texts},
-    },
+use crate::several_nodes::proxy::Proxy;
+use support::{
+    client::Client,
+    phone_log::PhoneLog,
+    postgres::{Database, database},
+    program::{Program, Running},
+    words::{GREETING, collected, interviewing_agent, lines, texts},
 };
 
 const CALLEE: &str = "+15550100010";

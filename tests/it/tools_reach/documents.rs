@@ -16,12 +16,10 @@ use serde_json::{Deserializer, Value, json};
 use sim::exchange::{LogEvent, Script, Step};
 
 use super::{DESK, NUMBER, TOOLS, agent, prices, transfers};
-use crate::{
-    calendars::stub,
-    support::{
-        sink::Sink,
-        world::{World, WorldSettings},
-    },
+use crate::calendars::stub;
+use support::{
+    sink::Sink,
+    world::{World, WorldSettings},
 };
 
 const DOCUMENTS: &str = "/public/v1/knowledge-base/documents/text";
