@@ -5,11 +5,16 @@ mod postgres;
 use std::{
     fs::{File, TryLockError},
     path::Path,
+    sync::LazyLock,
     time::Duration,
 };
 
 use domain::ports::store::{StoreError, StoreResult};
-use sqlx::{AnyConnection, AnyPool, Connection, Row, any::AnyPoolOptions, migrate::Migrator};
+use sqlx::{
+    AnyConnection, AnyPool, Connection, Row, SqlStr,
+    any::AnyPoolOptions,
+    migrate::{Migration, MigrationType, Migrator},
+};
 
 use super::{
     dialect::{Dialect, SQLITE},
@@ -19,7 +24,40 @@ use super::{
 
 pub(super) use postgres::Pools;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+/// The files of `migrations/` as literals, since the macro of sqlx builds both drivers a second time for the compiler.
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$(($name, include_str!(concat!("../../../migrations/", $name, ".sql")))),*]
+    };
+}
+
+const FILES: &[(&str, &str)] = &files![
+    "0001_start",
+    "0002_turns_and_call_backs",
+    "0003_deliveries",
+    "0004_tools",
+    "0005_retention",
+    "0006_appointments",
+    "0007_nodes",
+    "0008_safeguards",
+    "0009_put_off",
+    "0010_end_written",
+];
+
+static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    let numbered = (1..).zip(FILES);
+    let migrations = numbered.map(|(version, (name, sql))| {
+        let description = name[5..].replace('_', " ").into();
+        Migration::new(
+            version,
+            description,
+            MigrationType::Simple,
+            SqlStr::from_static(sql),
+            false,
+        )
+    });
+    Migrator::with_migrations(migrations.collect())
+});
 
 /// More readers than this only wait for the processor.
 const READERS: u32 = 4;
@@ -236,5 +274,23 @@ mod tests {
     async fn another_kind_of_database_is_refused_by_name() {
         let error = open("mysql://localhost/x", FileSharing::Exclusive).await.err().unwrap();
         assert!(error.to_string().contains("write sqlite://FILE"), "{error}");
+    }
+
+    #[test]
+    fn every_file_of_migrations_is_applied_in_its_order() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../migrations");
+        let mut found: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        found.sort();
+        let numbered = (1..).zip(FILES);
+        let listed: Vec<String> = numbered
+            .map(|(number, (name, _))| {
+                assert_eq!(name[..5], format!("{number:04}_"));
+                format!("{name}.sql")
+            })
+            .collect();
+        assert_eq!(listed, found);
     }
 }
