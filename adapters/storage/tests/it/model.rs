@@ -21,7 +21,7 @@ use testkit::{
     store_conformance::{Fixture, ManualClock, Scene, change, number, outcome, request},
 };
 
-use support::postgres::database;
+use crate::postgres::database;
 
 /// Indexes choose among what there is at that moment: claims old and new, jobs, campaigns.
 #[derive(Debug, Clone)]

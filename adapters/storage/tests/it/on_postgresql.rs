@@ -15,8 +15,8 @@ use futures_util::future::join_all;
 use storage::SqlStore;
 use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
-use crate::storage_model;
-use support::postgres::{Database, database, execute};
+use crate::model;
+use crate::postgres::{Database, database, execute};
 
 /// A store on an empty database; there is a server.
 async fn on_postgres() -> (Fixture, Database) {
@@ -50,7 +50,7 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
     nodes_of_other_times_are_refused_beside_living_ones().await;
     nothing_is_lost_or_done_twice_when_connections_break().await;
     two_services_start_at_once().await;
-    tokio::task::spawn_blocking(storage_model::postgresql_and_memory_agree)
+    tokio::task::spawn_blocking(model::postgresql_and_memory_agree)
         .await
         .unwrap();
 }

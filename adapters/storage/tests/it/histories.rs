@@ -21,7 +21,7 @@ use tokio::{
     task::JoinSet,
 };
 
-use support::postgres::{OwnServer, SOCKET, address_in};
+use crate::postgres::{OwnServer, SOCKET, address_in};
 
 /// Where connections lead, and what is to happen at the next commit.
 struct Way {

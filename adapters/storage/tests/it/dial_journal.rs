@@ -23,7 +23,7 @@ use domain::{
 use storage::{SqlStore, dial_journal::DialJournal};
 use testkit::store_conformance::{Fixture, ManualClock, Scene, outcome};
 
-use support::postgres::{database, execute};
+use crate::postgres::{database, execute};
 
 async fn open(folder: &Path, clock: &Arc<ManualClock>) -> Arc<SqlStore> {
     let url = format!("sqlite://{}", folder.join("ringback.db").display());

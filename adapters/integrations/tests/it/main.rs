@@ -1,0 +1,8 @@
+//! Calendars, deliveries and HTTP tools, mostly from within calls.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod calendars;
+mod deliveries;
+mod http_tools;
+mod tools_reach;

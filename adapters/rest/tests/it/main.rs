@@ -1,0 +1,28 @@
+//! The HTTP API, judged by its answers; one file per resource or rule.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod agent_fields;
+mod agents;
+mod auth;
+mod calls;
+mod campaign_changes;
+mod campaign_csv;
+mod campaign_csv_rules;
+mod campaign_cuts;
+mod campaign_events;
+mod campaign_results;
+mod campaign_schedules;
+mod campaigns;
+mod contacts;
+mod contract;
+mod conversations;
+mod directory;
+mod envelope;
+mod hostile;
+mod idempotency;
+mod limits;
+mod overload;
+mod recordings;
+mod server;
+mod sqlite;
