@@ -57,7 +57,7 @@ async fn a_healthy_endpoint_waits_for_no_dead_one() {
     assert_eq!(hits.iter().filter(|hit| hit.path == "/well").count(), 21);
 }
 
-/// Measures: `DEAD_ENDPOINTS=1000 cargo test --release --test it p99_beside -- --ignored --nocapture`.
+/// Measures: `DEAD_ENDPOINTS=1000 cargo test --release -p integrations --test it p99_beside -- --ignored --nocapture`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures"]
 async fn p99_beside_dead_endpoints() {
