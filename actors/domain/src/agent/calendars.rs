@@ -1,5 +1,6 @@
 //! The calendars that an agent's appointments can be made in, and what an agent has to say about its own.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Problem, ScheduleOnCalendar, document::at, shape::shown};
@@ -67,58 +68,58 @@ impl ScheduleOnCalendar {
 
 /// `eventsIds` that the provider has no use for, or that it needs.
 pub(super) fn calendar_problems(document: &Map<String, Value>) -> Vec<Problem> {
-    let Some(wish) = at(document, PLACE) else {
+    let wish = at(document, PLACE).and_then(|wish| ScheduleOnCalendar::deserialize(wish).ok());
+    let Some((wish, provider)) = wish.and_then(|wish| wish.calendar().map(|provider| (wish, provider))) else {
         return Vec::new();
     };
-    let enabled = wish.get("enabled").and_then(Value::as_bool).unwrap_or(false);
-    let named = wish.get("provider").and_then(Value::as_str).unwrap_or("ics");
-    let ids = wish.get("eventsIds").and_then(Value::as_array);
-    let ids: Vec<&Value> = ids.into_iter().flatten().collect();
     let place = format!("{PLACE}.eventsIds");
     let problem = |path: String, message: String| Problem::new(path, "invalid", message);
-    match CalendarProvider::parse(named) {
-        Some(CalendarProvider::Ics) if enabled && !ids.is_empty() => vec![problem(
+    match (provider, wish.events_ids.is_empty()) {
+        (CalendarProvider::Ics, false) if wish.enabled => vec![problem(
             place,
             "an invitation by mail has no calendar; leave them out, or set provider to \"cal.com\" or \"google\""
                 .into(),
         )],
-        Some(CalendarProvider::CalCom) if enabled && ids.is_empty() => {
+        (CalendarProvider::CalCom, true) if wish.enabled => {
             vec![problem(
                 place,
                 "name the Cal.com event type that is to be booked, such as \"123456\"".into(),
             )]
         }
-        Some(provider @ (CalendarProvider::CalCom | CalendarProvider::Google)) => {
-            let wrong = ids.iter().enumerate().filter(|(_, id)| !is_id(provider, id));
+        (CalendarProvider::Ics, _) => Vec::new(),
+        (CalendarProvider::CalCom | CalendarProvider::Google, _) => {
+            let wrong = wish
+                .events_ids
+                .iter()
+                .enumerate()
+                .filter(|(_, id)| !is_id(provider, id));
             wrong
                 .map(|(index, id)| problem(format!("{place}[{index}]"), why_not(provider, id)))
                 .collect()
         }
-        Some(CalendarProvider::Ics) | None => Vec::new(),
     }
 }
 
-fn is_id(provider: CalendarProvider, id: &Value) -> bool {
-    let Some(text) = id.as_str() else { return false };
+fn is_id(provider: CalendarProvider, id: &str) -> bool {
     match provider {
-        CalendarProvider::CalCom => text.parse::<u32>().is_ok_and(|number| number > 0),
+        CalendarProvider::CalCom => id.parse::<u32>().is_ok_and(|number| number > 0),
         CalendarProvider::Google | CalendarProvider::Ics => {
-            text.bytes()
+            id.bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"@._%+-#".contains(&byte))
-                && !text.starts_with('.')
-                && !text.is_empty()
+                && !id.starts_with('.')
+                && !id.is_empty()
         }
     }
 }
 
-fn why_not(provider: CalendarProvider, id: &Value) -> String {
+fn why_not(provider: CalendarProvider, id: &str) -> String {
     let expected = match provider {
         CalendarProvider::CalCom => "the number of a Cal.com event type, such as \"123456\"",
         CalendarProvider::Google | CalendarProvider::Ics => {
             "the id of a Google calendar, such as \"primary\" or \"team@example.com\""
         }
     };
-    format!("{} is not {expected}", shown(id))
+    format!("{} is not {expected}", shown(&id.into()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The transfers of an agent that can be made: those whose destination can be dialed.
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{NumberTransfer, Problem, TransferDestination, TransferToNumber, document::at, rules::can_be_dialed};
@@ -83,33 +84,22 @@ fn destination(to: &TransferDestination) -> Option<Destination> {
 
 /// Transfers of a document that nobody could be reached by.
 pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
-    let Some(tool) = at(document, TOOL) else {
-        return Vec::new();
-    };
-    let transfers = tool.get("transfers").and_then(Value::as_array);
-    let transfers = transfers.map(Vec::as_slice).unwrap_or_default();
+    let tool = at(document, TOOL).and_then(|tool| TransferToNumber::deserialize(tool).ok());
+    let transfers = tool.map(|tool| tool.transfers).unwrap_or_default();
     let unreached = transfers.iter().enumerate().filter_map(|(index, transfer)| {
-        let path = format!("{TRANSFERS}[{index}].transferDestination");
-        let destination = transfer.get("transferDestination").unwrap_or(&Value::Null);
-        lacks(destination).map(|(name, message)| {
-            let path = if name.is_empty() {
-                path
-            } else {
-                format!("{path}.{name}")
-            };
-            Problem::new(path, "required", message)
-        })
+        let (field, message) = lacks(&transfer.transfer_destination)?;
+        let path = format!("{TRANSFERS}[{index}].transferDestination{field}");
+        Some(Problem::new(path, "required", message))
     });
     unreached.collect()
 }
 
 /// The field that a destination lacks, and why it is needed.
-fn lacks(destination: &Value) -> Option<(&'static str, &'static str)> {
-    let given = |name: &str| destination.get(name).is_some_and(Value::is_string);
-    match destination.get("type").and_then(Value::as_str) {
-        Some("phone") if !given("phoneNumber") => Some(("phoneNumber", "is required where `type` is `phone`")),
-        Some("sip_uri") if !given("sipUri") => Some(("sipUri", "is required where `type` is `sip_uri`")),
-        None if !given("phoneNumber") && !given("sipUri") => Some((
+fn lacks(to: &TransferDestination) -> Option<(&'static str, &'static str)> {
+    match (to.kind.as_deref(), &to.phone_number, &to.sip_uri) {
+        (Some("phone"), None, _) => Some((".phoneNumber", "is required where `type` is `phone`")),
+        (Some("sip_uri"), _, None) => Some((".sipUri", "is required where `type` is `sip_uri`")),
+        (None, None, None) => Some((
             "",
             "names nobody: give `phoneNumber`, or `sipUri` with `type` `sip_uri`",
         )),
