@@ -229,8 +229,8 @@ impl App {
         tasks.spawn(async move {
             tokio::join!(dialed_on.watch_server_history(), dialed_on.forget_old_dials());
         });
-        tasks.spawn(load::watch(config.load, gate, store.clone(), node.siblings().clone()));
-        tasks.spawn(load::watch_mailboxes(node.siblings().clone()));
+        tasks.spawn(load::watch(config.load, gate, store.clone(), node.switchboard.clone()));
+        tasks.spawn(load::watch_mailboxes(node.switchboard.clone()));
         tasks.spawn(count(live.subscribe()));
         tasks.spawn(keep_metrics_small());
         tasks.spawn(prober::run(team.clone(), config.providers.clone()));
@@ -395,7 +395,7 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
 /// While the node leaves, no connection is kept for another request: it would meet the end of the process.
 async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
-    if node.is_draining() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+    if node.switchboard.is_draining() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
         answer
             .headers_mut()
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -411,9 +411,7 @@ fn metrics_handle() -> &'static Option<PrometheusHandle> {
 }
 
 async fn render_metrics(node: &NodeHandle) -> String {
-    if let Some(snapshot) = node.inspect().await {
-        telemetry::set_gauges(snapshot, node.actors());
-    }
+    telemetry::set_gauges(node.switchboard.inspect().await, node.actors());
     telemetry::set_journal(node.backlog());
     metrics_handle()
         .as_ref()

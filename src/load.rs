@@ -7,7 +7,7 @@ mod ready;
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{lines::LinesMessage, node::Siblings, switchboard::SwitchboardMessage};
+use actors::{lines::LinesMessage, switchboard::Switchboard};
 use clap::Args;
 use domain::admission::{Admission, Gate, Level, Limits};
 use tokio::time::{Instant, MissedTickBehavior, interval};
@@ -65,7 +65,7 @@ impl LoadConfig {
 }
 
 /// Measures until it is dropped; sets the gate, and tells the line pool.
-pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Siblings) {
+pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Switchboard) {
     let mut admission = Admission::new(config.limits());
     let mut measures = Measures::begin();
     let mut tick = interval(EVERY);
@@ -105,7 +105,7 @@ pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Sib
 }
 
 /// Measures until it is dropped how long messages wait in the mailboxes that all calls share, and raises an alarm.
-pub async fn watch_mailboxes(to: Siblings) {
+pub async fn watch_mailboxes(to: Switchboard) {
     let mut tick = interval(MAILBOXES_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut alarmed = [false; 2];
@@ -116,11 +116,11 @@ pub async fn watch_mailboxes(to: Siblings) {
             let answer = to.lines.ask(LinesMessage::Inspect, MAILBOX_PATIENCE).await;
             (answer.is_some(), asked.elapsed())
         };
-        // It asks the dialers and the line pool in its turn.
+        // It asks the campaigns and the line pool, one after the other.
         let switchboard = async {
             let asked = Instant::now();
-            let answer = to.switchboard.ask(SwitchboardMessage::Inspect, MAILBOX_PATIENCE).await;
-            (answer.is_some(), asked.elapsed())
+            to.inspect().await;
+            (true, asked.elapsed())
         };
         let (lines, switchboard) = tokio::join!(lines, switchboard);
         for ((name, (answered, waited)), alarmed) in [("lines", lines), ("switchboard", switchboard)]

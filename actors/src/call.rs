@@ -17,6 +17,7 @@ mod writer;
 pub use actor::*;
 pub use message::*;
 pub use outcome::{EndReason, NoOutcome, Obstacle};
+pub use state::Event;
 pub use whose::Whose;
 
 pub(crate) use leg_search::{LegSearch, Sighting, in_time};

@@ -1,4 +1,4 @@
-//! The root of the tree: starts Switchboard, Campaigns, SingleCalls, Lines and Journal, and what they need.
+//! The root of the tree: starts Campaigns, SingleCalls, Lines and Journal, and what they need.
 
 mod actor;
 mod boot;
@@ -7,6 +7,6 @@ mod incarnation;
 mod life;
 mod reaper;
 
-pub use actor::{NodeMessage, Part, Siblings};
+pub use actor::{NodeMessage, Part};
 pub use handle::*;
 pub use incarnation::*;

@@ -14,7 +14,7 @@ mod transcript;
 mod voice;
 
 pub use listener::{Heard, Listener};
-pub use speaker::{Speaker, UnsupportedRate, WordEnd};
+pub use speaker::{Speaker, UnsupportedRate};
 pub use transcript::{MISSING, Transcript, Utterance};
 pub use voice::Voice;
 

@@ -51,7 +51,7 @@ pub struct AudioSession {
     /// The end of the last voice whose turn ended without words: they may come yet.
     unworded_ms: Option<u64>,
     /// The speech whose echo was reported.
-    echo_told: Option<u64>,
+    echo_told: Option<SpeechId>,
     endpointing: Endpointing,
     /// The words so far of the user's turn; kept, since barge-in looks at them at every block.
     words: String,
@@ -67,6 +67,8 @@ pub struct AudioSession {
     pause_told: bool,
     /// A backchannel said during playout, which may yet turn out an answer.
     backchannel: Option<Utterance>,
+    /// When the recogniser's last final words of this turn came.
+    final_ms: Option<u64>,
     /// When the agent began to speak last, in the time of the line's audio.
     began_ms: u64,
     /// From when to when it said its last words, unless it was interrupted.
@@ -104,6 +106,7 @@ impl AudioSession {
             speaking: Speaking::new(config),
             pause_told: false,
             backchannel: None,
+            final_ms: None,
             began_ms: 0,
             spoke_ms: None,
             events: VecDeque::new(),
@@ -149,6 +152,9 @@ impl AudioSession {
     /// Words of the recogniser that will not change; part of the speech may have been heard and not understood.
     pub fn settled(&mut self, text: &str, damaged: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
+        if damaged || !text.is_empty() {
+            self.final_ms = Some(self.now_ms);
+        }
         let own = self.without_echo(text, at_ms);
         // What was lost of an echo is no loss.
         let damaged = damaged && own.is_none_or(|words| !words.is_empty());
@@ -160,7 +166,7 @@ impl AudioSession {
     /// of another that is held. Text of an earlier speech is ignored.
     pub fn say(&mut self, say: Say, now_ms: u64) {
         let now_ms = self.advance(now_ms);
-        if self.speaking.is_new(say.speech.0) && !say.held {
+        if self.speaking.is_new(say.speech) && !say.held {
             self.drop_speech(Drop::Ended, now_ms);
             self.backchannel = None;
         }
@@ -169,7 +175,7 @@ impl AudioSession {
     }
 
     /// Lets a held speech play, in the place of an unfinished one. Any other number is ignored.
-    pub fn release(&mut self, speech: u64, now_ms: u64) {
+    pub fn release(&mut self, speech: SpeechId, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         if self.speaking.is_held(speech) {
             self.drop_speech(Drop::Ended, now_ms);
@@ -212,8 +218,8 @@ impl AudioSession {
 
     /// A piece of synthesised speech at the line's rate, with the words that end in it. Stale ones are dropped.
     pub fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd], now_ms: u64) {
-        self.advance(now_ms);
-        self.speaking.synthesized(generation, samples, words);
+        let now_ms = self.advance(now_ms);
+        self.speaking.synthesized(generation, samples, words, now_ms);
         self.settle();
     }
 
@@ -225,7 +231,7 @@ impl AudioSession {
     }
 
     /// A synthesis failed: nothing more of its speech plays. The speech, unless the synthesis was stale.
-    pub fn synthesis_failed(&mut self, generation: u64, now_ms: u64) -> Option<u64> {
+    pub fn synthesis_failed(&mut self, generation: u64, now_ms: u64) -> Option<SpeechId> {
         let now_ms = self.advance(now_ms);
         let (speech, held) = self.speaking.speech_of(generation)?;
         match held {
@@ -250,7 +256,7 @@ impl AudioSession {
         self.outputs.clear();
         if let Some(utterance) = self.endpointing.flush() {
             self.words.clear();
-            self.events.push_back(SessionEvent::UtteranceEnded(utterance));
+            self.utterance_ended(utterance);
         }
     }
 
@@ -422,6 +428,11 @@ impl AudioSession {
         } else if self.is_only_attention(utterance.started_ms, &utterance.text) {
             return;
         }
+        self.utterance_ended(utterance);
+    }
+
+    fn utterance_ended(&mut self, mut utterance: Utterance) {
+        utterance.final_ms = self.final_ms;
         self.events.push_back(SessionEvent::UtteranceEnded(utterance));
     }
 
@@ -437,8 +448,12 @@ impl AudioSession {
             self.barge_in = BargeIn::new(self.hearing.now(self.now_ms));
             self.began_ms = self.hearing.now(self.now_ms);
             if let Some(speech) = self.speaking.speech() {
-                let at_ms = self.now_ms;
-                self.events.push_back(SessionEvent::SpeakingStarted { speech, at_ms });
+                let (at_ms, audio_ms) = (self.now_ms, self.speaking.audio_ms());
+                self.events.push_back(SessionEvent::SpeakingStarted {
+                    speech,
+                    at_ms,
+                    audio_ms,
+                });
             }
         }
         if self.speaking.is_finished(self.now_ms) {
@@ -448,7 +463,9 @@ impl AudioSession {
                 let expected = self.endpointing.expectation();
                 said.ended_ms + ANSWER_SLACK_MS >= now_ms && expected.takes_backchannel(&said.text)
             });
-            self.events.extend(answer.map(SessionEvent::UtteranceEnded));
+            if let Some(answer) = answer {
+                self.utterance_ended(answer);
+            }
         }
     }
 

@@ -47,7 +47,7 @@ impl ReadyDoor {
         let database = tokio::time::timeout(PATIENCE, self.store.ping()).await;
         let held = self.node.holds_back().map(HoldsBack::as_str);
         let all = [
-            (self.node.is_draining(), "draining"),
+            (self.node.switchboard.is_draining(), "draining"),
             (held.is_some(), held.unwrap_or_default()),
             (!matches!(database, Ok(Ok(()))), "database_away"),
             (self.store.is_full(), "disk_full"),

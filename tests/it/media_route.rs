@@ -1,9 +1,20 @@
 //! The carrier doors in front of a switchboard that knows one call.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use actors::{call::LegRefusal, switchboard::SwitchboardMessage};
+use actors::{
+    call::{CallMessage, LegRefusal},
+    lines::LinesMessage,
+    switchboard::Switchboard,
+};
 use axum::serve::ListenerExt;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use carriers::{
@@ -25,7 +36,6 @@ use media::{
     codec,
     format::Encoding,
 };
-use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::{Value, json};
 use sim::exchange::{Exchange, ExchangeSettings};
 use tokio::{
@@ -44,6 +54,8 @@ use tokio_tungstenite::{
     },
 };
 
+use support::fake_actor::answering;
+
 /// What comes through the doors.
 enum Arrival {
     Leg(MediaLeg),
@@ -56,6 +68,8 @@ struct OneCall {
     arrivals: mpsc::UnboundedSender<Arrival>,
     /// Never answers.
     dumb: bool,
+    /// A leg was taken.
+    taken: AtomicBool,
 }
 
 impl OneCall {
@@ -77,63 +91,42 @@ impl OneCall {
     }
 }
 
-impl Actor for OneCall {
-    type Msg = SwitchboardMessage;
-    /// Whether a leg was taken, and the replies never given.
-    type State = (bool, Vec<SwitchboardMessage>);
-    type Arguments = ();
-
-    async fn pre_start(&self, _: ActorRef<Self::Msg>, (): ()) -> Result<Self::State, ActorProcessingErr> {
-        Ok((false, Vec::new()))
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<Self::Msg>,
-        message: Self::Msg,
-        (taken, unanswered): &mut Self::State,
-    ) -> Result<(), ActorProcessingErr> {
+impl OneCall {
+    fn answer(&self, message: LinesMessage) {
+        if self.dumb {
+            return std::mem::forget(message);
+        }
+        let LinesMessage::ToCall {
+            carrier,
+            attempt,
+            message,
+        } = message
+        else {
+            return;
+        };
+        let at = (attempt, carrier);
+        let taken = self.taken.load(Ordering::Relaxed);
         match message {
-            message if self.dumb => unanswered.push(message),
-            SwitchboardMessage::AskMedia {
-                carrier,
-                attempt,
-                proof,
-                reply,
-                ..
-            } => {
-                reply.send(self.refusal((attempt, carrier), (Purpose::Media, &proof), *taken))?;
+            CallMessage::AskMedia { proof, reply, .. } => {
+                let _ = reply.send(self.refusal(at, (Purpose::Media, &proof), taken));
             }
-            SwitchboardMessage::Media {
-                carrier,
-                attempt,
-                proof,
-                leg,
-                reply,
-            } => {
-                let answer = self.refusal((attempt, carrier), (Purpose::Media, &proof), *taken);
+            CallMessage::Media { proof, leg, reply } => {
+                let answer = self.refusal(at, (Purpose::Media, &proof), taken);
                 if answer.is_ok() {
-                    *taken = true;
-                    self.arrivals.send(Arrival::Leg(leg))?;
+                    self.taken.store(true, Ordering::Relaxed);
+                    self.arrivals.send(Arrival::Leg(leg)).unwrap();
                 }
-                reply.send(answer)?;
+                let _ = reply.send(answer);
             }
-            SwitchboardMessage::Progress {
-                carrier,
-                attempt,
-                proof,
-                report,
-                reply,
-            } => {
-                let answer = self.refusal((attempt, carrier), (Purpose::Status, &proof), false);
+            CallMessage::Progress { proof, report, reply } => {
+                let answer = self.refusal(at, (Purpose::Status, &proof), false);
                 if answer.is_ok() {
-                    self.arrivals.send(Arrival::Progress(report.progress))?;
+                    self.arrivals.send(Arrival::Progress(report.progress)).unwrap();
                 }
-                reply.send(answer)?;
+                let _ = reply.send(answer);
             }
             _ => {}
         }
-        Ok(())
     }
 }
 
@@ -141,7 +134,7 @@ struct Node {
     addr: SocketAddr,
     attempt: AttemptId,
     token: DialToken,
-    switchboard: ActorRef<SwitchboardMessage>,
+    switchboard: Switchboard,
     arrivals: mpsc::UnboundedReceiver<Arrival>,
 }
 
@@ -154,8 +147,13 @@ impl Node {
             token: token.clone(),
             arrivals: sender,
             dumb,
+            taken: AtomicBool::new(false),
         };
-        let (switchboard, _) = Actor::spawn(None, actor, ()).await.unwrap();
+        let lines = answering(move |message| std::future::ready(actor.answer(message))).await;
+        let switchboard = Switchboard {
+            lines: lines.into(),
+            ..Switchboard::default()
+        };
         let app = carriers::router(
             &CarrierDoor::new(switchboard.clone()),
             [("simulated", simulated::doors()), (plain::NAME, plain::trunk().doors)],
@@ -656,7 +654,8 @@ async fn a_status_is_taken_once_proved_and_a_late_one_is_no_error() {
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!((status, &body["error"]["code"]), (413, &json!("too_large")));
     assert!(node.arrivals.try_recv().is_err());
-    node.switchboard.stop_and_wait(None, None).await.unwrap();
+    let lines = node.switchboard.lines.get().unwrap();
+    lines.stop_and_wait(None, None).await.unwrap();
     assert_eq!(node.status(node.attempt, &proof, ended).await.0, 503);
 }
 

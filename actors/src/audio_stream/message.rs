@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use media::amd::Finding;
-pub use media::session::{Say, SpeechId};
+pub use media::session::{Say, SessionEvent, SpeechId};
 use ractor::RpcReplyPort;
 use serde::Serialize;
 
@@ -54,87 +53,8 @@ pub enum StreamMessage {
 /// Facts an audio stream reports to its call. Times are milliseconds since the stream opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// The user began to speak.
-    SpeechStarted {
-        /// When.
-        at_ms: u64,
-    },
-    /// The words so far of the user's turn.
-    Interim {
-        /// The words.
-        text: String,
-    },
-    /// The user's turn is over.
-    UtteranceEnded {
-        /// Its words; empty when no word was understood.
-        text: String,
-        /// Part of it was not understood. Without words: there was voice, more than a noise such as a cough.
-        damaged: bool,
-        /// When it began.
-        started_ms: u64,
-        /// When its last voiced frame was heard.
-        ended_ms: u64,
-        /// When the recogniser's last final words came; none where none came in this turn.
-        final_ms: Option<u64>,
-    },
-    /// The voice has stopped, and these words may be the whole turn. Comes again when they change.
-    TurnPaused {
-        /// The words; never empty.
-        text: String,
-        /// When.
-        at_ms: u64,
-    },
-    /// There is voice again before the turn ended.
-    TurnResumed {
-        /// When.
-        at_ms: u64,
-    },
-    /// The user's voice stopped playout for the moment; the rest is kept.
-    PlayoutPaused {
-        /// Of which speech.
-        speech: SpeechId,
-        /// When.
-        at_ms: u64,
-    },
-    /// It was no barge-in: playout goes on.
-    PlayoutResumed {
-        /// Of which speech.
-        speech: SpeechId,
-        /// When.
-        at_ms: u64,
-    },
-    /// A sound was taken for the agent's own voice coming back, and ignored.
-    EchoIgnored {
-        /// When.
-        at_ms: u64,
-    },
-    /// Audio of a speech began to play.
-    SpeakingStarted {
-        /// Which.
-        speech: SpeechId,
-        /// When.
-        at_ms: u64,
-        /// When its first synthesised audio came, held or not.
-        audio_ms: Option<u64>,
-    },
-    /// The user interrupted a speech; the rest of it is dropped.
-    BargedIn {
-        /// Which.
-        speech: SpeechId,
-        /// The words whose audio was played.
-        heard: String,
-        /// When playout was stopped.
-        at_ms: u64,
-    },
-    /// A speech was played to its end (or dropped by `StopSpeaking`).
-    SpeakingEnded {
-        /// Which.
-        speech: SpeechId,
-        /// The words whose audio was played.
-        heard: String,
-        /// When.
-        at_ms: u64,
-    },
+    /// What was heard and said. [`SessionEvent::FinalWanted`] is never among it: the stream sees to that itself.
+    Session(SessionEvent),
     /// A speech could not be synthesised; nothing more of it plays.
     SpeechFailed {
         /// Which.
@@ -142,13 +62,6 @@ pub enum StreamEvent {
         /// Why.
         error: SpeechError,
     },
-    /// A single steady tone ended, as an answering machine's beep.
-    BeepEnded {
-        /// When.
-        at_ms: u64,
-    },
-    /// It is known, or better known, who answered.
-    Amd(Finding),
     /// A key was pressed.
     Digit(char),
     /// The recogniser failed for good.
@@ -160,6 +73,12 @@ pub enum StreamEvent {
         /// The carrier said goodbye first.
         clean: bool,
     },
+}
+
+impl From<SessionEvent> for StreamEvent {
+    fn from(event: SessionEvent) -> Self {
+        Self::Session(event)
+    }
 }
 
 /// An audio stream at one moment.

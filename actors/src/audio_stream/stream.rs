@@ -5,7 +5,6 @@ mod adopting;
 use std::{sync::Arc, time::Duration};
 
 use media::{
-    playout::WordEnd,
     session::{AudioSession, LineOutput, SessionConfig, SessionError, SessionEvent},
     turn::endpointing::Told,
 };
@@ -14,12 +13,12 @@ use tokio::time::Instant;
 
 use self::adopting::{Providers, hears};
 use super::{
-    FRAME_DELAYS, SpeechId, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
+    FRAME_DELAYS, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
     heard::Heard,
     line::{Line, LineLost},
     synthesis::Synthesis,
-    terms::{Moments, abilities, pause_policy, promised, reported, transcribe},
+    terms::{abilities, pause_policy, transcribe},
     voices::Voices,
 };
 use crate::supervision::Reports;
@@ -54,9 +53,6 @@ pub(super) struct Stream {
     providers: Providers,
     voices: Voices,
     synthesis: Option<Synthesis>,
-    /// The speech that text came for last.
-    newest: Option<SpeechId>,
-    moments: Moments,
     transcript: Option<Box<dyn TranscriptStream>>,
     heard: Arc<Heard>,
     recording: Option<Box<dyn RecordingSink>>,
@@ -126,8 +122,6 @@ impl Stream {
             providers,
             voices,
             synthesis: None,
-            newest: None,
-            moments: Moments::default(),
             transcript: Some(transcript),
             heard,
             recording,
@@ -168,13 +162,8 @@ impl Stream {
     fn take(&mut self, message: StreamMessage) {
         let now_ms = self.now_ms();
         match message {
-            StreamMessage::Say(say) => {
-                if self.newest.replace(say.speech) != Some(say.speech) {
-                    self.moments.audio_ms = None;
-                }
-                self.session.say(say, now_ms);
-            }
-            StreamMessage::Release(speech) => self.session.release(speech.0, now_ms),
+            StreamMessage::Say(say) => self.session.say(say, now_ms),
+            StreamMessage::Release(speech) => self.session.release(speech, now_ms),
             StreamMessage::Press(keys) if self.presses => {
                 let keys = keys.chars().filter(|key| *key != 'w');
                 keys.for_each(|key| self.line.push(OutboundItem::Digit(key)));
@@ -264,18 +253,12 @@ impl Stream {
             Some(Ok(piece)) => {
                 if let Some(synthesis) = self.synthesis.as_mut().filter(|s| s.generation() == generation) {
                     synthesis.taken();
-                    self.moments.audio_ms.get_or_insert(now_ms);
                 }
-                let words = piece.words.iter().map(|word| WordEnd {
-                    text_end: word.text_end,
-                    sample_end: word.sample_end,
-                });
-                let words: Vec<_> = words.collect();
-                self.session.synthesized(generation, &piece.samples, &words, now_ms);
+                self.session
+                    .synthesized(generation, &piece.samples, &piece.words, now_ms);
             }
             Some(Err(error)) => {
                 if let Some(speech) = self.session.synthesis_failed(generation, now_ms) {
-                    let speech = SpeechId(speech);
                     self.report(StreamEvent::SpeechFailed { speech, error });
                 }
             }
@@ -286,12 +269,7 @@ impl Stream {
     fn transcribed(&mut self, event: TranscriptEvent, now_ms: u64) {
         match event {
             TranscriptEvent::Interim { text } => self.session.interim(&text, now_ms),
-            TranscriptEvent::Final { text, damaged } => {
-                if damaged || !text.is_empty() {
-                    self.moments.final_ms = Some(now_ms);
-                }
-                self.session.settled(&text, damaged, now_ms);
-            }
+            TranscriptEvent::Final { text, damaged } => self.session.settled(&text, damaged, now_ms),
             TranscriptEvent::TurnEnded => self.session.told(Told::Ended, now_ms),
             TranscriptEvent::TurnPaused => self.session.told(Told::Paused, now_ms),
             TranscriptEvent::TurnResumed => self.session.told(Told::Resumed, now_ms),
@@ -353,7 +331,7 @@ impl Stream {
         if self.session.voice_began() {
             transcript.speech_started();
         }
-        self.session.recogniser(promised(transcript.promise()));
+        self.session.recogniser(transcript.promise());
     }
 
     fn report_events(&mut self) {
@@ -364,14 +342,7 @@ impl Stream {
                         transcript.finalize();
                     }
                 }
-                fact => {
-                    if matches!(fact, SessionEvent::SpeechStarted { .. }) {
-                        self.moments.final_ms = None;
-                    }
-                    if let Some(event) = reported(fact, self.moments) {
-                        self.report(event);
-                    }
-                }
+                event => self.report(event.into()),
             }
         }
     }

@@ -1,21 +1,17 @@
-//! The agent's settings and the socket's abilities in the session's terms, and the session's facts in the call's.
+//! The agent's settings and the socket's abilities in the session's terms.
 
 use std::sync::Arc;
 
-use media::{
-    playout::LineAbilities,
-    session::SessionEvent,
-    turn::endpointing::{PausePolicy, Recogniser, Utterance},
-};
+use media::{playout::LineAbilities, turn::endpointing::PausePolicy};
 use ractor::ActorRef;
 
-use super::{SpeechId, StreamEvent, StreamMessage, StreamSettings, heard::Heard};
+use super::{StreamMessage, StreamSettings, heard::Heard};
 use domain::{
     agent::{Agent, DEFAULT_VOICE, SpellingPatience, SupportedVoice, TurnEagerness, TurnSection},
     ports::{
         media_leg::MediaLeg,
         synthesizer::VoiceConfig,
-        transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptStream},
+        transcriber::{Transcriber, TranscriberConfig, TranscriptStream},
         usage::Meter,
     },
 };
@@ -91,16 +87,6 @@ pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> Paus
     }
 }
 
-/// What the recogniser promises.
-pub(super) fn promised(promise: Promise) -> Recogniser {
-    Recogniser {
-        final_wait_ms: u64::try_from(promise.final_within.as_millis()).unwrap_or(u64::MAX),
-        answers_each: promise.answers_each,
-        tells_turns: promise.tells_turns,
-        tells_interims: promise.tells_interims,
-    }
-}
-
 /// Opens the recogniser, and what it says.
 pub(super) fn transcribe(
     transcriber: &dyn Transcriber,
@@ -123,62 +109,4 @@ pub(super) fn transcribe(
     let hears = heard.clone();
     let stream = transcriber.open(config, Box::new(move |event| hears.push(event)));
     (stream, heard)
-}
-
-/// Moments that the session does not know, in the stream's milliseconds.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Moments {
-    /// The recogniser's last final words of this turn came.
-    pub(super) final_ms: Option<u64>,
-    /// The first audio of the newest speech came.
-    pub(super) audio_ms: Option<u64>,
-}
-
-/// A fact of the session as the call is told it; none of those the stream sees to itself.
-pub(super) fn reported(event: SessionEvent, moments: Moments) -> Option<StreamEvent> {
-    Some(match event {
-        SessionEvent::FinalWanted => return None,
-        SessionEvent::TurnPaused { text, at_ms } => StreamEvent::TurnPaused { text, at_ms },
-        SessionEvent::TurnResumed { at_ms } => StreamEvent::TurnResumed { at_ms },
-        SessionEvent::PlayoutPaused { speech, at_ms } => StreamEvent::PlayoutPaused {
-            speech: SpeechId(speech),
-            at_ms,
-        },
-        SessionEvent::PlayoutResumed { speech, at_ms } => StreamEvent::PlayoutResumed {
-            speech: SpeechId(speech),
-            at_ms,
-        },
-        SessionEvent::EchoIgnored { at_ms } => StreamEvent::EchoIgnored { at_ms },
-        SessionEvent::SpeechStarted { at_ms } => StreamEvent::SpeechStarted { at_ms },
-        SessionEvent::Interim { text } => StreamEvent::Interim { text },
-        SessionEvent::UtteranceEnded(Utterance {
-            text,
-            damaged,
-            started_ms,
-            ended_ms,
-        }) => StreamEvent::UtteranceEnded {
-            text,
-            damaged,
-            started_ms,
-            ended_ms,
-            final_ms: moments.final_ms,
-        },
-        SessionEvent::SpeakingStarted { speech, at_ms } => StreamEvent::SpeakingStarted {
-            speech: SpeechId(speech),
-            at_ms,
-            audio_ms: moments.audio_ms,
-        },
-        SessionEvent::BargedIn { speech, heard, at_ms } => StreamEvent::BargedIn {
-            speech: SpeechId(speech),
-            heard,
-            at_ms,
-        },
-        SessionEvent::SpeakingEnded { speech, heard, at_ms } => StreamEvent::SpeakingEnded {
-            speech: SpeechId(speech),
-            heard,
-            at_ms,
-        },
-        SessionEvent::BeepEnded { at_ms } => StreamEvent::BeepEnded { at_ms },
-        SessionEvent::Amd(finding) => StreamEvent::Amd(finding),
-    })
 }

@@ -2,34 +2,45 @@
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{CallMessage, CallParents, Speculation, performer::Performer};
-use crate::{attempt::CallPlan, audio_stream::StreamSettings, dial_gate::DialGate};
+use super::{CallMessage, CallReport, Speculation, performer::Performer};
+use crate::{
+    attempt::CallPlan, audio_stream::StreamSettings, dial_gate::DialGate, journal::Journal, supervision::Reports,
+};
 use domain::{
     id::NodeId,
     node_times::Times,
     ports::{Ports, usage::Meter},
 };
 
-/// What a call is started with.
-pub struct CallArguments {
-    /// What to dial and who speaks.
-    pub plan: CallPlan,
-    /// The outside.
-    pub ports: Ports,
-    /// Whom it tells.
-    pub parents: CallParents,
+/// What all calls of a node share.
+#[derive(Clone)]
+pub struct CallContext {
     /// This process.
     pub node: NodeId,
-    /// What the service's settings say about its audio stream.
+    /// The outside.
+    pub ports: Ports,
+    /// Where calls send their facts.
+    pub journal: Journal,
+    /// What the service's settings say about every audio stream.
     pub stream: StreamSettings,
     /// How far a reply is made ahead of the end of the user's turn.
     pub speculation: Speculation,
-    /// Counts what it uses of its providers; whoever settles it, should it crash, has a clone.
-    pub meter: Meter,
     /// The times on which nodes agree.
     pub times: Times,
     /// Whether this process may dial.
     pub gate: DialGate,
+}
+
+/// What a call is started with.
+pub struct CallArguments {
+    /// What to dial and who speaks.
+    pub plan: CallPlan,
+    /// What it shares with the others.
+    pub with: CallContext,
+    /// The line pool.
+    pub lines: Reports<CallReport>,
+    /// Counts what it uses of its providers; whoever settles it, should it crash, has a clone.
+    pub meter: Meter,
 }
 
 /// One attempt.

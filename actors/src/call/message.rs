@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
 
-use super::{NoOutcome, Obstacle, Whose, state::ToolAnswer};
-use crate::{audio_stream::StreamEvent, supervision::Reports};
+use super::{NoOutcome, Obstacle, Whose, state::Event};
+use crate::audio_stream::StreamEvent;
 use domain::{
     agent::Agent,
     id::AgentId,
@@ -46,6 +46,9 @@ pub enum LegRefusal {
     NotNow,
 }
 
+/// Where the answer to a carrier's report or media socket goes.
+pub type LegReply = RpcReplyPort<Result<(), LegRefusal>>;
+
 /// How far a reply is made ahead, in the pause that may end the user's turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Speculation {
@@ -60,10 +63,8 @@ pub enum Speculation {
 
 /// Messages to a call. Results of its own tasks carry the generation they belong to; stale ones are dropped.
 pub enum CallMessage {
-    /// End the call: before the answer it is cancelled, after it hung up.
-    HangUp,
-    /// The same, and a call that was not sent is cancelled instead of queued again.
-    End,
+    /// What the state machine takes as it is: that the call is to end, or the result of one of its own tasks.
+    Happened(Event),
     /// The carrier reports on the leg.
     Progress {
         /// Proof from the callback's address.
@@ -71,7 +72,7 @@ pub enum CallMessage {
         /// What it tells.
         report: LegReport,
         /// Whether it was taken.
-        reply: RpcReplyPort<Result<(), LegRefusal>>,
+        reply: LegReply,
     },
     /// The carrier asks to open the media socket.
     AskMedia {
@@ -80,7 +81,7 @@ pub enum CallMessage {
         /// Whether a socket in the place of an open one is meant, too.
         replacing: bool,
         /// Whether it would be taken now.
-        reply: RpcReplyPort<Result<(), LegRefusal>>,
+        reply: LegReply,
     },
     /// The carrier opened the media socket.
     Media {
@@ -89,7 +90,7 @@ pub enum CallMessage {
         /// The socket.
         leg: MediaLeg,
         /// Whether it was taken.
-        reply: RpcReplyPort<Result<(), LegRefusal>>,
+        reply: LegReply,
     },
     /// It was looked up whose the call is before somebody was answered who asks for its media, own.
     MadeSure {
@@ -125,24 +126,12 @@ pub enum CallMessage {
     Permitted(Result<Permit, StoreError>),
     /// The carrier answered the dial, own.
     Dialed(Result<CarrierCallId, DialError>),
-    /// The carrier has nothing of a lost dial that rings or talks.
-    NotPlaced,
-    /// The store has bound another call to this attempt, or this call to another attempt, own.
-    NotOurLeg {
-        /// It is another attempt's call.
-        anothers: bool,
-    },
     /// The carrier answered the wish to hand the call on, own.
     TransferAsked {
         /// Which wish.
         try_no: u32,
         /// Its answer.
         answer: Result<(), CarrierError>,
-    },
-    /// The carrier will not open the media socket again, own.
-    NotReopened {
-        /// Which wish.
-        try_no: u32,
     },
     /// Something of a reply, own.
     Reply {
@@ -158,8 +147,6 @@ pub enum CallMessage {
         /// Its tools.
         offers: Arc<[ToolOffer]>,
     },
-    /// A tool outside the call has answered, own.
-    ToolAnswered(ToolAnswer),
     /// Another agent was looked up, own.
     AgentFound {
         /// Which hand-over.
@@ -277,13 +264,4 @@ pub enum CallReport {
     Ended(Result<Outcome, NoOutcome>),
     /// Another node has taken it over.
     Lost(Claim),
-}
-
-/// Whom a call tells.
-#[derive(Clone)]
-pub struct CallParents {
-    /// The line pool.
-    pub lines: Reports<CallReport>,
-    /// Where its facts go.
-    pub journal: crate::journal::Journal,
 }

@@ -26,7 +26,7 @@ use self::{
     promises::promised_before,
 };
 use super::{
-    CallArguments, CallMessage, CallReport, CallSnapshot, LegRefusal,
+    CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, LegRefusal,
     knowledge::CallKnowledge,
     outcome::{NoOutcome, Obstacle},
     state::{Effect, Event, PermitAnswer, Rules, State},
@@ -34,6 +34,7 @@ use super::{
     writer::{self, Write, Writer, Writes},
 };
 use crate::{
+    attempt::CallPlan,
     audio_stream::{AudioStreamActor, StreamArguments, StreamMessage},
     supervision::Reports,
 };
@@ -45,6 +46,7 @@ use domain::{
         carrier::{CallProgress, CarrierCallId, DialError, LegReport},
         media_leg::MediaLeg,
         store::{CallTimes, Fact, Outcome},
+        usage::Meter,
     },
     retry::CallBackWish,
     time::Timestamp,
@@ -56,7 +58,11 @@ const STOPS_WITHIN: Duration = Duration::from_secs(1);
 /// A call at work.
 pub(super) struct Performer {
     me: ActorRef<CallMessage>,
-    arguments: CallArguments,
+    plan: CallPlan,
+    with: CallContext,
+    /// The line pool.
+    lines: Reports<CallReport>,
+    meter: Meter,
     /// None only while an event is applied.
     machine: Option<State>,
     started: Instant,
@@ -108,9 +114,14 @@ impl Performer {
         me: ActorRef<CallMessage>,
         probe: Option<ActorRef<StreamMessage>>,
     ) -> Self {
-        let plan = &arguments.plan;
+        let CallArguments {
+            plan,
+            with,
+            lines,
+            meter,
+        } = arguments;
         let (inbound, inherited) = (plan.inbound.clone(), plan.inherited.clone());
-        let rules = planned_rules(&arguments);
+        let rules = planned_rules(&plan, &with);
         let (machine, effects) = match (&inbound, &inherited) {
             (Some(leg), _) => State::inbound(rules, leg.call.clone()),
             (None, Some(inherited)) => State::taken_over(rules, inherited.leg.clone(), &inherited.call),
@@ -121,17 +132,16 @@ impl Performer {
         let began_with = began_with.unwrap_or_else(|| plan.agent.clone());
         let (writes, to_write) = writer::writes();
         let writer = Writer {
-            ports: arguments.ports.clone(),
+            ports: with.ports.clone(),
             carrier: plan.carrier.name(),
             ended: plan.ended(),
             times: CallTimes::default(),
-            journal: arguments.parents.journal.clone(),
+            journal: with.journal.clone(),
             me: me.clone(),
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(writer.run(to_write));
-        let (knowledge, opening) =
-            CallKnowledge::of(arguments.ports.knowledge.clone(), plan.attempt.account, &plan.agent);
+        let (knowledge, opening) = CallKnowledge::of(with.ports.knowledge.clone(), plan.attempt.account, &plan.agent);
         if let Some(opening) = opening {
             tasks.spawn(opening);
         }
@@ -139,8 +149,8 @@ impl Performer {
         let mut performer = Self {
             machine: Some(machine),
             started: inherited.as_ref().and_then(|of| answered_at(now, of)).unwrap_or(now),
-            permit_asked: (now, arguments.ports.clock.now()),
-            dialing_at: arguments.ports.clock.now(),
+            permit_asked: (now, with.ports.clock.now()),
+            dialing_at: with.ports.clock.now(),
             token,
             caller_id,
             offered: None,
@@ -158,14 +168,17 @@ impl Performer {
             opted_out: false,
             tools: OutsideTools::default(),
             began_with,
-            first_language: arguments.plan.agent.clone(),
+            first_language: plan.agent.clone(),
             found: None,
             knowledge,
             reply_generation: 0,
             reply_task: None,
             outcome: Err(NoOutcome::ItsOwn),
             me,
-            arguments,
+            plan,
+            with,
+            lines,
+            meter,
         };
         performer.ask_for_tools();
         if let Some(code) = inherited.as_deref().and_then(spoken_last) {
@@ -178,8 +191,7 @@ impl Performer {
     /// Takes one message.
     pub(super) async fn handle(&mut self, message: CallMessage) {
         match message {
-            CallMessage::HangUp => self.apply(Event::HangUp).await,
-            CallMessage::End => self.apply(Event::End).await,
+            CallMessage::Happened(event) => self.apply(event).await,
             CallMessage::Progress { proof, report, reply } => {
                 let taken = self.progress(&proof, report).await;
                 // The asker may have given up waiting.
@@ -200,7 +212,7 @@ impl Performer {
             CallMessage::StreamGone { crash, .. } => {
                 self.stream = None;
                 if let Some(crash) = &crash {
-                    tracing::error!(attempt = %self.arguments.plan.attempt.claim.attempt, crash, "audio stream crashed");
+                    tracing::error!(attempt = %self.plan.attempt.claim.attempt, crash, "audio stream crashed");
                 }
                 let crashed = crash.is_some();
                 self.apply(Event::StreamGone { crashed }).await;
@@ -214,7 +226,7 @@ impl Performer {
             }
             CallMessage::Dialed(result) => {
                 if let Err(error) = &result {
-                    let attempt = &self.arguments.plan.attempt;
+                    let attempt = &self.plan.attempt;
                     let error = with_numbers_masked(&error.to_string());
                     tracing::warn!(attempt = %attempt.claim.attempt, error, "not dialed");
                 }
@@ -231,9 +243,6 @@ impl Performer {
                 let answer = self.transfer_answer(answer);
                 self.apply(Event::TransferAsked { try_no, answer }).await;
             }
-            CallMessage::NotReopened { try_no } => self.apply(Event::NotReopened { try_no }).await,
-            CallMessage::NotOurLeg { anothers } => self.apply(Event::NotOurLeg { anothers }).await,
-            CallMessage::NotPlaced => self.apply(Event::NotPlaced).await,
             CallMessage::Reply { generation, event } => {
                 if generation == self.reply_generation {
                     self.apply(Event::Reply(event)).await;
@@ -244,7 +253,6 @@ impl Performer {
                     self.apply(Event::ToolsOffered(names)).await;
                 }
             }
-            CallMessage::ToolAnswered(answer) => self.apply(Event::ToolAnswered(answer)).await,
             CallMessage::AgentFound { try_no, found } => {
                 let event = self.agent_found(try_no, found);
                 self.apply(event).await;
@@ -403,17 +411,17 @@ impl Performer {
             let _ = replaced.stop_and_wait(None, Some(STOPS_WITHIN)).await;
         }
         self.streams += 1;
-        let plan = &self.arguments.plan;
+        let plan = &self.plan;
         let likely = self.machine.as_ref().map(State::likely_said).unwrap_or_default();
         let number = self.streams;
         let arguments = StreamArguments {
             leg,
             attempt: plan.attempt.claim.attempt,
             agent: plan.agent.clone(),
-            ports: self.arguments.ports.clone(),
+            ports: self.with.ports.clone(),
             call: Reports::to(&self.me, move |event| CallMessage::Stream { number, event }),
-            settings: self.arguments.stream,
-            meter: self.arguments.meter.clone(),
+            settings: self.with.stream,
+            meter: self.meter.clone(),
             likely,
         };
         match Actor::spawn_linked(None, AudioStreamActor, arguments, self.me.get_cell()).await {
@@ -432,7 +440,7 @@ impl Performer {
 
     fn opt_out(&mut self) {
         self.call_back = None;
-        let attempt = &self.arguments.plan.attempt;
+        let attempt = &self.plan.attempt;
         let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
         if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
             self.write(Write::OptOut(account, number));
@@ -447,14 +455,14 @@ impl Performer {
     }
 
     fn tell_lines(&self, report: CallReport) {
-        if !self.arguments.parents.lines.send(report) {
-            tracing::debug!(attempt = %self.arguments.plan.attempt.claim.attempt, "no line pool to tell");
+        if !self.lines.send(report) {
+            tracing::debug!(attempt = %self.plan.attempt.claim.attempt, "no line pool to tell");
         }
     }
 
     fn record(&self, fact: Fact) {
-        let attempt = &self.arguments.plan.attempt;
-        let journal = &self.arguments.parents.journal;
+        let attempt = &self.plan.attempt;
+        let journal = &self.with.journal;
         journal.record(attempt.claim.attempt, attempt.campaign, fact);
     }
 
@@ -464,19 +472,17 @@ impl Performer {
 }
 
 /// The rules of the plan's own agent.
-fn planned_rules(arguments: &CallArguments) -> Rules {
-    let plan = &arguments.plan;
-    rules(arguments, (&plan.agent, &plan.variables))
+fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
+    rules(plan, with, (&plan.agent, &plan.variables))
 }
 
 /// The rules of an agent in this call.
-fn rules(arguments: &CallArguments, (agent, variables): (&Agent, &BTreeMap<String, String>)) -> Rules {
-    let plan = &arguments.plan;
+fn rules(plan: &CallPlan, with: &CallContext, (agent, variables): (&Agent, &BTreeMap<String, String>)) -> Rules {
     Rules {
-        speculation: arguments.speculation,
+        speculation: with.speculation,
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
-        settle_ms: u64::try_from(arguments.times.settle_until.as_millis()).unwrap_or(u64::MAX),
+        settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),
         ..Rules::of(agent, variables, plan.ring_timeout)
     }
 }

@@ -40,9 +40,10 @@ use opt_out::OptOut;
 use outside_tools::OutsideTools;
 use speculation::{EarlyReply, Pause, Waste};
 use speech::Speech;
-use talk::Utterance;
 use transfer::{HandOver, Pending};
 use who_answered::Machine;
+
+use media::turn::endpointing::Utterance;
 
 use super::{
     CallPhase, CallTimer,

@@ -14,7 +14,7 @@ use super::{
     knowledge::CallKnowledge,
     leg_search::{LegSearch, in_time},
     performer::Offers,
-    state::ToolAnswer,
+    state::{Event, ToolAnswer},
 };
 use crate::{audio_stream::StreamMessage, dial_gate::DialGate};
 use domain::{
@@ -142,7 +142,7 @@ pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, first:
             Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "lost dial not looked up"),
         }
         if over == LOOKED_IN_VAIN {
-            let _ = me.cast(CallMessage::NotPlaced);
+            let _ = me.cast(CallMessage::Happened(Event::NotPlaced));
             return;
         }
         sleep(first * 2).await;
@@ -209,7 +209,7 @@ pub(super) async fn reopen_media(
         }
         sleep(REOPEN_PAUSE).await;
     }
-    let _ = me.cast(CallMessage::NotReopened { try_no });
+    let _ = me.cast(CallMessage::Happened(Event::NotReopened { try_no }));
 }
 
 /// Presses keys by the carrier; should that not do so, as tones. Keys whose answer was lost may be pressed: they are not
@@ -305,7 +305,7 @@ pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: Acto
         result: result.map_err(|fault| fault.to_string()),
         took_ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
     };
-    let _ = me.cast(CallMessage::ToolAnswered(answer));
+    let _ = me.cast(CallMessage::Happened(Event::ToolAnswered(answer)));
 }
 
 /// Looks up what the agent knows of the last words and what it may use, then streams a reply as messages of `generation`.

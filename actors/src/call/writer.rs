@@ -9,7 +9,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{CallMessage, outcome::Ending};
+use super::{CallMessage, Event, outcome::Ending};
 use crate::{
     attempt::{Ended, finish},
     journal::Journal,
@@ -149,7 +149,7 @@ impl Writer {
             .insist(|| self.ports.store.attempt_of_call(self.carrier, leg))
             .await;
         let anothers = !matches!(holder, Ok(None));
-        let _ = self.me.cast(CallMessage::NotOurLeg { anothers });
+        let _ = self.me.cast(CallMessage::Happened(Event::NotOurLeg { anothers }));
     }
 
     async fn perform(&self, write: Write) -> StoreResult<()> {

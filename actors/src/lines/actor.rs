@@ -10,40 +10,21 @@ use super::{
     announced::Announcements, taken_over::OnTheirWay,
 };
 use crate::{
-    audio_stream::StreamSettings,
-    call::{CallMessage, NoOutcome, Speculation},
-    dial_gate::DialGate,
-    journal::Journal,
+    call::{CallContext, CallMessage, Event, NoOutcome},
     supervision::TaskGuard,
 };
-use domain::{
-    id::{AttemptId, NodeId},
-    node_times::Times,
-    ports::Ports,
-};
+use domain::id::AttemptId;
 
 /// What the line pool is started with.
 pub struct LinesArguments {
-    /// This process.
-    pub node: NodeId,
-    /// What the service's settings say about every audio stream.
-    pub stream: StreamSettings,
-    /// How far its replies are made ahead.
-    pub speculation: Speculation,
-    /// The outside.
-    pub ports: Ports,
+    /// What all calls share.
+    pub with: CallContext,
     /// Lines in all.
     pub lines: usize,
     /// Dials per second, 0 for no limit.
     pub calls_per_second: f64,
-    /// Where calls send their facts.
-    pub journal: Journal,
     /// Outlives a crash of this actor; calls found in it are settled.
     pub registry: CallRegistry,
-    /// The times on which nodes agree.
-    pub times: Times,
-    /// Whether this process may dial.
-    pub gate: DialGate,
     /// How many nodes share the dialing rate.
     pub nodes: usize,
 }
@@ -53,14 +34,8 @@ pub struct LinesActor;
 
 /// Its state.
 pub struct LinesState {
-    pub(super) node: NodeId,
-    pub(super) stream: StreamSettings,
-    pub(super) speculation: Speculation,
-    pub(super) ports: Ports,
-    pub(super) journal: Journal,
+    pub(super) with: CallContext,
     pub(super) registry: CallRegistry,
-    pub(super) times: Times,
-    pub(super) gate: DialGate,
     pub(super) pool: LinePool<Dialer>,
     /// Where each dialer is told of its grants and its calls' ends.
     pub(super) requesters: HashMap<Dialer, Requester>,
@@ -97,14 +72,8 @@ impl Actor for LinesActor {
             me.cast(LinesMessage::ChildGone { attempt, crash })?;
         }
         Ok(LinesState {
-            node: arguments.node,
-            stream: arguments.stream,
-            speculation: arguments.speculation,
-            ports: arguments.ports,
-            journal: arguments.journal,
+            with: arguments.with,
             registry: arguments.registry,
-            times: arguments.times,
-            gate: arguments.gate,
             pool,
             requesters: HashMap::new(),
             calls: HashMap::new(),
@@ -164,43 +133,23 @@ impl Actor for LinesActor {
             LinesMessage::CrashSettled { attempt, outcome } => {
                 state.ended(attempt, outcome.ok_or(NoOutcome::ItsOwn));
             }
-            LinesMessage::Progress {
+            LinesMessage::ToCall {
                 carrier,
                 attempt,
-                proof,
-                report,
-                reply,
-            } => state.forward((attempt, carrier), CallMessage::Progress { proof, report, reply }),
-            LinesMessage::AskMedia {
-                carrier,
-                attempt,
-                proof,
-                replacing,
-                reply,
+                message,
             } => {
-                let message = CallMessage::AskMedia {
-                    proof,
-                    replacing,
-                    reply,
-                };
+                if matches!(message, CallMessage::Media { .. }) {
+                    state.announced.has_socket(attempt);
+                }
                 state.forward((attempt, carrier), message);
-            }
-            LinesMessage::Media {
-                carrier,
-                attempt,
-                proof,
-                leg,
-                reply,
-            } => {
-                state.announced.has_socket(attempt);
-                state.forward((attempt, carrier), CallMessage::Media { proof, leg, reply });
             }
             LinesMessage::CameBack { asking, reply } => state.come_back(&me, asking, reply),
             LinesMessage::Returned { attempt, taken } => state.returned(&me, attempt, taken).await,
             LinesMessage::Attach { dialer, requester } => state.attach(dialer, requester),
             LinesMessage::HangUpCampaign(campaign) => state.hang_up(|dialer| dialer == Dialer::Campaign(campaign)),
             LinesMessage::EndCall { attempt, reply } => {
-                let told = state.calls.get(&attempt).map(|call| call.cast(CallMessage::End));
+                let end = || CallMessage::Happened(Event::End);
+                let told = state.calls.get(&attempt).map(|call| call.cast(end()));
                 let _ = reply.send(matches!(told, Some(Ok(()))));
             }
             LinesMessage::Holds { attempt, reply } => {
@@ -259,7 +208,7 @@ impl Actor for LinesActor {
 impl LinesState {
     /// Gives out what may be given out now, and wakes up when the rate allows more.
     fn grant(&mut self, me: &ActorRef<LinesMessage>) {
-        if self.gate.holds_back().is_some() {
+        if self.with.gate.holds_back().is_some() {
             // The heartbeat that opens it comes by here.
             return;
         }
@@ -323,7 +272,7 @@ impl LinesState {
             lines: self.pool.lines(),
             granted: self.pool.granted(),
             calls: self.pool.calls(),
-            holds_back: self.gate.holds_back(),
+            holds_back: self.with.gate.holds_back(),
         }
     }
 }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::{Dialer, HeldClaims, LinesMessage, LinesNotice, LinesState, LostCall, late_leg::LateLeg, settle};
 use crate::{
     attempt::CallPlan,
-    call::{CallActor, CallArguments, CallMessage, CallParents, CallReport, LegRefusal, NoOutcome, Obstacle},
+    call::{CallActor, CallArguments, CallMessage, CallReport, Event, LegRefusal, NoOutcome, Obstacle},
     supervision::{Reports, undelivered},
 };
 use domain::{
@@ -31,13 +31,13 @@ impl LinesState {
     pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
         let attempt = plan.attempt.claim.attempt;
         let dialer = Dialer::from(plan.attempt.campaign);
-        let held_back = self.gate.holds_back().is_some();
+        let held_back = self.with.gate.holds_back().is_some();
         if held_back {
             // Its line was granted for this call, which does not begin.
             self.pool.give_back(dialer, 1);
         }
         if held_back || !self.pool.start(attempt, dialer, Instant::now()) {
-            drop(HeldClaims::new(vec![plan.attempt], self.ports.store.clone()));
+            drop(HeldClaims::new(vec![plan.attempt], self.with.ports.store.clone()));
             self.tell(dialer, attempt, Err(NoOutcome::ItsOwn));
             return;
         }
@@ -50,22 +50,14 @@ impl LinesState {
         let meter = Meter::default();
         let lost = LostCall {
             meter: meter.clone(),
-            ..LostCall::of(&plan, self.ports.clock.now(), CALL_CRASHED)
+            ..LostCall::of(&plan, self.with.ports.clock.now(), CALL_CRASHED)
         };
         self.registry.insert(dialer, lost);
         let arguments = CallArguments {
             plan,
-            ports: self.ports.clone(),
-            parents: CallParents {
-                lines: Reports::to(me, move |report| LinesMessage::Call { attempt, report }),
-                journal: self.journal.clone(),
-            },
-            node: self.node,
-            stream: self.stream,
-            speculation: self.speculation,
+            with: self.with.clone(),
+            lines: Reports::to(me, move |report| LinesMessage::Call { attempt, report }),
             meter,
-            times: self.times,
-            gate: self.gate.clone(),
         };
         match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
             Ok((call, _)) => {
@@ -91,7 +83,7 @@ impl LinesState {
             Some(CallMessage::Progress { proof, report, reply }) => {
                 if let Some(late) = LateLeg::of((attempt, carrier), &proof, &report) {
                     // Not bound to this actor: nobody else would hang it up.
-                    tokio::spawn(late.hang_up(self.ports.clone()));
+                    tokio::spawn(late.hang_up(self.with.ports.clone()));
                 }
                 let _ = reply.send(Err(LegRefusal::UnknownCall));
             }
@@ -146,14 +138,14 @@ impl LinesState {
         let Some(mut lost) = self.registry.get(attempt) else {
             return;
         };
-        lost.times.ended_at = Some(self.ports.clock.now());
+        lost.times.ended_at = Some(self.with.ports.clock.now());
         let crash = crash.unwrap_or_else(|| "it stopped without an outcome".to_owned());
         tracing::error!(%attempt, crash, "call crashed");
         if let Some(usage) = usage(&lost.meter, 0) {
-            self.journal.record(attempt, lost.ended.campaign, usage);
+            self.with.journal.record(attempt, lost.ended.campaign, usage);
         }
-        let (me, ports, journal) = (me.clone(), self.ports.clone(), self.journal.clone());
-        let times = self.times;
+        let (me, ports, journal) = (me.clone(), self.with.ports.clone(), self.with.journal.clone());
+        let times = self.with.times;
         // Not bound to this actor: a leg must be hung up even if the pool goes down meanwhile.
         tokio::spawn(async move {
             // What is settled depends on the call's last facts.
@@ -173,7 +165,7 @@ impl LinesState {
             if self.pool.dialer_of(attempt).is_some_and(&of)
                 && let Some(call) = self.calls.get(&attempt)
             {
-                let _ = call.cast(CallMessage::HangUp);
+                let _ = call.cast(CallMessage::Happened(Event::HangUp));
             }
         }
     }

@@ -25,7 +25,7 @@ impl LinesState {
         if claims.is_empty() {
             return;
         }
-        let (me, store) = (me.clone(), Arc::clone(&self.ports.store));
+        let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));
         tokio::spawn(async move {
             let mut backoff = Backoff::new(Duration::from_millis(200), Duration::from_secs(5));
             while backoff.failures() < TRIES {
@@ -58,7 +58,7 @@ impl LinesState {
                 actor.kill();
             }
             if let Some(leg) = call.leg {
-                tokio::spawn(end_what_is_over(self.ports.clone(), attempt, leg));
+                tokio::spawn(end_what_is_over(self.with.ports.clone(), attempt, leg));
             }
             self.ended(attempt, Err(NoOutcome::ItsOwn));
         }

@@ -158,7 +158,12 @@ impl LinesState {
 
     /// Finds out who takes the call, and makes its attempt.
     fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Wanted), attempt: AttemptId) {
-        let (me, ports, node, registry) = (me.clone(), self.ports.clone(), self.node, self.registry.clone());
+        let (me, ports, node, registry) = (
+            me.clone(),
+            self.with.ports.clone(),
+            self.with.node,
+            self.registry.clone(),
+        );
         tokio::spawn(async move {
             let within = (ports, me.clone(), registry);
             let mut receiving = tokio::spawn(receive(within, node, (call.clone(), wanted, attempt)));

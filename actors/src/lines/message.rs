@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     attempt::CallPlan,
-    call::{CallReport, LegRefusal, NoOutcome, Obstacle},
+    call::{CallMessage, CallReport, NoOutcome, Obstacle},
     dial_gate::HoldsBack,
     supervision::Reports,
 };
@@ -18,8 +18,7 @@ use domain::{
     admission::Level,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::{
-        carrier::{InboundCall, InboundRefusal, LegReport, WayBack},
-        media_leg::MediaLeg,
+        carrier::{InboundCall, InboundRefusal, WayBack},
         store::{Claim, KeyTicket, Outcome},
     },
 };
@@ -170,44 +169,14 @@ pub enum LinesMessage {
         /// Its report.
         report: CallReport,
     },
-    /// A carrier reports on a leg.
-    Progress {
-        /// Whose door it came to.
+    /// A carrier reports on a leg, or has or asks for its media socket.
+    ToCall {
+        /// Whose endpoint it came to; a call of another carrier takes nothing from it.
         carrier: &'static str,
-        /// Which call.
+        /// The attempt named in the address.
         attempt: AttemptId,
-        /// Proof from the address.
-        proof: String,
-        /// What it tells.
-        report: LegReport,
-        /// Whether the call took it.
-        reply: RpcReplyPort<Result<(), LegRefusal>>,
-    },
-    /// A carrier asks to open a media socket.
-    AskMedia {
-        /// Whose door it came to.
-        carrier: &'static str,
-        /// Which call.
-        attempt: AttemptId,
-        /// Proof from the address.
-        proof: String,
-        /// Whether a socket in the place of an open one is meant, too.
-        replacing: bool,
-        /// Whether the call would take it now.
-        reply: RpcReplyPort<Result<(), LegRefusal>>,
-    },
-    /// A carrier opened a media socket.
-    Media {
-        /// Whose door it came to.
-        carrier: &'static str,
-        /// Which call.
-        attempt: AttemptId,
-        /// Proof from the address.
-        proof: String,
-        /// The socket.
-        leg: MediaLeg,
-        /// Whether the call took it.
-        reply: RpcReplyPort<Result<(), LegRefusal>>,
+        /// `Progress`, `AskMedia` or `Media`.
+        message: CallMessage,
     },
     /// A carrier asks how a call goes on whose media socket broke.
     CameBack {

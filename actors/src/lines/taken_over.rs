@@ -123,7 +123,7 @@ impl LinesState {
                 let _ = reply.send(Err(NotGoingOn::NotKnown));
                 return;
             };
-            let (me, store, claim) = (me.clone(), Arc::clone(&self.ports.store), held.ended.claim);
+            let (me, store, claim) = (me.clone(), Arc::clone(&self.with.ports.store), held.ended.claim);
             let call = call.clone();
             tokio::spawn(async move {
                 match whose(store, claim).await {
@@ -147,7 +147,7 @@ impl LinesState {
             Some(waiting) if waiting.len() < MOST_WAITING => waiting.push(reply),
             None if !crowded && !self.takes_no_more => {
                 self.on_their_way.insert(attempt, vec![reply]);
-                let (me, ports, node, times) = (me.clone(), self.ports.clone(), self.node, self.times);
+                let (me, ports, node, times) = (me.clone(), self.with.ports.clone(), self.with.node, self.with.times);
                 let registry = self.registry.clone();
                 tokio::spawn(async move {
                     let mut fetching = tokio::spawn(fetch((ports, registry), (node, times), asking));

@@ -1,4 +1,4 @@
-//! The root: supervises the five and restarts each that crashes, with growing waits. A new one takes over the
+//! The root: supervises the four and restarts each that crashes, with growing waits. A new one takes over the
 //! address of the old one.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -11,13 +11,14 @@ use tokio::{
 
 use super::{Incarnation, NodeSettings, boot, life, reaper};
 use crate::{
+    call::CallContext,
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
     dial_gate::DialGate,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
     lines::{CallRegistry, Leave, LinesActor, LinesArguments, LinesMessage},
     single_calls::{SingleCallsActor, SingleCallsArguments, SingleCallsMessage},
     supervision::{Restarts, Sibling, TaskGuard},
-    switchboard::{SwitchboardActor, SwitchboardArguments, SwitchboardMessage},
+    switchboard::Switchboard,
 };
 use domain::{
     id::NodeId,
@@ -30,8 +31,6 @@ const STOPS_WITHIN: Duration = Duration::from_secs(5);
 /// The children of the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// The door.
-    Switchboard,
     /// The campaign supervisor.
     Campaigns,
     /// The dialer of single calls.
@@ -67,27 +66,13 @@ pub enum NodeMessage {
     Drain(Leave),
 }
 
-/// Addresses of the five.
-#[derive(Clone, Default)]
-pub struct Siblings {
-    /// The door.
-    pub switchboard: Sibling<SwitchboardMessage>,
-    /// The campaign supervisor.
-    pub campaigns: Sibling<CampaignsMessage>,
-    /// The dialer of single calls.
-    pub single_calls: Sibling<SingleCallsMessage>,
-    /// The line pool.
-    pub lines: Sibling<LinesMessage>,
-    /// The writer of facts.
-    pub journal: Sibling<JournalMessage>,
-}
-
 /// What the root is started with.
 pub struct RootArguments {
     pub(super) ports: Ports,
     pub(super) settings: NodeSettings,
-    pub(super) siblings: Siblings,
+    pub(super) switchboard: Switchboard,
     pub(super) journal: Journal,
+    pub(super) journal_address: Sibling<JournalMessage>,
     pub(super) backlog: Backlog,
     pub(super) gate: DialGate,
     pub(super) incarnation: Incarnation,
@@ -109,8 +94,6 @@ pub struct NodeState {
     nodes: usize,
     /// How it leaves, once draining began.
     draining: Option<Leave>,
-    /// The same for who takes over what dead processes left.
-    takes_nothing: watch::Sender<bool>,
     /// Restarts to come.
     waiting: Vec<TaskGuard>,
     /// What is done under the present id.
@@ -145,18 +128,11 @@ impl Actor for NodeActor {
             registered: false,
             nodes: 1,
             draining: None,
-            takes_nothing: watch::Sender::new(false),
             waiting: Vec::new(),
             tasks: Vec::new(),
             doubts,
         };
-        for part in [
-            Part::Journal,
-            Part::Lines,
-            Part::Campaigns,
-            Part::SingleCalls,
-            Part::Switchboard,
-        ] {
+        for part in [Part::Journal, Part::Lines, Part::Campaigns, Part::SingleCalls] {
             state.start(&me, part).await?;
         }
         state.registers(&me, Ok(registered));
@@ -185,11 +161,8 @@ impl Actor for NodeActor {
             NodeMessage::Alive { node, pulse, doubted } if node == state.node() => {
                 state.heard(pulse);
                 if doubted {
-                    let _ = state
-                        .with
-                        .siblings
-                        .lines
-                        .cast(LinesMessage::DoubtClaims { attempt: None });
+                    let doubt = LinesMessage::DoubtClaims { attempt: None };
+                    let _ = state.with.switchboard.lines.cast(doubt);
                 }
             }
             NodeMessage::Fenced(node) if node == state.node() => state.start_anew(&me).await,
@@ -200,9 +173,9 @@ impl Actor for NodeActor {
             | NodeMessage::Fenced(_) => {}
             NodeMessage::Drain(leave) => {
                 state.draining = Some(leave);
-                state.takes_nothing.send_replace(true);
+                state.with.switchboard.draining.send_replace(true);
                 state.dial_no_more();
-                let _ = state.with.siblings.lines.cast(LinesMessage::Drain(leave));
+                let _ = state.with.switchboard.lines.cast(LinesMessage::Drain(leave));
             }
         }
         Ok(())
@@ -229,28 +202,15 @@ impl Actor for NodeActor {
 }
 
 impl NodeState {
-    /// The switchboard passes it on to the campaigns; told both, neither misses it while the other restarts.
     fn dial_no_more(&self) {
-        let _ = self.with.siblings.switchboard.cast(SwitchboardMessage::Drain);
-        let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Drain);
-        let _ = self.with.siblings.single_calls.cast(SingleCallsMessage::Drain);
+        let _ = self.with.switchboard.campaigns.cast(CampaignsMessage::Drain);
+        let _ = self.with.switchboard.single_calls.cast(SingleCallsMessage::Drain);
     }
 
     async fn start(&mut self, me: &ActorRef<NodeMessage>, part: Part) -> Result<(), SpawnErr> {
         let cell = me.get_cell();
-        let (with, to) = (&self.with, &self.with.siblings);
+        let (with, to) = (&self.with, &self.with.switchboard);
         let actor = match part {
-            Part::Switchboard => {
-                let arguments = SwitchboardArguments {
-                    campaigns: to.campaigns.clone(),
-                    single_calls: to.single_calls.clone(),
-                    lines: to.lines.clone(),
-                    draining: self.draining.is_some(),
-                };
-                let (actor, _) = Actor::spawn_linked(None, SwitchboardActor, arguments, cell).await?;
-                to.switchboard.set(actor.clone());
-                actor.get_cell()
-            }
             Part::Campaigns => {
                 let arguments = CampaignsArguments {
                     node: with.settings.node,
@@ -278,16 +238,18 @@ impl NodeState {
             }
             Part::Lines => {
                 let arguments = LinesArguments {
-                    node: with.settings.node,
-                    stream: with.settings.stream,
-                    speculation: with.settings.speculation,
-                    ports: with.ports.clone(),
+                    with: CallContext {
+                        node: with.settings.node,
+                        ports: with.ports.clone(),
+                        journal: with.journal.clone(),
+                        stream: with.settings.stream,
+                        speculation: with.settings.speculation,
+                        times: with.settings.times,
+                        gate: with.gate.clone(),
+                    },
                     lines: with.settings.lines,
                     calls_per_second: with.settings.calls_per_second,
-                    journal: with.journal.clone(),
                     registry: with.registry.clone(),
-                    times: with.settings.times,
-                    gate: with.gate.clone(),
                     nodes: self.nodes,
                 };
                 let (actor, _) = Actor::spawn_linked(None, LinesActor, arguments, cell).await?;
@@ -300,7 +262,7 @@ impl NodeState {
                     backlog: with.backlog.clone(),
                 };
                 let (actor, _) = Actor::spawn_linked(None, JournalActor, arguments, cell).await?;
-                to.journal.set(actor.clone());
+                with.journal_address.set(actor.clone());
                 actor.get_cell()
             }
         };
@@ -311,9 +273,9 @@ impl NodeState {
 
     /// Tells a restarted part, and those who talk to it, what it missed.
     fn catch_up(&self, part: Part) {
-        let to = &self.with.siblings;
+        let to = &self.with.switchboard;
         match (part, self.draining) {
-            (Part::Switchboard | Part::Journal, _) => {}
+            (Part::Journal, _) => {}
             (Part::Campaigns, None) if self.registered => {
                 let _ = to.campaigns.cast(CampaignsMessage::Resume);
             }
@@ -380,20 +342,20 @@ impl NodeState {
         let reaping = reaper::reap(ports.clone(), (node, times), self.with.registry.clone());
         self.tasks.push(TaskGuard::spawn(reaping));
         self.tasks.push(TaskGuard::spawn(boot::sweep_lists(ports.clone())));
-        let (calls, draining) = (self.with.registry.clone(), self.takes_nothing.subscribe());
+        let (calls, draining) = (self.with.registry.clone(), self.with.switchboard.draining.subscribe());
         let taking_over = boot::take_over(ports, (node, times), calls, draining);
         self.tasks.push(TaskGuard::spawn(taking_over));
         self.heard(pulse);
         if self.draining.is_none() {
-            let _ = self.with.siblings.campaigns.cast(CampaignsMessage::Resume);
-            let _ = self.with.siblings.single_calls.cast(SingleCallsMessage::Resume);
+            let _ = self.with.switchboard.campaigns.cast(CampaignsMessage::Resume);
+            let _ = self.with.switchboard.single_calls.cast(SingleCallsMessage::Resume);
         }
     }
 
     /// Lines may be granted again, and whoever lives shares the rate and the campaigns.
     fn heard(&mut self, pulse: Pulse) {
         self.nodes = pulse.nodes;
-        let to = &self.with.siblings;
+        let to = &self.with.switchboard;
         let _ = to.lines.cast(LinesMessage::Nodes(pulse.nodes));
         let _ = to.campaigns.cast(CampaignsMessage::Company(pulse.nodes > 1));
         let _ = to.single_calls.cast(SingleCallsMessage::Company(pulse.nodes > 1));

@@ -11,16 +11,16 @@ use tokio::{
 
 use super::{
     Incarnation, NodeMessage,
-    actor::{NodeActor, RootArguments, Siblings},
+    actor::{NodeActor, RootArguments},
 };
 use crate::{
     audio_stream::StreamSettings,
     call::Speculation,
     dial_gate::{DialGate, HoldsBack},
-    journal::{Backlog, BacklogFigures, Journal, LiveFact},
+    journal::{Backlog, BacklogFigures, Journal, JournalMessage, LiveFact},
     lines::{CallRegistry, Leave, LinesMessage, LinesSnapshot},
     supervision::Sibling,
-    switchboard::{INSPECTION, NodeSnapshot, SwitchboardMessage},
+    switchboard::{INSPECTION, Switchboard},
 };
 use domain::{
     id::NodeId,
@@ -101,19 +101,19 @@ pub struct Node;
 
 /// A running node.
 pub struct NodeHandle {
-    /// The door. It only passes messages on; should it ever crash, the same address leads to the new one.
-    pub switchboard: Sibling<SwitchboardMessage>,
+    /// The way in from outside.
+    pub switchboard: Switchboard,
+    /// The writer of facts.
+    pub journal_address: Sibling<JournalMessage>,
     /// Facts as they happen.
     pub live: broadcast::Sender<LiveFact>,
     root: ActorRef<NodeMessage>,
-    siblings: Siblings,
     journal: Journal,
     incarnation: Incarnation,
     backlog: Backlog,
     gate: DialGate,
     store: Arc<dyn Store>,
     registry: CallRegistry,
-    draining: watch::Sender<bool>,
     refused: watch::Sender<Option<String>>,
     ended: JoinHandle<()>,
 }
@@ -125,10 +125,10 @@ impl Node {
     /// # Errors
     /// The store will not have this process among its nodes; or an actor did not start, which is a bug.
     pub async fn start(arguments: NodeArguments) -> Result<NodeHandle, NodeStartError> {
-        let siblings = Siblings::default();
+        let (switchboard, journal_address) = (Switchboard::default(), Sibling::default());
         let live = broadcast::Sender::new(LIVE_FACTS);
         let backlog = Backlog::default();
-        let journal = Journal::new(siblings.journal.clone(), backlog.clone(), live.clone());
+        let journal = Journal::new(journal_address.clone(), backlog.clone(), live.clone());
         let incarnation = Incarnation::new(arguments.settings.node);
         let gate = DialGate::new(arguments.settings.times, arguments.ports.clock.now());
         let registry = CallRegistry::default();
@@ -140,7 +140,8 @@ impl Node {
             incarnation: incarnation.clone(),
             ports: arguments.ports,
             settings: arguments.settings,
-            siblings: siblings.clone(),
+            switchboard: switchboard.clone(),
+            journal_address: journal_address.clone(),
             journal: journal.clone(),
             backlog: backlog.clone(),
             refused: refused.clone(),
@@ -152,17 +153,16 @@ impl Node {
                 error => NodeStartError(error.to_string()),
             })?;
         Ok(NodeHandle {
-            switchboard: siblings.switchboard.clone(),
+            switchboard,
+            journal_address,
             live,
             root,
-            siblings,
             journal,
             incarnation,
             backlog,
             gate,
             store,
             registry,
-            draining: watch::Sender::new(false),
             refused,
             ended,
         })
@@ -170,11 +170,6 @@ impl Node {
 }
 
 impl NodeHandle {
-    /// Addresses of the tree's parts, for tests and figures.
-    pub fn siblings(&self) -> &Siblings {
-        &self.siblings
-    }
-
     /// Who it is in the store at present: one that was declared dead starts anew as another.
     pub fn node(&self) -> NodeId {
         self.incarnation.get()
@@ -188,11 +183,6 @@ impl NodeHandle {
     /// The calls that live here.
     pub fn calls(&self) -> CallRegistry {
         self.registry.clone()
-    }
-
-    /// Whether it was told to end.
-    pub fn is_draining(&self) -> bool {
-        *self.draining.borrow()
     }
 
     /// Returns when the store will not have this process among its nodes, with the reason: it dials nobody any more, and is
@@ -224,13 +214,6 @@ impl NodeHandle {
         self.backlog.figures()
     }
 
-    /// Its figures; none when the tree is too busy or going down.
-    pub async fn inspect(&self) -> Option<NodeSnapshot> {
-        let switchboard = &self.siblings.switchboard;
-        // It asks others in its turn, one after the other.
-        switchboard.ask(SwitchboardMessage::Inspect, 3 * INSPECTION).await
-    }
-
     /// Actors of the tree that live now, the root among them.
     pub fn actors(&self) -> usize {
         family(&self.root.get_cell())
@@ -259,7 +242,7 @@ impl NodeHandle {
         let heard = Instant::now() + notice;
         let limit = heard.max(Instant::now() + grace + LAST_WORDS);
         // At once, for whoever asks whether to send work here; the root says it to its parts.
-        self.draining.send_replace(true);
+        self.switchboard.draining.send_replace(true);
         let _ = self.root.cast(NodeMessage::Drain(leave));
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -279,7 +262,9 @@ impl NodeHandle {
     /// be written, for those that came here in the last moments. For the end of a drain, when nobody is to send anything here any more.
     pub async fn take_no_more(&self, grace: Duration) {
         let limit = Instant::now() + grace + LAST_WORDS;
-        while self.siblings.lines.ask(LinesMessage::TakeNoMore, INSPECTION).await != Some(0) && Instant::now() < limit {
+        while self.switchboard.lines.ask(LinesMessage::TakeNoMore, INSPECTION).await != Some(0)
+            && Instant::now() < limit
+        {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         self.flush().await;
@@ -287,7 +272,7 @@ impl NodeHandle {
 
     /// None while the line pool is too busy to say, or is being started again.
     async fn live_calls(&self) -> Option<usize> {
-        let lines: Option<LinesSnapshot> = self.siblings.lines.ask(LinesMessage::Inspect, INSPECTION).await;
+        let lines: Option<LinesSnapshot> = self.switchboard.lines.ask(LinesMessage::Inspect, INSPECTION).await;
         lines.map(|lines| lines.calls.len() + lines.granted)
     }
 

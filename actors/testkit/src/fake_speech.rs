@@ -12,7 +12,7 @@ use domain::{
     id::AttemptId,
     ports::{
         recordings::{RecordingSink, Recordings},
-        synthesizer::{Likely, SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
+        synthesizer::{Likely, SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordEnd},
         transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
     },
 };
@@ -188,7 +188,7 @@ fn pieces(text: &str, sample_rate: u32) -> Vec<SpeechPiece> {
             let samples = (start..end)
                 .map(|n| if (n / 20) % 2 == 0 { 4000 } else { -4000 })
                 .collect();
-            let timing = WordTiming {
+            let timing = WordEnd {
                 text_end: text_end - (word.len() - word.trim_end().len()),
                 sample_end: end,
             };

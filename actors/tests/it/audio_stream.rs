@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use actors::audio_stream::{SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot};
+use actors::audio_stream::{SessionEvent, SpeechId, StreamEvent, StreamMessage, StreamSettings, StreamSnapshot};
 use domain::{
     agent::Agent,
     ports::media_leg::{INBOUND_FRAMES, InboundItem, LegAbilities},
 };
-use media::tone::keys::KeyDetector;
+use media::{tone::keys::KeyDetector, turn::endpointing::Utterance};
 use serde_json::json;
 
 use super::audio_stream_support::{CARRIER, Phone, STALLS, wait};
@@ -16,21 +16,23 @@ const LONG: &str = "Good morning, this is a rather long announcement about openi
 
 fn utterance(event: &StreamEvent) -> Option<(String, u64)> {
     match event {
-        StreamEvent::UtteranceEnded { text, ended_ms, .. } => Some((text.clone(), *ended_ms)),
+        StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance { text, ended_ms, .. })) => {
+            Some((text.clone(), *ended_ms))
+        }
         _ => None,
     }
 }
 
 fn barged_in(event: &StreamEvent) -> Option<String> {
     match event {
-        StreamEvent::BargedIn { heard, .. } => Some(heard.clone()),
+        StreamEvent::Session(SessionEvent::BargedIn { heard, .. }) => Some(heard.clone()),
         _ => None,
     }
 }
 
 fn speaking_ended(event: &StreamEvent) -> Option<String> {
     match event {
-        StreamEvent::SpeakingEnded { heard, .. } => Some(heard.clone()),
+        StreamEvent::Session(SessionEvent::SpeakingEnded { heard, .. }) => Some(heard.clone()),
         _ => None,
     }
 }
@@ -133,7 +135,7 @@ async fn a_held_speech_plays_at_once_when_it_is_released_and_never_if_it_is_not(
     phone.stream.cast(StreamMessage::Release(SpeechId(2))).unwrap();
     wait(4_000).await;
     let started = phone.first(|event| match event {
-        StreamEvent::SpeakingStarted { speech, audio_ms, .. } => Some((speech.0, *audio_ms)),
+        StreamEvent::Session(SessionEvent::SpeakingStarted { speech, audio_ms, .. }) => Some((speech.0, *audio_ms)),
         _ => None,
     });
     let (at, (speech, audio_ms)) = started.unwrap();
@@ -155,9 +157,9 @@ async fn a_pause_is_told_before_the_turn_is_over_and_its_end_when_the_user_goes_
         .events()
         .into_iter()
         .filter_map(|(_, event)| match event {
-            StreamEvent::TurnPaused { text, .. } => Some(text),
-            StreamEvent::TurnResumed { .. } => Some("resumed".into()),
-            StreamEvent::UtteranceEnded { text, final_ms, .. } => {
+            StreamEvent::Session(SessionEvent::TurnPaused { text, .. }) => Some(text),
+            StreamEvent::Session(SessionEvent::TurnResumed { .. }) => Some("resumed".into()),
+            StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance { text, final_ms, .. })) => {
                 assert!(final_ms.is_some());
                 Some(format!("ended {text}"))
             }
@@ -307,7 +309,7 @@ async fn stopping_drops_the_speech_and_its_synthesis() {
     let heard = phone.first(speaking_ended).unwrap().1;
     assert!(!heard.is_empty() && heard.len() < LONG.len());
     assert_eq!(
-        phone.count(|event| matches!(event, StreamEvent::SpeakingStarted { .. })),
+        phone.count(|event| matches!(event, StreamEvent::Session(SessionEvent::SpeakingStarted { .. }))),
         1
     );
     assert_eq!(phone.seen().clears.len(), 1);
@@ -399,7 +401,7 @@ async fn keys_go_over_a_socket_that_takes_them_and_else_as_tones() {
         let expected = if digits { ("10", "") } else { ("", "10") };
         assert_eq!((phone.seen().keys.as_str(), tones.as_str()), expected);
         assert_eq!(
-            phone.count(|event| matches!(event, StreamEvent::SpeakingEnded { .. })),
+            phone.count(|event| matches!(event, StreamEvent::Session(SessionEvent::SpeakingEnded { .. }))),
             0
         );
     }
@@ -415,7 +417,7 @@ async fn a_line_that_died_is_told_before_what_was_heard_until_then() {
     let events = phone.events();
     let place = |wanted: fn(&StreamEvent) -> bool| events.iter().position(|(_, event)| wanted(event)).unwrap();
     let died = place(|event| *event == StreamEvent::LineDied);
-    let ended = place(|event| matches!(event, StreamEvent::SpeakingEnded { .. }));
+    let ended = place(|event| matches!(event, StreamEvent::Session(SessionEvent::SpeakingEnded { .. })));
     let closed = place(|event| matches!(event, StreamEvent::MediaClosed { clean: false }));
     assert!(died < ended && ended < closed, "{events:?}");
 }

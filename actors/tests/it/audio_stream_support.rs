@@ -16,7 +16,7 @@ use domain::{
     id::AttemptId,
     ports::{
         media_leg::{InboundItem, InboundQueue, LegAbilities, MediaLeg, OutboundItem},
-        synthesizer::{SpeechPiece, SpeechStream, Synthesizer, Voice as CallVoice, VoiceConfig, WordTiming},
+        synthesizer::{SpeechPiece, SpeechStream, Synthesizer, Voice as CallVoice, VoiceConfig, WordEnd},
         transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
         usage::Meter,
     },
@@ -68,7 +68,7 @@ impl CallVoice for BabbleMouth {
             return stream::pending().boxed();
         }
         let mut speaker = Speaker::new(&text, Voice::new(120.0), self.sample_rate).unwrap();
-        let words = speaker.words().iter().map(|word| WordTiming {
+        let words = speaker.words().iter().map(|word| WordEnd {
             text_end: word.text_end,
             sample_end: word.sample_end,
         });

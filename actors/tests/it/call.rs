@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actors::{
-    audio_stream::StreamEvent,
+    audio_stream::{SessionEvent, StreamEvent},
     call::{CallMessage, CallPhase, LegRefusal},
 };
 use domain::{
@@ -15,6 +15,7 @@ use domain::{
         store::{AttemptState, RecordStore as _, StoreError},
     },
 };
+use media::turn::endpointing::Utterance;
 use serde_json::json;
 use testkit::{fake_carrier::media_leg, fake_language::ScriptedReply};
 
@@ -305,13 +306,14 @@ async fn noisy(test: &TestCall, seconds: u64) {
         test.stream.user_begins();
         ms(500).await;
         let ended_ms = test.stream.now_ms();
-        test.stream.report(StreamEvent::UtteranceEnded {
-            text: String::new(),
-            damaged: n % 2 == 0,
-            started_ms: ended_ms.saturating_sub(400),
-            ended_ms,
-            final_ms: None,
-        });
+        test.stream
+            .report(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
+                text: String::new(),
+                damaged: n % 2 == 0,
+                started_ms: ended_ms.saturating_sub(400),
+                ended_ms,
+                final_ms: None,
+            })));
         ms(1_000).await;
     }
 }
@@ -354,7 +356,8 @@ async fn a_user_who_begins_to_speak_as_the_silence_ends_is_heard() {
     ms(1_600 + 4_700).await;
     test.stream.user_begins();
     ms(1_000).await;
-    test.stream.report(StreamEvent::Interim { text: "I am".into() });
+    test.stream
+        .report(StreamEvent::Session(SessionEvent::Interim { text: "I am".into() }));
     ms(2_500).await;
     assert_eq!(test.ended(), None);
     test.stream.user_ends("I am here.", 3_000);
@@ -577,7 +580,7 @@ async fn callbacks_may_come_before_the_dials_own_answer() {
     assert!(test.told.legs.lock().unwrap().is_empty());
     ms(2_500).await;
     assert_eq!(*test.told.legs.lock().unwrap(), ["fake-1"]);
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(2_000).await;
     assert_eq!(test.outcome(), Some(("completed", None)));
     assert_eq!(test.ports.carrier.hang_ups(), [CarrierCallId("fake-1".into())]);
@@ -628,7 +631,7 @@ async fn a_wrong_proof_and_a_second_socket_are_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_hang_up_before_the_answer_cancels() {
     let test = TestCall::dialed(greeter()).await;
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(100).await;
     assert_eq!(test.outcome(), Some(("cancelled", None)));
     assert_eq!(test.hang_ups(), 1);
@@ -640,7 +643,7 @@ async fn a_hang_up_while_the_dial_is_out_waits_for_the_legs_id() {
         ports.carrier.script_dial(Duration::from_secs(3), None);
     })
     .await;
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(2_000).await;
     assert_eq!(test.ended(), None);
     ms(1_500).await;
@@ -652,7 +655,7 @@ async fn a_hang_up_while_the_dial_is_out_waits_for_the_legs_id() {
 async fn the_last_words_heard_are_kept_when_the_call_is_hung_up() {
     let test = TestCall::answered(greeter()).await;
     ms(1_200 + 800).await;
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(1_500).await;
     assert_eq!(test.transcript(), ["Agent: Hello Bo,"]);
     assert!(test.stream.closed());
@@ -789,7 +792,7 @@ async fn a_hang_up_that_fails_is_tried_again() {
         let error = CarrierError::Unavailable("503".into());
         test.ports.carrier.script_hang_up_failure(error);
     }
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(3_000).await;
     assert_eq!(test.hang_ups(), 3);
     assert_eq!(test.outcome(), Some(("cancelled", None)));

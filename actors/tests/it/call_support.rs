@@ -4,7 +4,8 @@ use actors::{
     attempt::{CallPlan, InboundLeg},
     audio_stream::{StreamMessage, StreamSettings},
     call::{
-        CallArguments, CallMessage, CallParents, CallReport, CallSnapshot, LegRefusal, ProbedCallActor, Speculation,
+        CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, Event, LegRefusal, ProbedCallActor,
+        Speculation,
     },
     dial_gate::DialGate,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
@@ -298,17 +299,17 @@ impl TestCall {
         let meter = Meter::default();
         let arguments = CallArguments {
             plan: plan.clone(),
-            ports: ports.ports(),
-            parents: CallParents {
-                lines: Reports::to(&lines, |report| report),
+            with: CallContext {
+                node,
+                ports: ports.ports(),
                 journal: Journal::new(journal.clone(), backlog.clone(), live),
+                stream: StreamSettings::default(),
+                speculation,
+                times: Times::default(),
+                gate: DialGate::unguarded(),
             },
-            node,
-            stream: StreamSettings::default(),
-            speculation,
+            lines: Reports::to(&lines, |report| report),
             meter: meter.clone(),
-            times: Times::default(),
-            gate: DialGate::unguarded(),
         };
         let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
             .await
@@ -398,6 +399,10 @@ impl TestCall {
         self.ended()
             .flatten()
             .map(|outcome| (outcome.status.as_str(), outcome.error))
+    }
+
+    pub fn hang_up(&self) {
+        self.call.cast(CallMessage::Happened(Event::HangUp)).unwrap();
     }
 
     pub fn hang_ups(&self) -> usize {

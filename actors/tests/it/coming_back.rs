@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use actors::{
-    call::{GoesOn, LegRefusal},
+    call::{CallMessage, GoesOn, LegRefusal},
     campaign::CampaignCommand,
     lines::{Asking, LinesMessage, NotGoingOn},
     node::{NodeHandle, NodeSettings},
-    switchboard::SwitchboardMessage,
 };
 use domain::{
     dial_token::{DialToken, Purpose},
@@ -87,9 +86,7 @@ impl Talking {
             proof: proof.to_owned(),
             leg: CarrierCallId(leg.to_owned()),
         };
-        let message = |reply| SwitchboardMessage::CameBack { asking, reply };
-        let answer = self.nodes[node].switchboard.ask(message, 5 * SECOND).await;
-        answer.unwrap_or(Err(NotGoingOn::NotKnown))
+        self.nodes[node].switchboard.came_back(asking).await
     }
 
     async fn comes_back(&self, node: usize) -> Result<GoesOn, NotGoingOn> {
@@ -98,26 +95,24 @@ impl Talking {
 
     async fn open_media(&self, node: usize) -> Result<FakeSocket, LegRefusal> {
         let (leg, socket) = media_leg();
-        let message = |reply| SwitchboardMessage::Media {
-            carrier: "scripted",
-            attempt: self.attempt,
-            proof: self.proof.clone(),
-            leg,
-            reply,
-        };
-        let taken = self.nodes[node].switchboard.ask(message, 5 * SECOND).await.unwrap();
-        taken.map(|()| socket)
+        let proof = self.proof.clone();
+        let message = |reply| CallMessage::Media { proof, leg, reply };
+        let taken = self.nodes[node]
+            .switchboard
+            .tell_call(("scripted", self.attempt), message);
+        taken.await.unwrap().map(|()| socket)
     }
 
     async fn leg_ends(&self, node: usize) {
-        let message = |reply| SwitchboardMessage::Progress {
-            carrier: "scripted",
-            attempt: self.attempt,
+        let message = |reply| CallMessage::Progress {
             proof: self.status.clone(),
             report: CallProgress::Ended(EndCause::Completed).into(),
             reply,
         };
-        let _ = self.nodes[node].switchboard.ask(message, 5 * SECOND).await;
+        let told = self.nodes[node]
+            .switchboard
+            .tell_call(("scripted", self.attempt), message);
+        told.await;
     }
 
     async fn said(&self) -> Vec<String> {
@@ -323,12 +318,11 @@ async fn a_node_whose_call_was_taken_over_takes_neither_its_socket_nor_its_carri
 #[tokio::test(start_paused = true)]
 async fn a_node_that_is_told_lets_a_call_go_that_it_believes_to_have() {
     let call = Talking::start().await;
-    let told = || SwitchboardMessage::WasTakenOver { attempt: call.attempt };
-    let _ = call.nodes[0].switchboard.cast(told());
+    call.nodes[0].switchboard.was_taken_over(call.attempt);
     sleep(SECOND).await;
     assert_eq!(call.live().await, [1, 0], "it is not so");
     call.comes_back(1).await.unwrap();
-    let _ = call.nodes[0].switchboard.cast(told());
+    call.nodes[0].switchboard.was_taken_over(call.attempt);
     sleep(SECOND / 2).await;
     assert_eq!(call.live().await, [0, 1]);
     assert_eq!(call.worlds[0].carrier.hang_ups(), []);
@@ -379,7 +373,7 @@ async fn a_call_that_crashes_after_it_was_taken_over_is_not_hung_up() {
         attempt: call.attempt,
         stream: false,
     };
-    assert!(call.nodes[0].siblings().lines.cast(sabotage).is_ok());
+    assert!(call.nodes[0].switchboard.lines.cast(sabotage).is_ok());
     sleep(5 * SECOND).await;
     assert_eq!(call.live().await, [0, 1]);
     assert_eq!(call.worlds[0].carrier.hang_ups(), []);

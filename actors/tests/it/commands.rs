@@ -128,7 +128,7 @@ async fn a_campaign_that_keeps_crashing_is_left_failed_with_a_reason() {
     let node = world.node(0).await;
     let campaign = world.campaign(5).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    let campaigns = node.siblings().campaigns.clone();
+    let campaigns = node.switchboard.campaigns.clone();
     until("giving up", async || {
         let _ = campaigns.cast(CampaignsMessage::Sabotage(campaign));
         world.status(campaign).await == CampaignStatus::Failed

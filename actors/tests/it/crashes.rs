@@ -19,7 +19,7 @@ use domain::{
 use crate::support::{Callees, World, figures, until};
 
 async fn live(node: &NodeHandle) -> Vec<AttemptId> {
-    let lines = node.siblings().lines.get().unwrap();
+    let lines = node.switchboard.lines.get().unwrap();
     let snapshot: LinesSnapshot = ractor::call!(lines, LinesMessage::Inspect).unwrap();
     assert_eq!(snapshot.granted, 0);
     snapshot.calls
@@ -27,7 +27,7 @@ async fn live(node: &NodeHandle) -> Vec<AttemptId> {
 
 fn sabotage(node: &NodeHandle, attempt: AttemptId, stream: bool) {
     let message = LinesMessage::Sabotage { attempt, stream };
-    assert!(node.siblings().lines.cast(message).is_ok());
+    assert!(node.switchboard.lines.cast(message).is_ok());
 }
 
 fn ended(calls: &[ConversationRow]) -> Vec<(AttemptId, Option<String>)> {
@@ -125,7 +125,7 @@ async fn a_campaign_that_panics_ends_no_call_and_goes_on_where_it_was() {
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 50).await;
     let sabotage = CampaignsMessage::Sabotage(campaign);
-    assert!(node.siblings().campaigns.cast(sabotage).is_ok());
+    assert!(node.switchboard.campaigns.cast(sabotage).is_ok());
     tokio::time::sleep(Duration::from_secs(10)).await;
     assert_eq!(ended(&world.conversations(campaign).await), []);
     assert_eq!(live(&node).await.len(), 50);
@@ -149,7 +149,7 @@ async fn a_campaign_that_panics_while_it_dials_loses_no_contact_and_no_line() {
         for n in 0..4 {
             tokio::time::sleep(Duration::from_millis(201 + n * 133 + offset_ms)).await;
             let sabotage = CampaignsMessage::Sabotage(campaign);
-            assert!(node.siblings().campaigns.cast(sabotage).is_ok());
+            assert!(node.switchboard.campaigns.cast(sabotage).is_ok());
         }
         until("completion", async || {
             world.status(campaign).await == CampaignStatus::Completed
@@ -214,7 +214,7 @@ async fn a_line_pool_that_dies_is_replaced_and_its_calls_are_ended_at_the_carrie
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 10).await;
     world.carrier.callees(Callees::Busy(Duration::from_secs(1)));
-    node.siblings().lines.get().unwrap().kill();
+    node.switchboard.lines.get().unwrap().kill();
     until("completion", async || {
         world.status(campaign).await == CampaignStatus::Completed
     })
@@ -235,7 +235,7 @@ async fn a_campaign_supervisor_that_dies_is_replaced_and_costs_no_call() {
     let campaign = world.campaign(15).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 10).await;
-    node.siblings().campaigns.get().unwrap().kill();
+    node.switchboard.campaigns.get().unwrap().kill();
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(live(&node).await.len(), 10);
     assert_eq!(figures(&node).await.campaigns, 1);
@@ -255,7 +255,7 @@ async fn a_journal_that_dies_is_replaced_and_costs_no_fact() {
     let campaign = world.campaign(5).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 5).await;
-    node.siblings().journal.get().unwrap().kill();
+    node.journal_address.get().unwrap().kill();
     let stop = CampaignCommand::Stop { hang_up: true };
     world.command(&node, campaign, stop).await.unwrap();
     until("their ends", async || {
@@ -275,14 +275,14 @@ async fn a_journal_that_dies_is_replaced_and_costs_no_fact() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_switchboard_that_dies_is_replaced_and_commands_and_callbacks_go_on() {
+async fn commands_and_callbacks_go_on_while_the_campaign_supervisor_is_replaced() {
     let world = World::new().await;
     let node = world.node(3).await;
     let (campaign, other) = (world.campaign(3).await, world.campaign_of(10..11, None).await);
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
-    node.siblings().switchboard.get().unwrap().kill();
+    node.switchboard.campaigns.get().unwrap().kill();
     until("answered calls", async || world.carrier.sockets() == 3).await;
-    node.siblings().switchboard.get().unwrap().kill();
+    node.switchboard.campaigns.get().unwrap().kill();
     // Not waited for: the command comes while nobody is there.
     tokio::task::yield_now().await;
     let row = world.command(&node, other, CampaignCommand::Launch).await.unwrap();

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use actors::{
-    call::LegRefusal,
-    lines::{Leave, LinesMessage, MOST_WITHOUT_SOCKET},
+    call::{CallMessage, LegRefusal},
+    lines::{Leave, LinesMessage, MOST_WITHOUT_SOCKET, WantedAgent},
     node::NodeHandle,
-    switchboard::SwitchboardMessage,
 };
 use domain::{
     id::{AgentId, AttemptId, NodeId},
@@ -65,9 +64,7 @@ fn announced(leg: &str) -> InboundCall {
 }
 
 async fn announce(node: &NodeHandle, call: InboundCall) -> Result<WayBack, InboundRefusal> {
-    let message = |reply| SwitchboardMessage::Inbound { call, reply };
-    let answer = node.switchboard.ask(message, Duration::from_secs(5)).await;
-    answer.unwrap_or(Err(InboundRefusal::Unavailable))
+    node.switchboard.announce(call, None).await
 }
 
 async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, LegRefusal> {
@@ -77,15 +74,9 @@ async fn open_media(node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, Leg
 async fn open_media_at(carrier: &'static str, node: &NodeHandle, back: &WayBack) -> Result<FakeSocket, LegRefusal> {
     let (leg, socket) = media_leg();
     let (attempt, proof) = (back.attempt, back.media_token.clone());
-    let message = |reply| SwitchboardMessage::Media {
-        carrier,
-        attempt,
-        proof,
-        leg,
-        reply,
-    };
-    let taken = node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap();
-    taken.map(|()| socket)
+    let message = |reply| CallMessage::Media { proof, leg, reply };
+    let taken = node.switchboard.tell_call((carrier, attempt), message).await;
+    taken.unwrap().map(|()| socket)
 }
 
 async fn report(node: &NodeHandle, back: &WayBack, progress: CallProgress) -> Result<(), LegRefusal> {
@@ -99,14 +90,9 @@ async fn report_at(
     progress: CallProgress,
 ) -> Result<(), LegRefusal> {
     let (attempt, proof) = (back.attempt, back.status_token.clone());
-    let message = |reply| SwitchboardMessage::Progress {
-        carrier,
-        attempt,
-        proof,
-        report: progress.into(),
-        reply,
-    };
-    node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap()
+    let report = progress.into();
+    let message = |reply| CallMessage::Progress { proof, report, reply };
+    node.switchboard.tell_call((carrier, attempt), message).await.unwrap()
 }
 
 async fn row(world: &World, attempt: AttemptId) -> ConversationRow {
@@ -177,8 +163,7 @@ async fn it_can_be_ended_from_our_side() {
         (&waiting, ConversationStatus::Cancelled),
     ] {
         let attempt = back.attempt;
-        let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
-        let told = node.switchboard.ask(message, Duration::from_secs(5)).await;
+        let told = node.switchboard.end_call(attempt).await;
         assert_eq!(told, Some(true));
         assert_eq!(until_over(&world, attempt).await, (status, None));
     }
@@ -211,14 +196,12 @@ async fn a_call_takes_nothing_from_the_doors_of_another_carrier() {
     let (world, node) = called(1).await;
     let back = announce(&node, announced("leg-a")).await.unwrap();
     for carrier in ["plain", "simulated", ""] {
-        let asked = |reply| SwitchboardMessage::AskMedia {
-            carrier,
-            attempt: back.attempt,
+        let asked = |reply| CallMessage::AskMedia {
             proof: back.media_token.clone(),
             replacing: false,
             reply,
         };
-        let asked = node.switchboard.ask(asked, Duration::from_secs(5)).await;
+        let asked = node.switchboard.tell_call((carrier, back.attempt), asked).await;
         assert_eq!(asked, Some(Err(LegRefusal::UnknownCall)), "{carrier}");
         let opened = open_media_at(carrier, &node, &back).await;
         assert!(matches!(opened, Err(LegRefusal::UnknownCall)), "{carrier}");
@@ -369,7 +352,7 @@ async fn a_call_whose_attempt_is_being_made_as_the_time_of_a_drain_is_over_is_bu
             grace_ms: 0,
             notice_ms: 0,
         });
-        assert!(node.siblings().lines.cast(drain).is_ok());
+        assert!(node.switchboard.lines.cast(drain).is_ok());
     });
     assert_eq!(answer, Err(InboundRefusal::Busy));
     until("a settled row", async || {
@@ -475,7 +458,7 @@ async fn a_call_that_crashes_has_its_leg_hung_up_and_is_not_taken_up_again() {
     let _socket = open_media(&node, &back).await.unwrap();
     let attempt = back.attempt;
     let message = LinesMessage::Sabotage { attempt, stream: false };
-    assert!(node.siblings().lines.cast(message).is_ok());
+    assert!(node.switchboard.lines.cast(message).is_ok());
     let over = until_over(&world, attempt).await;
     assert_eq!(
         over,
@@ -495,7 +478,7 @@ async fn a_line_pool_that_dies_ends_its_calls_and_settles_those_on_their_way() {
     let node = world.node(3).await;
     let live = announce(&node, announced("leg-a")).await.unwrap();
     // The second one's attempt is being made as the pool dies.
-    let lines = node.siblings().lines.get().unwrap();
+    let lines = node.switchboard.lines.get().unwrap();
     let (_, second) = tokio::join!(
         async {
             tokio::time::sleep(Duration::from_millis(60)).await;
@@ -527,12 +510,13 @@ async fn a_store_too_slow_for_the_carrier_leaves_no_open_row() {
     // The caller gave up: nobody hears the answer.
     let (reply, answer) = ractor::concurrency::oneshot();
     let call = announced("leg-a");
-    let message = SwitchboardMessage::Inbound {
+    let message = LinesMessage::Inbound {
         call,
+        wanted: None,
         reply: reply.into(),
     };
     drop(answer);
-    assert!(node.switchboard.cast(message).is_ok());
+    assert!(node.switchboard.lines.cast(message).is_ok());
     until("a settled row", async || {
         let rows = all(&world).await;
         rows.len() == 1 && rows[0].error.as_deref() == Some("no-answer")
@@ -617,15 +601,13 @@ async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
     let dial_in = async |leg: String, account, agent| {
         let mut call = announced(&leg);
         call.to = PhoneNumber::withheld();
-        let message = |reply| SwitchboardMessage::DialIn {
-            call,
+        let wanted = WantedAgent {
             account,
             agent,
             ticket: None,
             variables: serde_json::Map::new(),
-            reply,
         };
-        node.switchboard.ask(message, Duration::from_secs(5)).await.unwrap()
+        node.switchboard.announce(call, Some(wanted)).await
     };
     let mut backs = Vec::new();
     for n in 0..MOST_WITHOUT_SOCKET {

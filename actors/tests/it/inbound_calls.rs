@@ -1,7 +1,7 @@
 //! A call from outside by itself: it greets at once, listens from the first moment, and asks nobody to dial.
 
 use actors::{
-    audio_stream::{SpeechId, StreamEvent},
+    audio_stream::{SessionEvent, SpeechId, StreamEvent},
     call::CallPhase,
 };
 use media::amd::{Reason, Verdict};
@@ -19,11 +19,11 @@ async fn it_greets_at_once_and_may_be_interrupted_from_the_start() {
     assert_eq!(test.stream.said(), ["Hello Bo, this is Ada."]);
     assert_eq!(test.stream.barge_in_allowed(), [true]);
     ms(300).await;
-    test.stream.report(StreamEvent::BargedIn {
+    test.stream.report(StreamEvent::Session(SessionEvent::BargedIn {
         speech: SpeechId(0),
         heard: "Hello Bo,".into(),
         at_ms: 300,
-    });
+    }));
     ms(1).await;
     assert_eq!(test.snapshot().await.phase, CallPhase::Listening);
     assert_eq!(test.transcript(), ["Agent: Hello Bo,"]);

@@ -18,7 +18,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use crate::support::{Callees, World, figures, until};
 
 async fn lines(node: &NodeHandle) -> LinesSnapshot {
-    let lines = node.siblings().lines.get().unwrap();
+    let lines = node.switchboard.lines.get().unwrap();
     ractor::call!(lines, LinesMessage::Inspect).unwrap()
 }
 

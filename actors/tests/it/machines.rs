@@ -1,8 +1,8 @@
 //! Calls that a machine answers: the message and its beep, and somebody who picks up after all.
 
 use actors::{
-    audio_stream::StreamEvent,
-    call::{CallMessage, CallPhase},
+    audio_stream::{SessionEvent, StreamEvent},
+    call::CallPhase,
 };
 use domain::agent::Agent;
 use media::amd::{Reason, Verdict};
@@ -35,7 +35,8 @@ async fn a_message_is_left_after_the_beep() {
     ms(500).await;
     assert_eq!(test.snapshot().await.phase, CallPhase::Voicemail);
     assert!(test.stream.said().is_empty());
-    test.stream.report(StreamEvent::BeepEnded { at_ms: 7_000 });
+    test.stream
+        .report(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 7_000 }));
     ms(10).await;
     assert_eq!(test.stream.said(), ["Call us, Bo."]);
     assert_eq!(test.stream.protected(), ["Call us, Bo."]);
@@ -53,7 +54,8 @@ async fn a_beep_before_the_words_are_known_counts() {
     ms(300).await;
     test.stream.user_begins();
     ms(6_000).await;
-    test.stream.report(StreamEvent::BeepEnded { at_ms: 6_100 });
+    test.stream
+        .report(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 6_100 }));
     ms(100).await;
     test.stream.finds(Verdict::Voicemail, Reason::MachineWords);
     test.stream.user_ends(MACHINE, 5_800);
@@ -91,7 +93,8 @@ async fn a_message_that_began_before_the_beep_is_said_again() {
     mailbox_greets(&test, 4_000).await;
     ms(2_800).await;
     let at_ms = test.stream.now_ms();
-    test.stream.report(StreamEvent::BeepEnded { at_ms });
+    test.stream
+        .report(StreamEvent::Session(SessionEvent::BeepEnded { at_ms }));
     ms(10).await;
     assert_eq!(test.stream.said(), ["Call us, Bo.", "Call us, Bo."]);
     ms(3_000).await;
@@ -133,7 +136,7 @@ async fn somebody_who_picks_up_in_the_middle_of_a_greeting_is_talked_to() {
     test.stream.user_says("Who is it?", 900).await;
     ms(3_000).await;
     assert_eq!(test.stream.said(), ["Hello.", "Okay."]);
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(2_000).await;
     assert!(!test.ended().unwrap().unwrap().voicemail);
 }

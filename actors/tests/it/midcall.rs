@@ -2,7 +2,7 @@
 
 use actors::{
     audio_stream::StreamEvent,
-    call::{CallMessage, CallPhase, LegRefusal},
+    call::{CallMessage, CallPhase, Event, LegRefusal},
 };
 use domain::{
     agent::Agent,
@@ -107,7 +107,7 @@ async fn a_transfer_that_fails_brings_the_agent_back() {
         test.stream.user_says("All right.", 800).await;
         ms(2_000).await;
         assert_eq!(test.stream.said().last().unwrap(), "Okay.");
-        test.call.cast(CallMessage::HangUp).unwrap();
+        test.hang_up();
         ms(1_500).await;
         assert!(!test.ended().flatten().unwrap().transferred);
     }
@@ -132,7 +132,7 @@ async fn a_caller_without_a_socket_is_brought_back_and_told() {
 #[tokio::test(start_paused = true)]
 async fn an_end_by_rest_during_a_transfer_hangs_the_leg_up() {
     let test = asks_for_a_person(with_transfer("blind", false)).await;
-    test.call.cast(CallMessage::End).unwrap();
+    test.call.cast(CallMessage::Happened(Event::End)).unwrap();
     ms(1_500).await;
     assert_eq!(test.hang_ups(), 1);
     assert!(!test.ended().flatten().unwrap().transferred);

@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use actors::{campaign::CampaignCommand, lines::LinesMessage, node::NodeHandle, switchboard::SwitchboardMessage};
+use actors::{call::CallMessage, campaign::CampaignCommand, lines::LinesMessage, node::NodeHandle};
 use domain::{
     admission::Level,
     ports::{
@@ -68,7 +68,7 @@ async fn a_node_with_too_much_to_do_claims_nobody_and_goes_on_by_itself() {
     let campaign = world.campaign(100).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("dials", async || world.carrier.dials().len() > 10).await;
-    node.siblings()
+    node.switchboard
         .lines
         .cast(LinesMessage::Load(Level::NoDials))
         .ok()
@@ -83,7 +83,7 @@ async fn a_node_with_too_much_to_do_claims_nobody_and_goes_on_by_itself() {
         claimed,
         "a claim that is not made costs nothing"
     );
-    node.siblings()
+    node.switchboard
         .lines
         .cast(LinesMessage::Load(Level::NoWrites))
         .ok()
@@ -98,14 +98,12 @@ async fn a_node_with_too_much_to_do_claims_nobody_and_goes_on_by_itself() {
 /// The carrier says that the call of the only dial is over.
 async fn ends(world: &World, node: &NodeHandle) {
     let (_, dial) = world.carrier.dials().remove(0);
-    let message = |reply| SwitchboardMessage::Progress {
-        carrier: "scripted",
-        attempt: dial.attempt,
+    let message = |reply| CallMessage::Progress {
         proof: dial.status_token.clone(),
         report: CallProgress::Ended(EndCause::Completed).into(),
         reply,
     };
-    let taken = node.switchboard.ask(message, Duration::from_secs(60)).await;
+    let taken = node.switchboard.tell_call(("scripted", dial.attempt), message).await;
     assert_eq!(taken, Some(Ok(())));
     world.carrier.drop_sockets();
 }
@@ -177,7 +175,7 @@ async fn a_call_that_crashes_in_an_outage_ends_when_it_crashed() {
     tokio::time::sleep(Duration::from_secs(20)).await;
     let attempt = world.carrier.dialed_attempts()[0];
     let crash = LinesMessage::Sabotage { attempt, stream: false };
-    assert!(node.siblings().lines.cast(crash).is_ok());
+    assert!(node.switchboard.lines.cast(crash).is_ok());
     tokio::time::sleep(Duration::from_secs(90)).await;
     world.store.fail_with(None);
     until("an outcome", async || {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::call::CallMessage;
+use actors::call::{CallMessage, Event};
 use domain::ports::{language_model::HistoryItem, tool_runner::ToolFault};
 use serde_json::{Value, json};
 use testkit::fake_language::ScriptedReply;
@@ -86,7 +86,7 @@ async fn a_run_is_dropped_with_its_call() {
     test.ports.language_model.script(looks_up());
     test.stream.user_says("When do you open?", 800).await;
     ms(1_000).await;
-    test.call.cast(CallMessage::End).unwrap();
+    test.call.cast(CallMessage::Happened(Event::End)).unwrap();
     ms(2_000).await;
     assert!(test.ended().flatten().unwrap().error.is_none());
     assert_eq!(test.ports.language_model.requests().len(), 1);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use actors::{audio_stream::StreamEvent, call::CallMessage, campaign::CampaignCommand};
+use actors::{audio_stream::StreamEvent, campaign::CampaignCommand};
 use domain::{
     agent::Agent,
     ports::{
@@ -309,7 +309,7 @@ async fn what_a_call_used_is_told_at_its_end_however_it_ends() {
         assert_eq!(usage(&test), Some(expected));
     }
     let test = TestCall::greeted(greeter()).await;
-    test.call.cast(CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(1_500).await;
     assert_eq!(
         (usage(&test), test.outcome()),

@@ -6,12 +6,15 @@ use std::{
     time::Duration,
 };
 
-use media::amd::{Finding, Reason, Verdict};
+use media::{
+    amd::{Finding, Reason, Verdict},
+    turn::endpointing::Utterance,
+};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::{task::AbortHandle, time::Instant};
 
 use actors::{
-    audio_stream::{Say, SpeechId, StreamEvent, StreamMessage},
+    audio_stream::{Say, SessionEvent, SpeechId, StreamEvent, StreamMessage},
     call::CallMessage,
 };
 use domain::ports::synthesizer::SpeechError;
@@ -100,7 +103,11 @@ impl ScriptedStream {
         self.report(StreamEvent::LineDied);
         if let Some((speech, heard)) = self.stop() {
             let at_ms = self.now_ms();
-            self.report(StreamEvent::SpeakingEnded { speech, heard, at_ms });
+            self.report(StreamEvent::Session(SessionEvent::SpeakingEnded {
+                speech,
+                heard,
+                at_ms,
+            }));
         }
         self.seen().opened = None;
         self.report(StreamEvent::MediaClosed { clean: false });
@@ -122,36 +129,42 @@ impl ScriptedStream {
 
     /// The user begins to speak.
     pub fn user_begins(&self) {
-        self.report(StreamEvent::SpeechStarted { at_ms: self.now_ms() });
+        self.report(StreamEvent::Session(SessionEvent::SpeechStarted {
+            at_ms: self.now_ms(),
+        }));
     }
 
     /// The user's words are over; they took `spoken_ms`. Without words it was voice that was not understood.
     pub fn user_ends(&self, text: &str, spoken_ms: u64) {
         let ended_ms = self.now_ms();
-        self.report(StreamEvent::UtteranceEnded {
+        self.report(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
             text: text.to_owned(),
             damaged: text.is_empty(),
             started_ms: ended_ms.saturating_sub(spoken_ms),
             ended_ms,
             final_ms: Some(ended_ms),
-        });
+        })));
     }
 
     /// It is found who answered.
     pub fn finds(&self, verdict: Verdict, reason: Reason) {
         let at_ms = self.now_ms();
-        self.report(StreamEvent::Amd(Finding { verdict, reason, at_ms }));
+        self.report(StreamEvent::Session(SessionEvent::Amd(Finding {
+            verdict,
+            reason,
+            at_ms,
+        })));
     }
 
     /// The voice has stopped, with these words so far.
     pub fn user_pauses(&self, text: &str) {
         let (text, at_ms) = (text.to_owned(), self.now_ms());
-        self.report(StreamEvent::TurnPaused { text, at_ms });
+        self.report(StreamEvent::Session(SessionEvent::TurnPaused { text, at_ms }));
     }
 
     /// The user goes on.
     pub fn user_resumes(&self) {
-        self.report(StreamEvent::TurnResumed { at_ms: self.now_ms() });
+        self.report(StreamEvent::Session(SessionEvent::TurnResumed { at_ms: self.now_ms() }));
     }
 
     /// The user speaks for `spoken_ms`.
@@ -166,7 +179,7 @@ impl ScriptedStream {
         self.user_begins();
         if let Some((speech, heard)) = self.stop() {
             let at_ms = self.now_ms();
-            self.report(StreamEvent::BargedIn { speech, heard, at_ms });
+            self.report(StreamEvent::Session(SessionEvent::BargedIn { speech, heard, at_ms }));
         }
     }
 
@@ -207,11 +220,11 @@ impl ScriptedStream {
     fn audible(&self, speech: SpeechId) {
         self.seen().said.push(String::new());
         let at_ms = self.now_ms();
-        self.report(StreamEvent::SpeakingStarted {
+        self.report(StreamEvent::Session(SessionEvent::SpeakingStarted {
             speech,
             at_ms,
             audio_ms: Some(at_ms),
-        });
+        }));
     }
 
     fn release(&self, speech: SpeechId) {
@@ -259,7 +272,11 @@ impl ScriptedStream {
             let heard = stream.seen().present.take().map(|playing| playing.text);
             let at_ms = stream.now_ms();
             let heard = heard.unwrap_or_default();
-            stream.report(StreamEvent::SpeakingEnded { speech, heard, at_ms });
+            stream.report(StreamEvent::Session(SessionEvent::SpeakingEnded {
+                speech,
+                heard,
+                at_ms,
+            }));
         });
         playing.end = Some(task.abort_handle());
     }
@@ -299,7 +316,11 @@ impl Actor for ScriptedStreamActor {
             StreamMessage::StopSpeaking => {
                 if let Some((speech, heard)) = self.0.stop() {
                     let at_ms = self.0.now_ms();
-                    self.0.report(StreamEvent::SpeakingEnded { speech, heard, at_ms });
+                    self.0.report(StreamEvent::Session(SessionEvent::SpeakingEnded {
+                        speech,
+                        heard,
+                        at_ms,
+                    }));
                 }
             }
             StreamMessage::AllowBargeIn(allow) => {

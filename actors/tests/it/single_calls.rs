@@ -6,7 +6,6 @@ use actors::{
     campaign::CampaignCommand,
     node::{NodeHandle, NodeSettings},
     single_calls::PlaceError,
-    switchboard::SwitchboardMessage,
 };
 use domain::{
     id::{AttemptId, NodeId},
@@ -33,14 +32,8 @@ fn new_call(world: &World, n: usize) -> NewCall {
 }
 
 async fn place(world: &World, node: &NodeHandle, n: usize) -> Result<QueuedCall, PlaceError> {
-    let (account, new) = (world.account, Box::new(new_call(world, n)));
-    let message = |reply| SwitchboardMessage::PlaceCall {
-        account,
-        new,
-        ticket: None,
-        reply,
-    };
-    node.switchboard.ask(message, Duration::from_secs(60)).await.unwrap()
+    let placed = node.switchboard.place_call(world.account, new_call(world, n), None);
+    placed.await.unwrap()
 }
 
 /// One that is taken: its attempt.
@@ -60,8 +53,7 @@ async fn left_behind(world: &World, n: usize) -> AttemptId {
 }
 
 async fn end(node: &NodeHandle, attempt: AttemptId) -> Option<bool> {
-    let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
-    node.switchboard.ask(message, Duration::from_secs(5)).await
+    node.switchboard.end_call(attempt).await
 }
 
 async fn row(world: &World, attempt: AttemptId) -> ConversationRow {

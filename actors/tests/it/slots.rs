@@ -35,7 +35,7 @@ enum End {
 }
 
 async fn lines(node: &NodeHandle) -> LinesSnapshot {
-    match node.siblings().lines.get() {
+    match node.switchboard.lines.get() {
         Some(lines) => ractor::call!(lines, LinesMessage::Inspect).unwrap_or_default(),
         None => LinesSnapshot::default(),
     }
@@ -77,13 +77,13 @@ impl End {
         let attempts = world.carrier.dialed_attempts();
         let sabotage = |attempt, stream| {
             let message = LinesMessage::Sabotage { attempt, stream };
-            assert!(node.siblings().lines.cast(message).is_ok());
+            assert!(node.switchboard.lines.cast(message).is_ok());
         };
         match self {
             Self::CallCrash => attempts.iter().for_each(|attempt| sabotage(*attempt, false)),
             Self::StreamCrash => attempts.iter().for_each(|attempt| sabotage(*attempt, true)),
             Self::MediaLost => world.carrier.drop_sockets(),
-            Self::PoolCrash => node.siblings().lines.get().unwrap().kill(),
+            Self::PoolCrash => node.switchboard.lines.get().unwrap().kill(),
             Self::StopWithHangUp => {
                 let stop = CampaignCommand::Stop { hang_up: true };
                 world.command(node, campaign, stop).await.unwrap();

@@ -115,7 +115,7 @@ async fn a_call_that_ends_in_the_pause_leaves_no_reply_behind() {
     test.stream.user_begins();
     test.stream.user_pauses("Wait.");
     ms(100).await;
-    test.call.cast(actors::call::CallMessage::HangUp).unwrap();
+    test.hang_up();
     ms(2_000).await;
     assert_eq!(test.outcome(), Some(("completed", None)));
     assert_eq!(test.stream.said().len(), 1);

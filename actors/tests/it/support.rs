@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use actors::{
     campaign::{CampaignCommand, CommandError},
     node::{Node, NodeArguments, NodeHandle, NodeSettings},
-    switchboard::{NodeSnapshot, SwitchboardMessage},
+    switchboard::NodeSnapshot,
 };
 use domain::{
     id::{AccountId, AgentId, CampaignId},
@@ -271,17 +271,11 @@ pub async fn command_as(
     campaign: CampaignId,
     command: CampaignCommand,
 ) -> Result<CampaignRow, CommandError> {
-    let message = |reply| SwitchboardMessage::Command {
-        account,
-        campaign,
-        command,
-        reply,
-    };
-    node.switchboard.ask(message, Duration::from_secs(600)).await.unwrap()
+    node.switchboard.command(account, campaign, command).await.unwrap()
 }
 
 pub async fn figures(node: &NodeHandle) -> NodeSnapshot {
-    node.inspect().await.unwrap()
+    node.switchboard.inspect().await
 }
 
 pub async fn new_account(store: &MemoryStore, email: &str) -> AccountId {

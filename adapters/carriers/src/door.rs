@@ -4,10 +4,9 @@
 use std::{sync::Arc, time::Duration};
 
 use actors::{
-    call::{GoesOn, LegRefusal},
+    call::{CallMessage, GoesOn, LegRefusal},
     lines::{Asking, NotGoingOn},
-    supervision::Sibling,
-    switchboard::SwitchboardMessage,
+    switchboard::Switchboard,
 };
 use axum::{
     Json,
@@ -40,10 +39,6 @@ use peers::{NotKnown, Peers, Shown, Unreached};
 
 /// Largest status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
-/// How long the switchboard may take to answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How long the node may take to say whether a call is here.
-const HELD_WITHIN: Duration = Duration::from_secs(1);
 /// A call whose end is told before anybody took it may be about to be taken by another node: pauses before each look.
 const ENDED_EARLY: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_millis(1_500)];
 
@@ -80,10 +75,10 @@ pub type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
 impl CarrierDoor {
     /// Doors that lead to `switchboard`. They find no call before they are told whose they are.
-    pub fn new(switchboard: impl Into<Sibling<SwitchboardMessage>>) -> Self {
+    pub fn new(switchboard: Switchboard) -> Self {
         Self {
             desk: Desk {
-                switchboard: switchboard.into(),
+                switchboard,
                 carrier: "",
             },
             waiting: WaitingRoom::new(),
@@ -179,20 +174,19 @@ impl CarrierDoor {
             proof: claim.proof.clone(),
             leg,
         };
-        let message = |reply| SwitchboardMessage::CameBack { asking, reply };
-        match (self.desk.switchboard.ask(message, ANSWER_WITHIN).await, unreached) {
-            (Some(Ok(goes_on)), unreached) => {
+        match (self.desk.switchboard.came_back(asking).await, unreached) {
+            (Ok(goes_on), unreached) => {
                 if let Some(unreached) = unreached {
                     self.peers.took_over(claim.attempt, unreached);
                 }
                 Ok(goes_on)
             }
-            (Some(Err(NotGoingOn::Over)), _) => Err(NotBack::Over),
-            (Some(Err(NotGoingOn::Elsewhere)), None) => {
+            (Err(NotGoingOn::Over), _) => Err(NotBack::Over),
+            (Err(NotGoingOn::Elsewhere), None) => {
                 self.back_elsewhere(&claim).await?;
                 Err(NotBack::NotNow)
             }
-            (Some(Err(NotGoingOn::Elsewhere | NotGoingOn::NotKnown)) | None, _) => Err(NotBack::NotNow),
+            (Err(NotGoingOn::Elsewhere | NotGoingOn::NotKnown), _) => Err(NotBack::NotNow),
         }
     }
 
@@ -218,8 +212,7 @@ impl CarrierDoor {
 
     /// Whether the call is here, or the node does not say.
     async fn holds(&self, attempt: AttemptId) -> bool {
-        let message = |reply| SwitchboardMessage::Holds { attempt, reply };
-        self.desk.switchboard.ask(message, HELD_WITHIN).await != Some(false)
+        self.desk.switchboard.holds(attempt).await != Some(false)
     }
 
     /// Takes a status callback for the attempt and with the proof of its address. One that is late, repeated or for a
@@ -229,14 +222,8 @@ impl CarrierDoor {
         let Ok(attempt) = attempt.parse::<AttemptId>() else {
             return no_attempt();
         };
-        let message = |reply| SwitchboardMessage::Progress {
-            carrier: self.desk.carrier,
-            attempt,
-            proof,
-            report,
-            reply,
-        };
-        match self.desk.switchboard.ask(message, ANSWER_WITHIN).await {
+        let message = |reply| CallMessage::Progress { proof, report, reply };
+        match self.desk.tell_call(attempt, message).await {
             Some(Ok(()) | Err(LegRefusal::UnknownCall | LegRefusal::AnotherLeg | LegRefusal::NotNow)) => taken(),
             Some(Err(LegRefusal::BadProof)) => refusal(
                 StatusCode::FORBIDDEN,
@@ -262,7 +249,7 @@ impl CarrierDoor {
         if let Some(elsewhere) = self.call_elsewhere(&id, now).await {
             return Err(NotTaken::Elsewhere(elsewhere));
         }
-        match self.receive(call).await {
+        match self.desk.switchboard.announce(call, None).await {
             Ok(back) => Ok(back),
             // Another node may have been announced it at the same moment.
             Err(InboundRefusal::NobodyAnswers) => match self.call_elsewhere(&id, now).await {
@@ -279,9 +266,7 @@ impl CarrierDoor {
     ///
     /// Why it is not taken; the carrier is told to refuse it politely.
     pub async fn receive(&self, call: InboundCall) -> Result<WayBack, InboundRefusal> {
-        let message = |reply| SwitchboardMessage::Inbound { call, reply };
-        let answer = self.desk.switchboard.ask(message, ANSWER_WITHIN).await;
-        answer.unwrap_or(Err(InboundRefusal::Unavailable))
+        self.desk.switchboard.announce(call, None).await
     }
 
     /// Opens the media socket of the call that `token` names, `{attempt}.{proof}`.
@@ -313,14 +298,9 @@ impl CarrierDoor {
     /// Hands the call that `claim` names its audio, where it does not come by a WebSocket; none when the node does not
     /// answer.
     pub async fn offer(&self, claim: Claim, leg: MediaLeg) -> Option<Result<(), LegRefusal>> {
-        let message = |reply| SwitchboardMessage::Media {
-            carrier: self.desk.carrier,
-            attempt: claim.attempt,
-            proof: claim.proof,
-            leg,
-            reply,
-        };
-        self.desk.switchboard.ask(message, ANSWER_WITHIN).await
+        let Claim { attempt, proof } = claim;
+        let message = |reply| CallMessage::Media { proof, leg, reply };
+        self.desk.tell_call(attempt, message).await
     }
 
     /// Whether the call that a socket names has none and would take it now; none when the node does not say.

@@ -8,7 +8,7 @@ mod reorder;
 
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
-use actors::{audio_stream::CLEAR_DELAYS, switchboard::SwitchboardMessage};
+use actors::{audio_stream::CLEAR_DELAYS, call::CallMessage};
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use domain::{
     id::AttemptId,
@@ -50,8 +50,6 @@ const OUTBOUND_ITEMS: usize = 256;
 /// The `start` message is due this long after the upgrade. Where the carrier may open the socket before the call is answered,
 /// the call is asked each time whether it still waits.
 const START_WITHIN: Duration = Duration::from_secs(10);
-/// How long the call may take to say whether it wants the socket.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// A carrier sends audio every 20 ms; a socket this quiet is dead.
 const IDLE: Duration = Duration::from_secs(30);
 /// Frames wait no longer than this for one before them.
@@ -224,20 +222,11 @@ async fn take(
         inbound: inbound.queue.clone(),
         outbound,
     };
-    let answer = desk
-        .switchboard
-        .ask(
-            |reply| SwitchboardMessage::Media {
-                carrier: desk.carrier,
-                attempt: claim.attempt,
-                proof: claim.proof,
-                leg,
-                reply,
-            },
-            ANSWER_WITHIN,
-        )
-        .await;
-    match answer {
+    let Claim { attempt, proof } = claim;
+    match desk
+        .tell_call(attempt, |reply| CallMessage::Media { proof, leg, reply })
+        .await
+    {
         Some(taken) => taken.map(|()| items).map_err(Fault::from),
         None => Err(Fault::Busy),
     }

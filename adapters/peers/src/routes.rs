@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
+use actors::switchboard::Switchboard;
 use axum::{Router, extract::Path, http::StatusCode, middleware, routing::post};
 use domain::id::AttemptId;
 
@@ -10,8 +10,6 @@ use super::{Peers, layer};
 
 /// How long another node may take to do it.
 pub(super) const DONE_WITHIN: Duration = Duration::from_secs(2);
-/// How long a call may take to be told.
-const TOLD_WITHIN: Duration = Duration::from_secs(1);
 
 /// Has a node drop speech in its memory that may have something of a person in it.
 pub(super) const FORGET_SPEECH: &str = "/peers/speech/forget";
@@ -27,16 +25,12 @@ pub(super) fn taken_over(attempt: AttemptId) -> String {
 }
 
 /// The routes; closed to whoever is no node of this installation.
-pub fn router(
-    peers: &Peers,
-    switchboard: Sibling<SwitchboardMessage>,
-    forget_speech: Arc<dyn Fn() + Send + Sync>,
-) -> Router {
+pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn() + Send + Sync>) -> Router {
     let told = switchboard.clone();
     let taken_over = move |Path(attempt): Path<AttemptId>| async move {
-        match told.cast(SwitchboardMessage::WasTakenOver { attempt }) {
-            Ok(()) => StatusCode::NO_CONTENT,
-            Err(_) => StatusCode::SERVICE_UNAVAILABLE,
+        match told.was_taken_over(attempt) {
+            true => StatusCode::NO_CONTENT,
+            false => StatusCode::SERVICE_UNAVAILABLE,
         }
     };
     let end = move |Path(attempt): Path<AttemptId>| async move { end(&switchboard, attempt).await };
@@ -51,9 +45,8 @@ pub fn router(
         .layer(middleware::from_fn_with_state(peers.clone(), layer::only_peers))
 }
 
-async fn end(switchboard: &Sibling<SwitchboardMessage>, attempt: AttemptId) -> StatusCode {
-    let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
-    match switchboard.ask(message, TOLD_WITHIN).await {
+async fn end(switchboard: &Switchboard, attempt: AttemptId) -> StatusCode {
+    match switchboard.end_call(attempt).await {
         Some(true) => StatusCode::NO_CONTENT,
         Some(false) => StatusCode::NOT_FOUND,
         None => StatusCode::SERVICE_UNAVAILABLE,

@@ -3,7 +3,7 @@
 pub mod imperfect;
 
 use domain::ports::{
-    synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
+    synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordEnd},
     transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream},
 };
 use futures_util::stream::{self, StreamExt};
@@ -34,13 +34,10 @@ impl Speech {
     fn next_piece(&mut self) -> Option<SpeechPiece> {
         let samples = self.speaker.next_chunk((self.rate / PIECES_A_SECOND) as usize)?;
         self.at += samples.len() as u64;
-        let words: Vec<WordTiming> = self.speaker.words()[self.words..]
+        let words: Vec<WordEnd> = self.speaker.words()[self.words..]
             .iter()
             .take_while(|word| word.sample_end <= self.at)
-            .map(|word| WordTiming {
-                text_end: word.text_end,
-                sample_end: word.sample_end,
-            })
+            .copied()
             .collect();
         self.words += words.len();
         Some(SpeechPiece { samples, words })
@@ -207,7 +204,7 @@ mod tests {
         }
     }
 
-    async fn speak(text: &str, sample_rate: u32) -> (Vec<i16>, Vec<WordTiming>, usize) {
+    async fn speak(text: &str, sample_rate: u32) -> (Vec<i16>, Vec<WordEnd>, usize) {
         let mut pieces = BabbleSynthesizer.open(voice("ann", sample_rate)).speak(text.into());
         let (mut samples, mut words, mut longest) = (Vec::new(), Vec::new(), 0);
         while let Some(piece) = pieces.next().await {

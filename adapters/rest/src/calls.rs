@@ -2,9 +2,7 @@
 
 pub mod inbound;
 
-use std::time::Duration;
-
-use actors::{single_calls::PlaceError, switchboard::SwitchboardMessage};
+use actors::single_calls::PlaceError;
 use axum::{extract::State, response::Response};
 use domain::{
     agent::Agent,
@@ -35,9 +33,6 @@ use super::{
 };
 
 const NAMES: [&str; 4] = ["agentId", "phoneNumber", "name", "dynamicVariables"];
-
-/// How long the node may take to queue a call.
-const QUEUED_WITHIN: Duration = Duration::from_secs(5);
 
 /// The handler.
 pub async fn create(
@@ -94,13 +89,7 @@ async fn make(
     let warnings: Vec<String> = destinations.warning().into_iter().chain(open).collect();
     let open = joined(&warnings);
     let number = new.phone_number.clone();
-    let message = |reply| SwitchboardMessage::PlaceCall {
-        account: account.id,
-        new: Box::new(new),
-        ticket: ticket.cloned(),
-        reply,
-    };
-    match state.switchboard.ask(message, QUEUED_WITHIN).await {
+    match state.switchboard.place_call(account.id, new, ticket.cloned()).await {
         Some(Ok(QueuedCall::Queued(row))) => Ok(Made { row: *row, open }),
         Some(Ok(QueuedCall::DoNotCall)) => Err(ApiError::Conflict(
             Conflict::DoNotCall,

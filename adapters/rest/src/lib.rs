@@ -44,7 +44,7 @@ pub use campaign_csv::contacts_in as contacts_in_csv;
 pub use cors::{InvalidOrigin, around as with_cors, parse_origin};
 pub use rate_limit::RateLimit;
 
-use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
+use actors::switchboard::Switchboard;
 use axum::{
     Router,
     http::StatusCode,
@@ -68,7 +68,7 @@ pub struct RestState {
     /// Every row.
     pub store: Arc<dyn Store>,
     /// Takes commands for campaigns.
-    pub switchboard: Sibling<SwitchboardMessage>,
+    pub switchboard: Switchboard,
     /// The other nodes.
     pub peers: Peers,
     /// Where clients reach this service, without a slash at its end.

@@ -1,6 +1,5 @@
 //! What an account lets its calls do at most.
 
-use actors::switchboard::SwitchboardMessage;
 use axum::{Router, extract::State, routing::get};
 use chrono_tz::Tz;
 use domain::{
@@ -57,7 +56,7 @@ async fn patch(
     });
     let row = outcome.await?.or_no_such("account")?;
     // What the earlier rules put off is due.
-    let _ = state.switchboard.cast(SwitchboardMessage::LookAgain);
+    state.switchboard.look_again();
     Ok(Reply::ok(row.safeguards))
 }
 

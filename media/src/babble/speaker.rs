@@ -2,6 +2,8 @@
 
 use std::f32::consts::{PI, TAU};
 
+use crate::playout::WordEnd;
+
 use super::{
     packet::{self, Place},
     sound::{FORMANTS, LEAD_IN_SOUNDS, LEAD_IN_VOWEL, PAUSE_MS, Sound, band_hz, bands_of},
@@ -35,16 +37,6 @@ const BLOCK: usize = 8;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("babble speaks at 8000 or 16000 Hz, not at {0} Hz")]
 pub struct UnsupportedRate(pub u32);
-
-/// Where a word of the text ends in the audio: with the packet that carries its last byte, since it cannot be
-/// understood before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WordEnd {
-    /// Byte offset in the text one past the word.
-    pub text_end: usize,
-    /// Sample offset in the audio one past the word.
-    pub sample_end: u64,
-}
 
 type Amplitudes = [f32; HARMONICS];
 

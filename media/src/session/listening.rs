@@ -1,7 +1,7 @@
 //! From what was heard to the user's turn: the agent's echo is left out of voice and words.
 
 use super::{AudioSession, SessionEvent, echo_words, hearing::HeardBlock};
-use crate::turn::endpointing::{Recogniser, Told};
+use crate::turn::endpointing::{Promise, Told};
 
 /// How long after an echo its words may come: its delay, and the recogniser's.
 const ECHO_WORDS_MS: u64 = 2_000;
@@ -29,7 +29,7 @@ pub(super) struct VoiceNews {
 
 impl AudioSession {
     /// What the recogniser promises; may be said at any time, and costs nothing.
-    pub fn recogniser(&mut self, recogniser: Recogniser) {
+    pub fn recogniser(&mut self, recogniser: Promise) {
         self.endpointing.recogniser(recogniser);
     }
 
@@ -138,6 +138,7 @@ impl AudioSession {
     fn began(&mut self, began: Option<u64>) {
         if let Some(at_ms) = began {
             self.backchannel = None;
+            self.final_ms = None;
             self.events.push_back(SessionEvent::SpeechStarted { at_ms });
         }
     }

@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 
 use keys::KEYS;
 
-use super::{LineOutput, Manner, Say, SessionConfig, SessionEvent, SynthesisJob, echo::SILENT_DB, levels::Levels};
+use super::{
+    LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId, SynthesisJob, echo::SILENT_DB, levels::Levels,
+};
 use crate::{
     codec,
     format::LineFormat,
@@ -70,12 +72,14 @@ pub(super) enum Drop {
 
 /// The speech that is being said.
 struct Current {
-    id: u64,
+    id: SpeechId,
     protected: bool,
     speech: Speech,
     levels: Levels,
     queue: VecDeque<(String, Manner)>,
     last: bool,
+    /// Its first synthesised audio came then.
+    audio_ms: Option<u64>,
     /// Audio of it was sent.
     audible: bool,
     paused: bool,
@@ -88,7 +92,7 @@ struct Current {
 }
 
 impl Current {
-    fn new(id: u64, protected: bool, format: LineFormat) -> Self {
+    fn new(id: SpeechId, protected: bool, format: LineFormat) -> Self {
         Self {
             id,
             protected,
@@ -96,6 +100,7 @@ impl Current {
             levels: Levels::new(format.sample_rate),
             queue: VecDeque::new(),
             last: false,
+            audio_ms: None,
             audible: false,
             paused: false,
             sent_base: 0,
@@ -132,7 +137,7 @@ pub(super) struct Speaking {
     /// The next speech, made ready beside the present one and not sent before it is released.
     held: Option<Current>,
     /// The newest speech there was.
-    newest: Option<u64>,
+    newest: Option<SpeechId>,
     generation: u64,
     encoded: Vec<u8>,
     /// Where the recording's last sample of the agent ends.
@@ -157,9 +162,14 @@ impl Speaking {
     }
 
     /// The speech that is being said.
-    pub(super) fn speech(&self) -> Option<u64> {
+    pub(super) fn speech(&self) -> Option<SpeechId> {
         let id = self.current.as_ref().map(|current| current.id);
         id.filter(|id| *id != KEYS)
+    }
+
+    /// When the first synthesised audio came of the speech that is being said.
+    pub(super) fn audio_ms(&self) -> Option<u64> {
+        self.current.as_ref().and_then(|current| current.audio_ms)
     }
 
     /// Whether nothing is played or waits to be.
@@ -184,12 +194,12 @@ impl Speaking {
     }
 
     /// Whether text of this speech would begin a new one.
-    pub(super) fn is_new(&self, speech: u64) -> bool {
+    pub(super) fn is_new(&self, speech: SpeechId) -> bool {
         self.newest.is_none_or(|newest| speech > newest)
     }
 
     pub(super) fn say(&mut self, say: Say) {
-        let id = say.speech.0;
+        let id = say.speech;
         if self.is_new(id) {
             self.newest = Some(id);
             let begun = Some(Current::new(id, say.protected, self.format));
@@ -211,7 +221,7 @@ impl Speaking {
     }
 
     /// Whether this speech waits to be released.
-    pub(super) fn is_held(&self, speech: u64) -> bool {
+    pub(super) fn is_held(&self, speech: SpeechId) -> bool {
         self.held.as_ref().is_some_and(|held| held.id == speech)
     }
 
@@ -260,7 +270,7 @@ impl Speaking {
     }
 
     /// The speech of a synthesis whose audio is still wanted, and whether it is held.
-    pub(super) fn speech_of(&mut self, generation: u64) -> Option<(u64, bool)> {
+    pub(super) fn speech_of(&mut self, generation: u64) -> Option<(SpeechId, bool)> {
         let id = self.in_work(generation)?.id;
         Some((id, self.is_held(id)))
     }
@@ -271,7 +281,7 @@ impl Speaking {
         speeches.any(|speech| speech.speech.expects_audio() && speech.speech.unsent() > enough)
     }
 
-    pub(super) fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd]) {
+    pub(super) fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd], now_ms: u64) {
         let mut encoded = std::mem::take(&mut self.encoded);
         let format = self.format;
         if let Some(speech) = self.in_work(generation) {
@@ -279,6 +289,7 @@ impl Speaking {
             codec::encode(format.encoding, samples, &mut encoded);
             speech.speech.push(&encoded, words);
             speech.levels.push(samples);
+            speech.audio_ms.get_or_insert(now_ms);
         }
         self.encoded = encoded;
     }

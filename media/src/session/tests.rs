@@ -322,7 +322,7 @@ fn an_empty_speech_ends_at_once_and_a_failed_one_is_dropped() {
     );
     let job = bench.session.next_text().unwrap();
     assert_eq!(bench.session.synthesis_failed(job.generation + 1, 0), None);
-    assert_eq!(bench.session.synthesis_failed(job.generation, 0), Some(2));
+    assert_eq!(bench.session.synthesis_failed(job.generation, 0), Some(SpeechId(2)));
     assert!(bench.session.is_quiet());
 }
 

@@ -88,21 +88,23 @@ pub enum SessionEvent {
     /// Audio of a speech began to play.
     SpeakingStarted {
         /// Which.
-        speech: u64,
+        speech: SpeechId,
         /// When.
         at_ms: u64,
+        /// When its first synthesised audio came, held or not.
+        audio_ms: Option<u64>,
     },
     /// Somebody may be interrupting a speech: playout has stopped, and its rest is kept.
     PlayoutPaused {
         /// Which.
-        speech: u64,
+        speech: SpeechId,
         /// When.
         at_ms: u64,
     },
     /// It was no interruption: the speech goes on from the start of the word where it was cut.
     PlayoutResumed {
         /// Which.
-        speech: u64,
+        speech: SpeechId,
         /// When.
         at_ms: u64,
     },
@@ -114,7 +116,7 @@ pub enum SessionEvent {
     /// The user interrupted a speech.
     BargedIn {
         /// Which.
-        speech: u64,
+        speech: SpeechId,
         /// The words whose audio was played.
         heard: String,
         /// When.
@@ -123,7 +125,7 @@ pub enum SessionEvent {
     /// A speech was played to its end, or dropped by the agent.
     SpeakingEnded {
         /// Which.
-        speech: u64,
+        speech: SpeechId,
         /// The words whose audio was played.
         heard: String,
         /// When.

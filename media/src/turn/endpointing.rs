@@ -6,7 +6,7 @@ mod turn;
 
 use std::collections::VecDeque;
 
-pub use recogniser::{Recogniser, Told};
+pub use recogniser::{Promise, Told};
 use turn::{Telling, Turn};
 
 use super::{
@@ -129,6 +129,8 @@ pub struct Utterance {
     pub started_ms: u64,
     /// The end of its last voiced block.
     pub ended_ms: u64,
+    /// When the recogniser's last final words came, as the session knows; none where none came in this turn.
+    pub final_ms: Option<u64>,
 }
 
 /// What is to be done.
@@ -163,7 +165,7 @@ pub struct Endpointing {
     asked: Expectation,
     /// Since when there is a sound, voice or not.
     sound_ms: Option<u64>,
-    recogniser: Recogniser,
+    recogniser: Promise,
     /// When the recogniser was asked for finals that have not come, if it answers each time.
     unanswered: VecDeque<u64>,
 }
@@ -178,7 +180,7 @@ impl Endpointing {
             owed: None,
             asked: Expectation::Any,
             sound_ms: None,
-            recogniser: Recogniser::default(),
+            recogniser: Promise::default(),
             unanswered: VecDeque::new(),
         }
     }
@@ -194,7 +196,7 @@ impl Endpointing {
     }
 
     /// What the recogniser promises; it may change at any time.
-    pub fn recogniser(&mut self, recogniser: Recogniser) {
+    pub fn recogniser(&mut self, recogniser: Promise) {
         self.recogniser = recogniser;
     }
 
@@ -377,7 +379,7 @@ impl Endpointing {
         self.owed = unsettled.next().map(|first| Owed {
             first: words::bare(first),
             words: 1 + unsettled.count(),
-            until_ms: at_ms + OWED_MS.max(2 * self.recogniser.final_wait_ms),
+            until_ms: at_ms + OWED_MS.max(2 * self.recogniser.final_wait_ms()),
         });
         Some(Verdict::Ended(turn.close(self.sound_ms)))
     }

@@ -10,9 +10,10 @@ use std::{
 };
 
 use media::{
-    babble::{Speaker, Voice, WordEnd},
+    babble::{Speaker, Voice},
     codec,
     format::{Encoding, LineFormat},
+    playout::WordEnd,
     resample::Resampler,
 };
 

@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use actors::{call::LegRefusal, switchboard::SwitchboardMessage};
+use actors::{
+    call::{CallMessage, LegRefusal},
+    lines::LinesMessage,
+    switchboard::Switchboard,
+};
 use carriers::{
     CarrierDoor,
     asterisk::{
@@ -34,7 +38,6 @@ use domain::{
 };
 use futures_util::{SinkExt, StreamExt};
 use net::key::Key;
-use ractor::{Actor, ActorProcessingErr, ActorRef};
 use sim::stub_carriers::{
     telnyx::{TelnyxSettings, TelnyxStub},
     vonage::PRIVATE_KEY,
@@ -54,6 +57,7 @@ use super::{
     messages::Blow,
     wires::{API_KEY, AUTH_TOKEN, SECRET, Wire},
 };
+use support::fake_actor::answering;
 
 /// What is waited for comes at once, or the test fails.
 pub const SOON: Duration = Duration::from_secs(20);
@@ -86,40 +90,24 @@ impl Shared {
     }
 }
 
-struct Switchboard(Arc<Shared>);
-
-impl Actor for Switchboard {
-    type Msg = SwitchboardMessage;
-    type State = ();
-    type Arguments = ();
-
-    async fn pre_start(&self, _: ActorRef<Self::Msg>, (): ()) -> Result<(), ActorProcessingErr> {
-        Ok(())
-    }
-
-    async fn handle(&self, _: ActorRef<Self::Msg>, message: Self::Msg, (): &mut ()) -> Result<(), ActorProcessingErr> {
+impl Shared {
+    fn answer(&self, message: LinesMessage) {
+        let LinesMessage::ToCall { attempt, message, .. } = message else {
+            return;
+        };
         match message {
-            SwitchboardMessage::AskMedia {
-                attempt, proof, reply, ..
-            } => drop(reply.send(self.0.may(attempt, &proof))),
-            SwitchboardMessage::Media {
-                attempt,
-                proof,
-                leg,
-                reply,
-                ..
-            } => {
-                let answer = self.0.may(attempt, &proof);
-                if let (Ok(()), Some((_, call))) = (&answer, self.0.calls().get_mut(&attempt)) {
+            CallMessage::AskMedia { proof, reply, .. } => drop(reply.send(self.may(attempt, &proof))),
+            CallMessage::Media { proof, leg, reply } => {
+                let answer = self.may(attempt, &proof);
+                if let (Ok(()), Some((_, call))) = (&answer, self.calls().get_mut(&attempt)) {
                     *call = Call::Leg(Box::new(leg));
-                    self.0.came.notify_one();
+                    self.came.notify_one();
                 }
                 let _ = reply.send(answer);
             }
-            SwitchboardMessage::Progress { reply, .. } => drop(reply.send(Ok(()))),
+            CallMessage::Progress { reply, .. } => drop(reply.send(Ok(()))),
             _ => {}
         }
-        Ok(())
     }
 }
 
@@ -181,8 +169,12 @@ impl Node {
             ("plain", plain::trunk().doors),
         ];
         let shared = Arc::new(Shared::default());
-        let (switchboard, _) = Actor::spawn(None, Switchboard(shared.clone()), ()).await.unwrap();
-        let door = CarrierDoor::new(switchboard);
+        let answers = shared.clone();
+        let lines = answering(move |message| std::future::ready(answers.answer(message))).await;
+        let door = CarrierDoor::new(Switchboard {
+            lines: lines.into(),
+            ..Switchboard::default()
+        });
         let app = carriers::router(&door, doors);
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self {

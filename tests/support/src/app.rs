@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
+use actors::switchboard::Switchboard;
 use axum::{Router, routing::get};
 use domain::{
     admission::Gate,
@@ -36,7 +36,7 @@ pub struct TestApp {
     pub store: Arc<MemoryStore>,
     pub node: FakeNode,
     /// Where the handlers find the node.
-    pub door: Sibling<SwitchboardMessage>,
+    pub door: Switchboard,
     pub account: Account,
     /// Speaks for `account`.
     pub client: Client,
@@ -100,7 +100,7 @@ impl TestApp {
 /// What handlers need, around any store.
 pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     RestState {
-        switchboard: node.spawn(store.clone()).await.into(),
+        switchboard: node.spawn(store.clone()).await,
         store,
         peers: Peers::none(),
         public_url: "https://calls.example.com".into(),

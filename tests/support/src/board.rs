@@ -2,17 +2,16 @@
 
 use std::sync::{Arc, Mutex};
 
-use actors::switchboard::SwitchboardMessage;
+use actors::{call::CallMessage, lines::LinesMessage, switchboard::Switchboard};
 use carriers::CarrierDoor;
 use domain::ports::{
     carrier::{CallProgress, Carrier, InboundRefusal, LegReport},
     media_leg::{InboundItem, MediaLeg, OutboundItem},
 };
-use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rest::server::{ServerLimits, serve};
 use tokio::{net::TcpListener, task::JoinSet};
 
-use super::world::TrunkOf;
+use super::{fake_actor::answering, world::TrunkOf};
 
 /// What came.
 #[derive(Default)]
@@ -34,8 +33,12 @@ impl Board {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let trunk = trunk(&format!("http://{}", listener.local_addr().unwrap()));
         let kept = Arc::<Mutex<Kept>>::default();
-        let (switchboard, _) = Actor::spawn(None, Keeper, kept.clone()).await.unwrap();
-        let door = CarrierDoor::new(switchboard);
+        let keeps = kept.clone();
+        let lines = answering(move |message| std::future::ready(keep(&keeps, message))).await;
+        let door = CarrierDoor::new(Switchboard {
+            lines: lines.into(),
+            ..Switchboard::default()
+        });
         let router = carriers::router(&door, [(trunk.carrier.name(), trunk.doors)]);
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
@@ -84,42 +87,21 @@ impl Board {
     }
 }
 
-struct Keeper;
-
-impl Actor for Keeper {
-    type Msg = SwitchboardMessage;
-    type State = Arc<Mutex<Kept>>;
-    type Arguments = Arc<Mutex<Kept>>;
-
-    async fn pre_start(
-        &self,
-        _: ActorRef<Self::Msg>,
-        kept: Self::Arguments,
-    ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(kept)
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<Self::Msg>,
-        message: Self::Msg,
-        kept: &mut Self::State,
-    ) -> Result<(), ActorProcessingErr> {
-        match message {
-            SwitchboardMessage::Progress { report, reply, .. } => {
+fn keep(kept: &Mutex<Kept>, message: LinesMessage) {
+    match message {
+        LinesMessage::ToCall { message, .. } => match message {
+            CallMessage::Progress { report, reply, .. } => {
                 kept.lock().unwrap().reports.push(report);
-                reply.send(Ok(()))?;
+                let _ = reply.send(Ok(()));
             }
-            SwitchboardMessage::AskMedia { reply, .. } => reply.send(Ok(()))?,
-            SwitchboardMessage::Media { leg, reply, .. } => {
+            CallMessage::AskMedia { reply, .. } => drop(reply.send(Ok(()))),
+            CallMessage::Media { leg, reply, .. } => {
                 kept.lock().unwrap().legs.push(leg);
-                reply.send(Ok(()))?;
-            }
-            SwitchboardMessage::Inbound { reply, .. } | SwitchboardMessage::DialIn { reply, .. } => {
-                reply.send(Err(InboundRefusal::NobodyAnswers))?;
+                let _ = reply.send(Ok(()));
             }
             _ => {}
-        }
-        Ok(())
+        },
+        LinesMessage::Inbound { reply, .. } => drop(reply.send(Err(InboundRefusal::NobodyAnswers))),
+        _ => {}
     }
 }

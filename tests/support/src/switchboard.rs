@@ -4,8 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actors::{
     campaign::{CampaignCommand, CampaignUpdate, CommandError},
-    single_calls::PlaceError,
-    switchboard::{NodeSnapshot, SwitchboardMessage},
+    campaigns::CampaignsMessage,
+    lines::LinesMessage,
+    single_calls::{PlaceError, SingleCallsMessage},
+    switchboard::Switchboard,
 };
 use domain::{
     id::CampaignId,
@@ -14,8 +16,9 @@ use domain::{
         store::{CampaignEdit, CampaignRow, CampaignStatus, ScheduleText, StateChange, Store, StoreError},
     },
 };
-use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::watch;
+
+use super::fake_actor::answering;
 
 /// What a fake node does with a command.
 #[derive(Debug, Clone, Default)]
@@ -77,101 +80,68 @@ impl FakeNode {
         inner.0.clone()
     }
 
-    pub async fn spawn(&self, store: Arc<dyn Store>) -> ActorRef<SwitchboardMessage> {
-        let (actor, _) = Actor::spawn(None, FakeSwitchboard, (self.clone(), store))
-            .await
-            .unwrap();
-        actor
-    }
-}
-
-struct FakeSwitchboard;
-
-struct State {
-    node: FakeNode,
-    store: Arc<dyn Store>,
-    unanswered: Vec<SwitchboardMessage>,
-}
-
-impl Actor for FakeSwitchboard {
-    type Msg = SwitchboardMessage;
-    type State = State;
-    type Arguments = (FakeNode, Arc<dyn Store>);
-
-    async fn pre_start(
-        &self,
-        _: ActorRef<Self::Msg>,
-        (node, store): Self::Arguments,
-    ) -> Result<State, ActorProcessingErr> {
-        Ok(State {
-            node,
-            store,
-            unanswered: Vec::new(),
-        })
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<Self::Msg>,
-        message: Self::Msg,
-        state: &mut State,
-    ) -> Result<(), ActorProcessingErr> {
-        match message {
-            SwitchboardMessage::Command {
-                account,
-                campaign,
-                command,
-                reply,
-            } => match state.node.note(campaign, command.clone()) {
-                Mood::Obedient => {
-                    let row = state.store.campaign(account, campaign).await;
-                    let answer = match row {
-                        Ok(row) => obey(&*state.store, &row, command).await,
-                        Err(_) => Err(CommandError::NotFound),
-                    };
-                    reply.send(answer)?;
-                }
-                Mood::Refusing(error) => reply.send(Err(error))?,
-                Mood::Silent => state.unanswered.push(SwitchboardMessage::Command {
-                    account,
-                    campaign,
-                    command,
-                    reply,
-                }),
-            },
-            SwitchboardMessage::Inbound { reply, .. } | SwitchboardMessage::DialIn { reply, .. } => {
-                reply.send(Err(InboundRefusal::NobodyAnswers))?;
-            }
-            SwitchboardMessage::PlaceCall {
-                account,
-                new,
-                ticket,
-                reply,
-            } => match state.node.mood() {
-                Mood::Obedient => {
-                    let queued = state.store.create_call(account, *new, ticket.as_ref()).await;
-                    reply.send(queued.map_err(PlaceError::from))?;
-                }
-                Mood::Refusing(_) => reply.send(Err(PlaceError::Refused("the service is shutting down")))?,
-                Mood::Silent => state.unanswered.push(SwitchboardMessage::PlaceCall {
-                    account,
-                    new,
-                    ticket,
-                    reply,
-                }),
-            },
-            // It holds no call.
-            SwitchboardMessage::EndCall { reply, .. } | SwitchboardMessage::Holds { reply, .. } => reply.send(false)?,
-            SwitchboardMessage::Inspect(reply) => reply.send(NodeSnapshot::default())?,
-            SwitchboardMessage::Progress { .. }
-            | SwitchboardMessage::AskMedia { .. }
-            | SwitchboardMessage::CameBack { .. }
-            | SwitchboardMessage::WasTakenOver { .. }
-            | SwitchboardMessage::Media { .. }
-            | SwitchboardMessage::LookAgain
-            | SwitchboardMessage::Drain => {}
+    /// Its actors, which keep campaigns and calls in `store` and hold no call.
+    pub async fn spawn(&self, store: Arc<dyn Store>) -> Switchboard {
+        let (node, rows) = (self.clone(), store.clone());
+        let campaigns = answering(move |message| command(node.clone(), rows.clone(), message)).await;
+        let node = self.clone();
+        let single_calls = answering(move |message| place(node.clone(), store.clone(), message)).await;
+        Switchboard {
+            campaigns: campaigns.into(),
+            single_calls: single_calls.into(),
+            lines: answering(|message| std::future::ready(no_call(message))).await.into(),
+            ..Switchboard::default()
         }
-        Ok(())
+    }
+}
+
+async fn command(node: FakeNode, store: Arc<dyn Store>, message: CampaignsMessage) {
+    let CampaignsMessage::Command {
+        account,
+        campaign,
+        command,
+        reply,
+    } = message
+    else {
+        return;
+    };
+    let answer = match node.note(campaign, command.clone()) {
+        Mood::Obedient => match store.campaign(account, campaign).await {
+            Ok(row) => obey(&*store, &row, command).await,
+            Err(_) => Err(CommandError::NotFound),
+        },
+        Mood::Refusing(error) => Err(error),
+        Mood::Silent => return std::mem::forget(reply),
+    };
+    let _ = reply.send(answer);
+}
+
+async fn place(node: FakeNode, store: Arc<dyn Store>, message: SingleCallsMessage) {
+    let SingleCallsMessage::Place {
+        account,
+        new,
+        ticket,
+        reply,
+    } = message
+    else {
+        return;
+    };
+    let answer = match node.mood() {
+        Mood::Obedient => {
+            let queued = store.create_call(account, *new, ticket.as_ref()).await;
+            queued.map_err(PlaceError::from)
+        }
+        Mood::Refusing(_) => Err(PlaceError::Refused("the service is shutting down")),
+        Mood::Silent => return std::mem::forget(reply),
+    };
+    let _ = reply.send(answer);
+}
+
+fn no_call(message: LinesMessage) {
+    match message {
+        LinesMessage::Inbound { reply, .. } => drop(reply.send(Err(InboundRefusal::NobodyAnswers))),
+        LinesMessage::EndCall { reply, .. } | LinesMessage::Holds { reply, .. } => drop(reply.send(false)),
+        _ => {}
     }
 }
 

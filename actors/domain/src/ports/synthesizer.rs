@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::stream::BoxStream;
+pub use media::playout::WordEnd;
 use media::session::Cue;
 
 use super::usage::Meter;
@@ -40,22 +41,13 @@ impl VoiceConfig {
     }
 }
 
-/// Where a word lies in a speech.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WordTiming {
-    /// Byte offset in the request's text one past the word.
-    pub text_end: usize,
-    /// Sample offset from the start of the request's audio one past the word.
-    pub sample_end: u64,
-}
-
 /// A piece of speech, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpeechPiece {
     /// Mono samples at the rate asked for.
     pub samples: Vec<i16>,
     /// The words that end in this piece; empty where the provider gives no timing.
-    pub words: Vec<WordTiming>,
+    pub words: Vec<WordEnd>,
 }
 
 /// A speech request that failed.

@@ -1,9 +1,8 @@
 //! Speech to text.
 
-use std::time::Duration;
-
 pub use super::synthesizer::SpeechError;
 use super::usage::Meter;
+pub use media::turn::endpointing::Promise;
 
 /// What the recogniser should expect.
 #[derive(Debug, Clone)]
@@ -44,32 +43,6 @@ pub enum TranscriptEvent {
     TurnResumed,
     /// The recogniser gave up; nothing more comes.
     Failed(SpeechError),
-}
-
-/// What a recogniser promises of its finals.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Promise {
-    /// How long a final may take after `finalize`, at most. A turn whose final has not come by then ends on the words
-    /// so far.
-    pub final_within: Duration,
-    /// Each `finalize` is answered by one final, in order, be it one of no words.
-    pub answers_each: bool,
-    /// It listens for turns, and reports them. `finalize` comes only when it has not done so for long.
-    pub tells_turns: bool,
-    /// It sends interims while words are said; without them a long voice is not taken for music.
-    pub tells_interims: bool,
-}
-
-impl Default for Promise {
-    /// A streaming recogniser that leaves turns to others; one measured took 298 ms in the slowest twentieth of cases.
-    fn default() -> Self {
-        Self {
-            final_within: Duration::from_millis(400),
-            answers_each: false,
-            tells_turns: false,
-            tells_interims: true,
-        }
-    }
 }
 
 /// Where events go. Called from any task; must not block. It keeps little of what is not taken in time: the newest

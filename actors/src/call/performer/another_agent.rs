@@ -29,8 +29,8 @@ pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
 
 impl Performer {
     pub(super) fn look_up_agent(&mut self, try_no: u32, agent: AgentId, after_ms: u64) {
-        let store = self.arguments.ports.store.clone();
-        let account = self.arguments.plan.attempt.account;
+        let store = self.with.ports.store.clone();
+        let account = self.plan.attempt.account;
         let task = tasks::look_up_agent(store, (account, agent), after_ms, try_no, self.me.clone());
         self.spawn(task);
     }
@@ -38,7 +38,7 @@ impl Performer {
     /// The agent as it would speak here, and the event that tells of it.
     pub(super) fn agent_found(&mut self, try_no: u32, found: Result<(AgentId, Arc<Agent>), String>) -> Event {
         let found = found.map(|(id, agent)| {
-            let plan = &self.arguments.plan;
+            let plan = &self.plan;
             let mut variables = BTreeMap::clone(&plan.variables);
             for (name, value) in &agent.conversation_config.agent.dynamic_variables {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -50,7 +50,7 @@ impl Performer {
                 agent: bound(fitted(&agent, &*plan.carrier), &self.began_with),
                 variables: Arc::new(variables),
             };
-            let rules = Box::new(rules(&self.arguments, (&found.agent, &found.variables)));
+            let rules = Box::new(rules(&self.plan, &self.with, (&found.agent, &found.variables)));
             self.found = Some(found);
             rules
         });
@@ -62,14 +62,14 @@ impl Performer {
         let Some(found) = self.found.take().filter(|found| found.try_no == try_no) else {
             return;
         };
-        let plan = &mut self.arguments.plan;
+        let plan = &mut self.plan;
         plan.agent_id = found.id;
         plan.agent = found.agent.clone();
         plan.variables = found.variables;
         self.first_language = found.agent;
         self.ask_for_tools();
         self.open_knowledge();
-        self.tell_stream(StreamMessage::Adopt(self.arguments.plan.agent.clone()));
+        self.tell_stream(StreamMessage::Adopt(self.plan.agent.clone()));
     }
 
     /// The agent speaks another of its languages.
@@ -78,9 +78,9 @@ impl Performer {
             true => self.first_language.clone(),
             false => Arc::new(self.first_language.in_language(code)),
         };
-        self.arguments.plan.agent = agent.clone();
-        let plan = &self.arguments.plan;
-        let rules = rules(&self.arguments, (&plan.agent, &plan.variables));
+        self.plan.agent = agent.clone();
+        let plan = &self.plan;
+        let rules = rules(&self.plan, &self.with, (&plan.agent, &plan.variables));
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);
         }
@@ -89,8 +89,8 @@ impl Performer {
 
     /// What the present agent knows is looked into from here on.
     fn open_knowledge(&mut self) {
-        let plan = &self.arguments.plan;
-        let base = self.arguments.ports.knowledge.clone();
+        let plan = &self.plan;
+        let base = self.with.ports.knowledge.clone();
         let (knowledge, opening) = CallKnowledge::of(base, plan.attempt.account, &plan.agent);
         self.knowledge = knowledge;
         if let Some(opening) = opening {

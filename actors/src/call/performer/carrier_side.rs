@@ -11,7 +11,7 @@ use crate::{
     audio_stream::StreamMessage,
     call::{
         CallMessage, CallReport, LegSearch, NoOutcome, Obstacle, Whose,
-        state::{PermitAnswer, State, TransferAnswer},
+        state::{Event, PermitAnswer, State, TransferAnswer},
         tasks::{self, InTime},
         writer::Write,
     },
@@ -33,7 +33,7 @@ const MOST_HANG_UPS: usize = 8;
 
 impl Performer {
     pub(super) fn ask_permit(&mut self) {
-        let plan = &self.arguments.plan;
+        let plan = &self.plan;
         let telephony = &plan.agent.platform_settings.telephony;
         let request = PermitRequest {
             carrier: plan.carrier.name().to_owned(),
@@ -44,10 +44,10 @@ impl Performer {
                 Vec::new()
             },
         };
-        let store = self.arguments.ports.store.clone();
+        let store = self.with.ports.store.clone();
         let claim = plan.attempt.claim;
-        self.permit_asked = (Instant::now(), self.arguments.ports.clock.now());
-        let gate = self.arguments.gate.clone();
+        self.permit_asked = (Instant::now(), self.with.ports.clock.now());
+        let gate = self.with.gate.clone();
         let task = tasks::ask_permit(store, (claim, request), gate, self.me.clone());
         self.spawn(task);
     }
@@ -75,7 +75,7 @@ impl Performer {
             Ok(Permit::Restricted) => PermitAnswer::Forbidden("restricted"),
             Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
             Err(error) => {
-                tracing::warn!(attempt = %self.arguments.plan.attempt.claim.attempt, %error, "no permit");
+                tracing::warn!(attempt = %self.plan.attempt.claim.attempt, %error, "no permit");
                 self.outcome = Err(NoOutcome::StoreAway);
                 PermitAnswer::Unanswered
             }
@@ -84,10 +84,10 @@ impl Performer {
 
     fn in_time(&self) -> InTime {
         InTime {
-            gate: self.arguments.gate.clone(),
-            clock: Arc::clone(&self.arguments.ports.clock),
+            gate: self.with.gate.clone(),
+            clock: Arc::clone(&self.with.ports.clock),
             asked: self.permit_asked,
-            within: self.arguments.times.send_within,
+            within: self.with.times.send_within,
         }
     }
 
@@ -95,19 +95,19 @@ impl Performer {
     fn shows(&mut self, caller_id: Option<PhoneNumber>) {
         let text = caller_id.as_ref().map(ToString::to_string).unwrap_or_default();
         self.caller_id = caller_id;
-        let plan = &mut self.arguments.plan;
+        let plan = &mut self.plan;
         if plan.variables.get(CALLER_NUMBER) == Some(&text) {
             return;
         }
         Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
         if let Some(machine) = &mut self.machine {
-            machine.read_texts_again(planned_rules(&self.arguments));
+            machine.read_texts_again(planned_rules(&self.plan, &self.with));
         }
     }
 
     pub(super) fn dial(&mut self) {
         let Some(token) = &self.token else { return };
-        let plan = &self.arguments.plan;
+        let plan = &self.plan;
         let built_in = &plan.agent.conversation_config.agent.prompt.built_in_tools;
         let request = DialRequest {
             attempt: plan.attempt.claim.attempt,
@@ -120,8 +120,8 @@ impl Performer {
             hints: hints(plan.attempt.contact.extra.iter().chain(&plan.attempt.variables)),
             last_look: LastLook::default(),
         };
-        self.dialing_at = self.arguments.ports.clock.now();
-        let carrier = self.arguments.plan.carrier.clone();
+        self.dialing_at = self.with.ports.clock.now();
+        let carrier = self.plan.carrier.clone();
         let task = tasks::dial(carrier, request, self.in_time(), self.me.clone());
         self.spawn(task);
     }
@@ -132,26 +132,21 @@ impl Performer {
     }
 
     pub(super) fn answered(&mut self) {
-        let at = self.arguments.ports.clock.now();
+        let at = self.with.ports.clock.now();
         self.tell_lines(CallReport::Answered(at));
         self.write(Write::Answered(at));
     }
 
     fn search(&self) -> LegSearch {
-        let attempt = &self.arguments.plan.attempt;
+        let attempt = &self.plan.attempt;
         let (attempt, to) = (attempt.claim.attempt, attempt.contact.phone_number.clone());
-        LegSearch::new(attempt, to, self.dialing_at, self.arguments.ports.store.clone())
+        LegSearch::new(attempt, to, self.dialing_at, self.with.ports.store.clone())
     }
 
     pub(super) fn fate_unknown(&mut self) {
         self.write(Write::Unknown);
-        let carrier = self.arguments.plan.carrier.clone();
-        let task = tasks::look_up(
-            carrier,
-            self.search(),
-            self.arguments.times.settle_from,
-            self.me.clone(),
-        );
+        let carrier = self.plan.carrier.clone();
+        let task = tasks::look_up(carrier, self.search(), self.with.times.settle_from, self.me.clone());
         self.spawn(task);
     }
 
@@ -159,7 +154,7 @@ impl Performer {
     pub(super) fn way_back(&self) -> Option<WayBack> {
         let token = self.token.as_ref()?;
         Some(WayBack {
-            attempt: self.arguments.plan.attempt.claim.attempt,
+            attempt: self.plan.attempt.claim.attempt,
             status_token: token.proof(Purpose::Status),
             media_token: token.proof(Purpose::Media),
         })
@@ -177,7 +172,7 @@ impl Performer {
         };
         let from = self.caller_id.clone();
         let transfer = Transfer { kind, to, from, back };
-        let carrier = self.arguments.plan.carrier.clone();
+        let carrier = self.plan.carrier.clone();
         let task = tasks::transfer(carrier, leg, transfer, try_no, self.me.clone());
         self.spawn(task);
     }
@@ -198,18 +193,18 @@ impl Performer {
 
     pub(super) fn reopen_media(&mut self, try_no: u32) {
         let (Some(leg), Some(back)) = (self.present_leg(), self.way_back()) else {
-            let _ = self.me.cast(CallMessage::NotReopened { try_no });
+            let _ = self.me.cast(CallMessage::Happened(Event::NotReopened { try_no }));
             return;
         };
-        let carrier = self.arguments.plan.carrier.clone();
+        let carrier = self.plan.carrier.clone();
         let task = self.if_ours(tasks::reopen_media(carrier, leg, back, try_no, self.me.clone()));
-        let (me, lines) = (self.me.clone(), self.arguments.parents.lines.clone());
-        let claim = self.arguments.plan.attempt.claim;
+        let (me, lines) = (self.me.clone(), self.lines.clone());
+        let claim = self.plan.attempt.claim;
         let task = self.spawn(async move {
             match task.await {
                 Whose::Ours => {}
                 Whose::Anothers => drop(lines.send(CallReport::Lost(claim))),
-                Whose::NotKnown => drop(me.cast(CallMessage::NotReopened { try_no })),
+                Whose::NotKnown => drop(me.cast(CallMessage::Happened(Event::NotReopened { try_no }))),
             }
         });
         if let Some(earlier) = self.reopening.replace(task) {
@@ -219,7 +214,7 @@ impl Performer {
 
     /// Over the media socket where it takes keys, else by the carrier, else as tones in the call's own audio.
     pub(super) fn press(&mut self, keys: String) {
-        let carrier = self.arguments.plan.carrier.clone();
+        let carrier = self.plan.carrier.clone();
         let by_carrier = !self.stream_presses && carrier.abilities().digits;
         match (self.present_leg().filter(|_| by_carrier), self.stream.clone()) {
             (Some(leg), stream) => {
@@ -232,7 +227,7 @@ impl Performer {
 
     /// Notes a wish that the carrier did not grant; the words for the call's facts.
     pub(super) fn refused(&self, what: &str, error: &CarrierError) -> String {
-        let attempt = &self.arguments.plan.attempt;
+        let attempt = &self.plan.attempt;
         let error = with_numbers_masked(&error.to_string());
         tracing::warn!(attempt = %attempt.claim.attempt, error, "not {what}");
         error
@@ -240,11 +235,11 @@ impl Performer {
 
     /// A leg that is not ours calls itself so. Its reports may come again and again.
     pub(super) fn hang_up_another(&mut self, leg: CarrierCallId) {
-        let attempt = self.arguments.plan.attempt.claim.attempt;
+        let attempt = self.plan.attempt.claim.attempt;
         self.hang_ups.retain(|task| !task.is_finished());
         if self.hang_ups.len() < MOST_HANG_UPS {
             tracing::error!(%attempt, "a second leg is hung up");
-            let carrier = self.arguments.plan.carrier.clone();
+            let carrier = self.plan.carrier.clone();
             let task = tasks::hang_up(carrier, Some(leg), self.search());
             self.hang_ups.push(tokio::spawn(task));
         } else {
@@ -253,9 +248,9 @@ impl Performer {
     }
 
     pub(super) fn hang_up(&mut self, leg: Option<CarrierCallId>) {
-        let carrier = self.arguments.plan.carrier.clone();
+        let carrier = self.plan.carrier.clone();
         let task = self.if_ours(tasks::hang_up(carrier, leg, self.search()));
-        let attempt = self.arguments.plan.attempt.claim.attempt;
+        let attempt = self.plan.attempt.claim.attempt;
         self.hang_ups.push(tokio::spawn(async move {
             match task.await {
                 Whose::Ours => {}

@@ -99,7 +99,7 @@ impl Performer {
 
     /// Whether another process may take this call over while it is ours.
     pub(super) fn may_be_another_s(&self) -> bool {
-        self.arguments.plan.carrier.abilities().comes_back
+        self.plan.carrier.abilities().comes_back
     }
 
     /// Whether another process may have taken it over already.
@@ -135,7 +135,7 @@ impl Performer {
         if let Err(refused) = shown {
             return refuse(asked, refused);
         }
-        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
+        let (store, claim) = (self.with.ports.store.clone(), self.plan.attempt.claim);
         let (me, asked) = (self.me.clone(), Box::new(asked));
         self.spawn(async move {
             let whose = whose(store, claim).await;
@@ -147,7 +147,7 @@ impl Performer {
         match whose {
             Whose::Ours => self.asked_for_media(asked).await,
             Whose::Anothers => {
-                self.tell_lines(CallReport::Lost(self.arguments.plan.attempt.claim));
+                self.tell_lines(CallReport::Lost(self.plan.attempt.claim));
                 refuse(asked, LegRefusal::UnknownCall);
             }
             Whose::NotKnown => refuse(asked, LegRefusal::NotNow),
@@ -165,8 +165,8 @@ impl Performer {
         if self.watching.is_some() {
             return;
         }
-        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
-        let lines = self.arguments.parents.lines.clone();
+        let (store, claim) = (self.with.ports.store.clone(), self.plan.attempt.claim);
+        let lines = self.lines.clone();
         let watching = self.spawn(async move {
             loop {
                 sleep(WATCHED_EVERY).await;
@@ -185,9 +185,9 @@ impl Performer {
     where
         W: Future<Output = ()> + Send,
     {
-        let (store, claim) = (self.arguments.ports.store.clone(), self.arguments.plan.attempt.claim);
+        let (store, claim) = (self.with.ports.store.clone(), self.plan.attempt.claim);
         let (possible, gone) = (self.may_be_another_s(), self.may_have_gone());
-        let within = self.arguments.times.dead_after * 2;
+        let within = self.with.times.dead_after * 2;
         async move {
             let whose = match (possible, gone) {
                 (false, _) => Whose::Ours,

@@ -22,14 +22,14 @@ impl Performer {
             .machine
             .as_ref()
             .map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
-        if let Some(usage) = usage(&self.arguments.meter, at_ms) {
+        if let Some(usage) = usage(&self.meter, at_ms) {
             self.record(usage);
         }
         let hang_ups = std::mem::take(&mut self.hang_ups);
         let call_back = self.call_back.take();
         self.write(Write::Finish {
             ending,
-            ended_at: self.arguments.ports.clock.now(),
+            ended_at: self.with.ports.clock.now(),
             call_back,
             hang_ups,
         });
@@ -37,7 +37,7 @@ impl Performer {
 
     /// The outcome is on disk, or never will be: the call is over for everybody.
     pub(super) fn finished(&mut self, result: StoreResult<()>) {
-        let attempt = self.arguments.plan.attempt.claim.attempt;
+        let attempt = self.plan.attempt.claim.attempt;
         let outcome = match result {
             Ok(()) => std::mem::replace(&mut self.outcome, Err(NoOutcome::ItsOwn)),
             Err(error) => {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use super::Performer;
-use crate::call::{CallMessage, state::ToolAnswer, tasks};
+use crate::call::{CallMessage, Event, state::ToolAnswer, tasks};
 use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope};
 
 /// The tools outside the call that the present agent may use; none before they are known.
@@ -28,7 +28,7 @@ impl Default for OutsideTools {
 
 impl Performer {
     fn tool_scope(&self) -> ToolScope {
-        let plan = &self.arguments.plan;
+        let plan = &self.plan;
         ToolScope {
             account: plan.attempt.account,
             attempt: plan.attempt.claim.attempt,
@@ -44,7 +44,7 @@ impl Performer {
         let known = watch::Sender::new(None);
         self.tools.generation += 1;
         self.tools.offers = known.subscribe();
-        let runner = self.arguments.ports.tools.clone();
+        let runner = self.with.ports.tools.clone();
         let scope = self.tool_scope();
         let task = tasks::ask_for_tools(runner, scope, (self.tools.generation, known), self.me.clone());
         self.spawn(task);
@@ -70,7 +70,7 @@ impl Performer {
                 result: Err(refused.to_string()),
                 took_ms: 0,
             };
-            let _ = self.me.cast(CallMessage::ToolAnswered(answer));
+            let _ = self.me.cast(CallMessage::Happened(Event::ToolAnswered(answer)));
             return;
         };
         let run = ToolRun {
@@ -79,7 +79,7 @@ impl Performer {
             arguments,
             number: run,
         };
-        let task = tasks::run_tool(self.arguments.ports.tools.clone(), run, self.me.clone());
+        let task = tasks::run_tool(self.with.ports.tools.clone(), run, self.me.clone());
         self.spawn(task);
     }
 }

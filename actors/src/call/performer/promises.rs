@@ -23,7 +23,7 @@ pub(super) fn promised_before(inherited: &Inheritance) -> Option<CallBackWish> {
 impl Performer {
     /// They are called again at that time: so the outcome says, whoever writes it.
     pub(super) fn plan_call_back(&mut self, time: SpokenTime) {
-        let said_at = self.arguments.ports.clock.now();
+        let said_at = self.with.ports.clock.now();
         let wish = CallBackWish { time, said_at };
         self.call_back = Some(wish);
         let machine = self.machine.as_ref();

@@ -10,19 +10,19 @@ impl Performer {
     pub(super) fn start_reply(&mut self) {
         self.cancel_reply();
         let Some(machine) = &self.machine else { return };
-        let plan = &self.arguments.plan;
+        let plan = &self.plan;
         let request = ReplyRequest {
-            agent: performable(&plan.agent, &*self.arguments.ports.synthesizer),
+            agent: performable(&plan.agent, &*self.with.ports.synthesizer),
             variables: plan.variables.clone(),
             tools: Arc::default(),
             direction: plan.direction(),
             history: machine.asked(),
             knowledge: Knowledge::default(),
-            now: self.arguments.ports.clock.now(),
+            now: self.with.ports.clock.now(),
             failures: machine.failures(),
-            meter: self.arguments.meter.clone(),
+            meter: self.meter.clone(),
         };
-        let model = self.arguments.ports.language_model.clone();
+        let model = self.with.ports.language_model.clone();
         let speaker = (model, self.knowledge.clone());
         let asked = (request, self.offers());
         let task = tasks::reply(speaker, asked, self.reply_generation, self.me.clone());

@@ -1,6 +1,8 @@
 //! Keys the user presses: gathered until `#` or a pause, then taken as the user's words.
 
-use super::{Effect, Phase, State, talk::Utterance};
+use media::turn::endpointing::Utterance;
+
+use super::{Effect, Phase, State};
 use crate::{audio_stream::SpeechId, call::CallTimer};
 
 /// How long after a key the next one is waited for.
@@ -68,7 +70,7 @@ impl State {
     /// The user has typed what he wanted to.
     pub(super) fn keys_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Some(typed) = self.typed(fx) {
-            self.utterance(&typed, now_ms, fx);
+            self.utterance(&typed, true, now_ms, fx);
         }
     }
 
@@ -91,7 +93,6 @@ impl State {
             started_ms: keys.started_ms,
             ended_ms: keys.last_ms,
             final_ms: None,
-            typed: true,
         })
     }
 }

@@ -1,10 +1,10 @@
 //! A menu answered: where it names a key that leads to a person, that one is pressed, and nothing else ever is. A choice
 //! made for the callee could order, cancel or pay something.
 
-use media::amd;
+use media::{amd, turn::endpointing::Utterance};
 use serde_json::json;
 
-use super::{Effect, Phase, State, event_fact, screening::SCREENING_MS, talk::Utterance, who_answered::Machine};
+use super::{Effect, Phase, State, event_fact, screening::SCREENING_MS, who_answered::Machine};
 use crate::call::CallTimer;
 
 /// How long a menu may talk before the call ends, when it names no such key.

@@ -3,7 +3,9 @@
 //! A clear wish holds at once, and is confirmed by the last words; a likely one is asked about, once. The answer, or
 //! whatever else follows, decides. Who hangs up instead of answering has not wished it.
 
-use super::{Effect, EndReason, Phase, State, talk::Utterance};
+use media::turn::endpointing::Utterance;
+
+use super::{Effect, EndReason, Phase, State};
 use crate::call::CallTimer;
 use domain::opt_out::{self, Wish};
 
@@ -27,7 +29,7 @@ pub(super) enum OptOut {
 impl State {
     /// Takes words that are about never being called again. True when nothing else is to be made of them.
     pub(super) fn hears_opt_out(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
-        if !self.rules.smart_opt_out || utterance.typed || self.user.opt_out == OptOut::Wished {
+        if !self.rules.smart_opt_out || self.user.opt_out == OptOut::Wished {
             return false;
         }
         let wish = opt_out::wish(&utterance.text);

@@ -3,7 +3,10 @@
 //! `silenceEndCallTimeout` counts silence while the user has the turn: the clock stands while the agent thinks or
 //! speaks, goes on afterwards from where it stood, and is full again at the user's next word.
 
-use media::turn::words;
+use media::{
+    session::SessionEvent,
+    turn::{endpointing::Utterance, words},
+};
 use serde_json::json;
 
 use super::{Effect, EndReason, Latency, Phase, Speech, State, event_fact, speculation::Waste, who_answered::Machine};
@@ -29,18 +32,6 @@ const BROKE_OFF_MS: u64 = 1_000;
 /// Words that never become an utterance hold the turn no longer than this.
 const WORDS_HOLD_MS: u64 = 15_000;
 
-/// An utterance as the stream reports it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Utterance {
-    pub(super) text: String,
-    pub(super) damaged: bool,
-    pub(super) started_ms: u64,
-    pub(super) ended_ms: u64,
-    pub(super) final_ms: Option<u64>,
-    /// Pressed on keys, not spoken.
-    pub(super) typed: bool,
-}
-
 impl State {
     /// Whether both sides are on the line and no ending has begun.
     pub(super) fn in_conversation(&self) -> bool {
@@ -62,54 +53,7 @@ impl State {
 
     pub(super) fn stream_event(&mut self, event: StreamEvent, now_ms: u64, fx: &mut Vec<Effect>) {
         match event {
-            StreamEvent::SpeechStarted { .. } => {
-                self.user.speaking = true;
-                self.voice_begins(fx);
-            }
-            StreamEvent::Interim { text } => {
-                self.user_speaks(now_ms, fx);
-                if self.phase == Phase::Machine(Machine::Menu) {
-                    self.menu_goes_on(&text, now_ms, fx);
-                }
-            }
-            StreamEvent::TurnPaused { text, at_ms } => self.turn_paused(text, at_ms, now_ms, fx),
-            StreamEvent::TurnResumed { .. } => self.turn_resumed(fx),
-            StreamEvent::UtteranceEnded {
-                text,
-                damaged,
-                started_ms,
-                ended_ms,
-                final_ms,
-            } => {
-                let utterance = Utterance {
-                    text,
-                    damaged,
-                    started_ms,
-                    ended_ms,
-                    final_ms,
-                    typed: false,
-                };
-                self.utterance(&utterance, now_ms, fx);
-            }
-            StreamEvent::SpeakingStarted {
-                speech,
-                at_ms,
-                audio_ms,
-            } => self.speaking_started(speech, audio_ms, at_ms, fx),
-            StreamEvent::PlayoutPaused { speech, at_ms } => self.note("playout_paused", Some(speech), at_ms, fx),
-            StreamEvent::PlayoutResumed { speech, at_ms } => self.note("playout_resumed", Some(speech), at_ms, fx),
-            StreamEvent::EchoIgnored { at_ms } => self.note("echo_ignored", None, at_ms, fx),
-            StreamEvent::BargedIn { speech, heard, at_ms } => {
-                let for_key = self.is_cut(speech);
-                if self.speech_over(speech, &heard, at_ms, true, fx) {
-                    self.barged_in(speech, &heard, at_ms, fx);
-                    self.interrupted(now_ms, fx);
-                    self.answer_keys(for_key, now_ms, fx);
-                }
-            }
-            StreamEvent::SpeakingEnded { speech, heard, at_ms } => {
-                self.speech_ended(speech, &heard, (at_ms, now_ms), fx);
-            }
+            StreamEvent::Session(event) => self.session_event(event, now_ms, fx),
             StreamEvent::SpeechFailed { speech, error } => {
                 if let Some(failed) = self.speech.take_if(|present| present.id == speech) {
                     // What was heard of it is reported after this.
@@ -119,8 +63,6 @@ impl State {
                     self.early_voice_failed(speech, fx);
                 }
             }
-            StreamEvent::BeepEnded { at_ms } => self.beep(at_ms, fx),
-            StreamEvent::Amd(finding) => self.who_answered(finding, now_ms, fx),
             StreamEvent::Digit(key) => self.key_pressed(key, now_ms, fx),
             StreamEvent::LineDied => self.leg.dying = true,
             StreamEvent::DeafnessBegan(error) => {
@@ -128,6 +70,46 @@ impl State {
                 self.deaf(format!("speech recogniser: {error}"), fx);
             }
             StreamEvent::MediaClosed { clean } => self.media_closed(clean, now_ms, fx),
+        }
+    }
+
+    fn session_event(&mut self, event: SessionEvent, now_ms: u64, fx: &mut Vec<Effect>) {
+        match event {
+            SessionEvent::SpeechStarted { .. } => {
+                self.user.speaking = true;
+                self.voice_begins(fx);
+            }
+            SessionEvent::Interim { text } => {
+                self.user_speaks(now_ms, fx);
+                if self.phase == Phase::Machine(Machine::Menu) {
+                    self.menu_goes_on(&text, now_ms, fx);
+                }
+            }
+            SessionEvent::FinalWanted => {}
+            SessionEvent::TurnPaused { text, at_ms } => self.turn_paused(text, at_ms, now_ms, fx),
+            SessionEvent::TurnResumed { .. } => self.turn_resumed(fx),
+            SessionEvent::UtteranceEnded(utterance) => self.utterance(&utterance, false, now_ms, fx),
+            SessionEvent::SpeakingStarted {
+                speech,
+                at_ms,
+                audio_ms,
+            } => self.speaking_started(speech, audio_ms, at_ms, fx),
+            SessionEvent::PlayoutPaused { speech, at_ms } => self.note("playout_paused", Some(speech), at_ms, fx),
+            SessionEvent::PlayoutResumed { speech, at_ms } => self.note("playout_resumed", Some(speech), at_ms, fx),
+            SessionEvent::EchoIgnored { at_ms } => self.note("echo_ignored", None, at_ms, fx),
+            SessionEvent::BargedIn { speech, heard, at_ms } => {
+                let for_key = self.is_cut(speech);
+                if self.speech_over(speech, &heard, at_ms, true, fx) {
+                    self.barged_in(speech, &heard, at_ms, fx);
+                    self.interrupted(now_ms, fx);
+                    self.answer_keys(for_key, now_ms, fx);
+                }
+            }
+            SessionEvent::SpeakingEnded { speech, heard, at_ms } => {
+                self.speech_ended(speech, &heard, (at_ms, now_ms), fx);
+            }
+            SessionEvent::BeepEnded { at_ms } => self.beep(at_ms, fx),
+            SessionEvent::Amd(finding) => self.who_answered(finding, now_ms, fx),
         }
     }
 
@@ -210,15 +192,16 @@ impl State {
         self.leave_listening_timers(fx);
     }
 
-    pub(super) fn utterance(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+    /// What the user said, or `typed` on keys.
+    pub(super) fn utterance(&mut self, utterance: &Utterance, typed: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.speaking = false;
         self.user.tries = 0;
         let wordless = utterance.text.trim().is_empty();
-        let over_speech = self.is_told_over_speech(utterance);
+        let over_speech = self.is_told_over_speech(utterance, typed);
         if !wordless {
             self.user_speaks(now_ms, fx);
         }
-        if self.hears_opt_out(utterance, now_ms, fx) {
+        if !typed && self.hears_opt_out(utterance, now_ms, fx) {
             return;
         }
         if over_speech {
@@ -255,10 +238,10 @@ impl State {
 
     /// Whether words want an answer though the agent has the turn. Those spoken over the pick-up belong to it; a sound
     /// of attention wants none. Keys always do.
-    fn is_told_over_speech(&self, utterance: &Utterance) -> bool {
+    fn is_told_over_speech(&self, utterance: &Utterance, typed: bool) -> bool {
         let opening = !self.leg.inbound && utterance.started_ms < self.pick_up_ends_ms();
         let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
-        matches!(self.phase, Phase::Greeting | Phase::Speaking) && (utterance.typed || (!opening && tells))
+        matches!(self.phase, Phase::Greeting | Phase::Speaking) && (typed || (!opening && tells))
     }
 
     /// Words over a speech that goes on are kept and answered after it, as they follow what was heard of it. A reply

@@ -13,7 +13,11 @@ mod speculation;
 
 use std::time::Duration;
 
-use media::amd::{Finding, Reason, Verdict};
+use media::{
+    amd::{Finding, Reason, Verdict},
+    session::SessionEvent,
+    turn::endpointing::Utterance,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -57,36 +61,40 @@ fn id(n: u8) -> CarrierCallId {
 }
 
 fn said(text: &str) -> Event {
-    Event::Stream(StreamEvent::UtteranceEnded {
+    Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: text.into(),
         damaged: false,
         started_ms: 2_000,
         ended_ms: 2_500,
         final_ms: None,
-    })
+    })))
 }
 
 fn found(verdict: Verdict, reason: Reason) -> Event {
     let at_ms = 2_500;
-    Event::Stream(StreamEvent::Amd(Finding { verdict, reason, at_ms }))
+    Event::Stream(StreamEvent::Session(SessionEvent::Amd(Finding {
+        verdict,
+        reason,
+        at_ms,
+    })))
 }
 
 fn not_understood() -> Event {
-    Event::Stream(StreamEvent::UtteranceEnded {
+    Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: String::new(),
         damaged: true,
         started_ms: 2_000,
         ended_ms: 2_500,
         final_ms: None,
-    })
+    })))
 }
 
 fn ended(speech: u64) -> Event {
-    Event::Stream(StreamEvent::SpeakingEnded {
+    Event::Stream(StreamEvent::Session(SessionEvent::SpeakingEnded {
         speech: SpeechId(speech),
         heard: "Hello.".into(),
         at_ms: 3_000,
-    })
+    }))
 }
 
 fn text(words: &str) -> Event {
@@ -359,11 +367,11 @@ fn a_reply_of_which_nothing_was_heard_is_made_anew_when_the_user_goes_on() {
 #[test]
 fn a_reply_that_is_being_heard_goes_on_under_words_that_do_not_stop_it() {
     let speech = SpeechId(1);
-    let began = StreamEvent::SpeakingStarted {
+    let began = StreamEvent::Session(SessionEvent::SpeakingStarted {
         speech,
         at_ms: 1_900,
         audio_ms: None,
-    };
+    });
     let state = at(CallPhase::Speaking).apply(Event::Stream(began), 1_900).0;
     let (state, effects) = state.apply(said("And on Monday, too."), 2_000);
     assert!(
@@ -388,9 +396,9 @@ fn a_noisy_line_fills_no_journal() {
     for at_ms in 0..1_000 {
         let speech = SpeechId(1);
         for event in [
-            StreamEvent::PlayoutPaused { speech, at_ms },
-            StreamEvent::PlayoutResumed { speech, at_ms },
-            StreamEvent::EchoIgnored { at_ms },
+            StreamEvent::Session(SessionEvent::PlayoutPaused { speech, at_ms }),
+            StreamEvent::Session(SessionEvent::PlayoutResumed { speech, at_ms }),
+            StreamEvent::Session(SessionEvent::EchoIgnored { at_ms }),
         ] {
             let (next, effects) = state.apply(Event::Stream(event), 2_000);
             state = next;
@@ -480,28 +488,28 @@ fn any_stream_event() -> impl Strategy<Value = StreamEvent> {
     ];
     let error = || SpeechError::Unavailable("x".into());
     prop_oneof![
-        2 => (0..50_000u64).prop_map(|at_ms| StreamEvent::SpeechStarted { at_ms }),
-        1 => Just(StreamEvent::Interim { text: "ye".into() }),
+        2 => (0..50_000u64).prop_map(|at_ms| StreamEvent::Session(SessionEvent::SpeechStarted { at_ms })),
+        1 => Just(StreamEvent::Session(SessionEvent::Interim { text: "ye".into() })),
         6 => (words, any::<bool>(), 0..50_000u64, 0..50_000u64).prop_map(|(text, damaged, started_ms, ended_ms)| {
-            StreamEvent::UtteranceEnded { text, damaged, started_ms, ended_ms, final_ms: None }
+            StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance { text, damaged, started_ms, ended_ms, final_ms: None }))
         }),
-        2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::SpeakingStarted { speech, at_ms, audio_ms: None }),
+        2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::Session(SessionEvent::SpeakingStarted { speech, at_ms, audio_ms: None })),
         2 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| {
-            StreamEvent::BargedIn { speech, heard: "a".into(), at_ms }
+            StreamEvent::Session(SessionEvent::BargedIn { speech, heard: "a".into(), at_ms })
         }),
         6 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| {
-            StreamEvent::SpeakingEnded { speech, heard: "a b".into(), at_ms }
+            StreamEvent::Session(SessionEvent::SpeakingEnded { speech, heard: "a b".into(), at_ms })
         }),
         1 => speech().prop_map(move |speech| StreamEvent::SpeechFailed { speech, error: error() }),
-        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::BeepEnded { at_ms }),
-        3 => any_finding().prop_map(StreamEvent::Amd),
+        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::Session(SessionEvent::BeepEnded { at_ms })),
+        3 => any_finding().prop_map(|finding| SessionEvent::Amd(finding).into()),
         2 => (prop::sample::select(vec!["yes", "ye", "and"]), 0..50_000u64).prop_map(|(text, at_ms)| {
-            StreamEvent::TurnPaused { text: text.into(), at_ms }
+            StreamEvent::Session(SessionEvent::TurnPaused { text: text.into(), at_ms })
         }),
-        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::TurnResumed { at_ms }),
-        1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::PlayoutPaused { speech, at_ms }),
-        1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::PlayoutResumed { speech, at_ms }),
-        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::EchoIgnored { at_ms }),
+        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::Session(SessionEvent::TurnResumed { at_ms })),
+        1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::Session(SessionEvent::PlayoutPaused { speech, at_ms })),
+        1 => (speech(), 0..50_000u64).prop_map(|(speech, at_ms)| StreamEvent::Session(SessionEvent::PlayoutResumed { speech, at_ms })),
+        1 => (0..50_000u64).prop_map(|at_ms| StreamEvent::Session(SessionEvent::EchoIgnored { at_ms })),
         2 => prop::sample::select(vec!['5', '#']).prop_map(StreamEvent::Digit),
         1 => Just(StreamEvent::LineDied),
         1 => Just(StreamEvent::DeafnessBegan(SpeechError::Unavailable("x".into()))),

@@ -1,13 +1,13 @@
 //! What the call does with the verdict on who answered. A person is never hung up on: only a machine's verdict ends
 //! anything, and a person's takes it back.
 
-use media::amd::{Finding, Reason, Verdict};
+use media::{
+    amd::{Finding, Reason, Verdict},
+    turn::endpointing::Utterance,
+};
 use serde_json::json;
 
-use super::{
-    Effect, EndReason, MachineVerdict, Phase, State, event_fact, menu::MENU_MS, screening::SCREENING_MS,
-    talk::Utterance,
-};
+use super::{Effect, EndReason, MachineVerdict, Phase, State, event_fact, menu::MENU_MS, screening::SCREENING_MS};
 use crate::call::CallTimer;
 
 /// A machine on the line, and what it is given.

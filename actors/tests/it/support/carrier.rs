@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use actors::{supervision::Sibling, switchboard::SwitchboardMessage};
+use actors::{call::CallMessage, switchboard::Switchboard};
 use async_trait::async_trait;
 use domain::{
     id::AttemptId,
@@ -23,9 +23,6 @@ use domain::{
 };
 use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::time::Instant;
-
-/// How long it waits for the node to take a callback.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What the callees do.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +52,7 @@ struct Seen {
     listing: Vec<ListedCall>,
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
-    door: Option<Sibling<SwitchboardMessage>>,
+    door: Option<Switchboard>,
     /// How the names of its legs begin; `leg` where none is said.
     legs: Option<&'static str>,
     abilities: CarrierAbilities,
@@ -86,7 +83,7 @@ impl ScriptedCarrier {
         self.seen().abilities.comes_back = true;
     }
 
-    pub fn set_door(&self, door: Sibling<SwitchboardMessage>) {
+    pub fn set_door(&self, door: Switchboard) {
         self.seen().door = Some(door);
     }
 
@@ -141,19 +138,13 @@ impl ScriptedCarrier {
     }
 }
 
-async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial: DialRequest, callees: Callees) {
+async fn callee(seen: Arc<Mutex<Seen>>, door: Switchboard, dial: DialRequest, callees: Callees) {
     let attempt = dial.attempt;
     let tell = async |progress: CallProgress| {
         let report = progress.into();
         let proof = dial.status_token.clone();
-        let message = |reply| SwitchboardMessage::Progress {
-            carrier: "scripted",
-            attempt,
-            proof,
-            report,
-            reply,
-        };
-        let _ = door.ask(message, PATIENCE).await;
+        let message = |reply| CallMessage::Progress { proof, report, reply };
+        door.tell_call(("scripted", attempt), message).await;
     };
     match callees {
         Callees::Busy(after) => {
@@ -170,14 +161,8 @@ async fn callee(seen: Arc<Mutex<Seen>>, door: Sibling<SwitchboardMessage>, dial:
             tell(CallProgress::Answered).await;
             let (leg, socket): (MediaLeg, FakeSocket) = media_leg();
             let proof = dial.media_token.clone();
-            let message = |reply| SwitchboardMessage::Media {
-                carrier: "scripted",
-                attempt,
-                proof,
-                leg,
-                reply,
-            };
-            if let Some(Ok(())) = door.ask(message, PATIENCE).await {
+            let message = |reply| CallMessage::Media { proof, leg, reply };
+            if let Some(Ok(())) = door.tell_call(("scripted", attempt), message).await {
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.sockets.insert(attempt, socket);
             }

@@ -1,15 +1,16 @@
 //! Which call a media socket says it is for, and whether that would take it.
 
-use actors::{call::LegRefusal, supervision::Sibling, switchboard::SwitchboardMessage};
+use actors::{
+    call::{CallMessage, LegRefusal, LegReply},
+    switchboard::Switchboard,
+};
 use domain::id::AttemptId;
-
-use super::ANSWER_WITHIN;
 
 /// The node's switchboard, asked in the name of one carrier.
 #[derive(Clone)]
 pub struct Desk {
     /// Who answers.
-    pub switchboard: Sibling<SwitchboardMessage>,
+    pub switchboard: Switchboard,
     /// Whose doors ask.
     pub carrier: &'static str,
 }
@@ -21,6 +22,17 @@ pub struct Claim {
     pub attempt: AttemptId,
     /// The proof named there, 64 hex digits.
     pub proof: String,
+}
+
+impl Desk {
+    /// Passes a report or a media socket on to a call of the carrier; none when the node does not answer.
+    pub async fn tell_call(
+        &self,
+        attempt: AttemptId,
+        message: impl FnOnce(LegReply) -> CallMessage,
+    ) -> Option<Result<(), LegRefusal>> {
+        self.switchboard.tell_call((self.carrier, attempt), message).await
+    }
 }
 
 impl Claim {
@@ -38,13 +50,11 @@ impl Claim {
     /// Whether the call would take a socket now, where it has none or, if `replacing`, in the place of the one it has;
     /// none when the node does not say.
     pub(crate) async fn ask(&self, desk: &Desk, replacing: bool) -> Option<Result<(), LegRefusal>> {
-        let message = |reply| SwitchboardMessage::AskMedia {
-            carrier: desk.carrier,
-            attempt: self.attempt,
+        let message = |reply| CallMessage::AskMedia {
             proof: self.proof.clone(),
             replacing,
             reply,
         };
-        desk.switchboard.ask(message, ANSWER_WITHIN).await
+        desk.tell_call(self.attempt, message).await
     }
 }

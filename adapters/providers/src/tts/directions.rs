@@ -1,7 +1,7 @@
 //! A text with directions in it, and how it is written for a provider that acts on them: its words are found again in
 //! what was written.
 
-use domain::ports::synthesizer::{SpeechPiece, WordTiming};
+use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use futures_util::StreamExt;
 use media::session::Cue;
 
@@ -80,10 +80,10 @@ impl Written {
         if self.inserted.is_empty() {
             return pieces;
         }
-        let plain = move |word: WordTiming| {
+        let plain = move |word: WordEnd| {
             let before = self.inserted.iter().filter(|(at, _)| *at < word.text_end);
             let markup: usize = before.map(|(at, bytes)| (*bytes).min(word.text_end - at)).sum();
-            WordTiming {
+            WordEnd {
                 text_end: word.text_end - markup,
                 ..word
             }
@@ -125,7 +125,7 @@ mod tests {
         let written = script.written(|tag| (tag != "odd").then(|| format!("[{tag}]")));
         assert_eq!(written.text, "[laughs] One [sighs] two three. [coughs] ");
         assert_eq!(written.words(), "         One         two three.          ");
-        let word = |word: &str| WordTiming {
+        let word = |word: &str| WordEnd {
             text_end: written.text.find(word).unwrap() + word.len(),
             sample_end: 1,
         };

@@ -3,7 +3,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use domain::ports::synthesizer::{SpeechError, SpeechPiece, WordTiming};
+use domain::ports::synthesizer::{SpeechError, SpeechPiece, WordEnd};
 use futures_util::{StreamExt, future::select_all};
 use tokio::time::{Instant, sleep_until};
 
@@ -242,7 +242,7 @@ impl Failover {
         let words: Vec<_> = piece
             .words
             .iter()
-            .map(|word| WordTiming {
+            .map(|word| WordEnd {
                 text_end: self.base_text + word.text_end,
                 sample_end: self.base_samples + word.sample_end,
             })

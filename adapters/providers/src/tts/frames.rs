@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use domain::ports::synthesizer::{SpeechPiece, WordTiming};
+use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use media::{
     codec,
     format::{Encoding, LineFormat},
@@ -30,7 +30,7 @@ pub(crate) struct Frames {
     resampler: Option<Resampler>,
     decoded: Vec<i16>,
     waiting: Vec<i16>,
-    words: VecDeque<WordTiming>,
+    words: VecDeque<WordEnd>,
     samples_per_ms: usize,
     given: u64,
     /// A sample has come.
@@ -104,7 +104,7 @@ impl Frames {
     }
 
     /// A word ends there; words come in order.
-    pub(crate) fn word(&mut self, word: WordTiming) {
+    pub(crate) fn word(&mut self, word: WordEnd) {
         self.words.push_back(word);
     }
 
@@ -140,7 +140,7 @@ impl Frames {
             false => self.given,
         };
         while let Some(word) = self.words.pop_front_if(|word| word.sample_end <= end) {
-            words.push(WordTiming {
+            words.push(WordEnd {
                 sample_end: word.sample_end.min(self.given),
                 ..word
             });
@@ -211,7 +211,7 @@ mod tests {
     fn a_word_goes_with_the_piece_in_which_it_ends() {
         let mut frames = Frames::new(LineFormat::MULAW_8000, 8_000, 10).unwrap();
         for (text_end, sample_end) in [(3, 900), (7, 2_000), (9, 9_999)] {
-            frames.word(WordTiming { text_end, sample_end });
+            frames.word(WordEnd { text_end, sample_end });
         }
         frames.push(&[0xFF; 1_600]).unwrap();
         frames.push(&[0xFF; 800]).unwrap();

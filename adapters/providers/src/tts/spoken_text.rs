@@ -1,7 +1,7 @@
 //! One text as it is spoken: its audio as it comes, and where its words end in it.
 
 use base64::{Engine, engine::GeneralPurpose, engine::general_purpose};
-use domain::ports::synthesizer::{SpeechPiece, WordTiming};
+use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use media::format::LineFormat;
 
 use crate::failure::Failure;
@@ -92,7 +92,7 @@ impl SpokenText {
         // The cast saturates: nonsense becomes zero or the far end, and is held within what comes.
         let offset = (end_ms * self.samples_per_ms).round() as u64;
         self.last = base.saturating_add(offset).max(self.last);
-        self.frames.word(WordTiming {
+        self.frames.word(WordEnd {
             text_end,
             sample_end: self.last,
         });

@@ -11,7 +11,7 @@ mod speaking;
 use std::time::Duration;
 
 use domain::ports::{
-    synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordTiming},
+    synthesizer::{SpeechError, SpeechPiece, SpeechStream, Synthesizer, Voice, VoiceConfig, WordEnd},
     usage::{Meter, Unit},
 };
 use futures_util::StreamExt;
@@ -120,7 +120,7 @@ fn tick() {
 #[derive(Debug, Default)]
 struct Spoken {
     samples: Vec<i16>,
-    words: Vec<WordTiming>,
+    words: Vec<WordEnd>,
     error: Option<SpeechError>,
     first_audio: Option<Duration>,
     took: Duration,

@@ -1,8 +1,6 @@
 //! `POST /public/v1/calls/inbound`: a call from outside that its caller holds by a WebSocket, at the plain media door.
 
-use std::time::Duration;
-
-use actors::{lines::MOST_WITHOUT_SOCKET, switchboard::SwitchboardMessage};
+use actors::lines::{MOST_WITHOUT_SOCKET, WantedAgent};
 use axum::{extract::State, response::Response};
 use domain::{
     agent::{self, Agent},
@@ -32,9 +30,6 @@ use crate::{
 use carriers::plain::{self, format::Formats};
 
 const NAMES: [&str; 4] = ["agentId", "from", "to", "dynamicVariables"];
-
-/// How long the node may take to find a line.
-const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// The handler.
 pub async fn create(
@@ -142,16 +137,13 @@ async fn make(
         from,
         to: to.unwrap_or_else(PhoneNumber::withheld),
     };
-    let message = |reply| SwitchboardMessage::DialIn {
-        call,
+    let wanted = WantedAgent {
         account: account.id,
         agent: id,
         ticket: ticket.cloned(),
         variables,
-        reply,
     };
-    let answer = state.switchboard.ask(message, TAKEN_WITHIN).await;
-    let back = answer.unwrap_or(Err(InboundRefusal::Unavailable)).map_err(refused)?;
+    let back = state.switchboard.announce(call, Some(wanted)).await.map_err(refused)?;
     let formats = Formats::of(&agent);
     Ok(Made { back, formats, open })
 }

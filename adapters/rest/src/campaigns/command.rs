@@ -1,8 +1,6 @@
 //! What every command for one campaign begins with, and the way to the node.
 
-use std::time::Duration;
-
-use actors::{campaign::CampaignCommand, switchboard::SwitchboardMessage};
+use actors::campaign::CampaignCommand;
 use axum::{extract::FromRequestParts, http::request::Parts};
 use domain::{
     id::{AccountId, CampaignId},
@@ -19,9 +17,6 @@ use crate::{
     query::{NoParameters, Query},
     request_id::RequestId,
 };
-
-/// How long a command may take to its commit.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The campaign in the path of an operation without parameters, and who asks for it.
 #[derive(Debug, Clone)]
@@ -64,13 +59,7 @@ pub async fn command(
     campaign: CampaignId,
     command: CampaignCommand,
 ) -> ApiResult<CampaignRow> {
-    let message = |reply| SwitchboardMessage::Command {
-        account,
-        campaign,
-        command: command.clone(),
-        reply,
-    };
-    match state.switchboard.ask(message, COMMAND_TIMEOUT).await {
+    match state.switchboard.command(account, campaign, command.clone()).await {
         Some(answer) => Ok(answer?),
         None => {
             tracing::error!(%campaign, ?command, "the node did not answer a command");

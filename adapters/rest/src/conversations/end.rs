@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use actors::switchboard::SwitchboardMessage;
 use axum::extract::State;
 use domain::{
     id::AttemptId,
@@ -30,9 +29,6 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// How often another node is told meanwhile.
 const TELL_PEERS_EVERY: Duration = Duration::from_millis(500);
-
-/// How long the node may take to pass the word on.
-const TOLD_WITHIN: Duration = Duration::from_secs(1);
 
 /// The handler: answers the conversation as it is when it is over, or after [`WITHIN`].
 pub async fn end(
@@ -73,14 +69,13 @@ async fn until_over(state: &RestState, account: &Account, row: ConversationRow) 
         if row.status == ConversationStatus::Scheduled {
             match state.store.cancel_queued(account.id, row.id).await {
                 // Its campaign may have waited for nothing else.
-                Ok(()) => _ = state.switchboard.cast(SwitchboardMessage::LookAgain),
+                Ok(()) => state.switchboard.look_again(),
                 Err(StoreError::Stale) => {}
                 Err(error) => return Err(error).or_no_such("conversation"),
             }
         }
         let attempt = row.id;
-        let message = |reply| SwitchboardMessage::EndCall { attempt, reply };
-        let here = state.switchboard.ask(message, TOLD_WITHIN).await == Some(true);
+        let here = state.switchboard.end_call(attempt).await == Some(true);
         told |= here;
         if !here && Instant::now() >= peers_due {
             told |= state.peers.end(attempt).await;

@@ -447,17 +447,23 @@ async fn the_lists_parameters_are_checked() {
 }
 
 #[tokio::test]
-async fn a_command_finds_the_switchboard_that_took_over() {
+async fn a_command_finds_the_campaign_supervisor_that_took_over() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let body = json!({ "name": "c", "agentId": agent, "contacts": [{ "phoneNumber": "+15550000001" }] });
     let made = app.client.post("/public/v1/campaigns", body).await.expect(201);
     let path = format!("/public/v1/campaigns/{}/launch", made.text("/data/campaignId"));
-    app.door.get().unwrap().stop_and_wait(None, None).await.unwrap();
+    app.door
+        .campaigns
+        .get()
+        .unwrap()
+        .stop_and_wait(None, None)
+        .await
+        .unwrap();
     let command = app.client.post(&path, json!({}));
     let restart = async {
         let heir = app.node.spawn(app.store.clone()).await;
-        app.door.set(heir);
+        app.door.campaigns.set(heir.campaigns.get().unwrap());
     };
     let (answer, ()) = tokio::join!(command, restart);
     assert_eq!(answer.expect(200).data()["status"], "running");

@@ -1,10 +1,10 @@
 //! Keys that are pressed: tones in the place of a speech, which nothing interrupts and which are no words.
 
 use super::{Current, Speaking};
-use crate::{codec, tone::generate};
+use crate::{codec, session::SpeechId, tone::generate};
 
 /// Stands for keys that are played: no speech of the agent has this number.
-pub(super) const KEYS: u64 = u64::MAX;
+pub(super) const KEYS: SpeechId = SpeechId(u64::MAX);
 
 /// Keys played at once, at most.
 const MOST_KEYS: usize = 64;

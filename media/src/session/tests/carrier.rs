@@ -296,7 +296,7 @@ impl Bench {
 
     pub fn all_heard(&self) -> Vec<(u64, String)> {
         let ended = self.events.iter().filter_map(|(_, event)| match event {
-            SessionEvent::SpeakingEnded { speech, heard, .. } => Some((*speech, heard.clone())),
+            SessionEvent::SpeakingEnded { speech, heard, .. } => Some((speech.0, heard.clone())),
             _ => None,
         });
         ended.collect()

@@ -19,7 +19,7 @@ fn hold(bench: &mut Bench, speech: u64, text: &str) {
 }
 
 fn release(bench: &mut Bench, speech: u64) {
-    bench.session.release(speech, bench.now_ms);
+    bench.session.release(SpeechId(speech), bench.now_ms);
     bench.collect();
 }
 
@@ -82,7 +82,10 @@ fn a_held_speech_that_cannot_be_synthesised_is_told_and_leaves_the_present_one_a
     };
     bench.session.say(say, bench.now_ms);
     let job = bench.session.next_text().unwrap();
-    assert_eq!(bench.session.synthesis_failed(job.generation, bench.now_ms), Some(2));
+    assert_eq!(
+        bench.session.synthesis_failed(job.generation, bench.now_ms),
+        Some(SpeechId(2))
+    );
     bench.silence(3_000);
     assert_eq!(bench.all_heard(), [(1, "one two three".into())]);
 }
@@ -122,8 +125,24 @@ fn a_false_interruption_is_told_from_both_ends() {
     bench.silence(1_600);
     bench.voice(320);
     bench.silence(1_000);
-    let paused = bench.time_of(|event| matches!(event, SessionEvent::PlayoutPaused { speech: 1, .. }));
-    let resumed = bench.time_of(|event| matches!(event, SessionEvent::PlayoutResumed { speech: 1, .. }));
+    let paused = bench.time_of(|event| {
+        matches!(
+            event,
+            SessionEvent::PlayoutPaused {
+                speech: SpeechId(1),
+                ..
+            }
+        )
+    });
+    let resumed = bench.time_of(|event| {
+        matches!(
+            event,
+            SessionEvent::PlayoutResumed {
+                speech: SpeechId(1),
+                ..
+            }
+        )
+    });
     assert!((1_740..1_920).contains(&paused), "{paused}");
     assert!((2_000..2_240).contains(&resumed), "{resumed}");
 }

@@ -242,11 +242,7 @@ impl Phone {
 /// Audio of a text at 8 kHz, with its words.
 pub fn spoken(text: &str, voice: &str) -> (Vec<i16>, Vec<WordEnd>) {
     let mut speaker = Speaker::new(text, Voice::named(voice), 8_000).unwrap();
-    let words = speaker.words().iter().map(|word| WordEnd {
-        text_end: word.text_end,
-        sample_end: word.sample_end,
-    });
-    let words = words.collect();
+    let words = speaker.words().to_vec();
     let mut samples = Vec::new();
     while let Some(chunk) = speaker.next_chunk(1_600) {
         samples.extend(chunk);

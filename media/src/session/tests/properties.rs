@@ -78,7 +78,7 @@ impl Run {
             Input::FailSynthesis => {
                 session.synthesis_failed(self.job, now);
             }
-            Input::Release(speech) => session.release(speech, now),
+            Input::Release(speech) => session.release(SpeechId(speech), now),
             Input::Stop => session.stop_speaking(now),
             Input::Allow(allowed) => session.allow_barge_in(allowed, now),
             Input::Tick => session.tick(now),
@@ -103,7 +103,7 @@ impl Run {
             match event {
                 SessionEvent::BargedIn { speech, heard, at_ms }
                 | SessionEvent::SpeakingEnded { speech, heard, at_ms } => {
-                    let said = self.said.get(&speech).cloned().unwrap_or_default();
+                    let said = self.said.get(&speech.0).cloned().unwrap_or_default();
                     prop_assert!(said.starts_with(&heard), "{heard:?} of {said:?}");
                     prop_assert!(at_ms <= now);
                 }

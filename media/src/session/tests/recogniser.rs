@@ -1,12 +1,14 @@
 //! Sessions with recognisers that listen for turns, or are slow.
 
+use std::time::Duration;
+
 use super::*;
-use crate::turn::endpointing::{Recogniser, Told};
+use crate::turn::endpointing::{Promise, Told};
 
 fn bench(final_wait_ms: u64, tells_turns: bool) -> Bench {
     let mut bench = Bench::new(CARRIER);
-    bench.session.recogniser(Recogniser {
-        final_wait_ms,
+    bench.session.recogniser(Promise {
+        final_within: Duration::from_millis(final_wait_ms),
         answers_each: true,
         tells_turns,
         tells_interims: true,

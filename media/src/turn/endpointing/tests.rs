@@ -2,6 +2,8 @@
 
 mod recogniser;
 
+use std::time::Duration;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -170,7 +172,8 @@ fn a_turn_with_its_final_ends_after_the_pause_without_asking() {
             text: "tomorrow at noon".into(),
             damaged: false,
             started_ms: 1_000,
-            ended_ms: 2_008
+            ended_ms: 2_008,
+            final_ms: None,
         }
     );
     assert!(!endpointing.in_turn() && endpointing.deadline().is_none());
@@ -377,10 +380,10 @@ enum Input {
     Told(Told),
 }
 
-fn any_recogniser() -> impl Strategy<Value = Recogniser> {
-    (0u64..3_000, any::<bool>(), any::<bool>()).prop_map(|(final_wait_ms, answers_each, tells_turns)| Recogniser {
+fn any_recogniser() -> impl Strategy<Value = Promise> {
+    (0u64..3_000, any::<bool>(), any::<bool>()).prop_map(|(final_wait_ms, answers_each, tells_turns)| Promise {
         tells_interims: final_wait_ms % 2 == 0,
-        final_wait_ms,
+        final_within: Duration::from_millis(final_wait_ms),
         answers_each,
         tells_turns,
     })

@@ -1,7 +1,7 @@
 //! The user's turn that is not over: its voice, its words, and when the recogniser is asked or the turn is over.
 
 use super::{
-    ASK_MS, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, Recogniser, SETTLED_SLACK_MS, TOLD_SLACK_MS,
+    ASK_MS, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, Promise, SETTLED_SLACK_MS, TOLD_SLACK_MS,
     TURN_FALLBACK_MS, Utterance,
 };
 use crate::turn::{expectation::Expectation, words};
@@ -79,7 +79,7 @@ impl Turn {
         words
     }
 
-    fn is_settled(&self, recogniser: Recogniser) -> bool {
+    fn is_settled(&self, recogniser: Promise) -> bool {
         let by_itself = (!recogniser.answers_each).then(|| self.last_voiced_ms.saturating_sub(SETTLED_SLACK_MS));
         let Some(since) = self.asked_ms.or(by_itself) else {
             return false;
@@ -88,7 +88,7 @@ impl Turn {
     }
 
     /// Whether the recogniser is to say that the turn is over: it listens for turns, and knows of this one.
-    fn is_recognisers(&self, recogniser: Recogniser) -> bool {
+    fn is_recognisers(&self, recogniser: Promise) -> bool {
         recogniser.tells_turns && self.has_words && !self.wordless && self.told_over_ms.is_none()
     }
 
@@ -127,7 +127,7 @@ impl Turn {
     }
 
     /// When the recogniser is to be asked, if it is.
-    pub(super) fn ask_at_ms(&self, recogniser: Recogniser) -> Option<u64> {
+    pub(super) fn ask_at_ms(&self, recogniser: Promise) -> Option<u64> {
         let silence_ms = match recogniser.tells_turns {
             _ if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),
             true => self.pause_ms,
@@ -138,7 +138,7 @@ impl Turn {
     }
 
     /// When a pause is to be told, if it is.
-    pub(super) fn tell_at_ms(&self, recogniser: Recogniser) -> Option<u64> {
+    pub(super) fn tell_at_ms(&self, recogniser: Promise) -> Option<u64> {
         let untold = self.telling == Telling::Nothing && self.has_words;
         match recogniser.tells_turns {
             true => (untold && self.may_be_over).then_some(self.last_voiced_ms),
@@ -147,7 +147,7 @@ impl Turn {
     }
 
     /// When its pause is over and the recogniser has had its time, or says so; later if a sound has just begun.
-    pub(super) fn over_at_ms(&self, sound_ms: Option<u64>, recogniser: Recogniser) -> u64 {
+    pub(super) fn over_at_ms(&self, sound_ms: Option<u64>, recogniser: Promise) -> u64 {
         let pause_ms = match self.wordless {
             true => 0,
             false if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),
@@ -155,7 +155,7 @@ impl Turn {
         };
         let over = self.last_voiced_ms + pause_ms;
         let over = match self.asked_ms {
-            Some(asked) if !self.is_settled(recogniser) => over.max(asked + recogniser.final_wait_ms),
+            Some(asked) if !self.is_settled(recogniser) => over.max(asked + recogniser.final_wait_ms()),
             _ => over,
         };
         let told = self
@@ -190,6 +190,7 @@ impl Turn {
             text,
             started_ms: self.started_ms,
             ended_ms: self.last_voiced_ms,
+            final_ms: None,
         }
     }
 }

@@ -147,11 +147,11 @@ fn an_agent_that_is_gone_leaves_the_present_one_and_interruptions_keep_it() {
     assert!(effects.contains(&Effect::StartReply) && !effects.contains(&Effect::AdoptAgent { try_no: 1 }));
     assert!(last_result(&state)["error"].is_string());
 
-    let cut = Event::Stream(StreamEvent::BargedIn {
+    let cut = Event::Stream(StreamEvent::Session(SessionEvent::BargedIn {
         speech: SpeechId(1),
         heard: "I'll".into(),
         at_ms: 2_300,
-    });
+    }));
     let (state, effects) = run(
         with_agents(CallPhase::Thinking),
         [
@@ -293,10 +293,10 @@ fn what_the_agent_before_was_about_to_say_is_dropped() {
     // It was made ahead.
     let mut state = greeted_meanwhile();
     state.rules.speculation = Speculation::Text;
-    let paused = StreamEvent::TurnPaused {
+    let paused = StreamEvent::Session(SessionEvent::TurnPaused {
         text: "What is it?".into(),
         at_ms: 2_900,
-    };
+    });
     let (state, _) = run(state, [(Event::Stream(paused), 3_000), (text("A survey. "), 3_100)]);
     assert!(state.early.is_some());
     let (state, effects) = run(state, [(found(1), 3_200), (said("What is it?"), 3_300)]);

@@ -121,11 +121,11 @@ fn a_reply_follows_the_short_word_that_the_line_was_gone() {
     assert_eq!(spoken(&effects)[0], "Five it is. ");
     assert_eq!(state.phase(), CallPhase::Speaking);
     let heard = format!("{} Five it is.", rules().phrases.lost_you);
-    let over = StreamEvent::SpeakingEnded {
+    let over = StreamEvent::Session(SessionEvent::SpeakingEnded {
         speech: SpeechId(0),
         heard: heard.clone(),
         at_ms: 2_000,
-    };
+    });
     let (state, effects) = run(state, [(Event::Stream(over), 33_000)]);
     assert_eq!(state.phase(), CallPhase::Listening);
     let turn = effects.iter().find_map(|effect| match effect {
@@ -172,7 +172,7 @@ fn who_opted_out_hears_goodbye_and_a_mailbox_its_message() {
     let found = |verdict: &str, reason: &str| [("amd", json!({ "verdict": verdict, "reason": reason }))];
     let (state, effects) = heard_again(&left(&[], &found("voicemail", "machine_words")));
     assert_eq!(spoken(&effects).len(), 0, "its beep may still come");
-    let beep = Event::Stream(StreamEvent::BeepEnded { at_ms: 900 });
+    let beep = Event::Stream(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 900 }));
     let (_, effects) = run(state, [(beep, 31_500)]);
     assert_eq!(spoken(&effects), ["Call us."]);
     let (state, effects) = heard_again(&left(&[], &found("ivr", "menu")));
@@ -211,11 +211,11 @@ fn a_wish_never_to_be_called_again_outlives_the_process_that_heard_it() {
     let (state, effects) = heard_again(&call);
     assert_eq!((spoken(&effects), opts_out(&effects)), (vec![again.as_str()], false));
     let over = || {
-        Event::Stream(StreamEvent::SpeakingEnded {
+        Event::Stream(StreamEvent::Session(SessionEvent::SpeakingEnded {
             speech: SpeechId(0),
             heard: again.clone(),
             at_ms: 2_000,
-        })
+        }))
     };
     let (heard, _) = run(state, [(over(), 33_000)]);
     let (_, effects) = run(heard.clone(), [(said("Yes."), 36_000)]);

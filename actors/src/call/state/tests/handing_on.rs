@@ -316,7 +316,7 @@ fn a_machine_that_only_the_carrier_has_found_is_listened_to_before_it_is_hung_up
     // A mailbox, a beep, its time, the carrier's second word: over.
     for end in [
         found(Verdict::Voicemail, Reason::MachineWords),
-        Event::Stream(StreamEvent::BeepEnded { at_ms: 4_000 }),
+        Event::Stream(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 4_000 })),
         Event::Timer(CallTimer::Machine),
         tells(MachineVerdict::Beep),
     ] {
@@ -336,11 +336,11 @@ fn a_machine_that_only_the_carrier_has_found_is_listened_to_before_it_is_hung_up
 
 /// The agent is heard, and may be interrupted.
 fn heard() -> State {
-    let begun = StreamEvent::SpeakingStarted {
+    let begun = StreamEvent::Session(SessionEvent::SpeakingStarted {
         speech: SpeechId(1),
         at_ms: 700,
         audio_ms: None,
-    };
+    });
     let events = [(Event::Timer(CallTimer::BargeIn), 1_600), (Event::Stream(begun), 1_700)];
     run(at(CallPhase::Speaking), events).0
 }
@@ -351,11 +351,11 @@ fn keys_that_end_with_a_hash_over_the_agents_words_are_answered() {
         let typed = keys.chars().map(|c| (key(c), 2_000));
         let (state, effects) = run(heard(), typed);
         assert!(effects.contains(&Effect::StopSpeaking), "{keys}");
-        let barged_in = Event::Stream(StreamEvent::BargedIn {
+        let barged_in = Event::Stream(StreamEvent::Session(SessionEvent::BargedIn {
             speech: SpeechId(1),
             heard: "A".into(),
             at_ms: 1_030,
-        });
+        }));
         // The tone of a key may be taken for a voice.
         for stopped in [ended(1), barged_in] {
             let (state, effects) = run(state.clone(), [(stopped, 2_040)]);

@@ -51,13 +51,13 @@ fn without_a_greeting_it_listens() {
 #[test]
 fn words_over_the_first_moments_of_the_greeting_are_answered() {
     let (state, _) = on_the_line();
-    let early = Event::Stream(StreamEvent::UtteranceEnded {
+    let early = Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: "I want to cancel.".into(),
         damaged: false,
         started_ms: 200,
         ended_ms: 900,
         final_ms: None,
-    });
+    })));
     let (state, _) = state.apply(early, 1_000);
     let (state, effects) = state.apply(ended(0), 2_000);
     assert_eq!(state.phase(), CallPhase::Thinking);

@@ -30,21 +30,21 @@ fn said_texts(effects: &[Effect]) -> Vec<&str> {
 
 /// An utterance from 4 to 5 s of the stream.
 fn later(text: &str) -> Event {
-    Event::Stream(StreamEvent::UtteranceEnded {
+    Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: text.into(),
         damaged: false,
         started_ms: 4_000,
         ended_ms: 5_000,
         final_ms: None,
-    })
+    })))
 }
 
 fn beep() -> Event {
-    Event::Stream(StreamEvent::BeepEnded { at_ms: 4_000 })
+    Event::Stream(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 4_000 }))
 }
 
 fn voice() -> Event {
-    Event::Stream(StreamEvent::SpeechStarted { at_ms: 4_000 })
+    Event::Stream(StreamEvent::Session(SessionEvent::SpeechStarted { at_ms: 4_000 }))
 }
 
 const TALKING: [CallPhase; 5] = [
@@ -229,13 +229,13 @@ fn a_beep_before_the_verdict_counts_unless_voice_followed_it() {
 fn an_assistant_is_told_twice_at_most_and_its_question_is_answered_once() {
     let mut state = machine(Verdict::Ivr, Reason::Screening);
     // The question itself, reported after the verdict on it.
-    let question = Event::Stream(StreamEvent::UtteranceEnded {
+    let question = Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: "Who is calling, and why?".into(),
         damaged: false,
         started_ms: 500,
         ended_ms: 1_800,
         final_ms: None,
-    });
+    })));
     let (next, effects) = state.apply(question, 3_000);
     assert!(said_texts(&effects).is_empty(), "{effects:?}");
     state = next;

@@ -117,13 +117,13 @@ fn menu() -> State {
 }
 
 fn utterance(text: &str, started_ms: u64, ended_ms: u64) -> Event {
-    Event::Stream(StreamEvent::UtteranceEnded {
+    Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: text.into(),
         damaged: false,
         started_ms,
         ended_ms,
         final_ms: None,
-    })
+    })))
 }
 
 fn pressed(effects: &[Effect]) -> Vec<&str> {
@@ -160,7 +160,7 @@ fn the_key_to_a_person_is_pressed_twice_at_most_and_the_person_greeted() {
 
 #[test]
 fn a_menu_that_does_not_pause_is_answered_once_its_words_have_settled() {
-    let interim = |text: &str| Event::Stream(StreamEvent::Interim { text: text.into() });
+    let interim = |text: &str| Event::Stream(StreamEvent::Session(SessionEvent::Interim { text: text.into() }));
     let (state, effects) = run(menu(), [(interim("for reception press 0"), 5_000)]);
     assert!(pressed(&effects).is_empty());
     let (_, effects) = run(state, [(interim("for reception press 0 our opening hours"), 6_000)]);
@@ -250,11 +250,11 @@ fn who_interrupts_the_announcement_keeps_the_agent() {
         at(CallPhase::Thinking),
         [(wants(TO, ""), 2_000), (Event::Reply(None), 2_010)],
     );
-    let barged_in = StreamEvent::BargedIn {
+    let barged_in = StreamEvent::Session(SessionEvent::BargedIn {
         speech: SpeechId(1),
         heard: "One".into(),
         at_ms: 3_000,
-    };
+    });
     let (state, effects) = run(
         state,
         [
@@ -521,11 +521,11 @@ fn lost_media_is_asked_for_and_the_call_goes_on_where_it_was() {
 
 #[test]
 fn what_was_cut_off_counts_as_heard_only_as_far_as_it_was() {
-    let cut = StreamEvent::SpeakingEnded {
+    let cut = StreamEvent::Session(SessionEvent::SpeakingEnded {
         speech: SpeechId(1),
         heard: "A".into(),
         at_ms: 1_900,
-    };
+    });
     let dies = [Event::Stream(StreamEvent::LineDied), Event::Stream(cut), CLOSED].map(|event| (event, 2_000));
     let (state, effects) = run(at(CallPhase::Speaking), dies);
     assert_eq!(turns(&effects), ["A"]);
@@ -581,13 +581,16 @@ fn a_carrier_that_does_not_open_it_again_has_three_seconds_to_tell_the_end() {
 #[test]
 fn a_message_that_was_cut_off_is_left_again() {
     let state = at(CallPhase::Voicemail)
-        .apply(Event::Stream(StreamEvent::BeepEnded { at_ms: 1_000 }), 2_000)
+        .apply(
+            Event::Stream(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 1_000 })),
+            2_000,
+        )
         .0;
-    let cut = StreamEvent::SpeakingEnded {
+    let cut = StreamEvent::Session(SessionEvent::SpeakingEnded {
         speech: SpeechId(0),
         heard: "Call".into(),
         at_ms: 1_900,
-    };
+    });
     let dies = [Event::Stream(StreamEvent::LineDied), Event::Stream(cut), CLOSED].map(|event| (event, 2_500));
     let (state, effects) = run(state, dies);
     assert!(finishes(&effects).is_empty() && reopens(&effects) == 1);

@@ -103,11 +103,11 @@ fn who_speaks_meanwhile_is_answered_and_the_result_is_kept() {
 #[test]
 fn a_result_that_lands_while_the_user_listens_is_told_and_over_his_voice_kept() {
     let barge_in = |speech| {
-        Event::Stream(StreamEvent::BargedIn {
+        Event::Stream(StreamEvent::Session(SessionEvent::BargedIn {
             speech: SpeechId(speech),
             heard: "Let".into(),
             at_ms: 2_200,
-        })
+        }))
     };
     let (state, _) = run(
         offered(at(CallPhase::Thinking)),

@@ -89,10 +89,10 @@ fn who_skips_a_turn_or_ends_the_call_may_be_silent() {
 
 #[test]
 fn nothing_made_ahead_is_thrown_away_and_counts_as_no_failure() {
-    let paused = Event::Stream(StreamEvent::TurnPaused {
+    let paused = Event::Stream(StreamEvent::Session(SessionEvent::TurnPaused {
         text: "What is it?".into(),
         at_ms: 2_100,
-    });
+    }));
     let turn = || vec![paused.clone(), OVER, super::said("What is it?")];
     let (mut state, said, asked) = after(at(CallPhase::Listening), turn());
     assert_eq!((state.phase(), said.len(), asked), (CallPhase::Thinking, 0, 2));

@@ -4,14 +4,14 @@
 use super::*;
 
 fn paused(text: &str) -> Event {
-    Event::Stream(StreamEvent::TurnPaused {
+    Event::Stream(StreamEvent::Session(SessionEvent::TurnPaused {
         text: text.into(),
         at_ms: 2_100,
-    })
+    }))
 }
 
 fn resumed() -> Event {
-    Event::Stream(StreamEvent::TurnResumed { at_ms: 2_200 })
+    Event::Stream(StreamEvent::Session(SessionEvent::TurnResumed { at_ms: 2_200 }))
 }
 
 fn tool(name: &str, arguments: serde_json::Value) -> Event {

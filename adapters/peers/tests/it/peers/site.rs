@@ -8,7 +8,11 @@ use std::{
     },
 };
 
-use actors::{call::LegRefusal, switchboard::SwitchboardMessage};
+use actors::{
+    call::{CallMessage, LegRefusal},
+    lines::LinesMessage,
+    switchboard::Switchboard,
+};
 use async_trait::async_trait;
 use axum::Router;
 use carriers::{
@@ -35,11 +39,9 @@ use peers::{
     proof::{PeerKey, Signed},
     routes,
 };
-use ractor::{Actor, ActorProcessingErr, ActorRef};
 use rest::server::{ServerLimits, serve};
+use support::{app::START, fake_actor::answering};
 use tokio::{net::TcpListener, task::JoinSet};
-
-use support::app::START;
 
 /// Where the carriers of all nodes reach the installation.
 pub const PUBLIC: &str = "https://calls.example.com";
@@ -166,67 +168,37 @@ impl Desk {
     }
 }
 
-struct Switchboard;
-
-impl Actor for Switchboard {
-    type Msg = SwitchboardMessage;
-    type State = Arc<Mutex<Desk>>;
-    type Arguments = Arc<Mutex<Desk>>;
-
-    async fn pre_start(
-        &self,
-        _: ActorRef<Self::Msg>,
-        desk: Self::Arguments,
-    ) -> Result<Self::State, ActorProcessingErr> {
-        Ok(desk)
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<Self::Msg>,
-        message: Self::Msg,
-        desk: &mut Self::State,
-    ) -> Result<(), ActorProcessingErr> {
-        let mut desk = locked(desk);
+impl Desk {
+    fn answer(&mut self, message: LinesMessage) {
         match message {
-            SwitchboardMessage::Holds { attempt, reply } => reply.send(desk.calls.contains_key(&attempt))?,
-            SwitchboardMessage::Progress {
-                attempt,
-                proof,
-                report,
-                reply,
-                ..
-            } => {
-                let answer = desk.refusal(attempt, Purpose::Status, &proof);
-                desk.reports.push((attempt, report));
-                reply.send(answer)?;
+            LinesMessage::Holds { attempt, reply } => drop(reply.send(self.calls.contains_key(&attempt))),
+            LinesMessage::ToCall { attempt, message, .. } => match message {
+                CallMessage::Progress { proof, report, reply } => {
+                    let answer = self.refusal(attempt, Purpose::Status, &proof);
+                    self.reports.push((attempt, report));
+                    let _ = reply.send(answer);
+                }
+                CallMessage::AskMedia { proof, reply, .. } => {
+                    let _ = reply.send(self.refusal(attempt, Purpose::Media, &proof));
+                }
+                CallMessage::Media { proof, leg, reply } => {
+                    let answer = self.refusal(attempt, Purpose::Media, &proof);
+                    self.legs.push(leg);
+                    let _ = reply.send(answer);
+                }
+                _ => {}
+            },
+            LinesMessage::EndCall { attempt, reply } => {
+                self.ended.push(attempt);
+                let _ = reply.send(self.calls.contains_key(&attempt));
             }
-            SwitchboardMessage::AskMedia {
-                attempt, proof, reply, ..
-            } => reply.send(desk.refusal(attempt, Purpose::Media, &proof))?,
-            SwitchboardMessage::Media {
-                attempt,
-                proof,
-                leg,
-                reply,
-                ..
-            } => {
-                let answer = desk.refusal(attempt, Purpose::Media, &proof);
-                desk.legs.push(leg);
-                reply.send(answer)?;
-            }
-            SwitchboardMessage::EndCall { attempt, reply } => {
-                desk.ended.push(attempt);
-                reply.send(desk.calls.contains_key(&attempt))?;
-            }
-            SwitchboardMessage::Inbound { call, reply } => {
-                let taken = desk.came_in.get(&call.call);
+            LinesMessage::Inbound { call, reply, .. } => {
+                let taken = self.came_in.get(&call.call);
                 let back = taken.map(|call| WayBack::of(call.attempt, &call.token));
-                reply.send(back.ok_or(InboundRefusal::NobodyAnswers))?;
+                let _ = reply.send(back.ok_or(InboundRefusal::NobodyAnswers));
             }
             _ => {}
         }
-        Ok(())
     }
 }
 
@@ -269,12 +241,17 @@ impl Site {
     async fn open(node: NodeId, listener: TcpListener, peers: Peers, register: Arc<Register>) -> Self {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let desk = Arc::<Mutex<Desk>>::default();
-        let (switchboard, _) = Actor::spawn(None, Switchboard, desk.clone()).await.unwrap();
+        let answers = desk.clone();
+        let lines = answering(move |message| std::future::ready(locked(&answers).answer(message))).await;
+        let switchboard = Switchboard {
+            lines: lines.into(),
+            ..Switchboard::default()
+        };
         let forgot = Arc::<AtomicUsize>::default();
         let forgets = forgot.clone();
         let own = routes::router(
             &peers,
-            switchboard.clone().into(),
+            switchboard.clone(),
             Arc::new(move || {
                 forgets.fetch_add(1, Ordering::SeqCst);
             }),

@@ -9,7 +9,7 @@ use std::{
     time::SystemTime,
 };
 
-use domain::ports::synthesizer::{SpeechPiece, WordTiming};
+use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use sha2::{Digest, Sha256};
 
 use super::{Key, Speech, locked};
@@ -232,7 +232,7 @@ fn decode(file: &[u8]) -> Option<Speech> {
         let samples = u32::from_le_bytes(take(&mut rest)?) as usize;
         let words = u32::from_le_bytes(take(&mut rest)?) as usize;
         let words = (0..words).map(|_| {
-            Some(WordTiming {
+            Some(WordEnd {
                 text_end: usize::try_from(u64::from_le_bytes(take(&mut rest)?)).ok()?,
                 sample_end: u64::from_le_bytes(take(&mut rest)?),
             })

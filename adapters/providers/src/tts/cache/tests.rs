@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use domain::ports::{synthesizer::WordTiming, usage::Meter};
+use domain::ports::{synthesizer::WordEnd, usage::Meter};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -41,7 +41,7 @@ fn key(text: &str) -> Key {
 fn piece(n: usize) -> SpeechPiece {
     SpeechPiece {
         samples: (0..800).map(|at| (at * n) as i16).collect(),
-        words: vec![WordTiming {
+        words: vec![WordEnd {
             text_end: n,
             sample_end: 800 * n as u64,
         }],

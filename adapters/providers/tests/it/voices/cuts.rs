@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt};
 use media::{
     babble, codec,
     format::{Encoding, LineFormat},
-    playout::{LineAbilities, WordEnd},
+    playout::LineAbilities,
     session::{AudioSession, LineOutput, Manner, Say, SessionConfig, SessionEvent, SpeechId},
     turn::endpointing::PausePolicy,
 };
@@ -164,16 +164,8 @@ impl Call {
             self.session.synthesis_ended(generation, self.now_ms);
             return true;
         };
-        let words: Vec<_> = piece
-            .words
-            .iter()
-            .map(|word| WordEnd {
-                text_end: word.text_end,
-                sample_end: word.sample_end,
-            })
-            .collect();
         self.session
-            .synthesized(generation, &piece.samples, &words, self.now_ms);
+            .synthesized(generation, &piece.samples, &piece.words, self.now_ms);
         false
     }
 }

@@ -1,22 +1,24 @@
 //! Recognisers that are slow, and those that listen for turns themselves.
 
+use std::time::Duration;
+
 use super::*;
 
-const SLOW: Recogniser = Recogniser {
-    final_wait_ms: 2_000,
+const SLOW: Promise = Promise {
+    final_within: Duration::from_millis(2_000),
     answers_each: true,
     tells_turns: false,
     tells_interims: true,
 };
 
-const OF_TURNS: Recogniser = Recogniser {
-    final_wait_ms: 400,
+const OF_TURNS: Promise = Promise {
+    final_within: Duration::from_millis(400),
     answers_each: true,
     tells_turns: true,
     tells_interims: true,
 };
 
-fn endpointing(recogniser: Recogniser) -> Endpointing {
+fn endpointing(recogniser: Promise) -> Endpointing {
     let mut endpointing = Endpointing::new(NORMAL);
     endpointing.recogniser(recogniser);
     endpointing
@@ -52,7 +54,7 @@ fn the_turn_waits_for_a_slow_recogniser_and_no_longer_than_it_may_take() {
 
 #[test]
 fn a_long_voice_is_no_music_where_no_word_can_be_told_before_its_end() {
-    let mut endpointing = endpointing(Recogniser {
+    let mut endpointing = endpointing(Promise {
         tells_interims: false,
         ..SLOW
     });
@@ -201,7 +203,7 @@ fn without_its_word_the_pause_ends_the_turn_late_but_surely() {
             asked.abs_diff(asked_ms - 1_000 + last_voiced_ms) <= 10,
             "{words} {asked}"
         );
-        assert_eq!(ended(&all), Some((asked + OF_TURNS.final_wait_ms, words)));
+        assert_eq!(ended(&all), Some((asked + OF_TURNS.final_wait_ms(), words)));
     }
     // A noise that it does not even know of.
     let mut endpointing = endpointing(OF_TURNS);
