@@ -55,31 +55,10 @@ pub enum Work {
     Inbound,
 }
 
+spelled!(Work, Analysis "analysis", Lists "lists", Deliveries "deliveries", Reads "reads", Writes "writes",
+    Dials "dials", Inbound "inbound");
+
 impl Work {
-    /// All of it.
-    pub const ALL: [Self; 7] = [
-        Self::Analysis,
-        Self::Lists,
-        Self::Deliveries,
-        Self::Reads,
-        Self::Writes,
-        Self::Dials,
-        Self::Inbound,
-    ];
-
-    /// For logs and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Analysis => "analysis",
-            Self::Lists => "lists",
-            Self::Deliveries => "deliveries",
-            Self::Reads => "reads",
-            Self::Writes => "writes",
-            Self::Dials => "dials",
-            Self::Inbound => "inbound",
-        }
-    }
-
     /// The level at which it is given up.
     pub fn given_up_at(self) -> Level {
         match self {
@@ -122,32 +101,10 @@ pub enum Level {
     NoInbound,
 }
 
+spelled!(Level, Calm "calm", NoAnalysis "no analysis", NoLists "no lists", NoDeliveries "no deliveries",
+    NoReads "no reads", NoWrites "no writes", NoDials "no dials", NoInbound "no calls from outside");
+
 impl Level {
-    const ALL: [Self; 8] = [
-        Self::Calm,
-        Self::NoAnalysis,
-        Self::NoLists,
-        Self::NoDeliveries,
-        Self::NoReads,
-        Self::NoWrites,
-        Self::NoDials,
-        Self::NoInbound,
-    ];
-
-    /// For people.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Calm => "calm",
-            Self::NoAnalysis => "no analysis",
-            Self::NoLists => "no lists",
-            Self::NoDeliveries => "no deliveries",
-            Self::NoReads => "no reads",
-            Self::NoWrites => "no writes",
-            Self::NoDials => "no dials",
-            Self::NoInbound => "no calls from outside",
-        }
-    }
-
     /// 0 to 7.
     pub fn figure(self) -> u8 {
         self as u8

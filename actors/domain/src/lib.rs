@@ -1,6 +1,9 @@
 //! The domain of Ringback: what is pure and knows no actor. Agents and their rules, phone numbers, schedules, prompts,
 //! analysis, and the ports through which everything outside is reached.
 
+#[macro_use]
+mod spelled;
+
 pub mod accounts;
 pub mod admission;
 pub mod agent;

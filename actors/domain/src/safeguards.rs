@@ -27,24 +27,7 @@ pub enum Mode {
     Enforce,
 }
 
-impl Mode {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Warn, Self::Enforce];
-
-    /// The spelling in REST and in rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Warn => "warn",
-            Self::Enforce => "enforce",
-        }
-    }
-
-    /// Reads that spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mode| mode.as_str() == text)
-    }
-}
+spelled!(Mode, Off "off", Warn "warn", Enforce "enforce");
 
 /// One of the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -60,30 +43,8 @@ pub enum Rule {
     DailyCalls,
 }
 
-impl Rule {
-    /// All of them.
-    pub const ALL: [Self; 4] = [
-        Self::AllowedPrefixes,
-        Self::CallingHours,
-        Self::CallsPerNumber,
-        Self::DailyCalls,
-    ];
-
-    /// Reads the spelling of [`Self::as_str`].
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rule| rule.as_str() == text)
-    }
-
-    /// Its field in REST, and its label in metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::AllowedPrefixes => "allowedPrefixes",
-            Self::CallingHours => "callingHours",
-            Self::CallsPerNumber => "callsPerNumber",
-            Self::DailyCalls => "dailyCalls",
-        }
-    }
-}
+spelled!(Rule, AllowedPrefixes "allowedPrefixes", CallingHours "callingHours", CallsPerNumber "callsPerNumber",
+    DailyCalls "dailyCalls");
 
 /// How often one number is called. Permits to dial count, answered or not.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

@@ -85,36 +85,10 @@ pub enum Weekday {
     Sunday,
 }
 
+spelled!(Weekday, Monday "monday", Tuesday "tuesday", Wednesday "wednesday", Thursday "thursday", Friday "friday",
+    Saturday "saturday", Sunday "sunday");
+
 impl Weekday {
-    /// The week.
-    pub const ALL: [Self; 7] = [
-        Self::Monday,
-        Self::Tuesday,
-        Self::Wednesday,
-        Self::Thursday,
-        Self::Friday,
-        Self::Saturday,
-        Self::Sunday,
-    ];
-
-    /// The spelling in REST and in rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Monday => "monday",
-            Self::Tuesday => "tuesday",
-            Self::Wednesday => "wednesday",
-            Self::Thursday => "thursday",
-            Self::Friday => "friday",
-            Self::Saturday => "saturday",
-            Self::Sunday => "sunday",
-        }
-    }
-
-    /// Reads that spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|day| day.as_str() == text)
-    }
-
     fn of(day: NaiveDate) -> Option<Self> {
         let index = usize::try_from(day.weekday().num_days_from_monday()).ok()?;
         Self::ALL.get(index).copied()

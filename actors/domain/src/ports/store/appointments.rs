@@ -73,23 +73,7 @@ pub enum AppointmentState {
     Failed,
 }
 
-impl AppointmentState {
-    /// The spelling in rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Booked => "booked",
-            Self::Failed => "failed",
-        }
-    }
-
-    /// Reads that.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Pending, Self::Booked, Self::Failed]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-    }
-}
+spelled!(AppointmentState, Pending "pending", Booked "booked", Failed "failed");
 
 /// An appointment as it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -45,18 +45,7 @@ pub enum AttemptKind {
     Inbound,
 }
 
-impl AttemptKind {
-    /// The spelling in rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::Retry => "retry",
-            Self::FollowUp => "follow_up",
-            Self::CallBack => "call_back",
-            Self::Inbound => "inbound",
-        }
-    }
-}
+spelled!(AttemptKind, First "first", Retry "retry", FollowUp "follow_up", CallBack "call_back", Inbound "inbound");
 
 /// Which way a call went.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
@@ -69,15 +58,9 @@ pub enum CallDirection {
     Inbound,
 }
 
-impl CallDirection {
-    /// The contract's spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Outbound => "outbound",
-            Self::Inbound => "inbound",
-        }
-    }
+spelled!(CallDirection, Outbound "outbound", Inbound "inbound");
 
+impl CallDirection {
     /// Of an attempt whose row has this `kind`.
     pub fn of_kind(kind: &str) -> Self {
         if kind == AttemptKind::Inbound.as_str() {
@@ -152,35 +135,8 @@ pub enum AttemptState {
     Final,
 }
 
-impl AttemptState {
-    /// The spelling in rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Claimed => "claimed",
-            Self::Dialing => "dialing",
-            Self::Dialed => "dialed",
-            Self::Answered => "answered",
-            Self::Unknown => "unknown",
-            Self::Final => "final",
-        }
-    }
-
-    /// Reads the spelling in rows.
-    pub fn parse(text: &str) -> Option<Self> {
-        [
-            Self::Queued,
-            Self::Claimed,
-            Self::Dialing,
-            Self::Dialed,
-            Self::Answered,
-            Self::Unknown,
-            Self::Final,
-        ]
-        .into_iter()
-        .find(|s| s.as_str() == text)
-    }
-}
+spelled!(AttemptState, Queued "queued", Claimed "claimed", Dialing "dialing", Dialed "dialed", Answered "answered",
+    Unknown "unknown", Final "final");
 
 /// A claimed attempt with all that is needed to dial it.
 #[derive(Debug, Clone, PartialEq)]
@@ -304,32 +260,8 @@ pub enum ConversationStatus {
     Scheduled,
 }
 
-impl ConversationStatus {
-    /// All of them, in the contract's order.
-    pub const ALL: [Self; 5] = [
-        Self::Completed,
-        Self::InProgress,
-        Self::Cancelled,
-        Self::Failed,
-        Self::Scheduled,
-    ];
-
-    /// The contract's spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::InProgress => "in_progress",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-            Self::Scheduled => "scheduled",
-        }
-    }
-
-    /// Reads the contract's spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.as_str() == text)
-    }
-}
+spelled!(ConversationStatus, Completed "completed", InProgress "in_progress", Cancelled "cancelled",
+    Failed "failed", Scheduled "scheduled");
 
 /// How an attempt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -28,32 +28,8 @@ pub enum ContactStatus {
     Cancelled,
 }
 
-impl ContactStatus {
-    /// All of them, in the contract's order.
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::InProgress,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-    ];
-
-    /// The spelling in rows and in the contract.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-
-    /// Reads that spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text)
-    }
-}
+spelled!(ContactStatus, Pending "pending", InProgress "in_progress", Completed "completed", Failed "failed",
+    Cancelled "cancelled");
 
 /// Who is called in a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -35,38 +35,8 @@ pub enum CampaignStatus {
     Delayed,
 }
 
-impl CampaignStatus {
-    /// All of them, in the contract's order.
-    pub const ALL: [Self; 8] = [
-        Self::Draft,
-        Self::Waiting,
-        Self::Running,
-        Self::Paused,
-        Self::Stopped,
-        Self::Completed,
-        Self::Failed,
-        Self::Delayed,
-    ];
-
-    /// The contract's spelling.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::Waiting => "waiting",
-            Self::Running => "running",
-            Self::Paused => "paused",
-            Self::Stopped => "stopped",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Delayed => "delayed",
-        }
-    }
-
-    /// Reads the contract's spelling.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|s| s.as_str() == text)
-    }
-}
+spelled!(CampaignStatus, Draft "draft", Waiting "waiting", Running "running", Paused "paused", Stopped "stopped",
+    Completed "completed", Failed "failed", Delayed "delayed");
 
 /// Calls after an unsuccessful one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]

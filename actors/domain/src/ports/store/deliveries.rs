@@ -139,23 +139,7 @@ pub enum DeliveryState {
     GivenUp,
 }
 
-impl DeliveryState {
-    /// The spelling in rows.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Done => "done",
-            Self::GivenUp => "given_up",
-        }
-    }
-
-    /// Reads that.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Pending, Self::Done, Self::GivenUp]
-            .into_iter()
-            .find(|state| state.as_str() == text)
-    }
-}
+spelled!(DeliveryState, Pending "pending", Done "done", GivenUp "given_up");
 
 /// A delivery as it stands, for those who look into a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -22,24 +22,7 @@ pub enum DocumentKind {
     File,
 }
 
-impl DocumentKind {
-    /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Url, Self::Text, Self::File];
-
-    /// Its name in REST and in the store.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Url => "url",
-            Self::Text => "text",
-            Self::File => "file",
-        }
-    }
-
-    /// The kind of this name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
-    }
-}
+spelled!(DocumentKind, Url "url", Text "text", File "file");
 
 /// A document without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
