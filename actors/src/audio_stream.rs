@@ -1,15 +1,15 @@
-//! The ears and the mouth of a call: decoding, voice activity, turns, speech-to-text, text-to-speech, playout and
+//! Hears and speaks for a call: decoding, voice activity, turns, speech-to-text, text-to-speech, playout and
 //! recording. A frame of audio never leaves it; a turn event always does.
 
 mod actor;
 mod deadline;
 mod delays;
-mod heard;
-mod line;
 mod message;
+mod outbox;
 mod stream;
 mod synthesis;
 mod terms;
+mod transcript_queue;
 mod voices;
 
 pub use actor::*;

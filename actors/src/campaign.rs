@@ -1,17 +1,17 @@
 //! One running campaign: its window, pacing, claims and completion.
 
 mod actor;
-mod away;
+mod carrier_outage;
 mod change;
 mod command;
-mod company;
 mod decide;
 mod dialing;
 mod message;
+mod other_nodes;
 mod pacing;
+mod provider_health;
 mod starving;
 mod state;
-mod unwell;
 mod update;
 
 pub use actor::*;

@@ -78,7 +78,7 @@ struct Gate {
     waits: u8,
     clock_off: bool,
     /// Other nodes live.
-    company: bool,
+    other_nodes: bool,
     fenced: bool,
 }
 
@@ -95,7 +95,7 @@ impl DialGate {
             beat: None,
             waits: 0,
             clock_off: false,
-            company: false,
+            other_nodes: false,
             fenced: false,
         })))
     }
@@ -152,8 +152,8 @@ impl DialGate {
     }
 
     /// Whether other nodes lived at its last good heartbeat.
-    pub fn has_company(&self) -> bool {
-        self.locked().company
+    pub fn has_other_nodes(&self) -> bool {
+        self.locked().other_nodes
     }
 
     /// The store declared this process dead.
@@ -168,7 +168,7 @@ impl Gate {
     fn took(&mut self, began: Instant, pulse: Pulse) {
         self.beat = Some(began);
         self.clock_off = pulse.ahead_ms.abs() > CLOCKS_APART_MS;
-        self.company = pulse.nodes > 1;
+        self.other_nodes = pulse.nodes > 1;
     }
 
     fn holds_back(&self, now: Instant) -> Option<HoldsBack> {

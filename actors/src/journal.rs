@@ -3,10 +3,10 @@
 
 mod actor;
 mod buffer;
-mod door;
+mod handle;
 mod message;
 
 pub use actor::*;
 pub use buffer::{FACTS_LOST, KEPT_BYTES};
-pub use door::*;
+pub use handle::*;
 pub use message::*;

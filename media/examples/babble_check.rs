@@ -7,7 +7,7 @@ mod chain;
 
 use std::{process::ExitCode, time::Instant};
 
-use chain::{Line, Outcome};
+use chain::{LineQuality, Outcome};
 use media::babble::{Listener, Speaker, Voice};
 
 fn cases() -> Result<u64, String> {
@@ -31,7 +31,7 @@ fn cases() -> Result<u64, String> {
 }
 
 /// Runs all cases on one line and prints the counts; returns how many were silent errors.
-fn check(line: Line, cases: u64) -> usize {
+fn check(line: LineQuality, cases: u64) -> usize {
     let (mut exact, mut flagged, mut silent, mut interims) = (0, 0, 0, 0);
     let (mut characters, mut samples) = (0, 0);
     for seed in 0..cases {
@@ -96,7 +96,7 @@ fn main() -> ExitCode {
         }
     };
     costs();
-    let silent: usize = [Line::Clean, Line::Corrupted]
+    let silent: usize = [LineQuality::Clean, LineQuality::Corrupted]
         .map(|line| check(line, cases))
         .iter()
         .sum();

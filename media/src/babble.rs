@@ -13,7 +13,7 @@ mod spectrum;
 mod transcript;
 mod voice;
 
-pub use listener::{Heard, Listener};
+pub use listener::{Listener, ListenerEvent};
 pub use speaker::{Speaker, UnsupportedRate};
 pub use transcript::{MISSING, Transcript, Utterance};
 pub use voice::Voice;

@@ -4,13 +4,13 @@
 #[expect(dead_code, reason = "the example uses all of it")]
 mod chain;
 
-use chain::{Line, Outcome};
+use chain::{LineQuality, Outcome};
 use media::babble::{Speaker, Voice};
 
 #[test]
 fn on_a_clean_line_every_text_arrives_exactly() {
     for seed in 0..200 {
-        let report = chain::run(seed, Line::Clean);
+        let report = chain::run(seed, LineQuality::Clean);
         assert_eq!(report.outcome, Outcome::Exact, "seed {seed}");
         assert_eq!(report.wrong_interims, 0, "seed {seed}");
     }
@@ -20,7 +20,7 @@ fn on_a_clean_line_every_text_arrives_exactly() {
 fn on_a_corrupted_line_no_word_is_wrong_or_missing_without_a_report() {
     let mut flagged = 0;
     for seed in 0..200 {
-        match chain::run(seed, Line::Corrupted).outcome {
+        match chain::run(seed, LineQuality::Corrupted).outcome {
             Outcome::Exact => {}
             Outcome::Flagged => flagged += 1,
             Outcome::Silent(why) => panic!("seed {seed}: {why}"),

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use carriers::plain;
 use futures_util::{SinkExt, StreamExt};
 use media::{
-    babble::{Heard, Listener, Speaker, Transcript, Voice},
+    babble::{Listener, ListenerEvent, Speaker, Transcript, Voice},
     codec,
     format::{Encoding, LineFormat},
     resample::Resampler,
@@ -224,7 +224,7 @@ impl Caller {
     }
 
     fn hear(&mut self, audio: &[u8]) {
-        let (mut samples, mut narrow, mut heard) = (Vec::new(), Vec::new(), Vec::<Heard>::new());
+        let (mut samples, mut narrow, mut heard) = (Vec::new(), Vec::new(), Vec::<ListenerEvent>::new());
         codec::decode(self.hears.encoding, audio, &mut samples);
         self.to_8k.process(&samples, &mut narrow);
         self.listener.push(&narrow, &mut heard);

@@ -54,7 +54,7 @@ use tokio_tungstenite::{
     },
 };
 
-use support::fake_actor::answering;
+use support::fake_actor::answering_at_once;
 
 /// What comes through the doors.
 enum Arrival {
@@ -149,7 +149,7 @@ impl Node {
             dumb,
             taken: AtomicBool::new(false),
         };
-        let lines = answering(move |message| std::future::ready(actor.answer(message))).await;
+        let lines = answering_at_once(move |message| actor.answer(message)).await;
         let switchboard = Switchboard {
             lines: lines.into(),
             ..Switchboard::default()

@@ -22,23 +22,7 @@ pub enum DeliveryKind {
     Invitation,
 }
 
-impl DeliveryKind {
-    /// The spelling in rows and figures.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Webhook => "webhook",
-            Self::Email => "email",
-            Self::Invitation => "invitation",
-        }
-    }
-
-    /// Reads that.
-    pub fn parse(text: &str) -> Option<Self> {
-        [Self::Webhook, Self::Email, Self::Invitation]
-            .into_iter()
-            .find(|kind| kind.as_str() == text)
-    }
-}
+spelled!(DeliveryKind, Webhook "webhook", Email "email", Invitation "invitation");
 
 /// `postCallEmail.emailConfiguration` as the service reads it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +51,7 @@ impl MailTarget {
 
 /// A delivery that an agent asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct WantedDelivery {
     /// How.
     pub kind: DeliveryKind,
     /// The address of a webhook, a [`MailTarget`] as JSON, or the id of an appointment.
@@ -77,7 +61,7 @@ pub struct Wanted {
 }
 
 /// What an agent's stored document asks for now.
-pub fn wanted(account: AccountId, document: &Map<String, Value>) -> Vec<Wanted> {
+pub fn wanted(account: AccountId, document: &Map<String, Value>) -> Vec<WantedDelivery> {
     let actions = document
         .get("platformSettings")
         .and_then(|settings| settings.get("callActions"))
@@ -89,20 +73,20 @@ pub fn wanted(account: AccountId, document: &Map<String, Value>) -> Vec<Wanted> 
         .collect()
 }
 
-fn webhook(account: AccountId, actions: &CallActions) -> Option<Wanted> {
+fn webhook(account: AccountId, actions: &CallActions) -> Option<WantedDelivery> {
     let target = actions.post_call_webhook.clone().filter(|text| !text.is_empty())?;
     let origin = Url::parse(&target).map(|url| url.origin().ascii_serialization());
-    Some(Wanted {
+    Some(WantedDelivery {
         kind: DeliveryKind::Webhook,
         lane: format!("{account} {}", origin.unwrap_or_default()),
         target,
     })
 }
 
-fn email(account: AccountId, actions: &CallActions) -> Option<Wanted> {
+fn email(account: AccountId, actions: &CallActions) -> Option<WantedDelivery> {
     let target = MailTarget::of(&actions.post_call_email)?;
     let target = serde_json::to_string(&target).ok()?;
-    Some(Wanted {
+    Some(WantedDelivery {
         kind: DeliveryKind::Email,
         target,
         lane: format!("{account} mail"),
@@ -110,8 +94,8 @@ fn email(account: AccountId, actions: &CallActions) -> Option<Wanted> {
 }
 
 /// The mail that brings an invitation. It goes out as soon as the appointment is made.
-pub fn invitation(account: AccountId, appointment: AppointmentId) -> Wanted {
-    Wanted {
+pub fn invitation(account: AccountId, appointment: AppointmentId) -> WantedDelivery {
+    WantedDelivery {
         kind: DeliveryKind::Invitation,
         target: appointment.to_string(),
         lane: format!("{account} mail"),

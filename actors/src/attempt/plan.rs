@@ -74,14 +74,27 @@ pub fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> Result<&'a Arc<dyn Car
 pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanContext) -> CallPlan {
     let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
-    let numbers = (first, Some(&attempt.contact.phone_number));
+    let variables = variables(&attempt, (first, Some(&attempt.contact.phone_number)), context);
+    CallPlan {
+        caller_id,
+        ..planned(attempt, variables, line, context)
+    }
+}
+
+/// What all plans have; nothing stands before the call begins.
+fn planned(
+    attempt: ClaimedAttempt,
+    variables: BTreeMap<String, String>,
+    carrier: &Arc<dyn Carrier>,
+    context: &PlanContext,
+) -> CallPlan {
     CallPlan {
         agent_id: attempt.agent,
-        variables: Arc::new(variables(&attempt, numbers, context)),
+        variables: Arc::new(variables),
         attempt,
-        agent: fitted(&context.agent, &**line),
-        carrier: Arc::clone(line),
-        caller_id,
+        agent: fitted(&context.agent, &**carrier),
+        carrier: Arc::clone(carrier),
+        caller_id: None,
         ring_timeout: context.ring_timeout,
         inbound: None,
         inherited: None,
@@ -96,21 +109,14 @@ pub fn plan_inbound(
 ) -> CallPlan {
     let ReceivedCall { attempt, token } = received;
     let called = Some(&call.to).filter(|number| !number.is_nobodys());
-    let numbers = (call.from.as_ref(), called);
+    let variables = variables(&attempt, (call.from.as_ref(), called), context);
     CallPlan {
-        agent_id: attempt.agent,
-        variables: Arc::new(variables(&attempt, numbers, context)),
-        attempt,
-        agent: fitted(&context.agent, &**carrier),
-        carrier: Arc::clone(carrier),
-        caller_id: None,
-        ring_timeout: context.ring_timeout,
         inbound: Some(InboundLeg {
             call: call.call.clone(),
             token,
             to: call.to.clone(),
         }),
-        inherited: None,
+        ..planned(attempt, variables, carrier, context)
     }
 }
 
@@ -129,16 +135,11 @@ pub fn plan_inherited(
         CallDirection::Outbound => (own, person),
         CallDirection::Inbound => (person.filter(|number| !number.is_nobodys()), own),
     };
+    let variables = variables(&attempt, numbers, context);
     CallPlan {
         agent_id,
-        variables: Arc::new(variables(&attempt, numbers, context)),
-        attempt,
-        agent: fitted(&context.agent, &**carrier),
-        carrier: Arc::clone(carrier),
-        caller_id: None,
-        ring_timeout: context.ring_timeout,
-        inbound: None,
         inherited: Some(Arc::new(Inheritance { leg, call, began_with })),
+        ..planned(attempt, variables, carrier, context)
     }
 }
 

@@ -39,7 +39,7 @@ pub struct StreamArguments {
     pub likely: Vec<Likely>,
 }
 
-/// The ears and the mouth of one call.
+/// Hears and speaks for one call.
 pub struct AudioStreamActor;
 
 /// Its state. Dropping it stops its tasks, the recogniser and the recording.

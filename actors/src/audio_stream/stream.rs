@@ -15,10 +15,10 @@ use self::adopting::{Providers, hears};
 use super::{
     FRAME_DELAYS, StreamArguments, StreamEvent, StreamMessage, StreamSnapshot,
     deadline::Deadline,
-    heard::Heard,
-    line::{Line, LineLost},
+    outbox::{Outbox, SocketLost},
     synthesis::Synthesis,
     terms::{abilities, pause_policy, transcribe},
+    transcript_queue::TranscriptQueue,
     voices::Voices,
 };
 use crate::supervision::Reports;
@@ -47,14 +47,14 @@ pub(super) struct Stream {
     inbound: Arc<InboundQueue>,
     items: Vec<InboundItem>,
     audio: Vec<u8>,
-    line: Line,
+    outbox: Outbox,
     /// The socket takes keys to press.
     presses: bool,
     providers: Providers,
     voices: Voices,
     synthesis: Option<Synthesis>,
     transcript: Option<Box<dyn TranscriptStream>>,
-    heard: Arc<Heard>,
+    heard: Arc<TranscriptQueue>,
     recording: Option<Box<dyn RecordingSink>>,
     deadline: Deadline,
     /// Since when it is to close.
@@ -117,7 +117,7 @@ impl Stream {
             inbound: leg.inbound,
             items: Vec::new(),
             audio: Vec::new(),
-            line: Line::new(leg.outbound),
+            outbox: Outbox::new(leg.outbound),
             presses: leg.abilities.digits,
             providers,
             voices,
@@ -166,7 +166,7 @@ impl Stream {
             StreamMessage::Release(speech) => self.session.release(speech, now_ms),
             StreamMessage::Press(keys) if self.presses => {
                 let keys = keys.chars().filter(|key| *key != 'w');
-                keys.for_each(|key| self.line.push(OutboundItem::Digit(key)));
+                keys.for_each(|key| self.outbox.push(OutboundItem::Digit(key)));
             }
             StreamMessage::Press(keys) => self.session.press(&keys, now_ms),
             StreamMessage::Adopt(agent) => self.adopt(&agent),
@@ -291,7 +291,7 @@ impl Stream {
         self.report_events();
         self.synthesize();
         while let Some(output) = self.session.poll_output() {
-            self.line.push(match output {
+            self.outbox.push(match output {
                 LineOutput::Audio(audio) => OutboundItem::Audio(audio),
                 LineOutput::Mark(name) => OutboundItem::Mark(name),
                 LineOutput::Clear => {
@@ -302,17 +302,17 @@ impl Stream {
         }
         self.record();
         let closing = self.close_when_quiet(now_ms);
-        if self.line.flush(now_ms) == Err(LineLost) {
+        if self.outbox.flush(now_ms) == Err(SocketLost) {
             self.media_closed(false);
             return;
         }
-        if closing && self.line.is_flushed() {
+        if closing && self.outbox.is_flushed() {
             self.wind_up();
             return;
         }
         let wanted = [
             self.session.next_deadline(),
-            self.line.retry_at_ms(now_ms),
+            self.outbox.retry_at_ms(now_ms),
             self.close_by_ms(),
         ];
         self.deadline.arm(wanted.into_iter().flatten().min());
@@ -380,7 +380,7 @@ impl Stream {
             .close_by_ms()
             .is_some_and(|at_ms| self.session.is_quiet() || now_ms >= at_ms);
         if due {
-            self.line.push(OutboundItem::Close);
+            self.outbox.push(OutboundItem::Close);
         }
         due
     }

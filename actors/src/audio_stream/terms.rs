@@ -5,7 +5,7 @@ use std::sync::Arc;
 use media::{playout::LineAbilities, turn::endpointing::PausePolicy};
 use ractor::ActorRef;
 
-use super::{StreamMessage, StreamSettings, heard::Heard};
+use super::{StreamMessage, StreamSettings, transcript_queue::TranscriptQueue};
 use domain::{
     agent::{Agent, DEFAULT_VOICE, SpellingPatience, SupportedVoice, TurnEagerness, TurnSection},
     ports::{
@@ -93,7 +93,7 @@ pub(super) fn transcribe(
     agent: &Agent,
     (sample_rate, meter): (u32, Meter),
     me: &ActorRef<StreamMessage>,
-) -> (Box<dyn TranscriptStream>, Arc<Heard>) {
+) -> (Box<dyn TranscriptStream>, Arc<TranscriptQueue>) {
     let config = TranscriberConfig {
         language: agent.conversation_config.agent.primary_language.clone(),
         hinglish: agent.conversation_config.agent.is_hinglish(),
@@ -102,7 +102,7 @@ pub(super) fn transcribe(
         sample_rate,
     };
     let me = me.clone();
-    let heard = Heard::new(move || {
+    let heard = TranscriptQueue::new(move || {
         // The actor may be gone.
         let _ = me.cast(StreamMessage::TranscriptWaits);
     });

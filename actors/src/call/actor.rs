@@ -2,9 +2,13 @@
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{CallMessage, CallReport, Speculation, performer::Performer};
+use super::{CallMessage, CallReport, Speculation, effects::EffectHandler};
 use crate::{
-    attempt::CallPlan, audio_stream::StreamSettings, dial_gate::DialGate, journal::Journal, supervision::Reports,
+    attempt::CallPlan,
+    audio_stream::{StreamMessage, StreamSettings},
+    dial_gate::DialGate,
+    journal::Journal,
+    supervision::Reports,
 };
 use domain::{
     id::NodeId,
@@ -44,10 +48,14 @@ pub struct CallArguments {
 }
 
 /// One attempt.
-pub struct CallActor;
+#[derive(Default)]
+pub struct CallActor {
+    /// Stands in for the audio stream, in tests of the call alone.
+    pub probe: Option<ActorRef<StreamMessage>>,
+}
 
 /// Its state. Dropping it stops every task and timer of the call.
-pub struct CallActorState(Performer);
+pub struct CallActorState(EffectHandler);
 
 impl Actor for CallActor {
     type Msg = CallMessage;
@@ -59,7 +67,9 @@ impl Actor for CallActor {
         me: ActorRef<CallMessage>,
         arguments: CallArguments,
     ) -> Result<CallActorState, ActorProcessingErr> {
-        Ok(CallActorState(Performer::start(arguments, me, None).await))
+        Ok(CallActorState(
+            EffectHandler::start(arguments, me, self.probe.clone()).await,
+        ))
     }
 
     async fn handle(
@@ -92,35 +102,4 @@ fn report_child(me: &ActorRef<CallMessage>, event: SupervisionEvent) {
     };
     let stream = Some(stream.get_id());
     let _ = me.cast(CallMessage::StreamGone { stream, crash });
-}
-
-/// A call whose audio stream is an actor of the test.
-#[cfg(feature = "testkit")]
-pub struct ProbedCallActor(pub ActorRef<crate::audio_stream::StreamMessage>);
-
-#[cfg(feature = "testkit")]
-impl Actor for ProbedCallActor {
-    type Msg = CallMessage;
-    type State = CallActorState;
-    type Arguments = CallArguments;
-
-    async fn pre_start(
-        &self,
-        me: ActorRef<CallMessage>,
-        arguments: CallArguments,
-    ) -> Result<CallActorState, ActorProcessingErr> {
-        Ok(CallActorState(
-            Performer::start(arguments, me, Some(self.0.clone())).await,
-        ))
-    }
-
-    async fn handle(
-        &self,
-        _me: ActorRef<CallMessage>,
-        message: CallMessage,
-        state: &mut CallActorState,
-    ) -> Result<(), ActorProcessingErr> {
-        state.0.handle(message).await;
-        Ok(())
-    }
 }

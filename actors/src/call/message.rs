@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
 
-use super::{NoOutcome, Obstacle, Whose, state::Event};
+use super::{NoOutcome, Obstacle, Owner, state::Event};
 use crate::audio_stream::StreamEvent;
 use domain::{
     agent::Agent,
@@ -92,10 +92,10 @@ pub enum CallMessage {
         /// Whether it was taken.
         reply: LegReply,
     },
-    /// It was looked up whose the call is before somebody was answered who asks for its media, own.
-    MadeSure {
-        /// Whose it is.
-        whose: Whose,
+    /// The owner of the call was looked up before somebody was answered who asks for its media, own.
+    OwnerKnown {
+        /// Who holds it.
+        owner: Owner,
         /// `AskMedia` or `Media`.
         asked: Box<CallMessage>,
     },

@@ -31,7 +31,7 @@ pub use event::{Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use rules::Rules;
 pub use transfer::CONFERENCE;
 
-use another_agent::{TakingOver, Wanted};
+use another_agent::{HandoverWish, TakingOver};
 use keys::Keys;
 use latency::Latency;
 use lost::{MediaWishes, Resume};
@@ -168,7 +168,7 @@ struct ReplyState {
     /// `transferToNumber` was called: hand the call on after the speech.
     transfer: Option<Pending>,
     /// `transferToAgent` was called: another agent takes over after the speech.
-    another: Option<Wanted>,
+    another: Option<HandoverWish>,
     protected: bool,
     /// It broke off after a whole sentence: the agent soon goes on by itself.
     broke_off: bool,

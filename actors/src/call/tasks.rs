@@ -11,9 +11,9 @@ use tokio::{
 
 use super::{
     CallMessage,
+    effects::Offers,
     knowledge::CallKnowledge,
     leg_search::{LegSearch, in_time},
-    performer::Offers,
     state::{Event, ToolAnswer},
 };
 use crate::{audio_stream::StreamMessage, dial_gate::DialGate};

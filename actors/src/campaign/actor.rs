@@ -10,8 +10,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
 use super::{
-    CampaignCommand, CampaignMessage, CampaignSnapshot, CommandError, Event, Intent, Pacing, Resting, Wish, away::Away,
-    commit, company::SetBack, unavailable,
+    CampaignCommand, CampaignMessage, CampaignSnapshot, CommandError, Event, Intent, Pacing, Resting, Wish,
+    carrier_outage::CarrierOutage, commit, other_nodes::SetBack, unavailable,
 };
 use crate::{
     lines::{Dialer, LinesMessage, LinesNotice, Requester},
@@ -41,7 +41,7 @@ pub struct CampaignArguments {
     /// How long a call may ring.
     pub ring_timeout: Duration,
     /// Other nodes work on it too.
-    pub company: bool,
+    pub other_nodes: bool,
 }
 
 /// Where a command's answer goes.
@@ -78,17 +78,17 @@ pub struct CampaignState {
     pub(super) trouble: Backoff,
     pub(super) draining: bool,
     /// The carrier took no call when it was asked last.
-    pub(super) away: Option<Away>,
+    pub(super) outage: Option<CarrierOutage>,
     /// It is delayed because no line is free.
     pub(super) starved: bool,
     /// Lines granted to it then, kept until it runs again.
     pub(super) kept: usize,
     /// It is delayed because providers are down.
-    pub(super) unwell: bool,
+    pub(super) providers_down: bool,
     /// It asks whether they are back.
     pub(super) asking: bool,
     /// Other nodes work on it too.
-    pub(super) company: bool,
+    pub(super) other_nodes: bool,
     /// What keeps this node alone from dialing.
     pub(super) set_back: Option<SetBack>,
     /// It is delayed, and not by this node.
@@ -125,12 +125,12 @@ impl Actor for CampaignActor {
             count_again: false,
             trouble: Backoff::new(Duration::from_millis(200), Duration::from_secs(3)),
             draining: false,
-            away: None,
+            outage: None,
             starved: false,
             kept: 0,
-            unwell: false,
+            providers_down: false,
             asking: false,
-            company: arguments.company,
+            other_nodes: arguments.other_nodes,
             set_back: None,
             anothers_delay: false,
             orders: VecDeque::new(),
@@ -179,7 +179,7 @@ impl Actor for CampaignActor {
             } => state.providers_down(&me, generation, lines, reason),
             CampaignMessage::ProvidersAsked { well } => state.providers_asked(&me, well),
             CampaignMessage::StateChanged { latest, changed } => state.changed(&me, latest, changed),
-            CampaignMessage::Company(company) => state.has_company(company),
+            CampaignMessage::OtherNodes(others) => state.others_live(others),
             CampaignMessage::Seen(version) => state.seen(&me, version),
             CampaignMessage::RowRead(row) => state.row_read(&me, row),
             CampaignMessage::Counted { generation, remaining } => state.counted(&me, generation, remaining),
@@ -266,8 +266,10 @@ impl CampaignState {
             CampaignStatus::Waiting => self.wait_for_its_time(me, Event::TimeCame),
             CampaignStatus::Paused if self.row.active => self.wait_for_its_time(me, Event::WindowOpened),
             CampaignStatus::Delayed if self.starved => self.wait_for_a_line(me),
-            CampaignStatus::Delayed if self.unwell => self.ask_for_providers(me),
-            CampaignStatus::Delayed if self.company && self.row.next_run_at.is_none() => self.end_anothers_delay(me),
+            CampaignStatus::Delayed if self.providers_down => self.ask_for_providers(me),
+            CampaignStatus::Delayed if self.other_nodes && self.row.next_run_at.is_none() => {
+                self.end_anothers_delay(me);
+            }
             CampaignStatus::Delayed => self.wait_for_the_carrier(me),
             CampaignStatus::Draft
             | CampaignStatus::Paused
@@ -368,16 +370,16 @@ impl CampaignState {
             // A carrier that is tried again and again is tried less and less often.
             if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
                 self.pacing.restart();
-                self.away = None;
+                self.outage = None;
             }
             tracing::info!(campaign = %latest.id, status = latest.status.as_str(), reason = latest.reason, "campaign changed");
         }
         let delayed = latest.status == CampaignStatus::Delayed;
-        if let Some(away) = &mut self.away {
-            away.delayed |= delayed;
+        if let Some(outage) = &mut self.outage {
+            outage.delayed |= delayed;
         }
         self.starved &= delayed;
-        self.unwell &= delayed;
+        self.providers_down &= delayed;
         self.anothers_delay &= delayed;
         self.row = latest;
         self.pacing.limit(&self.row);

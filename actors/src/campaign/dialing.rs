@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use ractor::ActorRef;
 use tokio::time::Instant;
 
-use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, unwell::obstacle};
+use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, provider_health::obstacle};
 use crate::{
     attempt::{PlanContext, line, plan},
     call::NoOutcome,
@@ -74,7 +74,7 @@ impl CampaignState {
                 let dialer = Dialer::Campaign(self.row.id);
                 let _ = self.lines.cast(LinesMessage::StillWaiting(dialer));
             }
-        } else if self.still_away(me, remaining) {
+        } else if self.still_out(me, remaining) {
             // Delayed until somebody is due.
         } else if remaining.open > 0 || !self.live.is_empty() {
             // Ends of our own calls are told; those of others, and retries that fall due, are looked for.

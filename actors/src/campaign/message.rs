@@ -65,7 +65,7 @@ pub enum CampaignMessage {
         changed: Result<(), CommandError>,
     },
     /// Other nodes work on it too, or do no more.
-    Company(bool),
+    OtherNodes(bool),
     /// Its version in the store; none when it is not active there.
     Seen(Option<i64>),
     /// The row was read again, own.

@@ -42,7 +42,7 @@ pub struct CampaignsArguments {
     /// How often it looks for what other nodes changed.
     pub look_every: Duration,
     /// Other nodes live on the same store.
-    pub company: bool,
+    pub other_nodes: bool,
 }
 
 struct Child {
@@ -119,10 +119,10 @@ impl Actor for CampaignsActor {
                 state.looking = None;
                 state.tell_all(|| CampaignMessage::Drain);
             }
-            CampaignsMessage::Company(company) => {
-                if company != state.with.company {
-                    state.with.company = company;
-                    state.tell_all(|| CampaignMessage::Company(company));
+            CampaignsMessage::OtherNodes(others) => {
+                if others != state.with.other_nodes {
+                    state.with.other_nodes = others;
+                    state.tell_all(|| CampaignMessage::OtherNodes(others));
                 }
                 state.look(&me);
             }
@@ -201,7 +201,7 @@ impl CampaignsState {
 
     /// The node is going down, and no other would do what a command leaves to be done.
     fn ends_alone(&self) -> bool {
-        self.draining && !self.with.company
+        self.draining && !self.with.other_nodes
     }
 
     fn pass_on(&mut self, campaign: CampaignId, (command, reply): (CampaignCommand, CommandReply)) {
@@ -247,7 +247,7 @@ impl CampaignsState {
             lines: self.with.lines.clone(),
             campaigns: Reports::to(me, CampaignsMessage::Resting),
             ring_timeout: self.with.ring_timeout,
-            company: self.with.company,
+            other_nodes: self.with.other_nodes,
         };
         match Actor::spawn_linked(None, CampaignActor, arguments, me.get_cell()).await {
             Ok((actor, _)) => {
@@ -271,7 +271,7 @@ impl CampaignsState {
 
     /// Looks for what other nodes change, as long as there are some.
     fn look(&mut self, me: &ActorRef<CampaignsMessage>) {
-        if !self.with.company || !self.ready || self.draining {
+        if !self.with.other_nodes || !self.ready || self.draining {
             self.looking = None;
         } else if self.looking.is_none() {
             let (me, store) = (me.clone(), Arc::clone(&self.with.ports.store));

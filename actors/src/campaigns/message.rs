@@ -37,7 +37,7 @@ pub enum CampaignsMessage {
     /// The line pool was restarted: every campaign attaches again.
     LinesRestarted,
     /// Other nodes live on the same store, or do no more: what they change is looked for.
-    Company(bool),
+    OtherNodes(bool),
     /// Rows were changed beside the campaigns' actors: they are told which.
     LookAgain,
     /// The campaigns of the store that are active, own.

@@ -59,7 +59,7 @@ impl LinesState {
             lines: Reports::to(me, move |report| LinesMessage::Call { attempt, report }),
             meter,
         };
-        match Actor::spawn_linked(None, CallActor, arguments, me.get_cell()).await {
+        match Actor::spawn_linked(None, CallActor::default(), arguments, me.get_cell()).await {
             Ok((call, _)) => {
                 self.by_actor.insert(call.get_id(), attempt);
                 self.calls.insert(attempt, call);

@@ -38,9 +38,6 @@ const MOST_ASKING: usize = 1_024;
 /// How many announcements of one call wait for the same answer; more are refused.
 const MOST_WAITING: usize = 16;
 
-/// The agent that a call asks for by its id.
-type Wanted = Option<WantedAgent>;
-
 /// An attempt that waits for its call to begin. Dropped before that, it is settled: its row must not stay open. Its leg is
 /// left alone, as the carrier was told that nobody takes it, and may have found somebody else.
 pub struct HeldInbound {
@@ -75,7 +72,7 @@ impl LinesState {
     pub(super) async fn announce(
         &mut self,
         me: &ActorRef<LinesMessage>,
-        (call, wanted): (InboundCall, Wanted),
+        (call, wanted): (InboundCall, Option<WantedAgent>),
         reply: InboundReply,
     ) {
         let leg = (call.carrier, call.call.clone());
@@ -157,7 +154,7 @@ impl LinesState {
     }
 
     /// Finds out who takes the call, and makes its attempt.
-    fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Wanted), attempt: AttemptId) {
+    fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Option<WantedAgent>), attempt: AttemptId) {
         let (me, ports, node, registry) = (
             me.clone(),
             self.with.ports.clone(),
@@ -252,7 +249,7 @@ fn way_back(plan: &CallPlan) -> Option<WayBack> {
 async fn receive(
     (ports, lines, registry): (Ports, ActorRef<LinesMessage>, CallRegistry),
     node: NodeId,
-    (call, wanted, attempt): (InboundCall, Wanted, AttemptId),
+    (call, wanted, attempt): (InboundCall, Option<WantedAgent>, AttemptId),
 ) -> Result<HeldInbound, InboundRefusal> {
     let Some(carrier) = ports.carriers.named(call.carrier) else {
         tracing::error!(

@@ -143,7 +143,7 @@ pub enum LinesMessage {
         call: InboundCall,
         /// Its attempt.
         attempt: AttemptId,
-        /// Whose it is, where it has yet to be brought a media socket by whoever began it.
+        /// Its owner, where it has yet to be brought a media socket by whoever began it.
         waits_for_socket: Option<AccountId>,
         /// Whether it has one now.
         reply: RpcReplyPort<Result<(), InboundRefusal>>,
@@ -171,7 +171,7 @@ pub enum LinesMessage {
     },
     /// A carrier reports on a leg, or has or asks for its media socket.
     ToCall {
-        /// Whose endpoint it came to; a call of another carrier takes nothing from it.
+        /// The carrier whose endpoint it came to; a call of another carrier takes nothing from it.
         carrier: &'static str,
         /// The attempt named in the address.
         attempt: AttemptId,

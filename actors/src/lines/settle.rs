@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 
 use crate::{
     attempt::{self, CallPlan, Ended},
-    call::{CONFERENCE, LegSearch, Sighting, Whose, in_time, whose_for_certain},
+    call::{CONFERENCE, LegSearch, Owner, Sighting, certain_owner, in_time},
     supervision::Backoff,
 };
 use domain::{
@@ -225,10 +225,12 @@ struct Own {
 impl Own {
     async fn is_ours(&self) -> bool {
         let attempt = self.claim.attempt;
-        match whose_for_certain(Arc::clone(&self.store), self.claim, self.within).await {
-            Whose::Ours => return true,
-            Whose::Anothers => tracing::warn!(%attempt, "a lost call goes on at another node: its leg is left alone"),
-            Whose::NotKnown => tracing::error!(%attempt, "whose a lost call is is not known: its leg is left alone"),
+        match certain_owner(Arc::clone(&self.store), self.claim, self.within).await {
+            Owner::Us => return true,
+            Owner::AnotherNode => {
+                tracing::warn!(%attempt, "a lost call goes on at another node: its leg is left alone");
+            }
+            Owner::Unknown => tracing::error!(%attempt, "the owner of a lost call is not known: its leg is left alone"),
         }
         false
     }

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::{CallRegistry, Dialer, LinesMessage, LinesState, LostCall, registry::SeenTo, settle::settle};
 use crate::{
     attempt::{CallPlan, Ended, MEDIA_LOST, PlanContext, plan_inherited},
-    call::{CallMessage, GoesOn, Whose, bound, whose},
+    call::{CallMessage, GoesOn, Owner, bound, owner_of},
     supervision::contained,
 };
 use domain::{
@@ -64,7 +64,7 @@ pub type ReturnReply = RpcReplyPort<Result<GoesOn, NotGoingOn>>;
 /// What a carrier shows that asks how a call goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asking {
-    /// Whose door it came to.
+    /// The carrier whose endpoint it came to.
     pub carrier: &'static str,
     /// The attempt in the address.
     pub attempt: AttemptId,
@@ -126,13 +126,13 @@ impl LinesState {
             let (me, store, claim) = (me.clone(), Arc::clone(&self.with.ports.store), held.ended.claim);
             let call = call.clone();
             tokio::spawn(async move {
-                match whose(store, claim).await {
-                    Whose::Ours => ask(call, asking, reply).await,
-                    Whose::Anothers => {
+                match owner_of(store, claim).await {
+                    Owner::Us => ask(call, asking, reply).await,
+                    Owner::AnotherNode => {
                         let _ = me.cast(LinesMessage::ClaimsLost(vec![claim]));
                         let _ = reply.send(Err(NotGoingOn::Elsewhere));
                     }
-                    Whose::NotKnown => drop(reply.send(Err(NotGoingOn::NotKnown))),
+                    Owner::Unknown => drop(reply.send(Err(NotGoingOn::NotKnown))),
                 }
             });
             return;

@@ -53,7 +53,7 @@ pub enum NodeMessage {
     Refused(NodeId, String),
     /// A heartbeat was good.
     Alive {
-        /// Whose.
+        /// Which node.
         node: NodeId,
         /// What it heard.
         pulse: Pulse,
@@ -218,7 +218,7 @@ impl NodeState {
                     lines: to.lines.clone(),
                     ring_timeout: with.settings.ring_timeout,
                     look_every: with.settings.times.tick(),
-                    company: self.nodes > 1,
+                    other_nodes: self.nodes > 1,
                 };
                 let (actor, _) = Actor::spawn_linked(None, CampaignsActor, arguments, cell).await?;
                 to.campaigns.set(actor.clone());
@@ -230,7 +230,7 @@ impl NodeState {
                     ports: with.ports.clone(),
                     lines: to.lines.clone(),
                     ring_timeout: with.settings.ring_timeout,
-                    company: self.nodes > 1,
+                    other_nodes: self.nodes > 1,
                 };
                 let (actor, _) = Actor::spawn_linked(None, SingleCallsActor, arguments, cell).await?;
                 to.single_calls.set(actor.clone());
@@ -357,8 +357,8 @@ impl NodeState {
         self.nodes = pulse.nodes;
         let to = &self.with.switchboard;
         let _ = to.lines.cast(LinesMessage::Nodes(pulse.nodes));
-        let _ = to.campaigns.cast(CampaignsMessage::Company(pulse.nodes > 1));
-        let _ = to.single_calls.cast(SingleCallsMessage::Company(pulse.nodes > 1));
+        let _ = to.campaigns.cast(CampaignsMessage::OtherNodes(pulse.nodes > 1));
+        let _ = to.single_calls.cast(SingleCallsMessage::OtherNodes(pulse.nodes > 1));
     }
 
     /// The store declared this process dead, and others take over what it held: its calls are forgotten, with no word to

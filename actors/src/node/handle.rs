@@ -205,8 +205,8 @@ impl NodeHandle {
     }
 
     /// Whether other nodes work on the same store, as far as it knows.
-    pub fn has_company(&self) -> bool {
-        self.gate.has_company()
+    pub fn has_other_nodes(&self) -> bool {
+        self.gate.has_other_nodes()
     }
 
     /// What the journal has yet to write.
@@ -224,7 +224,7 @@ impl NodeHandle {
     /// Returns when that is over, no call lives and every fact is on disk, or when those had their time too.
     pub async fn drain(&self, grace: Duration, notice: Duration) {
         // Whoever has a proxy in front that asks who is ready has other nodes, too.
-        let notice = if self.has_company() { notice } else { Duration::ZERO };
+        let notice = if self.has_other_nodes() { notice } else { Duration::ZERO };
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let leave = Leave {
             grace_ms: ms(grace),

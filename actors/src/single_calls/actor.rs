@@ -40,7 +40,7 @@ pub struct SingleCallsArguments {
     /// How long a call may ring.
     pub ring_timeout: Duration,
     /// Other nodes live.
-    pub company: bool,
+    pub other_nodes: bool,
 }
 
 /// The actor of single calls.
@@ -103,7 +103,7 @@ impl Actor for SingleCallsActor {
                 state.timer = None;
                 let _ = state.with.lines.cast(LinesMessage::Withdraw(Dialer::SingleCalls));
             }
-            SingleCallsMessage::Company(company) => state.with.company = company,
+            SingleCallsMessage::OtherNodes(others) => state.with.other_nodes = others,
             SingleCallsMessage::Lines(LinesNotice::Granted(lines)) => state.lines_granted(&me, lines),
             SingleCallsMessage::Lines(LinesNotice::CallEnded { .. })
             | SingleCallsMessage::LinesRestarted
@@ -130,7 +130,7 @@ impl SingleCallsState {
         (account, new, ticket): (AccountId, NewCall, Option<KeyTicket>),
         reply: PlaceReply,
     ) {
-        let refusal = match (self.draining && !self.with.company, self.ready) {
+        let refusal = match (self.draining && !self.with.other_nodes, self.ready) {
             (true, _) => Some("the service is shutting down"),
             (false, false) => Some("the service is starting"),
             (false, true) => None,
@@ -288,21 +288,21 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
     let limit = i64::try_from(lines).unwrap_or(i64::MAX);
     let claimed = store.claim_calls(node, limit).await?;
     let mut held = HeldClaims::new(claimed, Arc::clone(&store));
-    let (mut agents, mut unwell) = (HashMap::new(), HashMap::<AgentId, String>::new());
+    let (mut agents, mut unavailable) = (HashMap::new(), HashMap::<AgentId, String>::new());
     for _ in 0..held.len() {
         let Some(attempt) = held.take() else { break };
         if agents.contains_key(&attempt.agent) {
             held.put_back(attempt);
             continue;
         }
-        if let Some(why) = unwell.get(&attempt.agent) {
+        if let Some(why) = unavailable.get(&attempt.agent) {
             put_off(&*store, &mut held, attempt, why).await?;
             continue;
         }
         match read_agent(&*store, &ports.carriers, &attempt).await {
             Ok(Ok(agent)) => match ports.health.obstacle(&agent) {
                 Some(why) => {
-                    unwell.insert(attempt.agent, why.clone());
+                    unavailable.insert(attempt.agent, why.clone());
                     put_off(&*store, &mut held, attempt, &why).await?;
                 }
                 None => {

@@ -43,7 +43,7 @@ pub enum SingleCallsMessage {
     /// Dial nothing more; the node is going down.
     Drain,
     /// Whether other nodes live. They dial what a node that is going down still queues.
-    Company(bool),
+    OtherNodes(bool),
     /// What the line pool tells.
     Lines(LinesNotice),
     /// The line pool was restarted: it knows of no wish.

@@ -24,7 +24,7 @@ use domain::{
 };
 use futures_util::{StreamExt, stream};
 use media::{
-    babble::{Heard, Listener, Speaker, Transcript, Voice},
+    babble::{Listener, ListenerEvent, Speaker, Transcript, Voice},
     codec,
     format::{Encoding, LineFormat},
     session::Manner,
@@ -109,7 +109,7 @@ impl Transcriber for BabbleEars {
 }
 
 impl BabbleEar {
-    fn tell(&mut self, heard: Vec<Heard>) {
+    fn tell(&mut self, heard: Vec<ListenerEvent>) {
         for heard in heard {
             match self.transcript.take(heard) {
                 Some(done) => (self.sink)(TranscriptEvent::Final {

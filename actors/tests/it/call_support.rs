@@ -4,8 +4,7 @@ use actors::{
     attempt::{CallPlan, InboundLeg},
     audio_stream::{StreamMessage, StreamSettings},
     call::{
-        CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, Event, LegRefusal, ProbedCallActor,
-        Speculation,
+        CallActor, CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, Event, LegRefusal, Speculation,
     },
     dial_gate::DialGate,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
@@ -311,9 +310,8 @@ impl TestCall {
             lines: Reports::to(&lines, |report| report),
             meter: meter.clone(),
         };
-        let (call, _) = Actor::spawn(None, ProbedCallActor(stream_ref.clone()), arguments)
-            .await
-            .unwrap();
+        let probe = Some(stream_ref.clone());
+        let (call, _) = Actor::spawn(None, CallActor { probe }, arguments).await.unwrap();
         stream.attach(call.clone());
         let test = Self {
             call,

@@ -286,7 +286,7 @@ async fn a_node_that_leaves_others_takes_calls_until_whoever_sends_them_has_hear
     let world = World::shared().await;
     answering(&world, json!([{ "number": OURS }])).await;
     let (leaving, _stays) = (world.node(2).await, world.twin().node(2).await);
-    until("company", async || leaving.has_company()).await;
+    until("company", async || leaving.has_other_nodes()).await;
     let (grace, notice) = (Duration::from_secs(60), Duration::from_secs(3));
     let told = Instant::now();
     let leaves = async {

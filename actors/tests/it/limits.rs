@@ -163,7 +163,7 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
         .await
         .unwrap();
     let arguments = CampaignArguments {
-        company: false,
+        other_nodes: false,
         row: world.row(campaign).await,
         node: NodeId::new(),
         ports: world.ports.clone(),

@@ -1,5 +1,5 @@
 //! An audio stream without audio: it speaks at a known speed, reports what was heard, and says what the test lets the
-//! user say. For a `ProbedCallActor`.
+//! user say.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -8,7 +8,7 @@ use domain::ports::{
 };
 use futures_util::stream::{self, StreamExt};
 use media::{
-    babble::{self, Heard, Listener, MISSING, Speaker, Transcript, Utterance},
+    babble::{self, Listener, ListenerEvent, MISSING, Speaker, Transcript, Utterance},
     resample::HalfBandDown,
 };
 
@@ -127,7 +127,7 @@ struct BabbleStream {
     halve: Option<HalfBandDown>,
     narrow: Vec<i16>,
     listener: Listener,
-    heard: Vec<Heard>,
+    heard: Vec<ListenerEvent>,
     transcript: Transcript,
     /// The interim text sent last.
     shown: String,

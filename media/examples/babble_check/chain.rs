@@ -1,7 +1,7 @@
 //! One random text through a simulated telephone line, and what became of it.
 
 use media::{
-    babble::{Heard, Listener, Speaker, Voice},
+    babble::{Listener, ListenerEvent, Speaker, Voice},
     codec,
     format::Encoding,
     resample::HalfBandDown,
@@ -12,7 +12,7 @@ const FRAME: usize = 160;
 
 /// What happens to the line's audio, besides 30 dB of noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
+pub enum LineQuality {
     /// Nothing.
     Clean,
     /// 5 % of the frames are silenced, replaced by the one before, or by random bytes.
@@ -144,7 +144,7 @@ fn corrupt(frames: &mut [[u8; FRAME]], random: &mut Random) {
 }
 
 /// Everything a listener hears in the frames.
-pub fn listen(frames: &[[u8; FRAME]]) -> Vec<Heard> {
+pub fn listen(frames: &[[u8; FRAME]]) -> Vec<ListenerEvent> {
     let mut listener = Listener::new();
     let (mut heard, mut samples) = (Vec::new(), Vec::new());
     for frame in frames {
@@ -157,16 +157,16 @@ pub fn listen(frames: &[[u8; FRAME]]) -> Vec<Heard> {
 }
 
 /// Judges what was heard of `sent`.
-fn judge(sent: &str, heard: &[Heard]) -> (Outcome, usize) {
+fn judge(sent: &str, heard: &[ListenerEvent]) -> (Outcome, usize) {
     let (mut arrived, mut from, mut gap, mut ends, mut wrong_interims) = (String::new(), 0, false, 0, 0);
     for event in heard {
         match event {
-            Heard::Gap => gap = true,
-            Heard::End => ends += 1,
-            Heard::Interim { text } => {
+            ListenerEvent::Gap => gap = true,
+            ListenerEvent::End => ends += 1,
+            ListenerEvent::Interim { text } => {
                 wrong_interims += usize::from(!gap && !sent.starts_with(&format!("{arrived}{text}")));
             }
-            Heard::Packet { text, last, .. } => {
+            ListenerEvent::Packet { text, last, .. } => {
                 let Some(at) = sent[from..].find(text.as_str()) else {
                     return (
                         Outcome::Silent(format!("`{text}` was never said in `{sent}`")),
@@ -188,12 +188,12 @@ fn judge(sent: &str, heard: &[Heard]) -> (Outcome, usize) {
 }
 
 /// Runs the case of a seed.
-pub fn run(seed: u64, line: Line) -> Report {
+pub fn run(seed: u64, line: LineQuality) -> Report {
     let mut random = Random::new(seed);
     let text = random_text(&mut random);
     let audio = speak(&text, Voice::new(random.between(105.0, 165.0)));
     let mut frames = transmit(&audio, &mut random);
-    if line == Line::Corrupted {
+    if line == LineQuality::Corrupted {
         corrupt(&mut frames, &mut random);
     }
     let (outcome, wrong_interims) = judge(&text, &listen(&frames));

@@ -37,7 +37,7 @@ const STRANGE_WAIT: u64 = (160 + PAUSE_MS as u64 + 260) / 5;
 
 /// What the listener heard, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum ListenerEvent {
     /// The text of the packet in progress so far: follows the packets before it and is not verified yet. The next
     /// event replaces it.
     Interim {
@@ -146,7 +146,7 @@ impl Listener {
     }
 
     /// Listens to samples at 8 kHz and appends what they say to `heard`.
-    pub fn push(&mut self, samples: &[i16], heard: &mut Vec<Heard>) {
+    pub fn push(&mut self, samples: &[i16], heard: &mut Vec<ListenerEvent>) {
         let mut measured = Vec::with_capacity(samples.len() / super::spectrum::HOP + 1);
         self.analyser.push(samples, |bands| measured.push(bands));
         for bands in measured {
@@ -160,14 +160,14 @@ impl Listener {
     }
 
     /// The caller has decided that the speech is over: an utterance that is still open ends with a gap.
-    pub fn finish(&mut self, heard: &mut Vec<Heard>) {
+    pub fn finish(&mut self, heard: &mut Vec<ListenerEvent>) {
         let enough = match self.state {
             State::Idle => STRANGE_VOWELS,
             State::Hummed(_) | State::Reading(_) => FEWEST_VOWELS,
         };
         if self.open.is_some() || self.strange.count >= enough {
             self.gap(heard);
-            heard.push(Heard::End);
+            heard.push(ListenerEvent::End);
         }
         self.state = State::Idle;
         self.open = None;
@@ -175,7 +175,7 @@ impl Listener {
         self.strange = Strange::default();
     }
 
-    fn measure(&mut self, bands: Bands, heard: &mut Vec<Heard>) {
+    fn measure(&mut self, bands: Bands, heard: &mut Vec<ListenerEvent>) {
         if self.past.len() == KEPT {
             self.past.pop_front();
         }
@@ -216,7 +216,7 @@ impl Listener {
         peak.then(|| now - HUM_REACH as u64)
     }
 
-    fn hum(&mut self, hum: u64, heard: &mut Vec<Heard>) {
+    fn hum(&mut self, hum: u64, heard: &mut Vec<ListenerEvent>) {
         if let State::Reading(_) = self.state {
             // A packet never contains a hum: its rest is lost, and another begins.
             self.lost(hum, heard);
@@ -225,7 +225,7 @@ impl Listener {
     }
 
     /// Reads the header, and finds the timing of the packet by it.
-    fn header(&mut self, hum: u64, heard: &mut Vec<Heard>) {
+    fn header(&mut self, hum: u64, heard: &mut Vec<ListenerEvent>) {
         self.state = State::Idle;
         let candidates = (hum + SOUND - 1..=hum + SOUND + 1).map(|at| (at, self.at(at)));
         let Some((at, bands)) = candidates.max_by(|a, b| a.1.vowel().margin_db.total_cmp(&b.1.vowel().margin_db))
@@ -252,7 +252,7 @@ impl Listener {
         });
     }
 
-    fn vowel(&mut self, bands: Bands, heard: &mut Vec<Heard>) {
+    fn vowel(&mut self, bands: Bands, heard: &mut Vec<ListenerEvent>) {
         let State::Reading(reading) = &mut self.state else {
             return;
         };
@@ -277,13 +277,13 @@ impl Listener {
             let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
             if text.len() > reading.shown {
                 reading.shown = text.len();
-                heard.push(Heard::Interim { text: text.to_owned() });
+                heard.push(ListenerEvent::Interim { text: text.to_owned() });
             }
         }
     }
 
     /// All vowels of a packet are in.
-    fn complete(&mut self, at: u64, header: Header, vowels: &[u8], heard: &mut Vec<Heard>) {
+    fn complete(&mut self, at: u64, header: Header, vowels: &[u8], heard: &mut Vec<ListenerEvent>) {
         let Some((text, place)) = packet::verify(header, vowels) else {
             self.lost(at, heard);
             return;
@@ -298,7 +298,7 @@ impl Listener {
             self.gap(heard);
         }
         if place.first && self.open.is_some() {
-            heard.push(Heard::End);
+            heard.push(ListenerEvent::End);
         }
         self.in_gap = false;
         self.strange = Strange::default();
@@ -309,7 +309,7 @@ impl Listener {
             since: at,
             late: false,
         });
-        heard.push(Heard::Packet {
+        heard.push(ListenerEvent::Packet {
             text,
             first: place.first,
             last: place.last,
@@ -317,13 +317,13 @@ impl Listener {
     }
 
     /// A packet was there and cannot be read. What was no more than a hum in a noise is not reported.
-    fn lost(&mut self, at: u64, heard: &mut Vec<Heard>) {
+    fn lost(&mut self, at: u64, heard: &mut Vec<ListenerEvent>) {
         let shown = matches!(&self.state, State::Reading(reading) if reading.shown > 0);
         self.state = State::Idle;
         let reported = self.open.is_some() || self.strange.count >= FEWEST_VOWELS;
         if shown && (!reported || self.in_gap) {
             // No gap follows that would replace what was shown of it.
-            heard.push(Heard::Interim { text: String::new() });
+            heard.push(ListenerEvent::Interim { text: String::new() });
         }
         if !reported {
             return;
@@ -337,15 +337,15 @@ impl Listener {
         });
     }
 
-    fn gap(&mut self, heard: &mut Vec<Heard>) {
+    fn gap(&mut self, heard: &mut Vec<ListenerEvent>) {
         if !self.in_gap {
             self.in_gap = true;
-            heard.push(Heard::Gap);
+            heard.push(ListenerEvent::Gap);
         }
     }
 
     /// Nothing is being read: is something missing?
-    fn idle(&mut self, now: u64, bands: Bands, heard: &mut Vec<Heard>) {
+    fn idle(&mut self, now: u64, bands: Bands, heard: &mut Vec<ListenerEvent>) {
         if let Some(open) = &mut self.open {
             let waited = now.saturating_sub(open.since);
             if waited > NEXT_HUM && !open.late {
@@ -355,7 +355,7 @@ impl Listener {
             } else if waited > GIVE_UP {
                 self.open = None;
                 self.in_gap = false;
-                heard.push(Heard::End);
+                heard.push(ListenerEvent::End);
             }
             return;
         }

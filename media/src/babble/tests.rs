@@ -15,7 +15,7 @@ fn speak(text: &str, rate: u32) -> Vec<i16> {
     audio
 }
 
-fn listen(audio: &[i16]) -> Vec<Heard> {
+fn listen(audio: &[i16]) -> Vec<ListenerEvent> {
     let (mut listener, mut heard) = (Listener::new(), Vec::new());
     for frame in audio.chunks(160) {
         listener.push(frame, &mut heard);
@@ -24,16 +24,16 @@ fn listen(audio: &[i16]) -> Vec<Heard> {
 }
 
 /// The events of a line after a second of silence, without the interims.
-fn facts(audio: &[i16]) -> Vec<Heard> {
+fn facts(audio: &[i16]) -> Vec<ListenerEvent> {
     let mut audio = audio.to_vec();
     audio.extend([0; 24_000]);
     let mut heard = listen(&audio);
-    heard.retain(|event| !matches!(event, Heard::Interim { .. }));
+    heard.retain(|event| !matches!(event, ListenerEvent::Interim { .. }));
     heard
 }
 
-fn packet(text: &str, first: bool, last: bool) -> Heard {
-    Heard::Packet {
+fn packet(text: &str, first: bool, last: bool) -> ListenerEvent {
+    ListenerEvent::Packet {
         text: text.into(),
         first,
         last,
@@ -61,7 +61,7 @@ fn a_text_comes_back_in_packets_and_grows_in_between() {
         ]
     );
     let heard = listen(&speak("Grün", 8_000));
-    let interim = |text: &str| Heard::Interim { text: text.into() };
+    let interim = |text: &str| ListenerEvent::Interim { text: text.into() };
     assert_eq!(
         heard,
         [
@@ -90,9 +90,9 @@ fn every_lost_packet_leaves_one_gap() {
         let from = if lost == 0 { 1_400 } else { ends[lost - 1] };
         audio[from..ends[lost]].fill(0);
         let mut want = all.clone();
-        want[lost] = Heard::Gap;
+        want[lost] = ListenerEvent::Gap;
         if lost == ends.len() - 1 {
-            want.push(Heard::End);
+            want.push(ListenerEvent::End);
         }
         assert_eq!(facts(&audio), want, "without packet {lost}");
     }
@@ -104,7 +104,7 @@ fn a_single_packet_that_lost_its_hum_is_missed() {
         let mut audio = speak(text, 8_000);
         // Behind 8 ms of silence, 160 ms of lead-in and 20 ms of pause.
         audio[1_500..1_500 + 320].fill(0);
-        assert_eq!(facts(&audio), [Heard::Gap, Heard::End], "{text}");
+        assert_eq!(facts(&audio), [ListenerEvent::Gap, ListenerEvent::End], "{text}");
     }
 }
 
@@ -118,11 +118,11 @@ fn a_packet_cut_out_without_a_trace_in_time_is_missed() {
         let heard = facts(&audio);
         assert_eq!(
             (heard.len(), &heard[lost]),
-            (ends.len(), &Heard::Gap),
+            (ends.len(), &ListenerEvent::Gap),
             "without packet {lost}"
         );
     }
-    assert_eq!(facts(&whole[ends[0]..])[0], Heard::Gap, "without the first");
+    assert_eq!(facts(&whole[ends[0]..])[0], ListenerEvent::Gap, "without the first");
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn four_lost_packets_are_missed_though_the_sequence_number_is_right_again() {
     let ends = packet_ends();
     assert!(ends.len() >= 6);
     audio[ends[0]..ends[4]].fill(0);
-    assert_eq!(facts(&audio)[1], Heard::Gap);
+    assert_eq!(facts(&audio)[1], ListenerEvent::Gap);
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn an_utterance_cut_short_does_not_harm_the_next() {
         audio.extend(vec![0; cut % 2_400]);
         audio.extend(speak("Second one here.", 8_000));
         let heard = facts(&audio);
-        let gap = heard.iter().position(|event| *event == Heard::Gap).unwrap();
+        let gap = heard.iter().position(|event| *event == ListenerEvent::Gap).unwrap();
         let second = [packet("Second one ", true, false), packet("here.", false, true)];
         assert!(heard[gap..].ends_with(&second), "cut at {cut}: {heard:?}");
         assert!(
             heard[..gap]
                 .iter()
-                .all(|event| matches!(event, Heard::Packet { last: false, .. }))
+                .all(|event| matches!(event, ListenerEvent::Packet { last: false, .. }))
         );
     }
 }
@@ -222,7 +222,7 @@ fn finish_ends_an_open_utterance_with_a_gap_and_nothing_else() {
     assert!(listener.in_utterance());
     heard.clear();
     listener.finish(&mut heard);
-    assert_eq!(heard, [Heard::Gap, Heard::End]);
+    assert_eq!(heard, [ListenerEvent::Gap, ListenerEvent::End]);
     heard.clear();
     listener.finish(&mut heard);
     assert_eq!(heard, []);
@@ -232,9 +232,9 @@ fn finish_ends_an_open_utterance_with_a_gap_and_nothing_else() {
 fn a_transcript_shows_what_is_missing_and_where() {
     let mut transcript = Transcript::default();
     assert_eq!(transcript.take(packet("We are ", true, false)), None);
-    assert_eq!(transcript.take(Heard::Interim { text: "clo".into() }), None);
+    assert_eq!(transcript.take(ListenerEvent::Interim { text: "clo".into() }), None);
     assert_eq!(transcript.so_far(), "We are clo");
-    assert_eq!(transcript.take(Heard::Gap), None);
+    assert_eq!(transcript.take(ListenerEvent::Gap), None);
     assert_eq!(transcript.so_far(), "We are …");
     let utterance = transcript.take(packet("now.", false, true)).unwrap();
     assert_eq!((utterance.text.as_str(), utterance.damaged), ("We are …now.", true));
@@ -245,7 +245,7 @@ fn a_transcript_shows_what_is_missing_and_where() {
 fn of_two_packets_cut_off_one_after_the_other_nothing_stays() {
     // Cut behind the last letter, within the checksum, as by an interruption.
     let cut = &speak("Thank you.", 8_000)[..6_720];
-    let interim = |text: &str| Heard::Interim { text: text.into() };
+    let interim = |text: &str| ListenerEvent::Interim { text: text.into() };
     assert_eq!(listen(cut).last(), Some(&interim("Thank you.")));
     let mut transcript = Transcript::default();
     for event in listen(&[cut, &[0; 1_600], cut, &[0; 1_600]].concat()) {

@@ -1,6 +1,6 @@
 //! Puts what a listener heard together into utterances.
 
-use super::listener::Heard;
+use super::listener::ListenerEvent;
 
 /// Stands in a text where something is missing.
 pub const MISSING: char = '…';
@@ -23,23 +23,23 @@ pub struct Transcript {
 
 impl Transcript {
     /// Takes an event; returns the utterance when the event ends it.
-    pub fn take(&mut self, heard: Heard) -> Option<Utterance> {
+    pub fn take(&mut self, heard: ListenerEvent) -> Option<Utterance> {
         self.interim.clear();
         match heard {
-            Heard::Interim { text } => {
+            ListenerEvent::Interim { text } => {
                 self.interim = text;
                 None
             }
-            Heard::Packet { text, last, .. } => {
+            ListenerEvent::Packet { text, last, .. } => {
                 self.verified.text.push_str(&text);
                 last.then(|| std::mem::take(&mut self.verified))
             }
-            Heard::Gap => {
+            ListenerEvent::Gap => {
                 self.verified.damaged = true;
                 self.verified.text.push(MISSING);
                 None
             }
-            Heard::End => Some(std::mem::take(&mut self.verified)),
+            ListenerEvent::End => Some(std::mem::take(&mut self.verified)),
         }
     }
 

@@ -3,7 +3,7 @@
 pub(super) mod outlet;
 
 use media::{
-    babble::{Heard, Listener, MISSING, Transcript},
+    babble::{Listener, ListenerEvent, MISSING, Transcript},
     codec,
     format::{Encoding, LineFormat},
     resample::HalfBandDown,
@@ -67,7 +67,7 @@ pub(super) struct Ear {
     format: LineFormat,
     halve: Option<HalfBandDown>,
     listener: Listener,
-    heard: Vec<Heard>,
+    heard: Vec<ListenerEvent>,
     transcript: Transcript,
     /// Utterances that are over, and not taken.
     done: String,

@@ -57,7 +57,7 @@ use super::{
     messages::Blow,
     wires::{API_KEY, AUTH_TOKEN, SECRET, Wire},
 };
-use support::fake_actor::answering;
+use support::fake_actor::answering_at_once;
 
 /// What is waited for comes at once, or the test fails.
 pub const SOON: Duration = Duration::from_secs(20);
@@ -170,7 +170,7 @@ impl Node {
         ];
         let shared = Arc::new(Shared::default());
         let answers = shared.clone();
-        let lines = answering(move |message| std::future::ready(answers.answer(message))).await;
+        let lines = answering_at_once(move |message| answers.answer(message)).await;
         let door = CarrierDoor::new(Switchboard {
             lines: lines.into(),
             ..Switchboard::default()

@@ -11,7 +11,7 @@ use domain::ports::{
 use rest::server::{ServerLimits, serve};
 use tokio::{net::TcpListener, task::JoinSet};
 
-use super::{fake_actor::answering, world::TrunkOf};
+use super::{fake_actor::answering_at_once, world::TrunkOf};
 
 /// What came.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Board {
         let trunk = trunk(&format!("http://{}", listener.local_addr().unwrap()));
         let kept = Arc::<Mutex<Kept>>::default();
         let keeps = kept.clone();
-        let lines = answering(move |message| std::future::ready(keep(&keeps, message))).await;
+        let lines = answering_at_once(move |message| keep(&keeps, message)).await;
         let door = CarrierDoor::new(Switchboard {
             lines: lines.into(),
             ..Switchboard::default()

@@ -36,3 +36,12 @@ where
 {
     Actor::spawn(None, Answering(answer, PhantomData), ()).await.unwrap().0
 }
+
+/// The same where no answer is waited for.
+pub async fn answering_at_once<M: Message>(answer: impl Fn(M) + Send + Sync + 'static) -> ActorRef<M> {
+    let done = move |message| {
+        answer(message);
+        std::future::ready(())
+    };
+    answering(done).await
+}

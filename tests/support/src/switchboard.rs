@@ -18,7 +18,7 @@ use domain::{
 };
 use tokio::sync::watch;
 
-use super::fake_actor::answering;
+use super::fake_actor::{answering, answering_at_once};
 
 /// What a fake node does with a command.
 #[derive(Debug, Clone, Default)]
@@ -89,7 +89,7 @@ impl FakeNode {
         Switchboard {
             campaigns: campaigns.into(),
             single_calls: single_calls.into(),
-            lines: answering(|message| std::future::ready(no_call(message))).await.into(),
+            lines: answering_at_once(no_call).await.into(),
             ..Switchboard::default()
         }
     }

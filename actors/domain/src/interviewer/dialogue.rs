@@ -35,7 +35,7 @@ pub(super) struct Turn {
 
 /// How a turn of the user is taken.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Heard {
+pub(super) enum Meaning {
     /// An answer to the open question.
     Answer(Value),
     /// The answer before goes on: its question's index, and the whole of it.
@@ -60,12 +60,12 @@ struct Answered {
     text: String,
     /// Null as long as it is none yet.
     value: Value,
-    reply: Reply,
+    reply: Playback,
 }
 
 /// What was heard of the reply to an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reply {
+enum Playback {
     Unheard,
     CutShort,
     Heard,
@@ -75,10 +75,10 @@ impl Answered {
     /// The same when the agent was heard: only what is dictated may still go on, until the agent speaks again.
     fn replied(self, interrupted: bool) -> Option<Self> {
         let reply = match interrupted {
-            true => Reply::CutShort,
-            false => Reply::Heard,
+            true => Playback::CutShort,
+            false => Playback::Heard,
         };
-        (self.reply == Reply::Unheard).then_some(Self { reply, ..self })
+        (self.reply == Playback::Unheard).then_some(Self { reply, ..self })
     }
 }
 
@@ -205,14 +205,14 @@ impl Dialogue {
     }
 
     /// How a turn of the user is to be taken now.
-    pub fn hear(&self, turn: &Turn) -> Heard {
+    pub fn hear(&self, turn: &Turn) -> Meaning {
         match self.understand(turn) {
-            Heard::CallAt(_) | Heard::Aside(Intent::CallBack) if self.called_us => Heard::NoCall,
+            Meaning::CallAt(_) | Meaning::Aside(Intent::CallBack) if self.called_us => Meaning::NoCall,
             heard => heard,
         }
     }
 
-    fn understand(&self, turn: &Turn) -> Heard {
+    fn understand(&self, turn: &Turn) -> Meaning {
         let mut intent = phrases::intent(&turn.text);
         if self.when_asked > 0 {
             return self.hear_when(turn, intent);
@@ -222,57 +222,57 @@ impl Dialogue {
         }
         let time = phrases::call_back_time(&turn.text).filter(|_| intent == Some(Intent::CallBack) && !turn.damaged);
         if let Some(time) = time.filter(|_| !self.slot().is_some_and(|slot| self.asked && slot.is_about("call"))) {
-            return Heard::CallAt(time);
+            return Meaning::CallAt(time);
         }
         if let Some(more) = self.more(turn).filter(|_| intent.is_none()) {
             return more;
         }
         let Some(slot) = self.slot() else {
-            return intent.map_or(Heard::NotAsked, Heard::Aside);
+            return intent.map_or(Meaning::NotAsked, Meaning::Aside);
         };
         if let Some(intent) = intent.filter(|intent| !self.is_answer(slot, *intent)) {
-            return Heard::Aside(intent);
+            return Meaning::Aside(intent);
         }
         if self
             .last_said
             .as_deref()
             .is_some_and(|said| slot.is_passed_over(said, &turn.text))
         {
-            return Heard::NotAsked;
+            return Meaning::NotAsked;
         }
         if !self.asked {
             let early = (!turn.damaged).then(|| self.early(slot, &turn.text)).flatten();
-            return early.map_or(Heard::NotAsked, Heard::Answer);
+            return early.map_or(Meaning::NotAsked, Meaning::Answer);
         }
         if turn.damaged {
-            return Heard::Unclear;
+            return Meaning::Unclear;
         }
         match slot.understand(&turn.text) {
-            Some(value) => Heard::Answer(value),
-            None if slot.is_only_attended_to_by(&turn.text) => Heard::Attention,
-            None => Heard::Unclear,
+            Some(value) => Meaning::Answer(value),
+            None if slot.is_only_attended_to_by(&turn.text) => Meaning::Attention,
+            None => Meaning::Unclear,
         }
     }
 
     /// The answer to "When would suit you?". What is no time is taken for none that suits.
-    fn hear_when(&self, turn: &Turn, intent: Option<Intent>) -> Heard {
+    fn hear_when(&self, turn: &Turn, intent: Option<Intent>) -> Meaning {
         match intent {
             Some(Intent::OptOut | Intent::WrongNumber | Intent::NotInterested) => {
-                return intent.map_or(Heard::Unclear, Heard::Aside);
+                return intent.map_or(Meaning::Unclear, Meaning::Aside);
             }
-            _ if turn.damaged && self.when_asked < MAX_WHEN => return Heard::Aside(Intent::Repeat),
-            _ if turn.damaged => return Heard::Aside(Intent::CallBack),
+            _ if turn.damaged && self.when_asked < MAX_WHEN => return Meaning::Aside(Intent::Repeat),
+            _ if turn.damaged => return Meaning::Aside(Intent::CallBack),
             _ => {}
         }
         if let Some(time) = callback_time::parse_answer(&turn.text) {
-            return Heard::CallAt(time);
+            return Meaning::CallAt(time);
         }
         match intent {
             Some(aside @ (Intent::Repeat | Intent::WhoIsThis | Intent::HoldOn)) if self.when_asked < MAX_WHEN => {
-                Heard::Aside(aside)
+                Meaning::Aside(aside)
             }
-            Some(Intent::Goodbye) => Heard::Aside(Intent::Goodbye),
-            _ => Heard::Aside(Intent::CallBack),
+            Some(Intent::Goodbye) => Meaning::Aside(Intent::Goodbye),
+            _ => Meaning::Aside(Intent::CallBack),
         }
     }
 
@@ -298,20 +298,20 @@ impl Dialogue {
     }
 
     /// What goes on with an answer to which no reply was heard, "Friday." "At ten o'clock.", or with digits.
-    fn more(&self, turn: &Turn) -> Option<Heard> {
+    fn more(&self, turn: &Turn) -> Option<Meaning> {
         let answered = self.answered.as_ref()?;
         let slot = self.slots.get(answered.slot)?;
         let goes_on = match answered.reply {
-            Reply::Unheard => slot.wants(&turn.text),
-            Reply::CutShort | Reply::Heard => self.are_more_digits(&turn.text, answered, slot),
+            Playback::Unheard => slot.wants(&turn.text),
+            Playback::CutShort | Playback::Heard => self.are_more_digits(&turn.text, answered, slot),
         };
         if turn.damaged || !goes_on {
             return None;
         }
         let value = answer::understand(&slot.entity, &dictated::joined(&answered.text, &turn.text))?;
         match answered.value {
-            Value::Null => Some(Heard::Answer(value)),
-            _ => (value != answered.value).then_some(Heard::More(answered.slot, value)),
+            Value::Null => Some(Meaning::Answer(value)),
+            _ => (value != answered.value).then_some(Meaning::More(answered.slot, value)),
         }
     }
 
@@ -322,7 +322,7 @@ impl Dialogue {
             return false;
         }
         if answered.value.is_null() {
-            return answered.reply == Reply::CutShort && self.current() == Some(answered.slot);
+            return answered.reply == Playback::CutShort && self.current() == Some(answered.slot);
         }
         let asked = |next: &&Slot| {
             let begun = self.cut_short && self.last_said.as_deref().is_some_and(|said| next.is_begun_in(said));
@@ -443,7 +443,7 @@ impl Dialogue {
             slot,
             text: dictated::joined(&before, &turn.text),
             value: value.clone(),
-            reply: Reply::Unheard,
+            reply: Playback::Unheard,
         });
     }
 
@@ -455,7 +455,7 @@ impl Dialogue {
             slot,
             text: turn.text.clone(),
             value: Value::Null,
-            reply: Reply::Unheard,
+            reply: Playback::Unheard,
         });
     }
 
@@ -472,26 +472,26 @@ impl Dialogue {
         let heard = self.hear(&turn);
         let asks = self.is_question(&turn);
         let waits = match heard {
-            Heard::Aside(Intent::CallBack) => self.when_asked == 0,
-            Heard::Aside(Intent::Repeat | Intent::WhoIsThis | Intent::HoldOn) => self.when_asked > 0,
+            Meaning::Aside(Intent::CallBack) => self.when_asked == 0,
+            Meaning::Aside(Intent::Repeat | Intent::WhoIsThis | Intent::HoldOn) => self.when_asked > 0,
             _ => false,
         };
         self.when_asked = if waits { self.when_asked + 1 } else { 0 };
         match heard {
-            Heard::Aside(_) if waits => {}
-            Heard::Aside(Intent::Refusal) if self.asked => self.close(),
-            Heard::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
+            Meaning::Aside(_) if waits => {}
+            Meaning::Aside(Intent::Refusal) if self.asked => self.close(),
+            Meaning::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
             // What was said to a question shows whether it was an answer, too.
-            Heard::Answer(_) if asks => {}
-            Heard::Unclear if asks => self.note_digits(&turn),
-            Heard::Unclear => {
+            Meaning::Answer(_) if asks => {}
+            Meaning::Unclear if asks => self.note_digits(&turn),
+            Meaning::Unclear => {
                 self.note_digits(&turn);
                 self.fail();
             }
-            Heard::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
+            Meaning::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
             // An answer counts when it was collected, which the tool shows.
-            Heard::Answer(_) | Heard::More(..) | Heard::Aside(_) | Heard::CallAt(_) | Heard::NoCall => {}
-            Heard::Attention | Heard::NotAsked => {}
+            Meaning::Answer(_) | Meaning::More(..) | Meaning::Aside(_) | Meaning::CallAt(_) | Meaning::NoCall => {}
+            Meaning::Attention | Meaning::NotAsked => {}
         }
     }
 }

@@ -97,13 +97,13 @@ impl Question {
         let wanted = wanted(name, &entity.description);
         let options = options(entity);
         let first = match &wanted {
-            Wanted::Question(question) => question.clone(),
-            Wanted::Whether(clause) => whether(clause),
-            Wanted::Clause(clause) => format!("Could you tell me {}?", second_person(clause)),
-            Wanted::Thing(thing) if entity.kind == EntityKind::Boolean && entity.allowed.is_empty() => {
+            Wording::Question(question) => question.clone(),
+            Wording::Whether(clause) => whether(clause),
+            Wording::Clause(clause) => format!("Could you tell me {}?", second_person(clause)),
+            Wording::Thing(thing) if entity.kind == EntityKind::Boolean && entity.allowed.is_empty() => {
                 yes_or_no_question(thing)
             }
-            Wanted::Thing(thing) => what_is(thing),
+            Wording::Thing(thing) => what_is(thing),
         };
         let first = with_options(&first, &options);
         let again = again(&wanted, &first, entity, &options);
@@ -117,7 +117,7 @@ impl Question {
 }
 
 /// What a description asks for.
-enum Wanted {
+enum Wording {
     /// It is a question already.
     Question(String),
     /// `whether …`, without the word.
@@ -128,7 +128,7 @@ enum Wanted {
     Thing(String),
 }
 
-impl Wanted {
+impl Wording {
     fn text(&self) -> &str {
         match self {
             Self::Question(text) | Self::Whether(text) | Self::Clause(text) | Self::Thing(text) => text,
@@ -136,10 +136,10 @@ impl Wanted {
     }
 }
 
-fn wanted(name: &str, description: &str) -> Wanted {
+fn wanted(name: &str, description: &str) -> Wording {
     let description = description.trim();
     if let Some(end) = description.find('?').filter(|end| *end > 0) {
-        return Wanted::Question(capitalised(&description[..=end]));
+        return Wording::Question(capitalised(&description[..=end]));
     }
     let mut text = description.to_owned();
     for cut in CUTS {
@@ -159,18 +159,18 @@ fn wanted(name: &str, description: &str) -> Wanted {
         .unwrap_or(&text)
         .to_owned();
     if text.is_empty() {
-        return Wanted::Thing(in_words(name));
+        return Wording::Thing(in_words(name));
     }
     for word in ["whether or not", "whether", "if"] {
         if let Some(clause) = after_word(&text, word) {
-            return Wanted::Whether(clause.to_owned());
+            return Wording::Whether(clause.to_owned());
         }
     }
     let asks = ["how", "what", "which", "when", "where", "who", "why"];
     if asks.iter().any(|word| after_word(&text, word).is_some()) {
-        return Wanted::Clause(text);
+        return Wording::Clause(text);
     }
-    Wanted::Thing(text)
+    Wording::Thing(text)
 }
 
 /// `preferredDay` and `preferred_day` as words.
@@ -346,7 +346,7 @@ fn with_options(question: &str, options: &Option<String>) -> String {
     }
 }
 
-fn again(wanted: &Wanted, first: &str, entity: &Entity, options: &Option<String>) -> String {
+fn again(wanted: &Wording, first: &str, entity: &Entity, options: &Option<String>) -> String {
     let hint = match entity.kind {
         _ if !entity.allowed.is_empty() => "",
         EntityKind::Boolean => "please say yes or no: ",
@@ -354,10 +354,10 @@ fn again(wanted: &Wanted, first: &str, entity: &Entity, options: &Option<String>
         EntityKind::String => "",
     };
     match wanted {
-        Wanted::Thing(thing) if entity.kind == EntityKind::String && !first.starts_with("Do you") => {
+        Wording::Thing(thing) if entity.kind == EntityKind::String && !first.starts_with("Do you") => {
             with_options(&format!("Could you tell me {} once more?", yours(thing)), options)
         }
-        Wanted::Thing(_) | Wanted::Question(_) | Wanted::Whether(_) | Wanted::Clause(_) => {
+        Wording::Thing(_) | Wording::Question(_) | Wording::Whether(_) | Wording::Clause(_) => {
             // The question comes last: what ends in a question is answered sooner.
             format!("Once more, {hint}{first}")
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     appointment::{Booking, Next},
     asking,
-    dialogue::{Dialogue, Heard, Last, Turn},
+    dialogue::{Dialogue, Last, Meaning, Turn},
     language_wish::wish,
     phrases::Intent,
     slot::{Slot, slots},
@@ -72,7 +72,7 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     }
     let greeting = agent.conversation_config.agent.greeting_message.as_deref();
     let greeting = template::render(Place::Greeting, greeting.unwrap_or_default(), &request.variables);
-    let mut reply = Reply {
+    let mut reply = ReplyMaker {
         agent,
         known: request.knowledge.answer.as_deref(),
         greeting: &greeting,
@@ -145,7 +145,7 @@ fn spoken(next: Next) -> Vec<ReplyEvent> {
     }
 }
 
-struct Reply<'a> {
+struct ReplyMaker<'a> {
     agent: &'a Agent,
     /// What the documents say to the last words.
     known: Option<&'a str>,
@@ -155,7 +155,7 @@ struct Reply<'a> {
     booking: Option<&'a Booking>,
 }
 
-impl Reply<'_> {
+impl ReplyMaker<'_> {
     fn make(&mut self) -> Vec<ReplyEvent> {
         if let Some(turn) = self.dialogue.turn.take() {
             return self.answer(&turn);
@@ -176,7 +176,7 @@ impl Reply<'_> {
         if let Some(change) = self.change(&heard, &turn.text) {
             return change;
         }
-        if let Heard::Aside(intent) = heard
+        if let Meaning::Aside(intent) = heard
             && let Some(last_words) = self.leave(intent, &turn.text)
         {
             return last_words;
@@ -190,31 +190,31 @@ impl Reply<'_> {
             return told;
         }
         match heard {
-            Heard::Answer(value) => self.collect(&value),
-            Heard::More(slot, value) => self.amend(slot, &value),
-            Heard::CallAt(time) => call_later(time),
-            Heard::NoCall => self.next(NO_CALL),
-            Heard::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
-            Heard::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
-            Heard::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
-            Heard::Aside(Intent::Repeat) if self.is_greeted_only() || !self.dialogue.asked => self.say_again(),
-            Heard::Aside(Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
-            Heard::Aside(Intent::Refusal | Intent::Repeat) if self.books() => self.book(turn),
-            Heard::Aside(intent) => self.aside(intent),
-            Heard::Unclear => self.unclear("Sorry, I didn't catch that."),
-            Heard::Attention => vec![ReplyEvent::Tool {
+            Meaning::Answer(value) => self.collect(&value),
+            Meaning::More(slot, value) => self.amend(slot, &value),
+            Meaning::CallAt(time) => call_later(time),
+            Meaning::NoCall => self.next(NO_CALL),
+            Meaning::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
+            Meaning::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
+            Meaning::Aside(_) if self.dialogue.when_asked > 0 => say(format!("Sorry, I didn't catch that. {WHEN}")),
+            Meaning::Aside(Intent::Repeat) if self.is_greeted_only() || !self.dialogue.asked => self.say_again(),
+            Meaning::Aside(Intent::Refusal) if !self.dialogue.asked => self.not_asked(),
+            Meaning::Aside(Intent::Refusal | Intent::Repeat) if self.books() => self.book(turn),
+            Meaning::Aside(intent) => self.aside(intent),
+            Meaning::Unclear => self.unclear("Sorry, I didn't catch that."),
+            Meaning::Attention => vec![ReplyEvent::Tool {
                 name: "skipTurn".into(),
                 arguments: json!({}),
                 echo: None,
             }],
-            Heard::NotAsked if self.books() => self.book(turn),
-            Heard::NotAsked => self.not_asked(),
+            Meaning::NotAsked if self.books() => self.book(turn),
+            Meaning::NotAsked => self.not_asked(),
         }
     }
 
     /// Another language that was asked for, or another agent whose condition the words are about. An answer to the
     /// question stays one, but for a request where any words would do; it is kept where requests were asked for.
-    fn change(&self, heard: &Heard, text: &str) -> Option<Vec<ReplyEvent>> {
+    fn change(&self, heard: &Meaning, text: &str) -> Option<Vec<ReplyEvent>> {
         if let Some(code) = wish(text, &self.agent.languages())
             && *code != self.agent.conversation_config.agent.primary_language
         {
@@ -223,13 +223,13 @@ impl Reply<'_> {
         let slot = self.dialogue.slot();
         let mut events = Vec::new();
         match heard {
-            Heard::Answer(value) => {
+            Meaning::Answer(value) => {
                 let slot = slot.filter(|slot| slot.takes_anything() && !slot.wants(text) && asking::requests(text))?;
                 let name = slot.name.as_deref().filter(|_| slot.is_about_a_wish());
                 events.extend(name.map(|name| kept(name, value)));
             }
-            Heard::More(..) | Heard::CallAt(_) | Heard::Attention => return None,
-            Heard::Aside(_) | Heard::NoCall | Heard::NotAsked | Heard::Unclear => {}
+            Meaning::More(..) | Meaning::CallAt(_) | Meaning::Attention => return None,
+            Meaning::Aside(_) | Meaning::NoCall | Meaning::NotAsked | Meaning::Unclear => {}
         }
         let (number, _) = self.successor(text).filter(|(_, shared)| *shared >= TELLING_WORDS)?;
         events.extend(call("transferToAgent", json!({ "agent_number": number })));
@@ -245,12 +245,12 @@ impl Reply<'_> {
     }
 
     /// Answers a question from the documents, and goes on. None where it is to be taken as anything else is.
-    fn tell(&mut self, heard: &Heard) -> Option<Vec<ReplyEvent>> {
+    fn tell(&mut self, heard: &Meaning) -> Option<Vec<ReplyEvent>> {
         let slot = self.dialogue.slot();
         let is_open = slot.is_some_and(|slot| slot.name.is_none());
         let is_free = slot.is_some_and(Slot::takes_anything);
         match (heard, self.known) {
-            (Heard::Answer(value), Some(known)) if !is_free => {
+            (Meaning::Answer(value), Some(known)) if !is_free => {
                 let name = slot.and_then(|slot| slot.name.clone()).unwrap_or_default();
                 self.dialogue.close();
                 self.dialogue.collected += 1;
@@ -258,9 +258,9 @@ impl Reply<'_> {
                 events.extend(self.go_on(known));
                 Some(events)
             }
-            (Heard::Answer(_) | Heard::Unclear | Heard::NotAsked, Some(known)) => Some(self.go_on(known)),
-            (Heard::Answer(_), None) if is_open => Some(self.go_on(NOT_KNOWN)),
-            (Heard::Unclear, None) => Some(self.go_on(NOT_KNOWN)),
+            (Meaning::Answer(_) | Meaning::Unclear | Meaning::NotAsked, Some(known)) => Some(self.go_on(known)),
+            (Meaning::Answer(_), None) if is_open => Some(self.go_on(NOT_KNOWN)),
+            (Meaning::Unclear, None) => Some(self.go_on(NOT_KNOWN)),
             _ => None,
         }
     }

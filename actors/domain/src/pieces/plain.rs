@@ -49,7 +49,7 @@ const LINE_TAGS: [&str; 14] = [
 
 /// What kind of line is being read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Line {
+enum LineKind {
     #[default]
     Plain,
     /// A heading or a list's item: a full stop is spoken behind it.
@@ -98,7 +98,7 @@ pub(super) struct Plain {
     held: String,
     /// Nothing but markup and white space so far in this line.
     at_start: bool,
-    line: Line,
+    line: LineKind,
     address: Address,
     /// Everything up to this tag's end is left out.
     skipped: Option<&'static str>,
@@ -135,7 +135,7 @@ impl Plain {
             voices: Vec::new(),
             held: String::new(),
             at_start: true,
-            line: Line::Plain,
+            line: LineKind::Plain,
             address: Address::None,
             skipped: None,
             last: '\n',
@@ -231,11 +231,11 @@ impl Plain {
 
     fn end_line(&mut self, spoken: &mut Vec<Bit>) {
         let told = self.last_solid.is_alphanumeric() || matches!(self.last_solid, ')' | ']' | '"' | '”' | '\'' | '%');
-        if self.line != Line::Plain && !self.at_start && told {
+        if self.line != LineKind::Plain && !self.at_start && told {
             self.give('.', spoken);
         }
         self.give('\n', spoken);
-        self.line = Line::Plain;
+        self.line = LineKind::Plain;
         self.at_start = true;
     }
 
@@ -280,7 +280,7 @@ impl Plain {
         match c {
             '\n' => Step::EndLine(1),
             '\r' => Step::Drop(1),
-            ' ' | '\t' | '|' if self.line == Line::Row => Self::row_border(rest, over),
+            ' ' | '\t' | '|' if self.line == LineKind::Row => Self::row_border(rest, over),
             _ if c.is_whitespace() => Step::Say(bytes),
             '*' | '_' | '~' => self.emphasis(c, rest, over),
             '`' => match run(c, rest) {

@@ -18,7 +18,7 @@ const TAKEN_OVER: &str = "the call was handed to you: what was said before was s
 
 /// A hand-over that comes once the present speech was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct HandoverWish {
     /// The tool's run, for its result.
     run: u64,
     /// Which of the rules' agents.
@@ -28,7 +28,7 @@ pub(super) struct Wanted {
 /// A hand-over under way: the other agent is being looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TakingOver {
-    wanted: Wanted,
+    wanted: HandoverWish,
     try_no: u32,
 }
 
@@ -71,12 +71,12 @@ impl State {
         let until_then = json!({ "ok": true, "note": UNTIL_THEN });
         self.history.tool_begun(run, (NAME, arguments), until_then, echo);
         self.reply.protected |= self.rules.agents_protected;
-        self.reply.another = Some(Wanted { run, which });
+        self.reply.another = Some(HandoverWish { run, which });
     }
 
     /// What is said before it, if the agent's owner wants something said.
     pub(super) fn announce_another(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
-        let Some(Wanted { which, .. }) = self.reply.another else {
+        let Some(HandoverWish { which, .. }) = self.reply.another else {
             return;
         };
         let agent = self.rules.agents.get(which);
@@ -99,13 +99,13 @@ impl State {
         }
     }
 
-    fn not_handed_over(&mut self, wanted: Wanted) {
+    fn not_handed_over(&mut self, wanted: HandoverWish) {
         let why = json!({ "error": "not done: the conversation took another turn" });
         self.history.tool_settled(wanted.run, why);
     }
 
     /// What was said before it was heard: the other agent is looked up.
-    pub(super) fn hand_over(&mut self, wanted: Wanted, now_ms: u64, fx: &mut Vec<Effect>) {
+    pub(super) fn hand_over(&mut self, wanted: HandoverWish, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(successor) = self.rules.agents.get(wanted.which) else {
             return self.listen(now_ms, fx);
         };

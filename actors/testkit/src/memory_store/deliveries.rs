@@ -9,7 +9,7 @@ use super::{
     tables::{AttemptEntry, Tables},
 };
 use domain::{
-    deliveries::{DeliveryKind, Wanted, wanted},
+    deliveries::{DeliveryKind, WantedDelivery, wanted},
     id::{AccountId, AttemptId, DeliveryId},
     ports::store::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled, Sought,
@@ -85,7 +85,7 @@ impl Tables {
     }
 
     /// Adds one as it is.
-    pub(super) fn add_delivery(&mut self, of: (AccountId, AttemptId), wanted: Wanted, now: Timestamp) {
+    pub(super) fn add_delivery(&mut self, of: (AccountId, AttemptId), wanted: WantedDelivery, now: Timestamp) {
         self.outbox.lanes.entry(wanted.lane.clone()).or_default();
         let delivery = Delivery {
             id: DeliveryId::new(),

@@ -1,7 +1,7 @@
 //! Makes the deliveries of a call, in the transaction that ends it or saves its analysis.
 
 use domain::{
-    deliveries::{DeliveryKind, Wanted, wanted},
+    deliveries::{DeliveryKind, WantedDelivery, wanted},
     id::{AccountId, AttemptId, DeliveryId},
     ports::store::StoreResult,
     time::Timestamp,
@@ -34,7 +34,12 @@ pub(crate) async fn make(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult
 }
 
 /// Whether the address answered 410 since the agent was saved.
-async fn is_gone(work: &mut Work<'_>, account: AccountId, wanted: &Wanted, saved_at: Timestamp) -> StoreResult<bool> {
+async fn is_gone(
+    work: &mut Work<'_>,
+    account: AccountId,
+    wanted: &WantedDelivery,
+    saved_at: Timestamp,
+) -> StoreResult<bool> {
     let query = sqlx::query("SELECT gone_at FROM gone_webhooks WHERE account = $1 AND target = $2 AND gone_at >= $3")
         .bind(account.to_string())
         .bind(wanted.target.clone())
@@ -44,7 +49,7 @@ async fn is_gone(work: &mut Work<'_>, account: AccountId, wanted: &Wanted, saved
 }
 
 /// Makes one as it is; a webhook or mail after a call is made once.
-pub(crate) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: Wanted) -> StoreResult<()> {
+pub(crate) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: WantedDelivery) -> StoreResult<()> {
     let lane = sqlx::query(
         "INSERT INTO delivery_lanes (lane, proven, failures, hold_until) VALUES ($1, 0, 0, 0) \
          ON CONFLICT (lane) DO NOTHING",

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::carrier::{CARRIER, Carrier, config};
 use crate::{
-    babble::{Heard, Listener, Speaker, Transcript, Voice},
+    babble::{Listener, ListenerEvent, Speaker, Transcript, Voice},
     codec,
     format::Encoding,
     playout::WordEnd,
@@ -164,7 +164,7 @@ impl Phone {
         }
     }
 
-    fn understand(&mut self, heard: Vec<Heard>) {
+    fn understand(&mut self, heard: Vec<ListenerEvent>) {
         let at = self.now_ms + self.delay_ms;
         let any = !heard.is_empty();
         for event in heard {

@@ -1,7 +1,7 @@
 //! What a callee hears: the words that were really played, and when the agent begins and falls silent. Pure.
 
 use media::{
-    babble::{Heard, Listener, MISSING, Transcript},
+    babble::{Listener, ListenerEvent, MISSING, Transcript},
     codec,
     format::Encoding,
 };
@@ -63,7 +63,7 @@ pub(super) struct Ears {
     damaged: bool,
     talk: Option<Talk>,
     samples: Vec<i16>,
-    heard: Vec<Heard>,
+    heard: Vec<ListenerEvent>,
 }
 
 impl Ears {
@@ -127,9 +127,9 @@ impl Ears {
         self.listener.push(&self.samples, &mut self.heard);
         for heard in self.heard.drain(..) {
             match &heard {
-                Heard::Packet { first, .. } => meter.packet(*first),
-                Heard::Gap => meter.packet(false),
-                Heard::Interim { .. } | Heard::End => {}
+                ListenerEvent::Packet { first, .. } => meter.packet(*first),
+                ListenerEvent::Gap => meter.packet(false),
+                ListenerEvent::Interim { .. } | ListenerEvent::End => {}
             }
             if let Some(utterance) = self.transcript.take(heard) {
                 self.damaged |= utterance.damaged;

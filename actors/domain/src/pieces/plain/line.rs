@@ -1,6 +1,6 @@
 //! Markup at the beginning of a line: headings, lists, rules, rows of tables, fences.
 
-use super::{Line, Plain, Step};
+use super::{LineKind, Plain, Step};
 
 /// A code fence's first line is no longer than this, in bytes.
 const FENCE_BYTES: usize = 80;
@@ -29,7 +29,7 @@ impl Plain {
                 false => Some(Step::More),
             },
             '|' => {
-                self.line = Line::Row;
+                self.line = LineKind::Row;
                 Some(Step::Drop(1))
             }
             '`' | '~' if line.starts_with([c; 3].iter().collect::<String>().as_str()) => match (ended, line.len()) {
@@ -39,7 +39,7 @@ impl Plain {
             },
             '`' | '~' if !ended && line.chars().all(|o| o == c) => Some(Step::More),
             '0'..='9' => self.number(line, ended),
-            '[' if self.line == Line::Item => checkbox(line, ended),
+            '[' if self.line == LineKind::Item => checkbox(line, ended),
             _ => self.bullet(c, line, ended),
         }
     }
@@ -49,7 +49,7 @@ impl Plain {
         match line[marks..].chars().next() {
             None if !ended => Some(Step::More),
             Some(' ' | '\t') | None if marks <= 6 => {
-                self.line = Line::Item;
+                self.line = LineKind::Item;
                 Some(Step::Drop(marks))
             }
             _ => {
@@ -63,11 +63,11 @@ impl Plain {
         let spaced = line[c.len_utf8()..].starts_with([' ', '\t']);
         match c {
             '-' | '*' | '+' | '–' | '·' if spaced => {
-                self.line = Line::Item;
+                self.line = LineKind::Item;
                 Some(Step::Drop(c.len_utf8()))
             }
             '•' | '◦' | '▪' | '‣' | '●' | '○' | '■' => {
-                self.line = Line::Item;
+                self.line = LineKind::Item;
                 Some(Step::Drop(c.len_utf8()))
             }
             '–' | '·' if line.len() == c.len_utf8() && !ended => Some(Step::More),
@@ -86,7 +86,7 @@ impl Plain {
         match (mark, space) {
             (None, _) | (Some('.' | ')'), None) if !ended => Some(Step::More),
             (Some(mark @ ('.' | ')')), Some(' ' | '\t')) => {
-                self.line = Line::Item;
+                self.line = LineKind::Item;
                 self.at_start = false;
                 match mark {
                     ')' => Some(Step::Read(digits + 1, format!("{}.", &line[..digits]))),

@@ -40,7 +40,7 @@ use peers::{
     routes,
 };
 use rest::server::{ServerLimits, serve};
-use support::{app::START, fake_actor::answering};
+use support::{app::START, fake_actor::answering_at_once};
 use tokio::{net::TcpListener, task::JoinSet};
 
 /// Where the carriers of all nodes reach the installation.
@@ -242,7 +242,7 @@ impl Site {
         let address = format!("http://{}", listener.local_addr().unwrap());
         let desk = Arc::<Mutex<Desk>>::default();
         let answers = desk.clone();
-        let lines = answering(move |message| std::future::ready(locked(&answers).answer(message))).await;
+        let lines = answering_at_once(move |message| locked(&answers).answer(message)).await;
         let switchboard = Switchboard {
             lines: lines.into(),
             ..Switchboard::default()

@@ -16,7 +16,7 @@ const MOST_WAITING: usize = 32;
 const MOST_WORDS: usize = 32 * 1024;
 
 /// Filled by the recogniser, emptied by the stream.
-pub(super) struct Heard {
+pub(super) struct TranscriptQueue {
     queue: Mutex<Queue>,
     wake: Box<dyn Fn() + Send + Sync>,
 }
@@ -30,7 +30,7 @@ struct Queue {
     over: bool,
 }
 
-impl Heard {
+impl TranscriptQueue {
     /// An empty one; `wake` tells the stream that something waits.
     pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
@@ -152,7 +152,7 @@ mod tests {
     }
 
     fn after(events: impl IntoIterator<Item = TranscriptEvent>) -> Vec<TranscriptEvent> {
-        let heard = Heard::new(|| ());
+        let heard = TranscriptQueue::new(|| ());
         events.into_iter().for_each(|event| heard.push(event));
         heard.drain().into()
     }
@@ -187,7 +187,7 @@ mod tests {
     fn a_stream_is_woken_once_for_all_that_waits() {
         let woken = Arc::new(AtomicUsize::new(0));
         let count = woken.clone();
-        let heard = Heard::new(move || {
+        let heard = TranscriptQueue::new(move || {
             count.fetch_add(1, Ordering::Relaxed);
         });
         for n in 0..10_000 {

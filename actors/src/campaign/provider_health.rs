@@ -44,11 +44,11 @@ impl CampaignState {
             self.look(me);
             return;
         }
-        if self.company {
+        if self.other_nodes {
             self.hold_back_alone(me, reason, true);
             return;
         }
-        self.unwell = true;
+        self.providers_down = true;
         self.order(
             me,
             Order::Own(Intent {
@@ -82,11 +82,11 @@ impl CampaignState {
 
     pub(super) fn providers_asked(&mut self, me: &ActorRef<CampaignMessage>, well: bool) {
         self.asking = false;
-        if !self.unwell || self.row.status != CampaignStatus::Delayed || self.is_committing() || self.draining {
+        if !self.providers_down || self.row.status != CampaignStatus::Delayed || self.is_committing() || self.draining {
             return;
         }
         if well && std::mem::take(&mut self.anothers_delay) {
-            self.unwell = false;
+            self.providers_down = false;
             self.starved = true;
             self.wait_for_a_line(me);
         } else if well {

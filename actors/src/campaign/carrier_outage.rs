@@ -14,7 +14,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// What keeps the carrier from taking calls, until one gets through again.
 #[derive(Debug)]
-pub(super) struct Away {
+pub(super) struct CarrierOutage {
     reason: String,
     since: Timestamp,
     /// Calls that lived when it was met last: that they end tells nothing of the carrier.
@@ -23,7 +23,7 @@ pub(super) struct Away {
     pub(super) delayed: bool,
 }
 
-impl Away {
+impl CarrierOutage {
     fn words(&self) -> String {
         let since = self.since.to_utc().format("%Y-%m-%dT%H:%M:%SZ");
         format!("{}, since {since}", self.reason)
@@ -47,23 +47,23 @@ impl CampaignState {
                 self.pacing.hold(now + pause.unwrap_or_default().min(LONGEST_PAUSE));
                 let until = self.pacing.held_until(now).unwrap_or(now);
                 let (since, delayed) = self
-                    .away
+                    .outage
                     .as_ref()
-                    .map_or((present, false), |away| (away.since, away.delayed));
+                    .map_or((present, false), |outage| (outage.since, outage.delayed));
                 let before = self.live.clone();
-                let away = self.away.insert(Away {
+                let outage = self.outage.insert(CarrierOutage {
                     reason,
                     since,
                     before,
                     delayed,
                 });
-                if self.company {
-                    let words = away.words();
+                if self.other_nodes {
+                    let words = outage.words();
                     self.hold_back_alone(me, words, false);
                     return;
                 }
                 Intent {
-                    reason: Some(away.words()),
+                    reason: Some(outage.words()),
                     next_run_at: Some(present.plus(until.duration_since(now))),
                     ..Event::Obstacle.into()
                 }
@@ -91,16 +91,16 @@ impl CampaignState {
 
     /// Nobody is due, for those who could not be dialed were put off, and no call has got through since: whether the
     /// carrier is back is not known before the first of them is.
-    pub(super) fn still_away(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
-        let Some(away) = self.away.as_ref().filter(|_| remaining.later > 0) else {
+    pub(super) fn still_out(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
+        let Some(outage) = self.outage.as_ref().filter(|_| remaining.later > 0) else {
             return false;
         };
-        if !self.live.is_subset(&away.before) || (self.company && remaining.open > 0) {
+        if !self.live.is_subset(&outage.before) || (self.other_nodes && remaining.open > 0) {
             return false;
         }
         let soonest = self.ports.clock.now().plus(LOOK_AGAIN);
         let intent = Intent {
-            reason: Some(away.words()),
+            reason: Some(outage.words()),
             next_run_at: remaining.next_due.map(|due| due.max(soonest)),
             ..Event::Obstacle.into()
         };
@@ -110,11 +110,11 @@ impl CampaignState {
 
     /// A call is over. One that was placed since the obstacle was met shows that it is gone.
     pub(super) fn told_of_the_carrier(&mut self, attempt: AttemptId, got_through: bool) {
-        if let Some(away) = &mut self.away
-            && !away.before.remove(&attempt)
+        if let Some(outage) = &mut self.outage
+            && !outage.before.remove(&attempt)
             && got_through
         {
-            self.away = None;
+            self.outage = None;
             self.set_back_no_more(false);
         }
     }

@@ -1,6 +1,6 @@
 //! What a call does at its end: writes its outcome, and is over once that is on disk.
 
-use super::Performer;
+use super::EffectHandler;
 use crate::{
     audio_stream::StreamMessage,
     call::{
@@ -12,7 +12,7 @@ use crate::{
 };
 use domain::ports::{store::StoreResult, usage::usage};
 
-impl Performer {
+impl EffectHandler {
     pub(super) fn finish(&mut self, ending: Ending) {
         self.timers = Timers::default();
         if let Ending::Outcome(outcome) | Ending::Written(outcome) = &ending {

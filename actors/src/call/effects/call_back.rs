@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Performer;
+use super::EffectHandler;
 use crate::attempt::Inheritance;
 use domain::{
     callback_time::SpokenTime,
@@ -11,7 +11,7 @@ use domain::{
 };
 
 /// The call-back that was promised last, unless they have wished never to be called again since.
-pub(super) fn promised_before(inherited: &Inheritance) -> Option<CallBackWish> {
+pub(super) fn planned_before(inherited: &Inheritance) -> Option<CallBackWish> {
     if inherited.call.opted_out {
         return None;
     }
@@ -20,7 +20,7 @@ pub(super) fn promised_before(inherited: &Inheritance) -> Option<CallBackWish> {
     serde_json::from_str(&last.detail).ok()
 }
 
-impl Performer {
+impl EffectHandler {
     /// They are called again at that time: so the outcome says, whoever writes it.
     pub(super) fn plan_call_back(&mut self, time: SpokenTime) {
         let said_at = self.with.ports.clock.now();

@@ -5,13 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use super::Performer;
+use super::EffectHandler;
 use crate::{
     attempt::{InboundLeg, Inheritance},
     call::{
-        CallMessage, CallReport, GoesOn, LegRefusal, Whose,
+        CallMessage, CallReport, GoesOn, LegRefusal, Owner, certain_owner, owner_of,
         state::{Event, State},
-        whose, whose_for_certain,
         writer::Write,
     },
 };
@@ -60,7 +59,7 @@ pub(super) fn spoken_last(inherited: &Inheritance) -> Option<String> {
     detail["language"].as_str().map(str::to_owned)
 }
 
-impl Performer {
+impl EffectHandler {
     /// The carrier asks how the call goes on: with another media socket, or not at all.
     pub(super) async fn came_back(&mut self, proof: &str, leg: CarrierCallId) -> Result<GoesOn, LegRefusal> {
         self.check(Purpose::Media, proof)?;
@@ -127,7 +126,7 @@ impl Performer {
     }
 
     /// Two processes must not speak into one call: nobody is answered before the row has said whose it is.
-    pub(super) fn make_sure(&mut self, asked: CallMessage) {
+    pub(super) fn check_owner(&mut self, asked: CallMessage) {
         let shown = match &asked {
             CallMessage::AskMedia { proof, .. } | CallMessage::Media { proof, .. } => self.check(Purpose::Media, proof),
             _ => return,
@@ -138,19 +137,19 @@ impl Performer {
         let (store, claim) = (self.with.ports.store.clone(), self.plan.attempt.claim);
         let (me, asked) = (self.me.clone(), Box::new(asked));
         self.spawn(async move {
-            let whose = whose(store, claim).await;
-            let _ = me.cast(CallMessage::MadeSure { whose, asked });
+            let owner = owner_of(store, claim).await;
+            let _ = me.cast(CallMessage::OwnerKnown { owner, asked });
         });
     }
 
-    pub(super) async fn made_sure(&mut self, whose: Whose, asked: CallMessage) {
-        match whose {
-            Whose::Ours => self.asked_for_media(asked).await,
-            Whose::Anothers => {
+    pub(super) async fn owner_known(&mut self, owner: Owner, asked: CallMessage) {
+        match owner {
+            Owner::Us => self.asked_for_media(asked).await,
+            Owner::AnotherNode => {
                 self.tell_lines(CallReport::Lost(self.plan.attempt.claim));
                 refuse(asked, LegRefusal::UnknownCall);
             }
-            Whose::NotKnown => refuse(asked, LegRefusal::NotNow),
+            Owner::Unknown => refuse(asked, LegRefusal::NotNow),
         }
     }
 
@@ -170,7 +169,7 @@ impl Performer {
         let watching = self.spawn(async move {
             loop {
                 sleep(WATCHED_EVERY).await;
-                if whose(store.clone(), claim).await == Whose::Anothers {
+                if owner_of(store.clone(), claim).await == Owner::AnotherNode {
                     lines.send(CallReport::Lost(claim));
                     return;
                 }
@@ -179,9 +178,9 @@ impl Performer {
         self.watching = Some(watching);
     }
 
-    /// Waits until `work` may touch the leg, and does it; `Anothers` or `NotKnown` where it may not. A call that was in our
+    /// Waits until `work` may touch the leg, and does it; `AnotherNode` or `Unknown` where it may not. A call that was in our
     /// hands to its end is ours while the store does not say otherwise.
-    pub(super) fn if_ours<W>(&self, work: W) -> impl Future<Output = Whose> + Send + use<W>
+    pub(super) fn if_ours<W>(&self, work: W) -> impl Future<Output = Owner> + Send + use<W>
     where
         W: Future<Output = ()> + Send,
     {
@@ -189,18 +188,18 @@ impl Performer {
         let (possible, gone) = (self.may_be_another_s(), self.may_have_gone());
         let within = self.with.times.dead_after * 2;
         async move {
-            let whose = match (possible, gone) {
-                (false, _) => Whose::Ours,
-                (true, true) => whose_for_certain(store, claim, within).await,
-                (true, false) => match whose(store, claim).await {
-                    Whose::NotKnown => Whose::Ours,
+            let owner = match (possible, gone) {
+                (false, _) => Owner::Us,
+                (true, true) => certain_owner(store, claim, within).await,
+                (true, false) => match owner_of(store, claim).await {
+                    Owner::Unknown => Owner::Us,
                     known => known,
                 },
             };
-            if whose == Whose::Ours {
+            if owner == Owner::Us {
                 work.await;
             }
-            whose
+            owner
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Performer, rules};
+use super::{EffectHandler, rules};
 use crate::{
     attempt::fitted,
     audio_stream::StreamMessage,
@@ -27,7 +27,7 @@ pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
     agent
 }
 
-impl Performer {
+impl EffectHandler {
     pub(super) fn look_up_agent(&mut self, try_no: u32, agent: AgentId, after_ms: u64) {
         let store = self.with.ports.store.clone();
         let account = self.plan.attempt.account;

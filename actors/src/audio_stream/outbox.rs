@@ -15,16 +15,16 @@ const RETRY_MS: u64 = 20;
 
 /// The socket is stuck or gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct LineLost;
+pub(super) struct SocketLost;
 
 /// What is sent to the line, in order.
-pub(super) struct Line {
+pub(super) struct Outbox {
     outbound: Sender<OutboundItem>,
     backlog: VecDeque<OutboundItem>,
     full_since_ms: Option<u64>,
 }
 
-impl Line {
+impl Outbox {
     pub(super) fn new(outbound: Sender<OutboundItem>) -> Self {
         Self {
             outbound,
@@ -43,16 +43,16 @@ impl Line {
     }
 
     /// Sends what the channel has room for.
-    pub(super) fn flush(&mut self, now_ms: u64) -> Result<(), LineLost> {
+    pub(super) fn flush(&mut self, now_ms: u64) -> Result<(), SocketLost> {
         while let Some(item) = self.backlog.pop_front() {
             match self.outbound.try_send(item) {
                 Ok(()) => self.full_since_ms = None,
-                Err(TrySendError::Closed(_)) => return Err(LineLost),
+                Err(TrySendError::Closed(_)) => return Err(SocketLost),
                 Err(TrySendError::Full(item)) => {
                     self.backlog.push_front(item);
                     let since_ms = *self.full_since_ms.get_or_insert(now_ms);
                     let stuck = now_ms >= since_ms + STUCK_MS;
-                    return if stuck { Err(LineLost) } else { Ok(()) };
+                    return if stuck { Err(SocketLost) } else { Ok(()) };
                 }
             }
         }
@@ -79,33 +79,33 @@ mod tests {
     #[test]
     fn a_full_channel_keeps_order_and_a_clear_drops_the_audio_before_it() {
         let (sender, mut receiver) = mpsc::channel(1);
-        let mut line = Line::new(sender);
+        let mut outbox = Outbox::new(sender);
         for item in [
             OutboundItem::Audio(vec![1]),
             OutboundItem::Audio(vec![2]),
             OutboundItem::Mark("m".into()),
         ] {
-            line.push(item);
+            outbox.push(item);
         }
-        assert_eq!(line.flush(0), Ok(()));
-        assert_eq!(line.retry_at_ms(0), Some(RETRY_MS));
-        line.push(OutboundItem::Clear);
+        assert_eq!(outbox.flush(0), Ok(()));
+        assert_eq!(outbox.retry_at_ms(0), Some(RETRY_MS));
+        outbox.push(OutboundItem::Clear);
         assert_eq!(receiver.try_recv(), Ok(OutboundItem::Audio(vec![1])));
-        assert_eq!(line.flush(20), Ok(()));
+        assert_eq!(outbox.flush(20), Ok(()));
         assert_eq!(receiver.try_recv(), Ok(OutboundItem::Clear));
-        assert!(line.is_flushed());
+        assert!(outbox.is_flushed());
     }
 
     #[test]
     fn a_channel_that_stays_full_or_closes_is_a_lost_line() {
         let (sender, receiver) = mpsc::channel(1);
-        let mut line = Line::new(sender);
-        line.push(OutboundItem::Clear);
-        line.push(OutboundItem::Clear);
-        assert_eq!(line.flush(1_000), Ok(()));
-        assert_eq!(line.flush(5_999), Ok(()));
-        assert_eq!(line.flush(6_000), Err(LineLost));
+        let mut outbox = Outbox::new(sender);
+        outbox.push(OutboundItem::Clear);
+        outbox.push(OutboundItem::Clear);
+        assert_eq!(outbox.flush(1_000), Ok(()));
+        assert_eq!(outbox.flush(5_999), Ok(()));
+        assert_eq!(outbox.flush(6_000), Err(SocketLost));
         drop(receiver);
-        assert_eq!(line.flush(1_000), Err(LineLost));
+        assert_eq!(outbox.flush(1_000), Err(SocketLost));
     }
 }

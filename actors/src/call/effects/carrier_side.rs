@@ -5,12 +5,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{Performer, planned_rules};
+use super::{EffectHandler, planned_rules};
 use crate::{
     attempt::CALLER_NUMBER,
     audio_stream::StreamMessage,
     call::{
-        CallMessage, CallReport, LegSearch, NoOutcome, Obstacle, Whose,
+        CallMessage, CallReport, LegSearch, NoOutcome, Obstacle, Owner,
         state::{Event, PermitAnswer, State, TransferAnswer},
         tasks::{self, InTime},
         writer::Write,
@@ -31,7 +31,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(60);
 /// Hang-ups of other legs that one call has under way.
 const MOST_HANG_UPS: usize = 8;
 
-impl Performer {
+impl EffectHandler {
     pub(super) fn ask_permit(&mut self) {
         let plan = &self.plan;
         let telephony = &plan.agent.platform_settings.telephony;
@@ -202,9 +202,9 @@ impl Performer {
         let claim = self.plan.attempt.claim;
         let task = self.spawn(async move {
             match task.await {
-                Whose::Ours => {}
-                Whose::Anothers => drop(lines.send(CallReport::Lost(claim))),
-                Whose::NotKnown => drop(me.cast(CallMessage::Happened(Event::NotReopened { try_no }))),
+                Owner::Us => {}
+                Owner::AnotherNode => drop(lines.send(CallReport::Lost(claim))),
+                Owner::Unknown => drop(me.cast(CallMessage::Happened(Event::NotReopened { try_no }))),
             }
         });
         if let Some(earlier) = self.reopening.replace(task) {
@@ -253,13 +253,13 @@ impl Performer {
         let attempt = self.plan.attempt.claim.attempt;
         self.hang_ups.push(tokio::spawn(async move {
             match task.await {
-                Whose::Ours => {}
-                Whose::Anothers => {
+                Owner::Us => {}
+                Owner::AnotherNode => {
                     tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone");
                 }
                 // The carrier asks how it goes on, and is told by whoever knows.
-                Whose::NotKnown => {
-                    tracing::error!(%attempt, "whose the call is by now is not known: its leg is left alone");
+                Owner::Unknown => {
+                    tracing::error!(%attempt, "the owner of the call is not known by now: its leg is left alone");
                 }
             }
         }));

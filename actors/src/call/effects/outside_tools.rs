@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::Performer;
+use super::EffectHandler;
 use crate::call::{CallMessage, Event, state::ToolAnswer, tasks};
 use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope};
 
@@ -26,7 +26,7 @@ impl Default for OutsideTools {
     }
 }
 
-impl Performer {
+impl EffectHandler {
     fn tool_scope(&self) -> ToolScope {
         let plan = &self.plan;
         ToolScope {

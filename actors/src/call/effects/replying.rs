@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Performer;
+use super::EffectHandler;
 use crate::{audio_stream::performable, call::tasks};
 use domain::{knowledge::Knowledge, ports::language_model::ReplyRequest};
 
-impl Performer {
+impl EffectHandler {
     pub(super) fn start_reply(&mut self) {
         self.cancel_reply();
         let Some(machine) = &self.machine else { return };

@@ -1,11 +1,11 @@
 //! Performs a call's effects: starts tasks, sets timers, writes, and tells the line pool and the journal.
 
 mod another_agent;
+mod call_back;
 mod carrier_side;
 mod coming_back;
 mod finishing;
 mod outside_tools;
-mod promises;
 mod replying;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -21,9 +21,9 @@ pub(super) use outside_tools::Offers;
 
 use self::{
     another_agent::Found,
+    call_back::planned_before,
     coming_back::{answered_at, known_before, spoken_last},
     outside_tools::OutsideTools,
-    promises::promised_before,
 };
 use super::{
     CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, LegRefusal,
@@ -56,7 +56,7 @@ use domain::{
 const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
 /// A call at work.
-pub(super) struct Performer {
+pub(super) struct EffectHandler {
     me: ActorRef<CallMessage>,
     plan: CallPlan,
     with: CallContext,
@@ -107,7 +107,7 @@ pub(super) struct Performer {
     outcome: Result<Outcome, NoOutcome>,
 }
 
-impl Performer {
+impl EffectHandler {
     /// Starts the call; `probe` stands in for the audio stream.
     pub(super) async fn start(
         arguments: CallArguments,
@@ -146,7 +146,7 @@ impl Performer {
             tasks.spawn(opening);
         }
         let now = Instant::now();
-        let mut performer = Self {
+        let mut handler = Self {
             machine: Some(machine),
             started: inherited.as_ref().and_then(|of| answered_at(now, of)).unwrap_or(now),
             permit_asked: (now, with.ports.clock.now()),
@@ -164,7 +164,7 @@ impl Performer {
             watching: None,
             hang_ups: Vec::new(),
             writes,
-            call_back: inherited.as_deref().and_then(promised_before),
+            call_back: inherited.as_deref().and_then(planned_before),
             opted_out: false,
             tools: OutsideTools::default(),
             began_with,
@@ -180,12 +180,12 @@ impl Performer {
             lines,
             meter,
         };
-        performer.ask_for_tools();
+        handler.ask_for_tools();
         if let Some(code) = inherited.as_deref().and_then(spoken_last) {
-            performer.speak(&code);
+            handler.speak(&code);
         }
-        performer.perform(effects).await;
-        performer
+        handler.perform(effects).await;
+        handler
     }
 
     /// Takes one message.
@@ -198,10 +198,10 @@ impl Performer {
                 let _ = reply.send(taken);
             }
             asked @ (CallMessage::AskMedia { .. } | CallMessage::Media { .. }) => match self.may_have_gone() {
-                true => self.make_sure(asked),
+                true => self.check_owner(asked),
                 false => self.asked_for_media(asked).await,
             },
-            CallMessage::MadeSure { whose, asked } => self.made_sure(whose, *asked).await,
+            CallMessage::OwnerKnown { owner, asked } => self.owner_known(owner, *asked).await,
             CallMessage::CameBack { proof, leg, reply } => {
                 let goes_on = self.came_back(&proof, leg).await;
                 let _ = reply.send(goes_on);

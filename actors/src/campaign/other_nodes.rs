@@ -21,7 +21,7 @@ const TRY_AGAIN: Duration = Duration::from_secs(5);
 pub(super) struct SetBack {
     reason: String,
     /// Its providers are down; else its carrier.
-    unwell: bool,
+    providers_down: bool,
     /// Since when nobody else was seen to dial either.
     since: Instant,
     /// How long nobody else may before the campaign is delayed.
@@ -70,30 +70,30 @@ impl CampaignState {
     }
 
     /// Others are there or not.
-    pub(super) fn has_company(&mut self, company: bool) {
-        self.company = company;
-        if !company {
+    pub(super) fn others_live(&mut self, others: bool) {
+        self.other_nodes = others;
+        if !others {
             self.set_back = None;
         }
     }
 
     /// This node cannot dial now. Others may: it holds back alone.
-    pub(super) fn hold_back_alone(&mut self, me: &ActorRef<CampaignMessage>, reason: String, unwell: bool) {
+    pub(super) fn hold_back_alone(&mut self, me: &ActorRef<CampaignMessage>, reason: String, providers_down: bool) {
         let now = Instant::now();
         let (since, patience) = match &self.set_back {
             Some(set_back) => (set_back.since, set_back.patience),
             // Nobody had a call while it was delayed for this.
-            None if !unwell && self.away.as_ref().is_some_and(|away| away.delayed) => (now, LOOK_AGAIN),
+            None if !providers_down && self.outage.as_ref().is_some_and(|outage| outage.delayed) => (now, LOOK_AGAIN),
             None => (now, NOBODY_ELSE),
         };
         tracing::info!(campaign = %self.row.id, reason, "this node holds back");
         self.set_back = Some(SetBack {
             reason,
-            unwell,
+            providers_down,
             since,
             patience,
         });
-        if unwell {
+        if providers_down {
             self.pacing.hold(now + TRY_AGAIN);
         }
         let until = self.pacing.held_until(now).unwrap_or(now + TRY_AGAIN);
@@ -106,7 +106,7 @@ impl CampaignState {
         if self
             .set_back
             .as_ref()
-            .is_some_and(|set_back| set_back.unwell == providers)
+            .is_some_and(|set_back| set_back.providers_down == providers)
         {
             self.set_back = None;
         }
@@ -129,14 +129,14 @@ impl CampaignState {
         }
         // A carrier whose pause is over is asked again first.
         let until = self.pacing.held_until(now);
-        if !set_back.unwell && until.is_none() {
+        if !set_back.providers_down && until.is_none() {
             return false;
         }
         let Some(set_back) = self.set_back.take() else {
             return false;
         };
-        self.unwell = set_back.unwell;
-        let until = until.filter(|_| !set_back.unwell);
+        self.providers_down = set_back.providers_down;
+        let until = until.filter(|_| !set_back.providers_down);
         let next_run_at = until.map(|until| self.ports.clock.now().plus(until.duration_since(now)));
         let intent = Intent {
             reason: Some(set_back.reason),
@@ -150,7 +150,7 @@ impl CampaignState {
     /// Another node delayed it, or one that is no more, and no time was set to try again: it runs again when this one could hold its
     /// calls and has a line.
     pub(super) fn end_anothers_delay(&mut self, me: &ActorRef<CampaignMessage>) {
-        self.unwell = true;
+        self.providers_down = true;
         self.anothers_delay = true;
         self.ask_for_providers(me);
     }
