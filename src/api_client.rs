@@ -11,6 +11,9 @@ use net::http_client;
 /// What every contact of an answer has once.
 const CONTACT: &[u8] = b"\"phoneNumber\":";
 
+/// Where campaigns are made of files.
+const CAMPAIGNS_CSV: &str = "/public/v1/campaigns/csv";
+
 /// How long the import of a large file may take.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -185,20 +188,19 @@ impl ApiClient {
         text(&answer["data"], "agentId")
     }
 
-    /// Creates a campaign from a CSV file and launches it; the whole envelope.
+    /// Creates a campaign from a CSV file and launches it.
     ///
     /// # Errors
     ///
     /// As [`ApiError`].
-    pub async fn launch_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<Value, ApiError> {
-        let file = multipart::Part::bytes(csv).file_name("contacts.csv");
-        let form = multipart::Form::new()
-            .text("name", name.to_owned())
-            .text("agentId", agent.to_owned())
-            .text("launch", "true")
-            .part("file", file);
-        self.send(Method::POST, "/public/v1/campaigns/csv", Body::Form(form))
-            .await
+    pub async fn launch_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<Launched, ApiError> {
+        let form = campaign_form(name, agent, csv).text("launch", "true");
+        let answer = self.send(Method::POST, CAMPAIGNS_CSV, Body::Form(form)).await?;
+        Ok(Launched {
+            campaign: text(&answer["data"], "campaignId")?,
+            contacts: answer["data"]["contactCount"].as_u64().unwrap_or(0),
+            warning: answer["warning"].as_str().map(str::to_owned),
+        })
     }
 
     /// Creates a campaign from a large CSV file without launching it; reads the answer as it comes and returns how
@@ -208,20 +210,15 @@ impl ApiClient {
     ///
     /// As [`ApiError`].
     pub async fn import_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<u64, ApiError> {
-        let file = multipart::Part::bytes(csv).file_name("contacts.csv");
-        let form = multipart::Form::new()
-            .text("name", name.to_owned())
-            .text("agentId", agent.to_owned())
-            .part("file", file);
-        let path = "/public/v1/campaigns/csv";
-        let request = self.http.post(format!("{}{path}", self.base_url)).multipart(form);
+        let url = format!("{}{CAMPAIGNS_CSV}", self.base_url);
+        let request = self.http.post(url).multipart(campaign_form(name, agent, csv));
         let request = request.timeout(IMPORT_TIMEOUT).header("x-api-key", &self.api_key);
         let mut response = request.send().await?;
         let status = response.status().as_u16();
         if status != 201 {
             return Err(ApiError::Refused {
                 method: Method::POST,
-                path: path.to_owned(),
+                path: CAMPAIGNS_CSV.to_owned(),
                 status,
                 message: response.text().await?,
             });
@@ -275,6 +272,25 @@ impl ApiClient {
         details.reverse();
         Ok(details)
     }
+}
+
+/// A campaign that was launched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launched {
+    /// Its id.
+    pub campaign: String,
+    /// How many contacts it has.
+    pub contacts: u64,
+    /// What may go wrong with it.
+    pub warning: Option<String>,
+}
+
+fn campaign_form(name: &str, agent: &str, csv: Vec<u8>) -> multipart::Form {
+    let file = multipart::Part::bytes(csv).file_name("contacts.csv");
+    multipart::Form::new()
+        .text("name", name.to_owned())
+        .text("agentId", agent.to_owned())
+        .part("file", file)
 }
 
 enum Body {

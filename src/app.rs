@@ -5,15 +5,11 @@ mod trunks;
 
 use std::{
     net::SocketAddr,
-    path::PathBuf,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
-use actors::{
-    journal::LiveFact,
-    node::{Node, NodeArguments, NodeHandle},
-};
+use actors::{journal::LiveFact, node::NodeHandle};
 use axum::{
     Router,
     extract::{Request, State},
@@ -22,15 +18,7 @@ use axum::{
     response::Response,
     routing::get,
 };
-use domain::{
-    admission::Gate,
-    ports::{
-        Ports,
-        store::{Fact, Store},
-        tool_runner::ToolRunner,
-    },
-    time::{Clock, SystemClock},
-};
+use domain::time::{Clock, SystemClock};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
     net::TcpListener,
@@ -41,33 +29,21 @@ use tokio::{
 
 pub use self::parts::try_voice;
 use self::{
-    parts::{
-        address_policy, courier, documents, http_tools, keep_dial_journal, node_settings, peers, recordings,
-        recordings_dir, shelf, team,
-    },
+    parts::{Parts, address_policy, delivery_worker, documents, open_store, recordings_dir},
     trunks::{SideDoor, Trunks},
 };
-use crate::{
-    config::ServeConfig,
-    load::{self, ReadyDoor},
-    telemetry,
-};
+use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::CarrierDoor;
-use integrations::{
-    analysis_worker,
-    calendars::{self, Calendars},
-    deliveries,
-};
+use integrations::{analysis_worker, deliveries};
 use net::bind::bind;
 use peers::Peers;
-use providers::{configured::Configured, prober, summary};
 use rest::{
-    RateLimit, Readiness, RestState,
+    RateLimit, RestState,
     server::{self, Endpoint, ServerLimits},
     widget,
 };
 use sim::exchange::ExchangeHandle;
-use storage::{SqlStore, retention};
+use storage::SqlStore;
 
 /// How long requests in progress may take after the last call of a drain.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
@@ -103,7 +79,7 @@ pub struct App {
     stop_serving: watch::Sender<bool>,
     /// After the server's: what ended last is to be told, too.
     stop_delivering: watch::Sender<bool>,
-    courier: JoinHandle<()>,
+    deliveries: JoinHandle<()>,
     server: JoinSet<()>,
     analyses: JoinHandle<()>,
     tasks: JoinSet<()>,
@@ -125,131 +101,52 @@ impl App {
             .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let database_url = &config.storage.database_url;
-        let store = SqlStore::open(database_url.secret(), clock.clone()).await;
-        let store = store.map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?;
-        let store = Arc::new(store.of_nodes(times));
-        keep_dial_journal(&config, &store).await?;
-
-        let Trunks {
-            carriers,
-            doors: carrier_doors,
-            attendants,
-            exchange,
-            side_door,
-            bulkheads,
-        } = trunks::join(&config, address).await?;
-        let nobody_is_called = carriers
-            .all()
-            .all(|carrier| carrier.name() == trunks::SIMULATED || !carrier.dials());
-        let lines = trunks::lines(carriers.clone());
-        let team = Arc::new(team(&config)?);
-        team.check_names().await?;
-        for line in summary::lines(&config.providers, &config.providers.settings()?) {
-            tracing::info!("{line}");
-        }
-        let calendars = Arc::new(Calendars::new(
-            store.clone(),
-            clock.clone(),
-            &config.calendars,
-            config.mail.is_set(),
-        )?);
-        let http_tools = http_tools(&config, &store, &clock)?;
-        let ports = Ports {
-            store: store.clone(),
-            carriers,
-            transcriber: team.ears.clone(),
-            synthesizer: team.voices.clone(),
-            language_model: team.language.clone(),
-            tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
-            knowledge: Arc::new(shelf(&config, store.clone())?),
-            health: Arc::new(team.health(clock.clone())),
-            recordings: Arc::new(recordings(&config)?),
-            clock: clock.clone(),
-        };
-        let settings = node_settings(&config, (address, times));
-        let peers = peers(&config, &settings, (store.clone(), clock.clone()))?;
-        let node = Node::start(NodeArguments { ports, settings }).await?;
-        store.keep_live_calls(Arc::new(node.calls()));
-        let node = Arc::new(node);
-        let live = node.live.clone();
+        let store = open_store(&config, times, clock.clone()).await?;
+        let mut trunks = trunks::join(&config, address).await?;
+        let parts = Parts::start(&config, (address, times), (store, clock), trunks.carriers.clone()).await?;
 
         let (stop_serving, stopped) = watch::channel(false);
-        let (mut server, mut tasks) = (JoinSet::new(), JoinSet::new());
-        let gate = Gate::default();
-        let courier = courier(&config, store.clone(), clock.clone())?.behind(gate.clone());
         let (stop_delivering, delivered) = watch::channel(false);
-        let courier = tokio::spawn(courier.run(delivered));
-        let spool_dir = config.storage.data_dir.join("spool");
-        std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
-        let doors = Doors {
-            store: store.clone(),
-            node: node.clone(),
-            peers: peers.clone(),
-            team: team.clone(),
-            calendars: calendars.clone(),
-            carriers: carrier_doors,
-            nobody_is_called,
-            lines,
-            public_url: trunks::public_url(&config, address).into(),
-            stopping: stopped.clone(),
-            gate: gate.clone(),
-            ready: ReadyDoor {
-                node: node.clone(),
-                store: store.clone(),
-                gate: gate.clone(),
-                carriers: bulkheads,
-            },
-        };
-        let router = router(&config, spool_dir, doors)?;
+        let worker = delivery_worker(&config, &parts)?;
+        let deliveries = tokio::spawn(worker.run(delivered));
         let limits = ServerLimits {
             shutdown_grace: LAST_ANSWERS,
             header_timeout: Duration::from_secs(config.idle_seconds),
             connections: usize::try_from(config.max_connections).unwrap_or(usize::MAX),
             ..ServerLimits::default()
         };
-        if let Some(SideDoor { listener, doors }) = side_door {
-            let router = carriers::router(
-                &CarrierDoor::new(node.switchboard.clone()),
-                [(trunks::SIMULATED, doors)],
-            );
+        let mut server = JoinSet::new();
+        if let Some(SideDoor { listener, doors }) = trunks.side_door.take() {
+            let endpoint = CarrierDoor::new(parts.node.switchboard.clone());
+            let router = carriers::router(&endpoint, [(trunks::SIMULATED, doors)]);
             let router = router.layer(middleware::from_fn(telemetry::measure));
             let stopped = wait_for_true(stopped.clone());
             server.spawn(server::serve(listener, router, limits.clone(), stopped));
         }
+        let (attendants, exchange) = (std::mem::take(&mut trunks.attendants), trunks.exchange.take());
+        let router = router(&config, &parts, (trunks, address), stopped.clone())?;
         let endpoint = Endpoint::new(listener, tls);
-        server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped)));
-        let stopping = stop_serving.subscribe();
-        let analyses = analysis_worker::run(store.clone(), team.language.clone(), gate.clone(), stopping);
-        let analyses = tokio::spawn(analyses);
-        tasks.spawn(calendars::keep(calendars));
-        let folder = recordings_dir(&config);
-        tasks.spawn(retention::run(store.clone(), clock, folder, config.storage.kept));
-        let dialed_on = store.clone();
-        tasks.spawn(async move {
-            tokio::join!(dialed_on.watch_server_history(), dialed_on.forget_old_dials());
-        });
-        tasks.spawn(load::watch(config.load, gate, store.clone(), node.switchboard.clone()));
-        tasks.spawn(load::watch_mailboxes(node.switchboard.clone()));
-        tasks.spawn(count(live.subscribe()));
-        tasks.spawn(keep_metrics_small());
-        tasks.spawn(prober::run(team.clone(), config.providers.clone()));
+        server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped.clone())));
+        let analyst = parts.providers.llm.clone();
+        let analyses = analysis_worker::run(parts.store.clone(), analyst, parts.gate.clone(), stopped);
+        let mut tasks = JoinSet::new();
+        parts.run_background(&config, &mut tasks);
         for attendant in attendants {
-            tasks.spawn(attendant(CarrierDoor::new(node.switchboard.clone())));
+            tasks.spawn(attendant(CarrierDoor::new(parts.node.switchboard.clone())));
         }
         Ok(Self {
             address,
             url: format!("{}://{address}", config.tls.scheme()),
-            store,
-            live,
-            node,
-            peers,
+            store: parts.store,
+            live: parts.node.live.clone(),
+            node: parts.node,
+            peers: parts.peers,
             leaves_within: Duration::from_secs(config.leave_seconds),
             stop_serving,
             stop_delivering,
-            courier,
+            deliveries,
             server,
-            analyses,
+            analyses: tokio::spawn(analyses),
             tasks,
             _exchange: exchange,
         })
@@ -296,8 +193,8 @@ impl App {
         }
         // It takes no longer than it may, either.
         let _ = self.stop_delivering.send(true);
-        if timeout(LAST_DELIVERIES, &mut self.courier).await.is_err() {
-            self.courier.abort();
+        if timeout(LAST_DELIVERIES, &mut self.deliveries).await.is_err() {
+            self.deliveries.abort();
         }
         self.tasks.abort_all();
         while self.tasks.join_next().await.is_some() {}
@@ -310,53 +207,42 @@ impl App {
     }
 }
 
-/// What the routes lead to.
-struct Doors {
-    store: Arc<dyn Store>,
-    node: Arc<NodeHandle>,
-    peers: Peers,
-    team: Arc<Configured>,
-    calendars: Arc<Calendars>,
-    carriers: Vec<(&'static str, Router<CarrierDoor>)>,
-    nobody_is_called: bool,
-    lines: Readiness,
-    public_url: Arc<str>,
+fn router(
+    config: &ServeConfig,
+    parts: &Parts,
+    (trunks, address): (Trunks, SocketAddr),
     stopping: watch::Receiver<bool>,
-    gate: Gate,
-    ready: ReadyDoor,
-}
-
-fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Router, StartError> {
-    let Doors {
-        store,
-        node,
-        peers,
-        team,
-        calendars,
-        carriers,
-        nobody_is_called,
-        lines,
-        public_url,
-        stopping,
-        gate,
-        ready,
-    } = doors;
+) -> Result<Router, StartError> {
+    let Parts { store, node, peers, .. } = parts.clone();
+    let spool_dir = config.storage.data_dir.join("spool");
+    std::fs::create_dir_all(&spool_dir).map_err(|e| format!("cannot use {}: {e}", spool_dir.display()))?;
+    let carrier_is_simulated = !trunks
+        .carriers
+        .all()
+        .any(|carrier| carrier.name() != trunks::SIMULATED && carrier.dials());
     let switchboard = node.switchboard.clone();
     let (address_policy, mail) = (address_policy(config), config.mail.is_set());
-    let voices = team.voices.clone();
+    let voices = parts.providers.tts.clone();
     let forget_here: Arc<dyn Fn() + Send + Sync> = Arc::new(move || voices.forget_people());
     let of_peers = peers::routes::router(&peers, switchboard.clone(), forget_here.clone());
     let everywhere = peers.clone();
     let visitors = Arc::new(RateLimit::per_second(config.rate_limit));
     let widget = widget::router(store.clone(), visitors);
+    let ready = ReadyEndpoint {
+        node: node.clone(),
+        store: store.clone(),
+        gate: parts.gate.clone(),
+        carriers: trunks.bulkheads,
+    };
+    let (providers, calendars) = (parts.providers.clone(), parts.calendars.clone());
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         peers: peers.clone(),
-        public_url,
-        carrier_is_simulated: nobody_is_called,
+        public_url: trunks::public_url(config, address).into(),
+        carrier_is_simulated,
         readiness: Arc::new(move |agent| {
-            team.ready_for(agent)?;
+            providers.ready_for(agent)?;
             deliveries::mail_ready_for(mail, agent)?;
             calendars.ready_for(agent)
         }),
@@ -364,8 +250,8 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
             forget_here();
             everywhere.forget_speech();
         }),
-        lines,
-        gate,
+        lines: trunks::lines(trunks.carriers),
+        gate: parts.gate.clone(),
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,
         recordings_dir: recordings_dir(config),
@@ -382,7 +268,10 @@ fn router(config: &ServeConfig, spool_dir: PathBuf, doors: Doors) -> Result<Rout
         async move { render_metrics(&node).await }
     });
     Ok(rest
-        .merge(carriers::router(&CarrierDoor::new(switchboard).among(peers), carriers))
+        .merge(carriers::router(
+            &CarrierDoor::new(switchboard).among(peers),
+            trunks.doors,
+        ))
         .merge(of_peers)
         .merge(rest::openapi::docs_router())
         .merge(widget)
@@ -426,23 +315,6 @@ async fn keep_metrics_small() {
     loop {
         upkeep.tick().await;
         metrics.run_upkeep();
-    }
-}
-
-/// Counts facts as they happen. A lagging counter skips: figures are not records.
-async fn count(mut facts: broadcast::Receiver<LiveFact>) {
-    loop {
-        match facts.recv().await {
-            Ok(LiveFact {
-                fact: Fact::Turn(turn), ..
-            }) => telemetry::count_turn(turn.speaker),
-            Ok(LiveFact {
-                fact: Fact::Event(event),
-                ..
-            }) => telemetry::count_event(&event),
-            Err(broadcast::error::RecvError::Lagged(_)) => {}
-            Err(broadcast::error::RecvError::Closed) => return,
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    api_client::ApiClient,
+    api_client::{ApiClient, Launched},
     app::{self, App},
     cli::DemoArgs,
     config::{ServeConfig, SpeculationMode, StorageConfig, TimesConfig, TlsConfig},
@@ -65,10 +65,13 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let launched = api.launch_csv("Demo campaign", &agent, csv).await?;
     // Refused contacts leave nothing behind; from here on there is something to look at.
     let _ = temporary.keep();
-    let campaign = launched["data"]["campaignId"].as_str().unwrap_or_default().to_owned();
-    let total = launched["data"]["contactCount"].as_u64().unwrap_or(0);
+    let Launched {
+        campaign,
+        contacts: total,
+        warning,
+    } = launched;
     let began = Instant::now();
-    if let Some(warning) = launched["warning"].as_str() {
+    if let Some(warning) = warning {
         println!("Note: {warning}");
     }
     println!("Campaign {campaign} is dialing {total} contacts\n");

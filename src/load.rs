@@ -13,7 +13,7 @@ use domain::admission::{Admission, Gate, Level, Limits};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use measures::Measures;
-pub use ready::ReadyDoor;
+pub use ready::ReadyEndpoint;
 use storage::SqlStore;
 
 /// How often it is measured. Requests are refused by shares of what was found, so that it may be often.

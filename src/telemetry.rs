@@ -8,11 +8,15 @@ use std::io::IsTerminal;
 
 use actors::{
     audio_stream::{CLEAR_DELAYS, DELAY_BOUNDS_US, FRAME_DELAYS},
-    journal::BacklogFigures,
+    journal::{BacklogFigures, LiveFact},
     switchboard::NodeSnapshot,
 };
-use domain::ports::{language_model::Speaker, store::EventFact};
+use domain::ports::{
+    language_model::Speaker,
+    store::{EventFact, Fact},
+};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::sync::broadcast;
 use tracing_subscriber::{EnvFilter, fmt, layer::SubscriberExt, util::SubscriberInitExt};
 
 use integrations::deliveries::DELIVERIES;
@@ -218,7 +222,6 @@ fn describe() {
 }
 
 /// Sets the gauges of a node, and of the process around it.
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
 pub fn set_gauges(snapshot: NodeSnapshot, actors: usize) {
     metrics::gauge!("ringback_live_calls").set(snapshot.live_calls as f64);
     metrics::gauge!("ringback_lines").set(snapshot.lines as f64);
@@ -238,7 +241,6 @@ pub fn set_gauges(snapshot: NodeSnapshot, actors: usize) {
 }
 
 /// Sets the figures of the journal.
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
 pub fn set_journal(backlog: BacklogFigures) {
     metrics::gauge!("ringback_journal_facts").set(backlog.facts as f64);
     metrics::gauge!("ringback_journal_bytes").set(backlog.bytes as f64);
@@ -248,8 +250,21 @@ pub fn set_journal(backlog: BacklogFigures) {
 /// How often the service held audio up for how long: each counts at one bound only.
 pub const MEDIA_DELAYS: &str = "ringback_media_delays_total";
 
-/// Counts a turn.
-pub fn count_turn(speaker: Speaker) {
+/// Counts facts as they happen. A lagging counter skips: figures are not records.
+pub async fn count(mut facts: broadcast::Receiver<LiveFact>) {
+    loop {
+        match facts.recv().await {
+            Ok(LiveFact { fact, .. }) => match fact {
+                Fact::Turn(turn) => count_turn(turn.speaker),
+                Fact::Event(event) => count_event(&event),
+            },
+            Err(broadcast::error::RecvError::Lagged(_)) => {}
+            Err(broadcast::error::RecvError::Closed) => return,
+        }
+    }
+}
+
+fn count_turn(speaker: Speaker) {
     let speaker = match speaker {
         Speaker::Agent => "agent",
         Speaker::User => "user",
@@ -258,7 +273,7 @@ pub fn count_turn(speaker: Speaker) {
 }
 
 /// Counts an event of a call. Names come from our own code, so there are few.
-pub fn count_event(event: &EventFact) {
+fn count_event(event: &EventFact) {
     metrics::counter!("ringback_call_events_total", "event" => event.name.clone()).increment(1);
     count_speculation(event);
     stages::measure(event);
@@ -270,17 +285,18 @@ pub fn count_event(event: &EventFact) {
 /// Counts a reply made ahead and what it cost, if the event tells. A slow model has cost no token yet, so that the
 /// tokens alone do not show that there was one.
 fn count_speculation(event: &EventFact) {
-    let fate = match event.name.as_str() {
+    let outcome = match event.name.as_str() {
         "speculation_used" => "used",
         "speculation_wasted" => "wasted",
         _ => return,
     };
-    metrics::counter!("ringback_speculations_total", "fate" => fate).increment(1);
+    metrics::counter!("ringback_speculations_total", "fate" => outcome).increment(1);
     let figures: serde_json::Value = serde_json::from_str(&event.detail).unwrap_or_default();
     let count = |name: &str| figures[name].as_u64().unwrap_or(0);
-    metrics::counter!("ringback_speculation_tokens_total", "fate" => fate).increment(count("tokens"));
+    metrics::counter!("ringback_speculation_tokens_total", "fate" => outcome).increment(count("tokens"));
     for (by, figure) in [("model", "characters"), ("voice", "voiceCharacters")] {
-        metrics::counter!("ringback_speculation_characters_total", "by" => by, "fate" => fate).increment(count(figure));
+        metrics::counter!("ringback_speculation_characters_total", "by" => by, "fate" => outcome)
+            .increment(count(figure));
     }
 }
 

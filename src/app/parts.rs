@@ -1,13 +1,24 @@
 //! The parts of the service, each made from the settings.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{fmt::Display, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use actors::{audio_stream::StreamSettings, node::NodeSettings};
-use domain::{id::NodeId, node_times::Times, ports::store::Store, time::Clock};
+use actors::{
+    audio_stream::StreamSettings,
+    node::{Node, NodeArguments, NodeHandle, NodeSettings},
+};
+use domain::{
+    admission::Gate,
+    id::NodeId,
+    node_times::Times,
+    ports::{Ports, carrier::Carriers, store::Store, tool_runner::ToolRunner},
+    time::Clock,
+};
+use tokio::task::JoinSet;
 
 use super::StartError;
-use crate::config::ServeConfig;
+use crate::{config::ServeConfig, load, telemetry};
 use integrations::{
+    calendars::{self, Calendars},
     deliveries::{Courier, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     http_tools::HttpTools,
@@ -18,10 +29,107 @@ use providers::{
     babble::BabbleTranscriber,
     configured::Configured,
     knowledge::{Embeddings, KnowledgeCache},
+    prober, summary,
 };
-use storage::{SqlStore, dial_journal::DialJournal, recordings::WavRecordings};
+use storage::{SqlStore, dial_journal::DialJournal, recordings::WavRecordings, retention};
 
-pub(super) fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {
+/// What the service is made of.
+#[derive(Clone)]
+pub(super) struct Parts {
+    pub(super) store: Arc<SqlStore>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) providers: Arc<Configured>,
+    pub(super) calendars: Arc<Calendars>,
+    pub(super) node: Arc<NodeHandle>,
+    pub(super) peers: Peers,
+    pub(super) gate: Gate,
+}
+
+impl Parts {
+    /// Joins ports and adapters, and starts the node.
+    pub(super) async fn start(
+        config: &ServeConfig,
+        (address, times): (SocketAddr, Times),
+        (store, clock): (Arc<SqlStore>, Arc<dyn Clock>),
+        carriers: Carriers,
+    ) -> Result<Self, StartError> {
+        let providers = Arc::new(providers(config)?);
+        providers.check_names().await?;
+        for line in summary::lines(&config.providers, &config.providers.settings()?) {
+            tracing::info!("{line}");
+        }
+        let (calendar, mail) = (&config.calendars, config.mail.is_set());
+        let calendars = Arc::new(Calendars::new(store.clone(), clock.clone(), calendar, mail)?);
+        let http_tools = http_tools(config, &store, &clock)?;
+        let ports = Ports {
+            store: store.clone(),
+            carriers,
+            transcriber: providers.stt.clone(),
+            synthesizer: providers.tts.clone(),
+            language_model: providers.llm.clone(),
+            tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
+            knowledge: Arc::new(knowledge(config, store.clone())?),
+            health: Arc::new(providers.health(clock.clone())),
+            recordings: Arc::new(recordings(config)?),
+            clock: clock.clone(),
+        };
+        let settings = node_settings(config, (address, times));
+        let peers = peers(config, &settings, (store.clone(), clock.clone()))?;
+        let node = Arc::new(Node::start(NodeArguments { ports, settings }).await?);
+        store.keep_live_calls(Arc::new(node.calls()));
+        Ok(Self {
+            store,
+            clock,
+            providers,
+            calendars,
+            node,
+            peers,
+            gate: Gate::default(),
+        })
+    }
+
+    /// What goes on until the service stops.
+    pub(super) fn run_background(&self, config: &ServeConfig, tasks: &mut JoinSet<()>) {
+        let (store, siblings) = (self.store.clone(), self.node.siblings().clone());
+        tasks.spawn(calendars::keep(self.calendars.clone()));
+        let (folder, kept) = (recordings_dir(config), config.storage.kept);
+        tasks.spawn(retention::run(store.clone(), self.clock.clone(), folder, kept));
+        tasks.spawn(load::watch(
+            config.load,
+            self.gate.clone(),
+            store.clone(),
+            siblings.clone(),
+        ));
+        tasks.spawn(async move {
+            tokio::join!(store.watch_server_history(), store.forget_old_dials());
+        });
+        tasks.spawn(load::watch_mailboxes(siblings));
+        tasks.spawn(telemetry::count(self.node.live.subscribe()));
+        tasks.spawn(super::keep_metrics_small());
+        tasks.spawn(prober::run(self.providers.clone(), config.providers.clone()));
+    }
+}
+
+/// The database, in which what it forgot of this node's dials is written down again before anything is claimed.
+pub(super) async fn open_store(
+    config: &ServeConfig,
+    times: Times,
+    clock: Arc<dyn Clock>,
+) -> Result<Arc<SqlStore>, StartError> {
+    let database_url = &config.storage.database_url;
+    let store = SqlStore::open(database_url.secret(), clock).await;
+    let store = store
+        .map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?
+        .of_nodes(times);
+    let folder = config.storage.data_dir.join("dials");
+    let unusable = |e: &dyn Display| format!("cannot use {} for the dial journal: {e}", folder.display());
+    let journal = DialJournal::open(folder.clone()).map_err(|e| unusable(&e))?;
+    store.keep_dial_journal(journal).map_err(|e| unusable(&e))?;
+    store.reconcile_dials().await?;
+    Ok(Arc::new(store))
+}
+
+fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {
     NodeSettings {
         node: NodeId::new(),
         address: config.node_address(address),
@@ -37,7 +145,7 @@ pub(super) fn node_settings(config: &ServeConfig, (address, times): (SocketAddr,
 }
 
 /// The other nodes that may be: a database server may have several.
-pub(super) fn peers(
+fn peers(
     config: &ServeConfig,
     node: &NodeSettings,
     (store, clock): (Arc<dyn Store>, Arc<dyn Clock>),
@@ -61,22 +169,11 @@ pub(super) fn peers(
     Ok(Peers::among(settings)?)
 }
 
-/// Before anything is claimed: what the database forgot of this node's dials is written down again.
-pub(super) async fn keep_dial_journal(config: &ServeConfig, store: &SqlStore) -> Result<(), StartError> {
-    let folder = config.storage.data_dir.join("dials");
-    let journal = DialJournal::open(folder.clone());
-    let journal = journal.map_err(|e| format!("cannot use {} for the dial journal: {e}", folder.display()))?;
-    let kept = store.keep_dial_journal(journal);
-    kept.map_err(|e| format!("cannot use {} for the dial journal: {e}", folder.display()))?;
-    store.reconcile_dials().await?;
-    Ok(())
-}
-
 pub(super) fn recordings_dir(config: &ServeConfig) -> PathBuf {
     config.storage.data_dir.join("recordings")
 }
 
-pub(super) fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
+fn recordings(config: &ServeConfig) -> Result<WavRecordings, StartError> {
     let folder = recordings_dir(config);
     WavRecordings::new(folder.clone())
         .map_err(|e| format!("cannot use {} for recordings: {e}", folder.display()).into())
@@ -89,21 +186,14 @@ pub(super) fn address_policy(config: &ServeConfig) -> AddressPolicy {
     }
 }
 
-pub(super) fn courier(
-    config: &ServeConfig,
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-) -> Result<Courier, StartError> {
+pub(super) fn delivery_worker(config: &ServeConfig, parts: &Parts) -> Result<Courier, StartError> {
     let (policy, limits) = (address_policy(config), WebhookLimits::default());
-    let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, clock)?;
-    Ok(Courier::new(store, webhooks, config.mail.mailer()?, Pace::default()))
+    let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, parts.clock.clone())?;
+    let worker = Courier::new(parts.store.clone(), webhooks, config.mail.mailer()?, Pace::default());
+    Ok(worker.behind(parts.gate.clone()))
 }
 
-pub(super) fn http_tools(
-    config: &ServeConfig,
-    store: &Arc<SqlStore>,
-    clock: &Arc<dyn Clock>,
-) -> Result<HttpTools, StartError> {
+fn http_tools(config: &ServeConfig, store: &Arc<SqlStore>, clock: &Arc<dyn Clock>) -> Result<HttpTools, StartError> {
     let connects: (_, Arc<dyn Resolver>) = (address_policy(config), Arc::new(SystemResolver));
     Ok(HttpTools::new(store.clone(), connects, clock.clone())?)
 }
@@ -123,18 +213,18 @@ pub(super) fn documents(address_policy: &AddressPolicy) -> Result<Documents, Sta
 ///
 /// What is wrong with it.
 pub async fn try_voice(config: &ServeConfig) -> Result<(), StartError> {
-    let team = team(config)?;
+    let providers = providers(config)?;
     // Unlike the service, which may wait for a program, this needs it now.
-    let there = team.voices.check_names().await;
+    let there = providers.tts.check_names().await;
     there.map_err(|why| format!("RINGBACK_TTS: {why}"))?;
     if let Some(voice) = config.providers.tts.first() {
-        let spoken = team.voices.probe(voice).await;
+        let spoken = providers.tts.probe(voice).await;
         spoken.map_err(|why| format!("RINGBACK_TTS: {voice}: {why}"))?;
     }
     Ok(())
 }
 
-pub(super) fn shelf(config: &ServeConfig, store: Arc<dyn Store>) -> Result<KnowledgeCache, StartError> {
+fn knowledge(config: &ServeConfig, store: Arc<dyn Store>) -> Result<KnowledgeCache, StartError> {
     let settings = config.providers.settings()?;
     let model = config.providers.embeddings.as_ref();
     let embeddings = model.map(|model| Embeddings::new(model, &settings)).transpose();
@@ -142,7 +232,7 @@ pub(super) fn shelf(config: &ServeConfig, store: Arc<dyn Store>) -> Result<Knowl
     Ok(KnowledgeCache::new(store, embeddings))
 }
 
-pub(super) fn team(config: &ServeConfig) -> Result<Configured, StartError> {
+fn providers(config: &ServeConfig) -> Result<Configured, StartError> {
     let babble = config.babble.applied_to(BabbleTranscriber);
     let cache = config.storage.data_dir.join("speech");
     Ok(Configured::new(&config.providers, babble, Some(&cache))?)

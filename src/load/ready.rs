@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is looked at.
 #[derive(Clone)]
-pub struct ReadyDoor {
+pub struct ReadyEndpoint {
     /// The node.
     pub node: Arc<NodeHandle>,
     /// Its database.
@@ -36,7 +36,7 @@ pub struct ReadyDoor {
     pub carriers: Bulkheads,
 }
 
-impl ReadyDoor {
+impl ReadyEndpoint {
     /// The route.
     pub fn router(self) -> Router {
         Router::new().route("/ready", get(show)).with_state(self)
@@ -61,15 +61,15 @@ impl ReadyDoor {
     }
 }
 
-async fn show(State(door): State<ReadyDoor>) -> Response {
-    let reasons = door.reasons().await;
+async fn show(State(endpoint): State<ReadyEndpoint>) -> Response {
+    let reasons = endpoint.reasons().await;
     let ready = reasons.is_empty();
     let status = if ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let level = door.gate.level().as_str();
+    let level = endpoint.gate.level().as_str();
     (
         status,
         Json(json!({ "ready": ready, "reasons": reasons, "load": level })),

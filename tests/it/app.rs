@@ -88,7 +88,7 @@ async fn outcomes_are_counted_when_they_are_on_disk() {
     let cells = vec![notes; columns.len()].join(",");
     let csv = format!("phone,persona,{}\n+15550100021,busy,{cells}\n", columns.join(","));
     let launched = api.launch_csv("One", &agent, csv.into_bytes()).await.unwrap();
-    let campaign = launched["data"]["campaignId"].as_str().unwrap();
+    let campaign = launched.campaign.as_str();
     let completed = async {
         while api.campaign(campaign).await.unwrap()["status"] != "completed" {
             tokio::time::sleep(Duration::from_millis(50)).await;

@@ -26,7 +26,7 @@ async fn a_service_on_postgresql_runs_a_campaign_to_its_end() {
         .await;
     let csv = "phone,persona,city\n+15550100021,busy,Bonn\n+15550100022,rejects,\n+15550100023,hangs-up,Köln\n";
     let launched = api.launch_csv("One", &agent.unwrap(), csv.into()).await.unwrap();
-    let campaign = launched["data"]["campaignId"].as_str().unwrap();
+    let campaign = launched.campaign.as_str();
     let completed = async {
         while api.campaign(campaign).await.unwrap()["status"] != "completed" {
             tokio::time::sleep(Duration::from_millis(50)).await;

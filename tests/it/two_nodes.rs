@@ -100,7 +100,7 @@ async fn two_services_on_one_database_call_everybody_once() {
     let rows: String = (0..150).map(|n| format!("+1555010{n:04},busy\n")).collect();
     let csv = format!("phone,persona\n{rows}").into_bytes();
     let launched = apis[0].launch_csv("One", &agent, csv).await.unwrap();
-    let campaign = launched["data"]["campaignId"].as_str().unwrap().to_owned();
+    let campaign = launched.campaign;
     // The other node sees it run, and commands it.
     let path = format!("/public/v1/campaigns/{campaign}/pause");
     apis[1].post(&path, json!({})).await.unwrap();

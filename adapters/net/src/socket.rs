@@ -55,13 +55,13 @@ pub enum ConnectError {
 /// # Errors
 ///
 /// When the address or a header is none, the provider refuses, or takes longer than [`CONNECT_WITHIN`].
-pub async fn connect(url: &str, headers: &[(&'static str, &str)]) -> Result<ProviderSocket, ConnectError> {
+pub async fn connect(url: &str, headers: &[(&'static str, impl AsRef<str>)]) -> Result<ProviderSocket, ConnectError> {
     install_cryptography();
     let unreachable = |why: String| ConnectError::Unreachable(why);
     let mut request = url.into_client_request().map_err(|e| unreachable(e.to_string()))?;
     for (name, value) in headers {
         let mut value =
-            HeaderValue::from_str(value).map_err(|_| unreachable(format!("header {name} has odd bytes")))?;
+            HeaderValue::from_str(value.as_ref()).map_err(|_| unreachable(format!("header {name} has odd bytes")))?;
         value.set_sensitive(true);
         request.headers_mut().insert(HeaderName::from_static(name), value);
     }

@@ -33,6 +33,14 @@ struct Finding {
 }
 
 impl Finding {
+    fn new(kind: &'static str, name: &ProviderName, result: Result<(u128, String), String>) -> Self {
+        Self {
+            kind,
+            name: name.to_string(),
+            result,
+        }
+    }
+
     fn json(&self) -> Value {
         let mut shown = json!({ "kind": self.kind, "provider": self.name, "works": self.result.is_ok() });
         match &self.result {
@@ -52,12 +60,12 @@ impl Finding {
 ///
 /// When a provider is not configured, or a voice is named that is not there.
 pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
-    let team = Configured::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
-    team.check_names().await?;
-    let mut findings = language_models(&team, &args.providers.llm).await;
-    let (voices, speech) = voices(&team, &args.providers.tts).await;
+    let providers = Configured::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
+    providers.check_names().await?;
+    let mut findings = language_models(&providers, &args.providers.llm).await;
+    let (voices, speech) = voices(&providers, &args.providers.tts).await;
     findings.extend(voices);
-    findings.extend(recognisers(&team, &args.providers.stt, speech).await);
+    findings.extend(recognisers(&providers, &args.providers.stt, speech).await);
     let settings = args.providers.settings()?;
     if let Some(name) = &args.providers.embeddings {
         findings.push(embeddings(name, &settings).await);
@@ -73,23 +81,15 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
     Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn language_models(team: &Configured, names: &[ProviderName]) -> Vec<Finding> {
+async fn language_models(providers: &Configured, names: &[ProviderName]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in names {
-        let result = team.language.probe(name).await.map(|report| {
-            let came = format!(
-                "{:?} in {} ms, model {}",
-                report.words,
-                report.total.as_millis(),
-                report.model
-            );
+        let result = providers.llm.probe(name).await.map(|report| {
+            let (words, total_ms, model) = (report.words, report.total.as_millis(), report.model);
+            let came = format!("{words:?} in {total_ms} ms, model {model}");
             (report.first_token.as_millis(), came)
         });
-        findings.push(Finding {
-            kind: "language model",
-            name: name.to_string(),
-            result,
-        });
+        findings.push(Finding::new("language model", name, result));
     }
     findings
 }
@@ -100,58 +100,48 @@ async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding
         Ok(model) => model.probe().await,
         Err(why) => Err(why.to_string()),
     };
-    Finding {
-        kind: "embeddings",
-        name: name.to_string(),
-        result: result.map(|numbers| (begun.elapsed().as_millis(), format!("a vector of {numbers} numbers"))),
-    }
+    let result = result.map(|numbers| (begun.elapsed().as_millis(), format!("a vector of {numbers} numbers")));
+    Finding::new("embeddings", name, result)
 }
 
 /// Samples and their rate in Hz.
 type Speech = (Vec<i16>, u32);
 
 /// Also what the first voice that works has said: it is what recognisers are asked to understand.
-async fn voices(team: &Configured, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
+async fn voices(providers: &Configured, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
     let (mut findings, mut speech) = (Vec::new(), None);
     for name in names {
-        let result = team.voices.probe(name).await.map(|report| {
+        let result = providers.tts.probe(name).await.map(|report| {
             let length_ms = report.samples.len() as u64 * 1_000 / u64::from(report.sample_rate.max(1));
-            let came = format!(
-                "{length_ms} ms of speech in {} ms, voice {}",
-                report.total.as_millis(),
-                report.voice
-            );
+            let (total_ms, voice) = (report.total.as_millis(), report.voice);
+            let came = format!("{length_ms} ms of speech in {total_ms} ms, voice {voice}");
             if speech.is_none() && !report.samples.is_empty() {
                 speech = Some((report.samples, report.sample_rate));
             }
             (report.first_audio.as_millis(), came)
         });
-        findings.push(Finding {
-            kind: "voice",
-            name: name.to_string(),
-            result,
-        });
+        findings.push(Finding::new("voice", name, result));
     }
     (findings, speech)
 }
 
-async fn recognisers(team: &Configured, names: &[ProviderName], speech: Option<Speech>) -> Vec<Finding> {
+async fn recognisers(providers: &Configured, names: &[ProviderName], speech: Option<Speech>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for name in names {
         let result = match &speech {
-            Some((samples, rate)) => team.ears.probe(&name.to_string(), samples, *rate).await,
+            Some((samples, rate)) => providers.stt.probe(&name.to_string(), samples, *rate).await,
             // Its words will not be understood, but a wrong key or address shows.
             None => {
                 let speech = prober::babble("Hello?").await;
-                let asked = team.ears.probe(&name.to_string(), &speech, prober::SAMPLE_RATE).await;
+                let asked = providers
+                    .stt
+                    .probe(&name.to_string(), &speech, prober::SAMPLE_RATE)
+                    .await;
                 asked.map_err(|why| format!("{why} (no voice of RINGBACK_TTS works: it was spoken to in babble)"))
             }
         };
-        findings.push(Finding {
-            kind: "recogniser",
-            name: name.to_string(),
-            result: result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words))),
-        });
+        let result = result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words)));
+        findings.push(Finding::new("recogniser", name, result));
     }
     findings
 }
@@ -170,13 +160,7 @@ fn show(findings: &[Finding], as_json: bool) -> Result<(), serde_json::Error> {
             Ok((first_ms, came)) => ("yes", first_ms.to_string(), came.clone()),
             Err(why) => ("NO", String::new(), why.clone()),
         };
-        table.add_row([
-            finding.kind.to_owned(),
-            finding.name.clone(),
-            works.to_owned(),
-            first,
-            came,
-        ]);
+        table.add_row([finding.kind, &finding.name, works, &first, &came]);
     }
     println!("{table}");
     Ok(())

@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::{name::ProviderName, settings::ProviderSettings};
 
-/// Who hears, speaks and thinks.
+/// Recognition, synthesis and language.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderConfig {
     /// Speech-to-text provider, as provider or provider/model; after a comma others that take over from it
@@ -32,17 +32,10 @@ pub struct ProviderConfig {
 impl Default for ProviderConfig {
     /// The embedded language and speech, which need nothing.
     fn default() -> Self {
-        let embedded = |name: &str| {
-            vec![ProviderName {
-                provider: name.to_owned(),
-                model: None,
-                voice: None,
-            }]
-        };
         Self {
-            stt: embedded("babble"),
-            tts: embedded("babble"),
-            llm: embedded("interviewer"),
+            stt: vec![ProviderName::of("babble")],
+            tts: vec![ProviderName::of("babble")],
+            llm: vec![ProviderName::of("interviewer")],
             embeddings: None,
             settings: None,
         }

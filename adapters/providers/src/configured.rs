@@ -1,4 +1,4 @@
-//! The language models, ears and voices of one service, as its settings name them.
+//! The language models, recognisers and voices of one service, as its settings name them.
 
 use std::{path::Path, sync::Arc};
 
@@ -16,14 +16,14 @@ use crate::{
 };
 use net::guard::{Guards, Kind};
 
-/// Who thinks, hears and speaks.
+/// Language, and speech in and out.
 pub struct Configured {
     /// Language models.
-    pub language: Arc<LanguageModels>,
+    pub llm: Arc<LanguageModels>,
     /// Speech to text.
-    pub ears: Arc<SpeechToText>,
+    pub stt: Arc<SpeechToText>,
     /// Text to speech.
-    pub voices: Arc<TextToSpeech>,
+    pub tts: Arc<TextToSpeech>,
     /// Of all of them.
     pub guards: Guards,
 }
@@ -40,14 +40,14 @@ impl Configured {
         let settings = config.settings()?.only_named_or_set(named_here.into_iter().flatten());
         let guards = Guards::default();
         let named = |variable: &'static str| move |why: NotConfigured| format!("{variable}: {why}");
-        let language = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
-        let ears = SpeechToText::new(config.stt.clone(), &settings, &guards, babble).map_err(named("RINGBACK_STT"))?;
+        let llm = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
+        let stt = SpeechToText::new(config.stt.clone(), &settings, &guards, babble).map_err(named("RINGBACK_STT"))?;
         let cache = cache.map(Path::to_owned);
-        let voices = TextToSpeech::new(config.tts.clone(), &settings, &guards, cache).map_err(|why| why.to_string())?;
+        let tts = TextToSpeech::new(config.tts.clone(), &settings, &guards, cache).map_err(|why| why.to_string())?;
         Ok(Self {
-            language: Arc::new(language),
-            ears: Arc::new(ears),
-            voices: Arc::new(voices),
+            llm: Arc::new(llm),
+            stt: Arc::new(stt),
+            tts: Arc::new(tts),
             guards,
         })
     }
@@ -59,7 +59,7 @@ impl Configured {
     ///
     /// When one is not there; the text names those that are near.
     pub async fn check_names(&self) -> Result<(), String> {
-        match self.voices.check_names().await {
+        match self.tts.check_names().await {
             Ok(()) => Ok(()),
             Err(NoVoice::Unknown(why)) => Err(format!("RINGBACK_TTS: {why}")),
             Err(NoVoice::Unasked(why)) => {
@@ -76,21 +76,21 @@ impl Configured {
     /// When one is not; the text names the variable to set.
     pub fn ready_for(&self, agent: &Agent) -> Result<(), String> {
         let config = &agent.conversation_config;
-        self.language.check(&config.agent.prompt.llm)?;
+        self.llm.check(&config.agent.prompt.llm)?;
         let others = config.tts.supported_voices.iter();
         let others = others.filter_map(|voice| voice.voice_id.as_deref());
         others
             .chain([config.tts.voice_id.as_str()])
-            .try_for_each(|voice| self.voices.check(voice))
+            .try_for_each(|voice| self.tts.check(voice))
     }
 
     /// Knows whether an agent's calls can be held.
     pub fn health(&self, clock: Arc<dyn Clock>) -> Health {
-        let (language, ears, voices) = (self.language.clone(), self.ears.clone(), self.voices.clone());
+        let (llm, stt, tts) = (self.llm.clone(), self.stt.clone(), self.tts.clone());
         let kinds: Vec<(Kind, Find)> = vec![
-            (Kind::LanguageModel, Box::new(move |agent| language.guards(agent))),
-            (Kind::SpeechToText, Box::new(move |_| ears.guards())),
-            (Kind::TextToSpeech, Box::new(move |agent| voices.guards(agent))),
+            (Kind::LanguageModel, Box::new(move |agent| llm.guards(agent))),
+            (Kind::SpeechToText, Box::new(move |_| stt.guards())),
+            (Kind::TextToSpeech, Box::new(move |agent| tts.guards(agent))),
         ];
         Health::new(kinds, clock)
     }

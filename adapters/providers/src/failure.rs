@@ -72,6 +72,13 @@ impl Failure {
     }
 }
 
+/// Of an answer that is no JSON, or not of the expected shape.
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Protocol(error.to_string())
+    }
+}
+
 impl From<Failure> for SpeechError {
     fn from(failure: Failure) -> Self {
         match failure {

@@ -1,10 +1,10 @@
 //! The readers of recognisers' and voices' messages, for fuzzing: a message a line, to one connection each.
 
-use domain::ports::{synthesizer::VoiceConfig, transcriber::TranscriberConfig, usage::Meter};
+use domain::ports::{transcriber::TranscriberConfig, usage::Meter};
 
 use crate::settings::Endpoint;
 use crate::{
-    stt::{deepgram::Listen, flux::Flux, protocol::VoiceProtocol, scribe::Scribe, transcriptions},
+    stt::{deepgram::Listen, flux::Flux, protocol::RecogniserProtocol, scribe::Scribe, transcriptions},
     tts::{aura, cartesia, elevenlabs},
 };
 
@@ -14,20 +14,6 @@ pub(super) fn endpoint(provider: &'static str) -> Endpoint {
         provider,
         base_url: "http://127.0.0.1:1".into(),
         key: None,
-    }
-}
-
-pub(super) fn voice() -> VoiceConfig {
-    VoiceConfig {
-        provider: None,
-        voice: "v".into(),
-        language: "en".into(),
-        sample_rate: 8_000,
-        speed: 1.0,
-        stability: 0.5,
-        similarity_boost: 0.8,
-        latency: 3,
-        meter: Meter::default(),
     }
 }
 
@@ -46,14 +32,14 @@ pub fn recognisers(data: &[u8]) {
         meter: Meter::default(),
     };
     let (deepgram, elevenlabs) = (endpoint("deepgram"), endpoint("elevenlabs"));
-    let mut dialects: [Box<dyn VoiceProtocol>; 3] = [
+    let mut protocols: [Box<dyn RecogniserProtocol>; 3] = [
         Box::new(Flux::new(&deepgram, "flux", &config)),
         Box::new(Listen::new(&deepgram, None, &config)),
         Box::new(Scribe::new(&elevenlabs, None, &config)),
     ];
     for line in lines(data) {
-        for dialect in &mut dialects {
-            let _ = dialect.read(line);
+        for protocol in &mut protocols {
+            let _ = protocol.read(line);
         }
     }
     transcriptions::fuzzed(data);

@@ -2,9 +2,9 @@
 
 mod analyst;
 mod chat;
+mod client;
 #[cfg(feature = "fuzzing")]
-pub(crate) mod fuzzed;
-mod http;
+pub mod fuzzed;
 mod messages;
 mod models;
 mod probe;
@@ -15,7 +15,7 @@ mod reply_check;
 mod reply_stream;
 pub mod sse;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use domain::{
     agent::Agent,
@@ -162,40 +162,27 @@ fn together(failures: Vec<(&str, LanguageError)>) -> LanguageError {
     if failures.is_empty() {
         return LanguageError::Rejected("no language model is configured: set RINGBACK_LLM".into());
     }
-    let pauses: Option<Vec<Option<Duration>>> = failures.iter().map(|(_, error)| pause(error)).collect();
-    if let Some(pauses) = pauses {
+    let pauses = failures.iter().map(|(_, error)| match error {
+        LanguageError::Busy { retry_after } => Some(*retry_after),
+        LanguageError::Rejected(_) | LanguageError::Unavailable(_) | LanguageError::Protocol(_) => None,
+    });
+    if let Some(pauses) = pauses.collect::<Option<Vec<_>>>() {
         let retry_after = pauses.into_iter().flatten().min();
         return LanguageError::Busy { retry_after };
     }
-    let lasting = failures
-        .iter()
-        .all(|(_, error)| matches!(error, LanguageError::Rejected(_)));
-    let mut failures = failures.into_iter().map(|(provider, error)| match error {
+    let rejected = |(_, error): &(_, LanguageError)| matches!(error, LanguageError::Rejected(_));
+    let lasting = failures.iter().all(rejected);
+    let failures = failures.into_iter().map(|(provider, error)| match error {
         busy @ LanguageError::Busy { .. } => LanguageError::Unavailable(format!("{provider}: {busy}")),
         error => by(provider, error),
     });
-    match (failures.next(), failures.len()) {
-        (Some(only), 0) => only,
-        (first, _) => {
-            let words: Vec<String> = first
-                .into_iter()
-                .chain(failures)
-                .map(|error| error.to_string())
-                .collect();
-            let words = words.join("; ");
-            if lasting {
-                LanguageError::Rejected(words)
-            } else {
-                LanguageError::Unavailable(words)
-            }
-        }
+    let mut failures: Vec<LanguageError> = failures.collect();
+    if failures.len() == 1 {
+        return failures.remove(0);
     }
-}
-
-/// The pause a busy provider asks for; none for other errors.
-fn pause(error: &LanguageError) -> Option<Option<Duration>> {
-    match error {
-        LanguageError::Busy { retry_after } => Some(*retry_after),
-        LanguageError::Rejected(_) | LanguageError::Unavailable(_) | LanguageError::Protocol(_) => None,
+    let words: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    match lasting {
+        true => LanguageError::Rejected(words.join("; ")),
+        false => LanguageError::Unavailable(words.join("; ")),
     }
 }

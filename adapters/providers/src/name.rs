@@ -8,6 +8,11 @@ pub fn is_sound(name: &str) -> bool {
     !name.trim().is_empty() && !name.contains(odd) && name.split('/').all(|part| !matches!(part, "." | ".."))
 }
 
+/// A language without its region: `en` of `en-US`.
+pub(crate) fn plain_language(language: &str) -> &str {
+    language.split(['-', '_']).next().unwrap_or_default()
+}
+
 /// Whether it may also be one segment of a path.
 pub fn is_segment(name: &str) -> bool {
     is_sound(name) && !name.contains('/')
@@ -38,6 +43,17 @@ pub struct ProviderName {
     pub model: Option<String>,
     /// Such as `alloy`. None is the provider's default.
     pub voice: Option<String>,
+}
+
+impl ProviderName {
+    /// A provider with its usual model and voice.
+    pub(crate) fn of(provider: &str) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            model: None,
+            voice: None,
+        }
+    }
 }
 
 impl FromStr for ProviderName {

@@ -30,6 +30,12 @@ impl Endpoint {
         // `https` becomes `wss`.
         format!("{}{path}", self.base_url.replacen("http", "ws", 1))
     }
+
+    /// The header with the key behind a scheme such as `Bearer `; none without a key.
+    pub fn key_header(&self, name: &'static str, scheme: &str) -> Option<(&'static str, String)> {
+        let key = self.key.as_ref()?;
+        Some((name, format!("{scheme}{}", key.secret())))
+    }
 }
 
 /// What is known of a provider whatever is set.
@@ -52,50 +58,28 @@ pub fn known(provider: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.provider == provider)
 }
 
-const fn hosted(provider: &'static str, key: &'static str, base: &'static str, default: &'static str) -> Known {
-    Known {
-        provider,
-        key,
-        base,
-        default_base: Some(default),
-        local: false,
-    }
-}
-
-const fn local(provider: &'static str, key: &'static str, base: &'static str, default: &'static str) -> Known {
-    Known {
-        provider,
-        key,
-        base,
-        default_base: Some(default),
-        local: true,
-    }
+/// A provider whose variables begin with its name.
+macro_rules! known {
+    ($provider:literal, $prefix:literal, $local:literal, $base:literal) => {
+        Known {
+            provider: $provider,
+            key: concat!($prefix, "_API_KEY"),
+            base: concat!($prefix, "_BASE_URL"),
+            default_base: Some($base),
+            local: $local,
+        }
+    };
 }
 
 const KNOWN: &[Known] = &[
-    hosted(
-        "openai",
-        "OPENAI_API_KEY",
-        "OPENAI_BASE_URL",
-        "https://api.openai.com/v1",
-    ),
-    hosted(
-        "anthropic",
-        "ANTHROPIC_API_KEY",
-        "ANTHROPIC_BASE_URL",
-        "https://api.anthropic.com",
-    ),
-    hosted(
-        "groq",
-        "GROQ_API_KEY",
-        "GROQ_BASE_URL",
-        "https://api.groq.com/openai/v1",
-    ),
-    hosted(
+    known!("openai", "OPENAI", false, "https://api.openai.com/v1"),
+    known!("anthropic", "ANTHROPIC", false, "https://api.anthropic.com"),
+    known!("groq", "GROQ", false, "https://api.groq.com/openai/v1"),
+    known!(
         "gemini",
-        "GEMINI_API_KEY",
-        "GEMINI_BASE_URL",
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "GEMINI",
+        false,
+        "https://generativelanguage.googleapis.com/v1beta/openai"
     ),
     Known {
         provider: "azure",
@@ -104,55 +88,15 @@ const KNOWN: &[Known] = &[
         default_base: None,
         local: false,
     },
-    hosted(
-        "deepgram",
-        "DEEPGRAM_API_KEY",
-        "DEEPGRAM_BASE_URL",
-        "https://api.deepgram.com",
-    ),
-    hosted(
-        "elevenlabs",
-        "ELEVENLABS_API_KEY",
-        "ELEVENLABS_BASE_URL",
-        "https://api.elevenlabs.io",
-    ),
-    hosted(
-        "cartesia",
-        "CARTESIA_API_KEY",
-        "CARTESIA_BASE_URL",
-        "https://api.cartesia.ai",
-    ),
-    local(
-        "ollama",
-        "OLLAMA_API_KEY",
-        "OLLAMA_BASE_URL",
-        "http://127.0.0.1:11434/v1",
-    ),
-    local("vllm", "VLLM_API_KEY", "VLLM_BASE_URL", "http://127.0.0.1:8000/v1"),
-    local(
-        "llamacpp",
-        "LLAMACPP_API_KEY",
-        "LLAMACPP_BASE_URL",
-        "http://127.0.0.1:8080/v1",
-    ),
-    local(
-        "speaches",
-        "SPEACHES_API_KEY",
-        "SPEACHES_BASE_URL",
-        "http://127.0.0.1:8000/v1",
-    ),
-    local(
-        "whispercpp",
-        "WHISPERCPP_API_KEY",
-        "WHISPERCPP_BASE_URL",
-        "http://127.0.0.1:8080/v1",
-    ),
-    local(
-        "kokoro",
-        "KOKORO_API_KEY",
-        "KOKORO_BASE_URL",
-        "http://127.0.0.1:8880/v1",
-    ),
+    known!("deepgram", "DEEPGRAM", false, "https://api.deepgram.com"),
+    known!("elevenlabs", "ELEVENLABS", false, "https://api.elevenlabs.io"),
+    known!("cartesia", "CARTESIA", false, "https://api.cartesia.ai"),
+    known!("ollama", "OLLAMA", true, "http://127.0.0.1:11434/v1"),
+    known!("vllm", "VLLM", true, "http://127.0.0.1:8000/v1"),
+    known!("llamacpp", "LLAMACPP", true, "http://127.0.0.1:8080/v1"),
+    known!("speaches", "SPEACHES", true, "http://127.0.0.1:8000/v1"),
+    known!("whispercpp", "WHISPERCPP", true, "http://127.0.0.1:8080/v1"),
+    known!("kokoro", "KOKORO", true, "http://127.0.0.1:8880/v1"),
 ];
 
 /// Why a provider cannot be used.
@@ -213,16 +157,13 @@ impl ProviderSettings {
             // Whoever gives an address may run a server there that wants no key.
             let usable = known.local || key.is_some() || (base.is_some() && known.default_base.is_some());
             if let Some(base_url) = base_url.filter(|_| usable) {
-                let provider = known.provider;
-                endpoints.insert(
-                    provider,
-                    Endpoint {
-                        provider,
-                        base_url,
-                        assumed: key.is_none() && base.is_none(),
-                        key,
-                    },
-                );
+                let endpoint = Endpoint {
+                    provider: known.provider,
+                    base_url,
+                    assumed: key.is_none() && base.is_none(),
+                    key,
+                };
+                endpoints.insert(known.provider, endpoint);
             }
         }
         Ok(Self { endpoints })

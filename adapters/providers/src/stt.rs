@@ -1,20 +1,20 @@
-//! The service's ears: the configured recognisers, one after the other. When one refuses or cannot be reached, the next
+//! Speech to text: the configured recognisers, one after the other. When one refuses or cannot be reached, the next
 //! takes over in the midst of a call, and hears again what was said since the last final.
 
 pub(crate) mod audio_buffer;
 mod audio_clock;
 mod choice;
-mod deepgram;
-mod flux;
+pub(crate) mod deepgram;
+pub(crate) mod flux;
 pub(crate) mod pending;
 mod probe;
 pub(crate) mod protocol;
 mod queue;
 pub(crate) mod results;
-mod scribe;
+pub(crate) mod scribe;
 mod session;
 mod socket;
-mod transcriptions;
+pub(crate) mod transcriptions;
 pub(crate) mod word_rate;
 
 use std::sync::Arc;
@@ -64,12 +64,10 @@ impl SpeechToText {
             .redirect(reqwest::redirect::Policy::none())
             .build();
         let client = client.map_err(|error| NotConfigured::Unknown(format!("any: no HTTP client: {error}")))?;
-        let default = ProviderName {
-            provider: "babble".into(),
-            model: None,
-            voice: None,
+        let names = match choices.is_empty() {
+            true => vec![ProviderName::of("babble")],
+            false => choices,
         };
-        let names = if choices.is_empty() { vec![default] } else { choices };
         let find = move |name: &ProviderName| Choice::find(name, (settings, guards), &babble, &client);
         Ok(Self {
             choices: names.iter().map(find).collect::<Result<_, _>>()?,
@@ -99,13 +97,13 @@ impl Transcriber for SpeechToText {
     fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
         match self.choices.first().and_then(Choice::inside) {
             Some(inside) => inside.open(config, sink),
-            None => Box::new(EarsStream::open(self.choices.clone(), config, sink)),
+            None => Box::new(CallStream::open(self.choices.clone(), config, sink)),
         }
     }
 }
 
 /// One call's end. Dropping it ends the task behind it, which says goodbye to the provider.
-struct EarsStream {
+struct CallStream {
     format: LineFormat,
     /// Encoded audio that makes no batch yet, and its loudest sample.
     batch: Vec<u8>,
@@ -115,7 +113,7 @@ struct EarsStream {
     _gone: oneshot::Sender<()>,
 }
 
-impl EarsStream {
+impl CallStream {
     fn open(choices: Arc<[Choice]>, config: TranscriberConfig, sink: TranscriptSink) -> Self {
         let buffer = AudioBuffer::new(config.sample_rate);
         let format = buffer.format();
@@ -151,7 +149,7 @@ impl EarsStream {
     }
 }
 
-impl TranscriptStream for EarsStream {
+impl TranscriptStream for CallStream {
     fn push(&mut self, samples: &[i16]) {
         let batch = self.format.bytes_for_ms(BATCH_MS);
         // What was held up comes at once, and would make one long batch.

@@ -1,4 +1,4 @@
-//! Who thinks, hears and speaks by the settings, in words for the operator who starts the service.
+//! Who the providers are by the settings, in words for the operator who starts the service.
 
 use super::{
     name::ProviderName,

@@ -1,13 +1,13 @@
-//! The voices of the service: which provider speaks for an agent, what becomes of a text when it does not, and what is
+//! Text to speech: which provider speaks for an agent, what becomes of a text when it does not, and what is
 //! kept of what was once said.
 
 pub(crate) mod alignment;
-mod aura;
+pub(crate) mod aura;
 mod cache;
-mod cartesia;
+pub(crate) mod cartesia;
 mod connections;
 mod directions;
-mod elevenlabs;
+pub(crate) mod elevenlabs;
 mod espeak;
 mod failover;
 pub(crate) mod frames;
@@ -103,10 +103,9 @@ impl TextToSpeech {
             error,
         })?;
         let voices = Self {
-            choices: if choices.is_empty() {
-                vec![plain("babble")]
-            } else {
-                choices
+            choices: match choices.is_empty() {
+                true => vec![ProviderName::of("babble")],
+                false => choices,
             },
             settings: settings.clone(),
             guards: guards.clone(),
@@ -159,15 +158,8 @@ impl TextToSpeech {
         let usual = usual.and_then(|voice| voice.voice_id.as_deref());
         let (provider, voice) = parted(usual.unwrap_or(&config.tts.voice_id));
         let candidates = self.candidates(provider, voice);
-        let guards: Vec<_> = candidates
-            .iter()
-            .filter_map(|candidate| candidate.guard.clone())
-            .collect();
-        if guards.len() == candidates.len() {
-            guards
-        } else {
-            Vec::new()
-        }
+        let guards: Option<_> = candidates.into_iter().map(|candidate| candidate.guard).collect();
+        guards.unwrap_or_default()
     }
 
     /// Has a provider say something, past the cache and its guard, to see whether it works.
@@ -193,10 +185,14 @@ impl TextToSpeech {
     /// The choice for an agent's provider: that of the list where it is there, for its model.
     fn wanted(&self, provider: Option<&str>, voice: &str) -> ProviderName {
         let Some(provider) = provider else {
-            return self.choices.first().cloned().unwrap_or_else(|| plain("babble"));
+            return self
+                .choices
+                .first()
+                .cloned()
+                .unwrap_or_else(|| ProviderName::of("babble"));
         };
         let name: Option<ProviderName> = provider.parse().ok();
-        let name = name.unwrap_or_else(|| plain(provider));
+        let name = name.unwrap_or_else(|| ProviderName::of(provider));
         let listed = self.choices.iter().find(|choice| choice.provider == name.provider);
         match listed.filter(|_| name.model.is_none()) {
             Some(listed) => ProviderName {
@@ -261,14 +257,6 @@ impl TextToSpeech {
             guard: (!within).then(|| self.guards.get_named(Kind::TextToSpeech, &name.provider, &own)),
             source,
         })
-    }
-}
-
-fn plain(provider: &str) -> ProviderName {
-    ProviderName {
-        provider: provider.to_owned(),
-        model: None,
-        voice: None,
     }
 }
 
@@ -352,7 +340,7 @@ impl Voice for RelayVoice {
 }
 
 /// How a check speaks: as an agent does by default, on a telephone line.
-fn plain_config(voice: &str) -> VoiceConfig {
+pub(crate) fn plain_config(voice: &str) -> VoiceConfig {
     VoiceConfig {
         provider: None,
         voice: voice.to_owned(),
@@ -383,7 +371,7 @@ mod tests {
     fn what_one_server_said_is_not_taken_for_anothers() {
         for provider in ["elevenlabs", "cartesia", "deepgram", "openai", "kokoro", "speaches"] {
             let signatures = ["one.example", "two.example"].map(|host| {
-                let candidate = voices_at(host).candidate(&plain(provider), "").unwrap();
+                let candidate = voices_at(host).candidate(&ProviderName::of(provider), "").unwrap();
                 candidate.source.signature(&plain_config(""))
             });
             assert_ne!(signatures[0], signatures[1], "{provider}");

@@ -8,9 +8,7 @@ mod errors;
 use std::sync::Arc;
 
 use clap::Args;
-use domain::ports::transcriber::{
-    Promise, Transcriber, TranscriberConfig, TranscriptEvent, TranscriptSink, TranscriptStream,
-};
+use domain::ports::transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
 use tokio::task::AbortHandle;
 
 pub use self::delay::Delay;
@@ -148,11 +146,6 @@ impl Drop for ImperfectStream {
     }
 }
 
-/// Whether an event is only the state of things and may be replaced by the next one.
-fn is_interim(event: &TranscriptEvent) -> bool {
-    matches!(event, TranscriptEvent::Interim { .. })
-}
-
 /// Mixes a value into a hash (the finaliser of splitmix64).
 fn mixed(hash: u64, value: u64) -> u64 {
     let mut mixed = (hash ^ value).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -167,7 +160,6 @@ fn mixed_text(hash: u64, text: &str) -> u64 {
 }
 
 /// A share from 0 to 1 of a hash.
-#[expect(clippy::cast_precision_loss, reason = "53 bits")]
 fn share(hash: u64) -> f64 {
     (hash >> 11) as f64 / (1_u64 << 53) as f64
 }

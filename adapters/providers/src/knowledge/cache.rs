@@ -52,7 +52,7 @@ pub struct KnowledgeCache {
     embeddings: Option<Embeddings>,
     /// The one used last stands last.
     places: Mutex<Vec<Place>>,
-    /// Ask for vectors; they end with the shelf.
+    /// Ask for vectors; they end with the cache.
     asking: Mutex<JoinSet<()>>,
     seats: Arc<Semaphore>,
 }

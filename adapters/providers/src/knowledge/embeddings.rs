@@ -5,8 +5,7 @@ use std::{
     time::Duration,
 };
 
-use futures_util::StreamExt;
-use reqwest::{header::HeaderValue, redirect};
+use reqwest::redirect;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
@@ -75,10 +74,8 @@ impl Embeddings {
                 what: "embeddings (openai, gemini, ollama, vllm and llamacpp have)",
             });
         }
-        let model = name
-            .model
-            .clone()
-            .ok_or_else(|| NotConfigured::NoModel(provider.to_owned()))?;
+        let unnamed = || NotConfigured::NoModel(provider.to_owned());
+        let model = name.model.clone().ok_or_else(unnamed)?;
         let http = http_client::builder()
             .connect_timeout(CONNECT_WITHIN)
             .tcp_nodelay(true)
@@ -153,24 +150,13 @@ impl Embeddings {
         let body = json!({ "model": self.inner.model, "input": texts, "encoding_format": "float" });
         let mut request = self.inner.http.post(self.inner.endpoint.url("/embeddings")).json(&body);
         if let Some(key) = &self.inner.endpoint.key {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", key.secret()))
-                .map_err(|_| "the key has odd bytes".to_owned())?;
-            value.set_sensitive(true);
-            request = request.header("authorization", value);
+            request = request.bearer_auth(key.secret());
         }
         let response = request.send().await.map_err(|error| error.without_url().to_string())?;
         if !response.status().is_success() {
             return Err(format!("refused with status {}", response.status().as_u16()));
         }
-        let mut bytes = Vec::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|error| error.without_url().to_string())?;
-            if bytes.len() + chunk.len() > MOST_BYTES {
-                return Err(format!("an answer of more than {MOST_BYTES} bytes"));
-            }
-            bytes.extend_from_slice(&chunk);
-        }
+        let bytes = http_client::body_within(response, MOST_BYTES).await?;
         let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| format!("not understood: {error}"))?;
         in_order(answer.data, texts.len())
     }

@@ -1,8 +1,6 @@
 //! The readers of models' streams, for fuzzing.
 
-use crate::llm::{
-    chat::FuzzedStream as ChatStream, messages::FuzzedStream as MessageStream, reply_stream::Protocol, sse,
-};
+use crate::llm::{chat::ChatStream, messages::MessageStream, reply_stream::Protocol, sse};
 
 /// What the bytes of a stream come to, cut as the first byte says. Cut otherwise it is the same.
 fn events(data: &[u8]) -> Option<Vec<sse::Event>> {

@@ -6,7 +6,7 @@ use domain::{
     agent::DEFAULT_LLM,
     interviewer::Interviewer,
     ports::{
-        language_model::{LanguageModel, ReplyRequest},
+        language_model::{LanguageError, LanguageModel, ReplyRequest},
         usage::Meter,
     },
     prompt::Prompt,
@@ -16,9 +16,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::llm::{
-    chat::ChatClient,
-    http::{self, Wire},
-    messages::MessagesClient,
+    client::{self, Client},
     reply_stream::{Delta, Deltas},
 };
 use crate::{
@@ -46,18 +44,11 @@ const PROVIDERS: [(&str, Option<&str>); 8] = [
     ("llamacpp", Some("default")),
 ];
 
-/// A provider's client.
-#[derive(Clone)]
-enum Client {
-    Chat(Arc<ChatClient>),
-    Messages(Arc<MessagesClient>),
-}
-
 /// A model that may be asked.
 #[derive(Clone)]
 pub(super) struct Model {
     /// None is the interviewer.
-    client: Option<(Client, String)>,
+    client: Option<(Arc<Client>, String)>,
     /// None for what is never down.
     pub guard: Option<Guard>,
     pub provider: String,
@@ -79,28 +70,19 @@ impl Model {
 
     /// Asks for a reply.
     pub(super) fn ask(&self, request: &ReplyRequest, prompt: &Arc<Prompt>) -> Deltas {
-        let (prompt, meter) = (prompt.clone(), request.meter.clone());
-        match &self.client {
-            Some((Client::Chat(client), model)) => client.clone().ask(model.clone(), prompt, meter),
-            Some((Client::Messages(client), model)) => client.clone().ask(model.clone(), prompt, meter),
-            None => {
-                let events = Interviewer.reply(request.clone());
-                let failed =
-                    |error: domain::ports::language_model::LanguageError| Failure::unavailable(error.to_string());
-                events.map_ok(Delta::Event).map_err(failed).boxed()
-            }
-        }
+        let Some((client, model)) = &self.client else {
+            let events = Interviewer.reply(request.clone());
+            let failed = |error: LanguageError| Failure::unavailable(error.to_string());
+            return events.map_ok(Delta::Event).map_err(failed).boxed();
+        };
+        let meter = request.meter.clone();
+        client.clone().ask(model.clone(), prompt.clone(), meter, None)
     }
-}
 
-impl Model {
     /// Asks for an answer in JSON of a shape; none of the model inside this process, which cannot.
     pub(super) fn ask_shaped(&self, prompt: &Arc<Prompt>, meter: &Meter, schema: &Value) -> Option<Deltas> {
-        let (prompt, meter, schema) = (prompt.clone(), meter.clone(), schema.clone());
-        Some(match self.client.as_ref()? {
-            (Client::Chat(client), model) => client.clone().ask_shaped(model.clone(), prompt, meter, schema),
-            (Client::Messages(client), model) => client.clone().ask_shaped(model.clone(), prompt, meter, schema),
-        })
+        let (client, model) = self.client.clone()?;
+        Some(client.ask(model, prompt.clone(), meter.clone(), Some(schema.clone())))
     }
 }
 
@@ -108,7 +90,7 @@ impl Model {
 pub(super) struct Models {
     /// The service's own, in order.
     choices: Vec<(ProviderName, Model)>,
-    clients: BTreeMap<&'static str, Client>,
+    clients: BTreeMap<&'static str, Arc<Client>>,
     settings: ProviderSettings,
     guards: Guards,
 }
@@ -120,15 +102,10 @@ impl Models {
         settings: &ProviderSettings,
         guards: &Guards,
     ) -> Result<Self, NotConfigured> {
-        let http = http::http().map_err(|error| NotConfigured::Broken(error.to_string()))?;
+        let http = client::http().map_err(|error| NotConfigured::Broken(error.to_string()))?;
         let configured = PROVIDERS.iter().filter_map(|(provider, _)| {
             let endpoint = settings.endpoint(provider).ok()?.clone();
-            let wire = Wire::new(http.clone(), endpoint);
-            let client = match *provider {
-                "anthropic" => Client::Messages(Arc::new(MessagesClient::new(wire))),
-                _ => Client::Chat(Arc::new(ChatClient::new(wire))),
-            };
-            Some((*provider, client))
+            Some((*provider, Arc::new(Client::new(http.clone(), endpoint))))
         });
         let mut models = Self {
             choices: Vec::new(),
@@ -163,20 +140,11 @@ impl Models {
         self.settings.endpoint(provider)?;
         let client = self.clients.get(provider).cloned();
         let chosen = || {
-            self.choices
-                .iter()
-                .find(|(choice, _)| choice.provider == provider)?
-                .0
-                .model
-                .clone()
+            let mut of_provider = self.choices.iter().filter(|(choice, _)| choice.provider == provider);
+            of_provider.next()?.0.model.clone()
         };
-        let model = name
-            .model
-            .clone()
-            .or_else(chosen)
-            .or_else(|| default.map(str::to_owned));
-        let unnamed = || NotConfigured::NoModel(provider.to_owned());
-        let model = model.ok_or_else(unnamed)?;
+        let model = name.model.clone().or_else(chosen).or(default.map(str::to_owned));
+        let model = model.ok_or_else(|| NotConfigured::NoModel(provider.to_owned()))?;
         // Azure's are a part of the address.
         let sound = if provider == "azure" { is_segment } else { is_sound };
         if !sound(&model) {
@@ -231,9 +199,8 @@ fn named(llm: &str) -> Result<ProviderName, String> {
             .any(|(provider, _)| *provider == llm.to_ascii_lowercase());
     if !is_provider && !llm.contains('/') && !llm.contains(char::is_whitespace) {
         return Ok(ProviderName {
-            provider: BARE.to_owned(),
             model: Some(llm.to_owned()),
-            voice: None,
+            ..ProviderName::of(BARE)
         });
     }
     llm.parse()

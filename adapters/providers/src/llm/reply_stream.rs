@@ -21,7 +21,7 @@ use crate::failure::Failure;
 const BODY_BYTES: usize = 8 * 1024 * 1024;
 
 /// Bytes of one reply's words: twice what a call speaks of one.
-pub(super) const MOST_TEXT: usize = 16_000;
+const MOST_TEXT: usize = 16_000;
 
 /// Tool calls of one reply.
 pub(super) const MOST_CALLS: usize = 32;
@@ -76,17 +76,57 @@ pub(super) trait Protocol: Send + 'static {
     /// Takes an event.
     fn take(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Failure>;
 
+    /// The reply is whole: what was held back is given out.
+    fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure>;
+
+    /// How far it is.
+    fn progress(&self) -> &Progress;
+
     /// The bytes have come to their end: a failure if the reply has not.
-    fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure>;
+    fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        match self.is_finished() {
+            true => self.end(out),
+            false => Err(Failure::unavailable("the stream ended before the reply did")),
+        }
+    }
 
     /// Whether the model has said everything, though more may come.
-    fn is_finished(&self) -> bool;
+    fn is_finished(&self) -> bool {
+        self.progress().finish_reason.is_some()
+    }
 
     /// Whether nothing more comes.
-    fn is_over(&self) -> bool;
+    fn is_over(&self) -> bool {
+        self.progress().over
+    }
+}
 
+/// How far a reply is.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    /// Bytes of words so far.
+    pub said: usize,
+    /// Why the model has finished, once it has.
+    pub finish_reason: Option<String>,
+    /// Nothing more comes.
+    pub over: bool,
     /// What the provider has counted so far.
-    fn usage(&self) -> Option<Usage>;
+    pub usage: Option<Usage>,
+}
+
+impl Progress {
+    /// Gives words out, if there are any.
+    pub(super) fn say(&mut self, words: String, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        if words.is_empty() {
+            return Ok(());
+        }
+        self.said += words.len();
+        if self.said > MOST_TEXT {
+            return Err(Failure::protocol("the reply is longer than anybody listens to"));
+        }
+        out.push(Delta::Event(ReplyEvent::Text(words)));
+        Ok(())
+    }
 }
 
 /// Counts what a request used when it is dropped, however it ended.
@@ -134,19 +174,18 @@ impl Drop for Tally {
         let estimate = |characters: usize| characters.div_ceil(TOKEN_CHARACTERS) as u64;
         let counted = self.counted.unwrap_or_default();
         // Usage may come in parts, and a cancelled stream has none of its output's.
-        let input = if counted.input > 0 {
-            counted.input
-        } else {
-            estimate(self.asked)
+        let input = match counted.input {
+            0 => estimate(self.asked),
+            counted => counted,
         };
         let output = match self.finished {
             true if counted.output > 0 => counted.output,
             _ => counted.output.max(estimate(self.answered)),
         };
-        self.meter.add(self.provider, &self.model, Unit::InputTokens, input);
-        self.meter
-            .add(self.provider, &self.model, Unit::CachedTokens, counted.cached);
-        self.meter.add(self.provider, &self.model, Unit::OutputTokens, output);
+        let add = |unit, tokens| self.meter.add(self.provider, &self.model, unit, tokens);
+        add(Unit::InputTokens, input);
+        add(Unit::CachedTokens, counted.cached);
+        add(Unit::OutputTokens, output);
     }
 }
 
@@ -218,7 +257,7 @@ impl<P: Protocol> Reading<P> {
             let bytes = self.bytes().await;
             let mut deltas = Vec::new();
             let result = self.take(bytes, &mut deltas);
-            self.tally.counted = self.protocol.usage().or(self.tally.counted);
+            self.tally.counted = self.protocol.progress().usage.or(self.tally.counted);
             self.tally.finished = self.protocol.is_finished();
             self.tally.answered += deltas.iter().map(characters).sum::<usize>();
             self.ready.extend(deltas.into_iter().map(Ok));

@@ -54,11 +54,6 @@ impl AudioClock {
     /// The place on the buffer of a moment in seconds; what is none is at its beginning.
     pub(super) fn position(&self, seconds: f64) -> u64 {
         let ms = (seconds * 1_000.0).round().max(0.0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "not negative, and what is too great saturates"
-        )]
         let at = (ms as u64).saturating_mul(self.a_ms).min(self.sent);
         let after = self.stretches.partition_point(|(from, _)| *from <= at);
         let within = self.stretches.get(after.saturating_sub(1));

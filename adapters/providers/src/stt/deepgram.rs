@@ -9,10 +9,9 @@ use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 use crate::failure::Failure;
 use crate::settings::Endpoint;
-use crate::stt::protocol::expired;
 use crate::stt::{
     audio_buffer::AudioBuffer,
-    protocol::{Idle, RecogniserEvent, RecogniserProtocol},
+    protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised},
 };
 use net::redact;
 
@@ -27,35 +26,34 @@ const FINAL_WITHIN: Duration = Duration::from_millis(400);
 /// Nova-3 takes 500 tokens of key terms in all; a term has a few.
 const MOST_KEYWORDS: usize = 100;
 
-/// The dialect.
-pub(super) struct Listen {
-    model: String,
-    url: String,
-    headers: Vec<(&'static str, String)>,
-}
+/// The protocol of `/v1/listen`.
+pub(crate) struct Listen(Request);
 
 impl Listen {
-    pub(super) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let format = AudioBuffer::new(config.sample_rate).format();
         let model = model.unwrap_or(DEFAULT_MODEL);
         let query = query(model, config, format);
-        Self {
-            model: model.to_owned(),
-            url: format!("{}?{query}", endpoint.socket_url("/v1/listen")),
-            headers: authorization(endpoint),
-        }
+        Self(request(endpoint, "/v1/listen", model, &query))
+    }
+}
+
+/// A connection to a path of Deepgram's.
+pub(super) fn request(endpoint: &Endpoint, path: &str, model: &str, query: &str) -> Request {
+    Request {
+        url: format!("{}?{query}", endpoint.socket_url(path)),
+        headers: authorization(endpoint).into_iter().collect(),
+        model: model.to_owned(),
     }
 }
 
 /// The header with Deepgram's key.
-pub(super) fn authorization(endpoint: &Endpoint) -> Vec<(&'static str, String)> {
-    let key = endpoint.key.iter();
-    key.map(|key| ("authorization", format!("Token {}", key.secret())))
-        .collect()
+pub(crate) fn authorization(endpoint: &Endpoint) -> Option<(&'static str, String)> {
+    endpoint.key_header("authorization", "Token ")
 }
 
-/// A line's encoding in Deepgram's words.
-pub(super) fn encoding(format: LineFormat) -> &'static str {
+/// Deepgram's name of a line's encoding.
+pub(crate) fn encoding(format: LineFormat) -> &'static str {
     match format.encoding {
         Encoding::MuLaw => "mulaw",
         Encoding::ALaw => "alaw",
@@ -88,12 +86,8 @@ fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String 
         // A hesitation tells that the turn is not over.
         query.append_pair("filler_words", "true");
     }
-    let keywords = config.keywords.iter().map(|word| word.trim()).filter(|w| !w.is_empty());
-    for keyword in keywords.take(MOST_KEYWORDS) {
-        match newest {
-            true => query.append_pair("keyterm", keyword),
-            false => query.append_pair("keywords", keyword),
-        };
+    for keyword in keywords(config, MOST_KEYWORDS) {
+        query.append_pair(if newest { "keyterm" } else { "keywords" }, keyword);
     }
     query.finish()
 }
@@ -108,9 +102,7 @@ struct Kind {
 struct Results {
     start: f64,
     duration: f64,
-    #[serde(default)]
     is_final: Option<bool>,
-    #[serde(default)]
     from_finalize: Option<bool>,
     channel: Channel,
 }
@@ -131,30 +123,16 @@ struct Alternative {
 ///
 /// When it is no JSON object.
 pub(super) fn kind(text: &str) -> Result<Option<String>, Failure> {
-    let read: Kind = serde_json::from_str(text).map_err(|error| Failure::Protocol(error.to_string()))?;
-    Ok(read.kind)
+    Ok(serde_json::from_str::<Kind>(text)?.kind)
 }
 
 impl RecogniserProtocol for Listen {
-    fn request(&self) -> (String, Vec<(&'static str, String)>) {
-        (self.url.clone(), self.headers.clone())
-    }
-
-    fn model(&self) -> &str {
-        &self.model
+    fn request(&self) -> &Request {
+        &self.0
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            final_within: FINAL_WITHIN,
-            answers_each: true,
-            tells_turns: false,
-            tells_interims: true,
-        }
-    }
-
-    fn audio(&self, bytes: &[u8]) -> Message {
-        Message::binary(bytes.to_vec())
+        promised(FINAL_WITHIN)
     }
 
     fn finalize(&mut self) -> Option<Message> {
@@ -173,14 +151,13 @@ impl RecogniserProtocol for Listen {
     }
 
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {
-        let kind = kind(text)?;
-        match kind.as_deref() {
+        match kind(text)?.as_deref() {
             Some("Results") => {}
             Some("Error") => return Err(Failure::Unavailable(redact::fit(text))),
             _ => return Ok(None),
         }
         // One that cannot be read may have been a final: all since the last one is sent again.
-        let results: Results = serde_json::from_str(text).map_err(|error| Failure::Protocol(error.to_string()))?;
+        let results: Results = serde_json::from_str(text)?;
         let best = results.channel.alternatives.into_iter().next();
         let text = best.map(|best| best.transcript).unwrap_or_default();
         Ok(Some(match results.is_final.unwrap_or(false) {

@@ -7,12 +7,12 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 use crate::failure::Failure;
-use crate::settings::Endpoint;
 use crate::stt::{
     audio_buffer::AudioBuffer,
-    deepgram::{authorization, closed, encoding, kind},
-    protocol::{Idle, RecogniserEvent, RecogniserProtocol},
+    deepgram::{closed, encoding, kind, request},
+    protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, keywords, promised},
 };
+use crate::{name::plain_language, settings::Endpoint};
 
 /// Plain `flux` is the model that fits the language.
 const ENGLISH: &str = "flux-general-en";
@@ -30,17 +30,15 @@ const FINAL_WITHIN: Duration = Duration::from_millis(400);
 /// Key terms have 500 tokens in all.
 const MOST_KEYWORDS: usize = 100;
 
-/// The dialect.
-pub(super) struct Flux {
-    model: String,
-    url: String,
-    headers: Vec<(&'static str, String)>,
+/// The protocol of `/v2/listen`.
+pub(crate) struct Flux {
+    request: Request,
     /// The turn it is in has words.
     in_turn: bool,
 }
 
 impl Flux {
-    pub(super) fn new(endpoint: &Endpoint, model: &str, config: &TranscriberConfig) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, model: &str, config: &TranscriberConfig) -> Self {
         let format = AudioBuffer::new(config.sample_rate).format();
         let english = config.language.starts_with("en") && !config.hinglish;
         let model = match model {
@@ -55,24 +53,19 @@ impl Flux {
             .append_pair("sample_rate", &format.sample_rate.to_string())
             .append_pair("eager_eot_threshold", EAGER_THRESHOLD);
         if model.contains("multi") {
-            let language = config.language.split(['-', '_']).next().unwrap_or_default();
-            let hints = if config.hinglish {
-                vec!["hi", "en"]
-            } else {
-                vec![language]
+            let hints: &[&str] = match config.hinglish {
+                true => &["hi", "en"],
+                false => &[plain_language(&config.language)],
             };
-            for hint in hints.into_iter().filter(|hint| !hint.is_empty()) {
+            for hint in hints.iter().filter(|hint| !hint.is_empty()) {
                 query.append_pair("language_hint", hint);
             }
         }
-        let keywords = config.keywords.iter().map(|word| word.trim()).filter(|w| !w.is_empty());
-        for keyword in keywords.take(MOST_KEYWORDS) {
+        for keyword in keywords(config, MOST_KEYWORDS) {
             query.append_pair("keyterm", keyword);
         }
         Self {
-            model: model.to_owned(),
-            url: format!("{}?{}", endpoint.socket_url("/v2/listen"), query.finish()),
-            headers: authorization(endpoint),
+            request: request(endpoint, "/v2/listen", model, &query.finish()),
             in_turn: false,
         }
     }
@@ -92,12 +85,8 @@ struct FluxError {
 }
 
 impl RecogniserProtocol for Flux {
-    fn request(&self) -> (String, Vec<(&'static str, String)>) {
-        (self.url.clone(), self.headers.clone())
-    }
-
-    fn model(&self) -> &str {
-        &self.model
+    fn request(&self) -> &Request {
+        &self.request
     }
 
     fn greets(&self) -> bool {
@@ -106,15 +95,9 @@ impl RecogniserProtocol for Flux {
 
     fn promise(&self) -> Promise {
         Promise {
-            final_within: FINAL_WITHIN,
-            answers_each: true,
             tells_turns: true,
-            tells_interims: true,
+            ..promised(FINAL_WITHIN)
         }
-    }
-
-    fn audio(&self, bytes: &[u8]) -> Message {
-        Message::binary(bytes.to_vec())
     }
 
     fn finalize(&mut self) -> Option<Message> {
@@ -133,21 +116,17 @@ impl RecogniserProtocol for Flux {
     }
 
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {
-        let protocol = |error: serde_json::Error| Failure::Protocol(error.to_string());
         match kind(text)?.as_deref() {
             Some("Connected") => return Ok(Some(RecogniserEvent::Ready)),
             Some("Error") => {
-                let failure: FluxError = serde_json::from_str(text).map_err(protocol)?;
-                let (code, words) = (
-                    failure.code.unwrap_or_default(),
-                    failure.description.unwrap_or_default(),
-                );
+                let FluxError { code, description } = serde_json::from_str(text)?;
+                let [code, words] = [code, description].map(Option::unwrap_or_default);
                 return Err(Failure::Unavailable(format!("{code}: {words}")));
             }
             Some("TurnInfo") => {}
             _ => return Ok(None),
         }
-        let turn: TurnInfo = serde_json::from_str(text).map_err(protocol)?;
+        let turn: TurnInfo = serde_json::from_str(text)?;
         self.in_turn = turn.event != "EndOfTurn" && !turn.transcript.trim().is_empty();
         Ok(match turn.event.as_str() {
             "EndOfTurn" => Some(RecogniserEvent::TurnEnded {

@@ -56,7 +56,7 @@ impl SpeechToText {
             Some(inside) => inside.open(config, sink),
             None => {
                 let only: Arc<[_]> = Arc::from(vec![choice.clone()]);
-                Box::new(super::EarsStream::open(only, config, sink))
+                Box::new(super::CallStream::open(only, config, sink))
             }
         };
         stream.speech_started();

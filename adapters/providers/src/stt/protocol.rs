@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::ports::transcriber::Promise;
+use domain::ports::transcriber::{Promise, TranscriberConfig};
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 use crate::failure::Failure;
@@ -69,6 +69,31 @@ pub(crate) fn expired() -> Failure {
     Failure::NotCounted("the session reached its limit".into())
 }
 
+/// A connection that is asked for.
+pub(crate) struct Request {
+    /// With its query.
+    pub(crate) url: String,
+    /// The key's.
+    pub(crate) headers: Vec<(&'static str, String)>,
+    /// The model it is charged by.
+    pub(crate) model: String,
+}
+
+/// What a recogniser promises that sends interims and answers within this time.
+pub(crate) fn promised(final_within: Duration) -> Promise {
+    Promise {
+        final_within,
+        answers_each: true,
+        ..Promise::default()
+    }
+}
+
+/// The first of a call's key terms that are no blanks.
+pub(crate) fn keywords(config: &TranscriberConfig, most: usize) -> impl Iterator<Item = &str> {
+    let keywords = config.keywords.iter().map(|word| word.trim());
+    keywords.filter(|word| !word.is_empty()).take(most)
+}
+
 /// What keeps an idle connection open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Idle {
@@ -80,11 +105,8 @@ pub(crate) struct Idle {
 
 /// A recogniser's language. It knows no time and no socket.
 pub(crate) trait RecogniserProtocol: Send + Sync {
-    /// Address and headers of a connection.
-    fn request(&self) -> (String, Vec<(&'static str, String)>);
-
-    /// The model it asks for.
-    fn model(&self) -> &str;
+    /// What is asked for.
+    fn request(&self) -> &Request;
 
     /// It says [`RecogniserEvent::Ready`] before it takes audio.
     fn greets(&self) -> bool {
@@ -95,7 +117,9 @@ pub(crate) trait RecogniserProtocol: Send + Sync {
     fn promise(&self) -> Promise;
 
     /// A piece of audio; never empty.
-    fn audio(&self, bytes: &[u8]) -> Message;
+    fn audio(&self, bytes: &[u8]) -> Message {
+        Message::binary(bytes.to_vec())
+    }
 
     /// Asks for a final; none where there is nothing it could be asked for.
     fn finalize(&mut self) -> Option<Message>;
@@ -104,7 +128,9 @@ pub(crate) trait RecogniserProtocol: Send + Sync {
     fn idle(&self) -> Idle;
 
     /// The end.
-    fn goodbye(&self) -> Option<Message>;
+    fn goodbye(&self) -> Option<Message> {
+        None
+    }
 
     /// Reads a text message. Of no meaning for us: nothing.
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure>;

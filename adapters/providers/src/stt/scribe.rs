@@ -9,12 +9,11 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::failure::Failure;
-use crate::settings::Endpoint;
-use crate::stt::protocol::expired;
 use crate::stt::{
     audio_buffer::AudioBuffer,
-    protocol::{Idle, RecogniserEvent, RecogniserProtocol},
+    protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised},
 };
+use crate::{name::plain_language, settings::Endpoint};
 
 const DEFAULT_MODEL: &str = "scribe_v2_realtime";
 
@@ -28,16 +27,14 @@ const FINAL_WITHIN: Duration = Duration::from_millis(450);
 const MOST_KEYWORDS: usize = 50;
 const LONGEST_KEYWORD: usize = 20;
 
-/// The dialect.
-pub(super) struct Scribe {
-    model: String,
-    url: String,
-    headers: Vec<(&'static str, String)>,
+/// The protocol of `/v1/speech-to-text/realtime`.
+pub(crate) struct Scribe {
+    request: Request,
     sample_rate: u32,
 }
 
 impl Scribe {
-    pub(super) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
+    pub(crate) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let format = AudioBuffer::new(config.sample_rate).format();
         let model = model.unwrap_or(DEFAULT_MODEL);
         let mut query = url::form_urlencoded::Serializer::new(String::new());
@@ -47,22 +44,23 @@ impl Scribe {
             .append_pair("commit_strategy", "manual");
         let language = match config.hinglish {
             true => "hi",
-            false => config.language.split(['-', '_']).next().unwrap_or_default(),
+            false => plain_language(&config.language),
         };
         if !language.is_empty() {
             query.append_pair("language_code", language);
         }
-        let keywords = config.keywords.iter().map(|word| word.trim());
-        let keywords = keywords.filter(|word| (1..=LONGEST_KEYWORD).contains(&word.chars().count()));
-        for keyword in keywords.take(MOST_KEYWORDS) {
+        let short = keywords(config, usize::MAX).filter(|word| word.chars().count() <= LONGEST_KEYWORD);
+        for keyword in short.take(MOST_KEYWORDS) {
             query.append_pair("keyterms", keyword);
         }
         let path = endpoint.socket_url("/v1/speech-to-text/realtime");
-        let key = endpoint.key.iter();
-        Self {
-            model: model.to_owned(),
+        let request = Request {
             url: format!("{path}?{}", query.finish()),
-            headers: key.map(|key| ("xi-api-key", key.secret().to_owned())).collect(),
+            headers: endpoint.key_header("xi-api-key", "").into_iter().collect(),
+            model: model.to_owned(),
+        };
+        Self {
+            request,
             sample_rate: format.sample_rate,
         }
     }
@@ -90,12 +88,8 @@ struct Received {
 }
 
 impl RecogniserProtocol for Scribe {
-    fn request(&self) -> (String, Vec<(&'static str, String)>) {
-        (self.url.clone(), self.headers.clone())
-    }
-
-    fn model(&self) -> &str {
-        &self.model
+    fn request(&self) -> &Request {
+        &self.request
     }
 
     fn greets(&self) -> bool {
@@ -103,12 +97,7 @@ impl RecogniserProtocol for Scribe {
     }
 
     fn promise(&self) -> Promise {
-        Promise {
-            final_within: FINAL_WITHIN,
-            answers_each: true,
-            tells_turns: false,
-            tells_interims: true,
-        }
+        promised(FINAL_WITHIN)
     }
 
     fn audio(&self, bytes: &[u8]) -> Message {
@@ -126,35 +115,24 @@ impl RecogniserProtocol for Scribe {
         }
     }
 
-    fn goodbye(&self) -> Option<Message> {
-        None
-    }
-
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {
-        let protocol = |why: String| Failure::Protocol(why);
-        let received: Received = serde_json::from_str(text).map_err(|error| protocol(error.to_string()))?;
+        let received: Received = serde_json::from_str(text)?;
         let kind = received.message_type.unwrap_or_default();
-        let words = || {
-            received
-                .text
-                .clone()
-                .ok_or_else(|| protocol(format!("{kind} without text")))
+        let committed = |text: String| RecogniserEvent::Final {
+            text,
+            up_to_s: None,
+            answers: true,
         };
+        let text = received
+            .text
+            .ok_or_else(|| Failure::Protocol(format!("{kind} without text")));
         let why = format!("{kind}: {}", received.error.as_deref().unwrap_or_default());
         Ok(match kind.as_str() {
             "session_started" => Some(RecogniserEvent::Ready),
-            "partial_transcript" => Some(RecogniserEvent::Interim(words()?)),
-            "committed_transcript" => Some(RecogniserEvent::Final {
-                text: words()?,
-                up_to_s: None,
-                answers: true,
-            }),
+            "partial_transcript" => Some(RecogniserEvent::Interim(text?)),
+            "committed_transcript" => Some(committed(text?)),
             // There was too little in it: no words.
-            "insufficient_audio_activity" => Some(RecogniserEvent::Final {
-                text: String::new(),
-                up_to_s: None,
-                answers: true,
-            }),
+            "insufficient_audio_activity" => Some(committed(String::new())),
             "commit_throttled" => Some(RecogniserEvent::AskAgain),
             "auth_error" | "quota_exceeded" => return Err(Failure::Refused(why)),
             "input_error" | "chunk_size_exceeded" => return Err(Failure::OurFault(why)),

@@ -1,9 +1,9 @@
-//! The task behind one call's ears: one recogniser after the other, each tried again a few times, until the call ends or
+//! The task that transcribes one call: one recogniser after the other, each tried again a few times, until the call ends or
 //! none is left.
 
 use std::{sync::Arc, time::Duration};
 
-use domain::ports::transcriber::{TranscriberConfig, TranscriptStream};
+use domain::ports::transcriber::{Promise, TranscriberConfig, TranscriptStream};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -55,15 +55,18 @@ enum End {
     /// The call is over.
     Gone,
     /// The recogniser cannot go on.
-    Lost {
-        failure: Failure,
-        /// Leave that nothing was made of.
-        pass: Option<Pass>,
-        /// It was of use before.
-        useful: bool,
-        /// There was something to say that it did not say.
-        owing: bool,
-    },
+    Lost(Lost),
+}
+
+/// Why and when a recogniser cannot go on.
+pub(super) struct Lost {
+    pub(super) failure: Failure,
+    /// Leave that nothing was made of.
+    pub(super) pass: Option<Pass>,
+    /// It was of use before.
+    pub(super) useful: bool,
+    /// There was something to say that it did not say.
+    pub(super) owing: bool,
 }
 
 /// A recogniser that was given up.
@@ -118,17 +121,14 @@ impl Session {
                 Err(tripped) => return given_up(Failure::Unavailable(tripped.to_string()), ever_proven),
             };
             let began = Instant::now();
-            let (failure, pass, useful, owing) = match self.serve(&mut way, choice, pass).await {
-                End::Gone => return None,
-                End::Lost {
-                    failure,
-                    pass,
-                    useful,
-                    owing,
-                } => (failure, pass, useful, owing),
+            let End::Lost(lost) = self.serve(&mut way, choice, pass).await else {
+                return None;
             };
+            let Lost {
+                failure, useful, owing, ..
+            } = lost;
             self.results.lost();
-            report(choice, pass, &failure, self.config.meter.call());
+            report(choice, lost.pass, &failure, self.config.meter.call());
             let proven = began.elapsed() >= PROVEN_AFTER && (useful || !owing);
             ever_proven |= proven && useful;
             if failure.is_permanent() {
@@ -160,7 +160,7 @@ impl Session {
 
     async fn serve(&mut self, way: &mut Way, choice: &Choice, pass: Pass) -> End {
         match way {
-            Way::Socket(dialect) => self.on_socket(&mut **dialect, choice, pass).await,
+            Way::Socket(protocol) => self.on_socket(&mut **protocol, choice, pass).await,
             Way::Clips(clips) => self.in_clips(clips, choice, pass).await,
             Way::Inside(transcriber) => {
                 drop(pass);
@@ -171,67 +171,54 @@ impl Session {
         }
     }
 
-    async fn on_socket(&mut self, dialect: &mut dyn RecogniserProtocol, choice: &Choice, pass: Pass) -> End {
-        let counted = {
-            let mut state = self.results.inbox.state();
-            state.promise = dialect.promise();
-            state.buffer.keep(STREAM_KEEPS_MS);
-            let charged = (choice.provider(), dialect.model());
-            Counted::new(self.config.meter.clone(), charged, state.buffer.ms(1))
-        };
+    async fn on_socket(&mut self, protocol: &mut dyn RecogniserProtocol, choice: &Choice, pass: Pass) -> End {
+        let counted = self.begin(choice, &protocol.request().model, protocol.promise(), STREAM_KEEPS_MS);
         let opened = tokio::select! {
             _ = &mut self.gone => return End::Gone,
-            opened = Connection::open(dialect, &mut self.results, counted, pass) => opened,
+            opened = Connection::open(protocol, &mut self.results, counted, pass) => opened,
         };
         let mut connection = match opened {
             Ok(connection) => connection,
             Err((failure, pass)) => {
-                return End::Lost {
+                return End::Lost(Lost {
                     failure,
                     pass: Some(pass),
                     useful: false,
                     owing: false,
-                };
+                });
             }
         };
-        let (failure, pass) = tokio::select! {
+        tokio::select! {
             biased;
             _ = &mut self.gone => {
                 connection.close().await;
-                return End::Gone;
+                End::Gone
             }
-            lost = connection.serve() => lost,
-        };
-        End::Lost {
-            failure,
-            pass,
-            useful: connection.useful,
-            owing: connection.is_owing(),
+            lost = connection.serve() => End::Lost(lost),
         }
     }
 
     async fn in_clips(&mut self, clips: &mut Clips, choice: &Choice, pass: Pass) -> End {
-        let counted = {
+        let counted = self.begin(choice, clips.model(), clips.promise(), transcriptions::KEEPS_MS);
+        {
             let mut state = self.results.inbox.state();
-            state.promise = clips.promise();
             state.connected = true;
             // Nothing is sent before it is asked for.
             state.sent = u64::MAX;
-            state.buffer.keep(transcriptions::KEEPS_MS);
-            let charged = (choice.provider(), clips.model());
-            Counted::new(self.config.meter.clone(), charged, state.buffer.ms(1))
-        };
+        }
         tokio::select! {
             _ = &mut self.gone => End::Gone,
-            (failure, useful, pass) = clips.serve(&mut self.results, counted, &choice.guard, pass) => {
-                End::Lost {
-                    failure,
-                    pass,
-                    useful,
-                    owing: false,
-                }
-            }
+            lost = clips.serve(&mut self.results, counted, &choice.guard, pass) => End::Lost(lost),
         }
+    }
+
+    /// Has the buffer keep what a recogniser needs; counts what it is sent.
+    fn begin(&self, choice: &Choice, model: &str, promise: Promise, keeps_ms: u32) -> Counted {
+        let mut state = self.results.inbox.state();
+        state.promise = promise;
+        state.buffer.keep(keeps_ms);
+        let meter = self.config.meter.clone();
+        Counted::new(meter, (choice.provider(), model), state.buffer.ms(1))
     }
 
     /// Hands everything to a recogniser of this process, which does not fail.

@@ -9,14 +9,14 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use crate::failure::Failure;
-use crate::stt::protocol::refused;
 use crate::stt::{
     audio_buffer::BATCH_MS,
     audio_clock::AudioClock,
     pending::{ANSWER_WITHIN, Pending},
-    protocol::{RecogniserEvent, RecogniserProtocol},
+    protocol::{RecogniserEvent, RecogniserProtocol, Request, refused},
     queue::REPLAY_PERCENT,
     results::{Counted, Results},
+    session::Lost,
     word_rate::Flow,
 };
 use net::{
@@ -45,7 +45,7 @@ const BURST_MS: u64 = 500;
 /// A connection.
 pub(super) struct Connection<'a> {
     socket: ProviderSocket,
-    dialect: &'a mut dyn RecogniserProtocol,
+    protocol: &'a mut dyn RecogniserProtocol,
     results: &'a mut Results,
     counted: Counted,
     pass: Option<Pass>,
@@ -56,33 +56,32 @@ pub(super) struct Connection<'a> {
     sent_at: Instant,
     /// What was sent as audio, in milliseconds, and since when.
     paced: (u64, Instant),
-    owed: Pending,
+    pending: Pending,
     /// When an answer that is given up may still come.
     late_until: Option<Instant>,
     ask_again_at: Option<Instant>,
     /// Finals came.
-    pub(super) useful: bool,
+    useful: bool,
     flow: Flow,
 }
 
 impl<'a> Connection<'a> {
     /// Connects.
     pub(super) async fn open(
-        dialect: &'a mut dyn RecogniserProtocol,
+        protocol: &'a mut dyn RecogniserProtocol,
         results: &'a mut Results,
         counted: Counted,
         pass: Pass,
     ) -> Result<Self, (Failure, Pass)> {
-        let (url, headers) = dialect.request();
-        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let socket = match connect(&url, &headers).await {
+        let Request { url, headers, .. } = protocol.request();
+        let socket = match connect(url, headers).await {
             Ok(socket) => socket,
             Err(ConnectError::Refused { status, words }) => {
                 return Err((refused(status, &words, None), pass));
             }
             Err(ConnectError::Unreachable(why)) => return Err((Failure::Unavailable(why), pass)),
         };
-        dialect.restarted();
+        protocol.restarted();
         let now = Instant::now();
         let mut state = results.inbox.state();
         let start = state.buffer.start();
@@ -91,8 +90,8 @@ impl<'a> Connection<'a> {
         drop(state);
         Ok(Self {
             socket,
-            ready: !dialect.greets(),
-            dialect,
+            ready: !protocol.greets(),
+            protocol,
             results,
             counted,
             pass: Some(pass),
@@ -100,7 +99,7 @@ impl<'a> Connection<'a> {
             began: now,
             sent_at: now,
             paced: (0, now),
-            owed: Pending::default(),
+            pending: Pending::default(),
             late_until: None,
             ask_again_at: None,
             useful: false,
@@ -109,17 +108,14 @@ impl<'a> Connection<'a> {
     }
 
     /// Serves until it breaks; what is left of the pass, if nothing was said for or against the provider.
-    pub(super) async fn serve(&mut self) -> (Failure, Option<Pass>) {
-        let failure = match self.pump().await {
-            Err(failure) => failure,
-            Ok(never) => match never {},
-        };
-        (failure, self.pass.take())
-    }
-
-    /// Whether it was lost with something unsaid.
-    pub(super) fn is_owing(&self) -> bool {
-        self.owed.is_owing()
+    pub(super) async fn serve(&mut self) -> Lost {
+        let Err(failure) = self.pump().await;
+        Lost {
+            failure,
+            pass: self.pass.take(),
+            useful: self.useful,
+            owing: self.pending.is_owing(),
+        }
     }
 
     /// Says goodbye; not for longer than [`GOODBYE_WITHIN`].
@@ -128,7 +124,7 @@ impl<'a> Connection<'a> {
             pass.succeeded();
         }
         let goodbye = async {
-            if let Some(message) = self.dialect.goodbye() {
+            if let Some(message) = self.protocol.goodbye() {
                 self.socket.send(message).await?;
             }
             self.socket.close(None).await
@@ -163,7 +159,7 @@ impl<'a> Connection<'a> {
         let (from, bytes, ask) = {
             let state = self.results.inbox.state();
             let from = state.sent.max(state.buffer.start());
-            let next_ask = state.asked.get(self.owed.finals()).copied();
+            let next_ask = state.asked.get(self.pending.finals()).copied();
             let until = next_ask.unwrap_or(u64::MAX).min(state.buffer.end());
             let room = until.saturating_sub(from).min(state.buffer.ms(BATCH_MS));
             let bytes = match self.may_send_at() <= Instant::now() {
@@ -197,10 +193,10 @@ impl<'a> Connection<'a> {
             false => (sent_ms + ms, since),
         };
         if self.results.inbox.state().buffer.is_voiced() {
-            self.owed.voice();
+            self.pending.voice();
         }
         self.counted.add(bytes.len());
-        let message = self.dialect.audio(bytes);
+        let message = self.protocol.audio(bytes);
         self.send(message).await
     }
 
@@ -217,12 +213,12 @@ impl<'a> Connection<'a> {
             (position > state.buffer.start(), state.buffer.may_be_voice())
         };
         let voiced = voiced || self.results.has_interim();
-        let message = if news { self.dialect.finalize() } else { None };
-        self.owed.ask(position, voiced);
+        let message = if news { self.protocol.finalize() } else { None };
+        self.pending.ask(position, voiced);
         match message {
             Some(message) => {
                 if voiced {
-                    self.owed.voice();
+                    self.pending.voice();
                 }
                 self.send(message).await
             }
@@ -246,29 +242,29 @@ impl<'a> Connection<'a> {
     fn receive(&mut self, message: Option<Result<Message, Error>>) -> Result<(), Failure> {
         match message {
             Some(Ok(Message::Text(text))) => {
-                if let Some(heard) = self.dialect.read(&text)? {
-                    self.flow.take(heard.bytes())?;
-                    self.hear(heard)?;
+                if let Some(event) = self.protocol.read(&text)? {
+                    self.flow.take(event.bytes())?;
+                    self.handle(event)?;
                 }
                 Ok(())
             }
-            Some(Ok(Message::Close(frame))) => Err(self.dialect.closed(frame.as_ref())),
+            Some(Ok(Message::Close(frame))) => Err(self.protocol.closed(frame.as_ref())),
             Some(Ok(_)) => Ok(()),
             Some(Err(Error::Capacity(error))) => Err(Failure::Protocol(error.to_string())),
             Some(Err(error)) => Err(Failure::Unavailable(error.to_string())),
-            None => Err(self.dialect.closed(None)),
+            None => Err(self.protocol.closed(None)),
         }
     }
 
-    fn hear(&mut self, heard: RecogniserEvent) -> Result<(), Failure> {
-        match heard {
+    fn handle(&mut self, event: RecogniserEvent) -> Result<(), Failure> {
+        match event {
             RecogniserEvent::Ready => {
                 self.ready = true;
                 self.results.inbox.state().connected = true;
                 self.paced = (0, Instant::now());
             }
             RecogniserEvent::Interim(text) => {
-                self.owed.told();
+                self.pending.told();
                 self.results.interim(&text);
             }
             RecogniserEvent::Final { text, up_to_s, answers } => self.final_came(&text, up_to_s, answers)?,
@@ -277,12 +273,12 @@ impl<'a> Connection<'a> {
                 self.results.turn(TranscriptEvent::TurnEnded);
             }
             RecogniserEvent::TurnPaused { text } => {
-                self.owed.told();
+                self.pending.told();
                 self.results.interim(&text);
                 self.results.turn(TranscriptEvent::TurnPaused);
             }
             RecogniserEvent::TurnResumed { text } => {
-                self.owed.told();
+                self.pending.told();
                 self.results.turn(TranscriptEvent::TurnResumed);
                 self.results.interim(&text);
             }
@@ -299,7 +295,7 @@ impl<'a> Connection<'a> {
         self.useful = true;
         let late = self.late_until.is_some_and(|until| Instant::now() < until);
         let ended = answers;
-        let answers = answers && self.owed.finals() > 0 && !late;
+        let answers = answers && self.pending.finals() > 0 && !late;
         if late {
             self.late_until = None;
         }
@@ -310,20 +306,23 @@ impl<'a> Connection<'a> {
             self.results.settled(text, up_to.unwrap_or(0), ended);
             self.give_up_on_silence();
         }
-        self.owed.told();
+        self.pending.told();
         Ok(())
     }
 
     /// The first of what was asked for is answered.
     fn answered(&mut self, text: &str, up_to: Option<u64>) {
-        let position = self.owed.settle().unwrap_or(0);
+        let position = self.pending.settle().unwrap_or(0);
         self.results.answer(text, up_to.unwrap_or(position), false);
     }
 
     /// The words that were asked for have come of themselves, or there are none: the answer may never come.
     fn give_up_on_silence(&mut self) {
-        let within = self.dialect.promise().final_within;
-        let due = self.owed.first().is_some_and(|asked| asked.since.elapsed() >= within);
+        let within = self.protocol.promise().final_within;
+        let due = self
+            .pending
+            .first()
+            .is_some_and(|asked| asked.since.elapsed() >= within);
         if due && !self.results.has_interim() {
             self.late_until = Some(Instant::now() + ANSWER_WITHIN / 2);
             // What it covers is not known, so all of it is kept for a replay.
@@ -340,8 +339,8 @@ impl<'a> Connection<'a> {
 
     /// When something is to be done if nothing comes.
     fn next_due(&self) -> Instant {
-        let asked = self.owed.first().filter(|_| !self.results.has_interim());
-        let within = self.dialect.promise().final_within;
+        let asked = self.pending.first().filter(|_| !self.results.has_interim());
+        let within = self.protocol.promise().final_within;
         let behind = {
             let state = self.results.inbox.state();
             state.buffer.end() > state.sent.max(state.buffer.start())
@@ -351,9 +350,9 @@ impl<'a> Connection<'a> {
             (behind && self.ready).then(|| self.may_send_at()),
             asked.map(|asked| asked.since + within),
             self.ask_again_at,
-            self.owed.hung_at(),
+            self.pending.hung_at(),
             self.pass.as_ref().map(|_| self.began + UNTOLD_AFTER),
-            self.ready.then(|| self.sent_at + self.dialect.idle().after),
+            self.ready.then(|| self.sent_at + self.protocol.idle().after),
         ];
         let now = Instant::now();
         times.into_iter().flatten().min().unwrap_or(now + UNTOLD_AFTER)
@@ -367,7 +366,7 @@ impl<'a> Connection<'a> {
                 READY_WITHIN.as_secs()
             )));
         }
-        if self.owed.hung_at().is_some_and(|at| now >= at) {
+        if self.pending.hung_at().is_some_and(|at| now >= at) {
             return Err(Failure::Unavailable("says nothing of use any more".into()));
         }
         if self.pass.is_some() && now >= self.began + UNTOLD_AFTER {
@@ -377,18 +376,18 @@ impl<'a> Connection<'a> {
         self.give_up_on_silence();
         if self.ask_again_at.is_some_and(|at| now >= at) {
             self.ask_again_at = None;
-            if let Some(message) = self.dialect.finalize().filter(|_| self.owed.finals() > 0) {
+            if let Some(message) = self.protocol.finalize().filter(|_| self.pending.finals() > 0) {
                 self.send(message).await?;
             }
         }
-        if self.ready && now >= self.sent_at + self.dialect.idle().after {
+        if self.ready && now >= self.sent_at + self.protocol.idle().after {
             self.keep_alive().await?;
         }
         Ok(())
     }
 
     async fn keep_alive(&mut self) -> Result<(), Failure> {
-        match self.dialect.idle().message {
+        match self.protocol.idle().message {
             // Alone it is not enough: some audio must have come.
             Some(message) if self.clock.has_begun() => self.send(Message::text(message)).await,
             _ => {

@@ -11,9 +11,12 @@ use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::failure::Failure;
-use crate::settings::Endpoint;
-use crate::stt::protocol::refused;
-use crate::stt::results::{Counted, Results};
+use crate::stt::{
+    protocol::refused,
+    results::{Counted, Results},
+    session::Lost,
+};
+use crate::{name::plain_language, settings::Endpoint};
 use net::{
     guard::{Guard, Pass},
     redact,
@@ -107,7 +110,7 @@ impl Clips {
         let language = match config.hinglish {
             true => "hi",
             // Such servers know languages, not their countries.
-            false => config.language.split(['-', '_']).next().unwrap_or_default(),
+            false => plain_language(&config.language),
         };
         Self {
             url: endpoint.url("/audio/transcriptions"),
@@ -142,11 +145,11 @@ impl Clips {
         mut counted: Counted,
         guard: &Guard,
         pass: Pass,
-    ) -> (Failure, bool, Option<Pass>) {
+    ) -> Lost {
         // The first utterance may be a long time off, and asks anew.
         drop(pass);
         let mut useful = false;
-        loop {
+        let (failure, pass) = loop {
             let Some(job) = next_job(results) else {
                 results.inbox.changed().await;
                 continue;
@@ -157,7 +160,7 @@ impl Clips {
             }
             let pass = match guard.admit() {
                 Ok(pass) => pass,
-                Err(tripped) => return (Failure::Unavailable(tripped.to_string()), useful, None),
+                Err(tripped) => break (Failure::Unavailable(tripped.to_string()), None),
             };
             counted.add(job.bytes);
             let began = Instant::now();
@@ -175,8 +178,14 @@ impl Clips {
                     tracing::warn!(why = redact::fit(&why), "utterance refused");
                     answer(results, &job, "", true);
                 }
-                Err(failure) => return (failure, useful, Some(pass)),
+                Err(failure) => break (failure, Some(pass)),
             }
+        };
+        Lost {
+            failure,
+            pass,
+            useful,
+            owing: false,
         }
     }
 
@@ -305,7 +314,7 @@ fn answer(results: &mut Results, job: &Job, text: &str, damaged: bool) {
 
 /// Reads an answer, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(super) fn fuzzed(body: &[u8]) {
+pub(crate) fn fuzzed(body: &[u8]) {
     for status in [StatusCode::OK, StatusCode::BAD_REQUEST] {
         let _ = read_body(status, body, None);
     }

@@ -15,17 +15,19 @@ use domain::ports::{
     usage::{Meter, Unit},
 };
 use futures_util::{StreamExt, stream};
-use media::format::{Encoding, LineFormat};
+use media::format::LineFormat;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::failure::Failure;
 use crate::settings::Endpoint;
+use crate::stt::deepgram::{authorization, encoding};
 use crate::tts::{
     http_audio::{Asked, audio},
-    protocol::{VoiceEvent, VoiceProtocol, line_format},
+    protocol::{VoiceEvent, VoiceProtocol, line_format, read_json},
     provider::{Pieces, Source, VoiceProvider},
+    refusal::in_words,
     socket::SocketVoice,
 };
 use net::redact;
@@ -120,17 +122,17 @@ impl Plain {
         let endpoint = self.speak.endpoint.clone();
         let url = endpoint.url(&format!("/v1/speak?{}&container=none", self.speak.query()));
         let parts: Vec<String> = split(text).into_iter().map(str::to_owned).collect();
-        let authorization = self.speak.authorization();
+        let key = authorization(&endpoint);
         let (format, line_rate, client) = (self.speak.format, self.line_rate, self.client.clone());
         let characters = text.chars().count() as u64;
         self.meter
             .add(endpoint.provider, &self.speak.voice, Unit::Characters, characters);
-        let shared = Arc::new((endpoint, url, authorization));
+        let shared = Arc::new((endpoint, url, key));
         let asked = parts.into_iter().map(move |text| {
-            let (endpoint, url, authorization) = &*shared;
+            let (endpoint, url, key) = &*shared;
             let mut request = client.post(url).json(&json!({ "text": text }));
-            if let Some(value) = authorization {
-                request = request.header("authorization", value);
+            if let Some((name, value)) = key {
+                request = request.header(*name, value);
             }
             audio(Asked {
                 endpoint: endpoint.clone(),
@@ -170,34 +172,21 @@ struct Speak {
 
 impl Speak {
     fn query(&self) -> String {
-        let encoding = match self.format.encoding {
-            Encoding::MuLaw => "mulaw",
-            Encoding::ALaw => "alaw",
-            Encoding::Linear16 => "linear16",
-        };
         url::form_urlencoded::Serializer::new(String::new())
             .append_pair("model", &self.voice)
-            .append_pair("encoding", encoding)
+            .append_pair("encoding", encoding(self.format))
             .append_pair("sample_rate", &self.format.sample_rate.to_string())
             .finish()
-    }
-
-    fn authorization(&self) -> Option<String> {
-        self.endpoint.key.as_ref().map(|key| format!("Token {}", key.secret()))
     }
 }
 
 #[derive(Deserialize)]
-struct Reply {
+struct Received {
     #[serde(rename = "type", default)]
     kind: String,
-    #[serde(default)]
     code: Option<Value>,
-    #[serde(default)]
     err_code: Option<Value>,
-    #[serde(default)]
     description: Option<String>,
-    #[serde(default)]
     err_msg: Option<String>,
 }
 
@@ -215,10 +204,7 @@ impl VoiceProtocol for Speak {
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
-        self.authorization()
-            .map(|value| ("authorization", value))
-            .into_iter()
-            .collect()
+        authorization(&self.endpoint).into_iter().collect()
     }
 
     fn format(&self) -> LineFormat {
@@ -249,28 +235,18 @@ impl VoiceProtocol for Speak {
         true
     }
 
-    fn keep_alive(&self) -> Option<(Duration, String)> {
-        None
-    }
-
     fn goodbye(&self) -> Option<String> {
         Some(json!({ "type": "Close" }).to_string())
     }
 
     fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
-        let reply: Reply = serde_json::from_str(message)
-            .map_err(|error| Failure::Protocol(format!("{}: {error}", self.endpoint.provider)))?;
-        let code = reply
-            .code
-            .or(reply.err_code)
-            .map(|code| code.as_str().map_or(code.to_string(), str::to_owned));
+        let reply: Received = read_json(&self.endpoint, message)?;
+        let code = in_words(&reply.code.or(reply.err_code));
         let words = reply.description.or(reply.err_msg).unwrap_or_default();
-        let failure = || Failure::of_codes(&self.endpoint, &[code.as_deref().unwrap_or_default()], &words);
-        let flushed_too_often = || code.as_deref().is_some_and(|code| code.contains("FLUSH"));
         let failed = match reply.kind.as_str() {
-            "Error" => Some(failure()),
+            "Error" => Some(Failure::of_codes(&self.endpoint, &[&code], &words)),
             // Nothing comes of a flush that was not taken.
-            "Warning" if flushed_too_often() => Some(Failure::Busy { retry_after: None }),
+            "Warning" if code.contains("FLUSH") => Some(Failure::Busy { retry_after: None }),
             "Warning" => {
                 if !self.warned.swap(true, Ordering::Relaxed) {
                     let words = redact::fit(&words);
@@ -291,9 +267,9 @@ impl VoiceProtocol for Speak {
 
 /// Reads a message, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(super) fn fuzzed(message: &str) {
+pub(crate) fn fuzzed(message: &str) {
     let speak = Speak {
-        endpoint: super::fuzzed::endpoint("deepgram"),
+        endpoint: crate::fuzzed::endpoint("deepgram"),
         voice: DEFAULT_VOICE.into(),
         format: LineFormat::MULAW_8000,
         warned: Arc::default(),

@@ -1,6 +1,6 @@
 //! Cartesia over its WebSocket: one socket a call, one context a text, with the times of words.
 
-use std::{borrow::Cow, time::Duration};
+use std::borrow::Cow;
 
 use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::settings::Endpoint;
 use crate::tts::{
-    protocol::{Spoken, VoiceEvent, VoiceProtocol, line_format, plain_language},
+    protocol::{Spoken, VoiceEvent, VoiceProtocol, line_format, plain_language, read_json, rounded},
     provider::{Source, VoiceProvider},
+    refusal::in_words,
     socket::SocketVoice,
 };
 
@@ -82,7 +83,7 @@ impl Cartesia {
         }
     }
 
-    fn dialect(&self, config: &VoiceConfig) -> TtsSocket {
+    fn protocol(&self, config: &VoiceConfig) -> TtsSocket {
         TtsSocket {
             endpoint: self.endpoint.clone(),
             model: self.model.clone(),
@@ -96,7 +97,7 @@ impl Cartesia {
 
 impl Source for Cartesia {
     fn open(&self, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
-        Box::new(SocketVoice::open(self.dialect(config), config))
+        Box::new(SocketVoice::open(self.protocol(config), config))
     }
 
     fn signature(&self, _config: &VoiceConfig) -> String {
@@ -135,49 +136,38 @@ struct TtsSocket {
 }
 
 #[derive(Deserialize)]
-struct Reply<'m> {
+struct Received<'m> {
     #[serde(borrow, rename = "type", default)]
     kind: Cow<'m, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     context_id: Option<Cow<'m, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     data: Option<Cow<'m, str>>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     word_timestamps: Option<Words<'m>>,
-    #[serde(default)]
     done: Option<bool>,
-    #[serde(default)]
     error_code: Option<Value>,
-    #[serde(default)]
     status_code: Option<Value>,
-    #[serde(default)]
     error: Option<Value>,
-    #[serde(default)]
     title: Option<Value>,
-    #[serde(default)]
     message: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Words<'m> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     words: Vec<Cow<'m, str>>,
-    #[serde(default)]
     end: Vec<f64>,
 }
 
-impl Reply<'_> {
+impl Received<'_> {
     fn failure(&self, endpoint: &Endpoint) -> Option<Failure> {
         if self.kind != "error" && self.error_code.is_none() && self.error.is_none() {
             return None;
         }
-        let text = |value: &Option<Value>| match value {
-            Some(Value::String(text)) => text.clone(),
-            Some(Value::Null) | None => String::new(),
-            Some(other) => other.to_string(),
-        };
-        let words = [&self.error, &self.title, &self.message].map(text).join(" ");
-        let codes = [&self.error_code, &self.status_code].map(text);
+        let words = [&self.error, &self.title, &self.message].map(in_words).join(" ");
+        let codes = [&self.error_code, &self.status_code].map(in_words);
         Some(Failure::of_codes(endpoint, &[&codes[0], &codes[1]], &words))
     }
 }
@@ -197,14 +187,8 @@ impl VoiceProtocol for TtsSocket {
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
-        let key = self
-            .endpoint
-            .key
-            .as_ref()
-            .map(|key| ("x-api-key", key.secret().to_owned()));
-        key.into_iter()
-            .chain([("cartesia-version", VERSION.to_owned())])
-            .collect()
+        let key = self.endpoint.key_header("x-api-key", "").into_iter();
+        key.chain([("cartesia-version", VERSION.to_owned())]).collect()
     }
 
     fn format(&self) -> LineFormat {
@@ -234,8 +218,7 @@ impl VoiceProtocol for TtsSocket {
             "max_buffer_delay_ms": 0,
         });
         if self.speed != 1.0 && self.model.starts_with("sonic-3") {
-            let speed = (f64::from(self.speed) * 1_000.0).round() / 1_000.0;
-            message["generation_config"] = json!({ "speed": speed });
+            message["generation_config"] = json!({ "speed": rounded(self.speed) });
         }
         out.push(message.to_string());
     }
@@ -244,30 +227,19 @@ impl VoiceProtocol for TtsSocket {
         out.push(json!({ "context_id": format!("t{id}"), "cancel": true }).to_string());
     }
 
-    fn keep_alive(&self) -> Option<(Duration, String)> {
-        // There is none: a socket that was quiet for five minutes is made anew.
-        None
-    }
-
-    fn goodbye(&self) -> Option<String> {
-        None
-    }
-
     fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
-        let reply: Reply<'m> = serde_json::from_str(message)
-            .map_err(|error| Failure::Protocol(format!("{}: {error}", self.endpoint.provider)))?;
+        let reply: Received<'m> = read_json(&self.endpoint, message)?;
         let failed = reply.failure(&self.endpoint);
         let context = reply.context_id.as_deref().filter(|name| !name.is_empty());
         let id = context.and_then(|name| name.strip_prefix('t')?.parse().ok());
         if (context.is_some() && id.is_none()) || (id.is_none() && failed.is_none()) {
             return Ok(VoiceEvent::default());
         }
-        let words = reply
-            .word_timestamps
-            .map(|times| times.words.into_iter().zip(times.end));
+        let times = reply.word_timestamps.unwrap_or_default();
         // Markup of ours is no word, should it be told as one.
         let markup = |text: &str| text.starts_with(['<', '[']) || text.ends_with("/>");
-        let words = words.into_iter().flatten().filter(|(text, _)| !markup(text));
+        let words = times.words.into_iter().zip(times.end);
+        let words = words.filter(|(text, _)| !markup(text));
         let spoken = words.map(|(text, end)| Spoken {
             text,
             is_word: true,
@@ -287,9 +259,9 @@ impl VoiceProtocol for TtsSocket {
 
 /// Reads a message, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(super) fn fuzzed(message: &str) {
-    let cartesia = Cartesia::new(super::fuzzed::endpoint("cartesia"), None);
-    let _ = cartesia.dialect(&super::fuzzed::voice()).read(message);
+pub(crate) fn fuzzed(message: &str) {
+    let cartesia = Cartesia::new(crate::fuzzed::endpoint("cartesia"), None);
+    let _ = cartesia.protocol(&super::plain_config("v")).read(message);
 }
 
 #[cfg(test)]

@@ -176,32 +176,31 @@ impl Connections {
         let Some((line, candidate)) = self.line(index).zip(self.candidates.get(index)) else {
             return Box::pin(futures_util::stream::empty());
         };
+        self.asked_on(&line, candidate, script)
+    }
+
+    fn asked_on(&self, line: &Line, candidate: &Candidate, script: &Script) -> Pieces {
         let written = self.written(candidate, script);
-        let speak = || sounding(&script.text, locked(&line).perform(&written.text, &written.words()));
-        guarded(candidate.guard.as_ref(), self.listener(), speak)
+        let speak = || sounding(&script.text, locked(line).perform(&written.text, &written.words()));
+        let listener = Listener {
+            call: self.call,
+            samples_per_ms: self.samples_per_ms(),
+        };
+        guarded(candidate.guard.as_ref(), listener, speak)
     }
 
     /// The same by a new line.
     pub(super) fn ask_anew(&self, index: usize, script: &Script) -> Option<(Pieces, Fresh)> {
         let candidate = self.candidates.get(index)?;
         let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
-        let written = self.written(candidate, script);
-        let speak = || sounding(&script.text, locked(&line).perform(&written.text, &written.words()));
-        let pieces = guarded(candidate.guard.as_ref(), self.listener(), speak);
-        Some((written.timed(pieces), Fresh(line)))
+        let pieces = self.asked_on(&line, candidate, script);
+        Some((self.written(candidate, script).timed(pieces), Fresh(line)))
     }
 
     /// A new line did better than the call's own.
     pub(super) fn keep(&self, index: usize, fresh: Fresh) {
         if let Some(line) = locked(&self.open).get_mut(index) {
             *line = Some(fresh.0);
-        }
-    }
-
-    fn listener(&self) -> Listener {
-        Listener {
-            call: self.call,
-            samples_per_ms: self.samples_per_ms(),
         }
     }
 

@@ -5,7 +5,6 @@
 //! the texts one after the other must know where each ends.
 
 mod messages;
-mod streamed;
 
 use std::time::Duration;
 
@@ -13,10 +12,10 @@ use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
 use serde_json::json;
 
-use self::streamed::Streamed;
 use crate::failure::Failure;
 use crate::tts::{
-    protocol::{VoiceEvent, VoiceProtocol, line_format, plain_language},
+    http_audio::HttpVoice,
+    protocol::{VoiceEvent, VoiceProtocol, line_format, plain_language, rounded},
     provider::{Source, VoiceProvider},
     socket::SocketVoice,
 };
@@ -62,15 +61,42 @@ impl ElevenLabs {
         };
         self.model.clone().unwrap_or_else(|| by_latency.to_owned())
     }
+
+    /// A voice over the plain HTTP stream: a request a text, raw audio as it is made, no times.
+    fn streamed(&self, model: String, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
+        let (endpoint, client, format) = (self.endpoint.clone(), self.client.clone(), line_format(config));
+        let (voice, name) = (path_segment(&config.voice), output_format(format));
+        let url = endpoint.url(&format!("/v1/text-to-speech/{voice}/stream?output_format={name}"));
+        let mut settings = settings(config);
+        // These models take three degrees of it.
+        let stability = f64::from(config.stability.clamp(0.0, 1.0));
+        settings["stability"] = ((stability * 2.0).round() / 2.0).into();
+        let (charged, key) = (model.clone(), endpoint.key_header("xi-api-key", ""));
+        Box::new(HttpVoice {
+            endpoint,
+            model: charged,
+            format,
+            line_rate: config.sample_rate,
+            meter: config.meter.clone(),
+            request: move |text: &str| {
+                let body = json!({ "text": text.trim(), "model_id": model, "voice_settings": settings });
+                let request = client.post(&url).json(&body);
+                Ok(match &key {
+                    Some((name, key)) => request.header(*name, key),
+                    None => request,
+                })
+            },
+        })
+    }
 }
 
 impl Source for ElevenLabs {
     fn open(&self, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
         let model = self.model(config);
         if is_v3(&model) {
-            return Box::new(Streamed::new(&self.endpoint, &self.client, model, config));
+            return self.streamed(model, config);
         }
-        let dialect = MultiStream {
+        let protocol = MultiStream {
             endpoint: self.endpoint.clone(),
             model,
             voice: config.voice.clone(),
@@ -78,7 +104,7 @@ impl Source for ElevenLabs {
             format: line_format(config),
             settings: settings(config),
         };
-        Box::new(SocketVoice::open(dialect, config))
+        Box::new(SocketVoice::open(protocol, config))
     }
 
     fn signature(&self, config: &VoiceConfig) -> String {
@@ -115,11 +141,6 @@ fn output_format(format: LineFormat) -> &'static str {
         Encoding::ALaw => "alaw_8000",
         Encoding::Linear16 => "pcm_16000",
     }
-}
-
-/// Without the digits that a 32-bit number only seems to have.
-fn rounded(value: f32) -> f64 {
-    (f64::from(value) * 1_000.0).round() / 1_000.0
 }
 
 struct MultiStream {
@@ -159,10 +180,7 @@ impl VoiceProtocol for MultiStream {
     }
 
     fn headers(&self) -> Vec<(&'static str, String)> {
-        let key = self.endpoint.key.as_ref();
-        key.map(|key| ("xi-api-key", key.secret().to_owned()))
-            .into_iter()
-            .collect()
+        self.endpoint.key_header("xi-api-key", "").into_iter().collect()
     }
 
     fn format(&self) -> LineFormat {
@@ -205,8 +223,8 @@ impl VoiceProtocol for MultiStream {
 
 /// Reads a message, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(super) fn fuzzed(message: &str) {
-    let _ = messages::read(&super::fuzzed::endpoint("elevenlabs"), message);
+pub(crate) fn fuzzed(message: &str) {
+    let _ = messages::read(&crate::fuzzed::endpoint("elevenlabs"), message);
 }
 
 #[cfg(test)]

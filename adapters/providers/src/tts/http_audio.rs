@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use domain::ports::synthesizer::SpeechPiece;
+use domain::ports::{
+    synthesizer::SpeechPiece,
+    usage::{Meter, Unit},
+};
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use media::format::LineFormat;
 use reqwest::{RequestBuilder, Response, header};
@@ -11,7 +14,7 @@ use crate::failure::Failure;
 use crate::settings::Endpoint;
 use crate::tts::{
     frames::Frames,
-    provider::Pieces,
+    provider::{Pieces, VoiceProvider},
     raw_audio::{HEAD_BYTES, is_other_kind, other_than_raw},
 };
 use net::socket::CONNECT_WITHIN;
@@ -32,6 +35,45 @@ pub(crate) fn client() -> reqwest::Client {
         .tcp_nodelay(true);
     // Only a broken TLS set-up fails, and then every client of the process does.
     builder.build().unwrap_or_default()
+}
+
+/// A voice that is asked over HTTP for each text.
+pub(crate) struct HttpVoice<F> {
+    pub endpoint: Endpoint,
+    /// What is charged.
+    pub model: String,
+    pub format: LineFormat,
+    pub line_rate: u32,
+    pub meter: Meter,
+    /// Makes the request for a text, or says why it cannot be one.
+    pub request: F,
+}
+
+impl<F: FnMut(&str) -> Result<RequestBuilder, Failure> + Send> VoiceProvider for HttpVoice<F> {
+    fn speak(&mut self, text: &str) -> Pieces {
+        let request = match (self.request)(text) {
+            Ok(request) => request,
+            Err(failure) => return stream::iter([Err(failure)]).boxed(),
+        };
+        let characters = text.chars().count();
+        let asked = Asked {
+            endpoint: self.endpoint.clone(),
+            request,
+            format: self.format,
+            line_rate: self.line_rate,
+            characters,
+        };
+        let (meter, provider, model) = (self.meter.clone(), self.endpoint.provider, self.model.clone());
+        let mut charged = false;
+        audio(asked)
+            .inspect(move |piece| {
+                // What is refused, or never comes, is not charged.
+                if piece.is_ok() && !std::mem::replace(&mut charged, true) {
+                    meter.add(provider, &model, Unit::Characters, characters as u64);
+                }
+            })
+            .boxed()
+    }
 }
 
 /// What is asked, of whom, and what comes.

@@ -1,4 +1,4 @@
-//! How a provider is spoken to over its socket: what [`super::socket_voice`] needs to know of each, without a socket.
+//! How a provider is spoken to over its socket: what [`super::socket`] needs to know of each, without a socket.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -40,10 +40,14 @@ pub(crate) trait VoiceProtocol: Send + Sync + 'static {
     }
 
     /// After how much quiet something must be said to keep the socket, and what.
-    fn keep_alive(&self) -> Option<(Duration, String)>;
+    fn keep_alive(&self) -> Option<(Duration, String)> {
+        None
+    }
 
     /// What is said before the socket is closed.
-    fn goodbye(&self) -> Option<String>;
+    fn goodbye(&self) -> Option<String> {
+        None
+    }
 
     /// Reads a text message. What is not known is ignored.
     ///
@@ -51,6 +55,15 @@ pub(crate) trait VoiceProtocol: Send + Sync + 'static {
     ///
     /// When it is not in the provider's format.
     fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure>;
+}
+
+/// Reads a message of a provider's.
+///
+/// # Errors
+///
+/// When it is not in the provider's format.
+pub(crate) fn read_json<'m, T: serde::Deserialize<'m>>(endpoint: &Endpoint, message: &'m str) -> Result<T, Failure> {
+    serde_json::from_str(message).map_err(|error| Failure::Protocol(format!("{}: {error}", endpoint.provider)))
 }
 
 /// What a message says.
@@ -96,6 +109,10 @@ pub(crate) fn line_format(config: &VoiceConfig) -> LineFormat {
 
 /// The language without its region: `en` of `en-US`.
 pub(crate) fn plain_language(config: &VoiceConfig) -> String {
-    let language = config.language.split(['-', '_']).next().unwrap_or_default();
-    language.to_ascii_lowercase()
+    crate::name::plain_language(&config.language).to_ascii_lowercase()
+}
+
+/// Without the digits that a 32-bit number only seems to have.
+pub(crate) fn rounded(value: f32) -> f64 {
+    (f64::from(value) * 1_000.0).round() / 1_000.0
 }

@@ -116,6 +116,15 @@ fn said(body: &str) -> String {
     }
 }
 
+/// A field of an error as text; empty where there is none.
+pub(super) fn in_words(value: &Option<Value>) -> String {
+    match value {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Null | Value::Bool(false)) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
 /// The first text under one of the names that the providers use.
 fn message_in(value: &Value) -> Option<&str> {
     ["message", "err_msg", "error", "detail", "title"]

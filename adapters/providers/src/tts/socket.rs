@@ -48,7 +48,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 /// What comes of a text; nothing is its end.
 type Outcome = Option<Result<SpeechPiece, Failure>>;
 
-struct Wanted {
+struct QueuedText {
     text: String,
     /// The text without markup, place by place: what times are told of.
     words: String,
@@ -57,17 +57,17 @@ struct Wanted {
 
 /// A voice on a socket.
 pub(crate) struct SocketVoice {
-    wanted: mpsc::Sender<Wanted>,
+    wanted: mpsc::Sender<QueuedText>,
     dropped: Arc<Notify>,
 }
 
 impl SocketVoice {
     /// Begins to connect. Must be called within a tokio runtime.
-    pub(crate) fn open(dialect: impl VoiceProtocol, config: &VoiceConfig) -> Self {
+    pub(crate) fn open(protocol: impl VoiceProtocol, config: &VoiceConfig) -> Self {
         let (sender, wanted) = mpsc::channel(MOST_WAITING);
         let dropped = Arc::new(Notify::new());
-        let line = Line {
-            dialect,
+        let connection = Connection {
+            protocol,
             line_rate: config.sample_rate,
             meter: config.meter.clone(),
             wanted,
@@ -77,7 +77,7 @@ impl SocketVoice {
             next_id: 0,
             out: Vec::new(),
         };
-        tokio::spawn(line.run());
+        tokio::spawn(connection.run());
         Self {
             wanted: sender,
             dropped,
@@ -93,11 +93,11 @@ impl VoiceProvider for SocketVoice {
     fn perform(&mut self, text: &str, words: &str) -> Pieces {
         let (sink, pieces) = mpsc::channel(PIECES_AHEAD);
         let (text, words) = (text.to_owned(), words.to_owned());
-        match self.wanted.try_send(Wanted { text, words, sink }) {
+        match self.wanted.try_send(QueuedText { text, words, sink }) {
             Ok(()) => Listening {
                 pieces,
                 dropped: self.dropped.clone(),
-                _line: self.wanted.clone(),
+                _connection: self.wanted.clone(),
                 ended: false,
             }
             .boxed(),
@@ -115,8 +115,8 @@ fn broken() -> Failure {
 struct Listening {
     pieces: mpsc::Receiver<Outcome>,
     dropped: Arc<Notify>,
-    /// The line stays while this lives.
-    _line: mpsc::Sender<Wanted>,
+    /// The connection stays while this lives.
+    _connection: mpsc::Sender<QueuedText>,
     ended: bool,
 }
 
@@ -170,20 +170,20 @@ enum End {
     Lost(Failure),
 }
 
-struct Line<D> {
-    dialect: D,
+struct Connection<P> {
+    protocol: P,
     line_rate: u32,
     meter: Meter,
-    wanted: mpsc::Receiver<Wanted>,
+    wanted: mpsc::Receiver<QueuedText>,
     dropped: Arc<Notify>,
-    waiting: VecDeque<Wanted>,
+    waiting: VecDeque<QueuedText>,
     open: BTreeMap<u64, Open>,
     next_id: u64,
     /// Messages to be sent.
     out: Vec<String>,
 }
 
-impl<D: VoiceProtocol> Line<D> {
+impl<P: VoiceProtocol> Connection<P> {
     async fn run(mut self) {
         let mut pause = FIRST_PAUSE;
         loop {
@@ -202,10 +202,10 @@ impl<D: VoiceProtocol> Line<D> {
                 }
                 Err(failure) => failure,
             };
-            let (provider, why) = (self.dialect.endpoint().provider, redact::fit(&failure.to_string()));
+            let (provider, why) = (self.protocol.endpoint().provider, redact::fit(&failure.to_string()));
             tracing::debug!(provider, why, "voice socket lost");
             self.fail_all(&failure);
-            if matches!(failure, Failure::Refused(_) | Failure::OurFault(_)) {
+            if failure.is_permanent() {
                 return self.refuse(failure).await;
             }
             if !self.rest(pause).await {
@@ -216,10 +216,8 @@ impl<D: VoiceProtocol> Line<D> {
     }
 
     async fn connect(&self) -> Result<ProviderSocket, Failure> {
-        let headers = self.dialect.headers();
-        let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let socket = connect(&self.dialect.url(), &headers).await;
-        socket.map_err(|error| Failure::of_connect(self.dialect.endpoint(), &error))
+        let socket = connect(&self.protocol.url(), &self.protocol.headers()).await;
+        socket.map_err(|error| Failure::of_connect(self.protocol.endpoint(), &error))
     }
 
     /// Waits before the next try, but not while a text waits; false when nobody wants the voice any more.
@@ -251,7 +249,7 @@ impl<D: VoiceProtocol> Line<D> {
     }
 
     async fn leave(self, mut socket: ProviderSocket) {
-        let goodbye = self.dialect.goodbye().map(|text| Message::Text(text.into()));
+        let goodbye = self.protocol.goodbye().map(|text| Message::Text(text.into()));
         let closed = async {
             if let Some(goodbye) = goodbye {
                 socket.send(goodbye).await?;
@@ -265,7 +263,7 @@ impl<D: VoiceProtocol> Line<D> {
     }
 
     async fn serve(&mut self, socket: &mut ProviderSocket) -> End {
-        let keep_alive = self.dialect.keep_alive();
+        let keep_alive = self.protocol.keep_alive();
         let mut said = Instant::now();
         let dropped = self.dropped.clone();
         loop {
@@ -302,14 +300,14 @@ impl<D: VoiceProtocol> Line<D> {
 
     /// Begins texts that wait, as far as the provider takes more.
     fn begin(&mut self) {
-        while self.open.len() < self.dialect.most_open()
-            && let Some(Wanted { text, words, sink }) = self.waiting.pop_front()
+        while self.open.len() < self.protocol.most_open()
+            && let Some(QueuedText { text, words, sink }) = self.waiting.pop_front()
         {
             if sink.is_closed() {
                 continue;
             }
             let characters = text.chars().count();
-            let spoken = match SpokenText::new(&words, self.dialect.format(), self.line_rate) {
+            let spoken = match SpokenText::new(&words, self.protocol.format(), self.line_rate) {
                 Ok(spoken) => spoken,
                 Err(failure) => {
                     fail(sink, &failure);
@@ -318,10 +316,10 @@ impl<D: VoiceProtocol> Line<D> {
             };
             let id = self.next_id;
             self.next_id += 1;
-            self.dialect.begin(id, &text, &mut self.out);
-            let provider = self.dialect.endpoint().provider;
+            self.protocol.begin(id, &text, &mut self.out);
+            let provider = self.protocol.endpoint().provider;
             self.meter
-                .add(provider, self.dialect.model(), Unit::Characters, characters as u64);
+                .add(provider, self.protocol.model(), Unit::Characters, characters as u64);
             let open = Open {
                 text: spoken,
                 sink,
@@ -352,7 +350,7 @@ impl<D: VoiceProtocol> Line<D> {
         for (id, open) in &mut self.open {
             if open.cancelled.is_none() && open.sink.is_closed() {
                 open.cancelled = Some(by);
-                self.dialect.cancel(*id, &mut self.out);
+                self.protocol.cancel(*id, &mut self.out);
             }
         }
     }
@@ -377,11 +375,17 @@ impl<D: VoiceProtocol> Line<D> {
     ) -> Result<(), Failure> {
         match message {
             Some(Ok(Message::Text(text))) => self.text(text.as_str()).await,
-            Some(Ok(Message::Binary(audio))) => self.binary(&audio).await,
+            Some(Ok(Message::Binary(audio))) => {
+                // Audio by itself is of the one text there is.
+                if let Some(id) = self.only() {
+                    self.go_on(id, |text| text.audio(&audio)).await;
+                }
+                Ok(())
+            }
             Some(Ok(Message::Close(frame))) => Err(self.closed(frame)),
             Some(Ok(_)) => Ok(()),
             Some(Err(tokio_tungstenite::tungstenite::Error::Capacity(error))) => {
-                let provider = self.dialect.endpoint().provider;
+                let provider = self.protocol.endpoint().provider;
                 Err(Failure::Protocol(format!("{provider}: {error}")))
             }
             Some(Err(error)) => Err(self.unavailable(&format!("connection lost: {error}"))),
@@ -390,35 +394,27 @@ impl<D: VoiceProtocol> Line<D> {
     }
 
     async fn text(&mut self, message: &str) -> Result<(), Failure> {
-        let heard = self.dialect.read(message)?;
-        let Some(id) = heard.id.or_else(|| self.only()) else {
+        let event = self.protocol.read(message)?;
+        let Some(id) = event.id.or_else(|| self.only()) else {
             // Of no text that is known: a failure is the connection's.
-            return heard.failed.map_or(Ok(()), Err);
+            return event.failed.map_or(Ok(()), Err);
         };
-        let Some(open) = self.open.get_mut(&id) else {
+        let Some(open) = self.open.get(&id) else {
             return Ok(());
         };
         if open.cancelled.is_none() {
-            if let Some(failure) = &heard.failed {
+            if let Some(failure) = &event.failed {
                 let sink = open.sink.clone();
                 self.open.remove(&id);
                 fail(sink, failure);
                 return Ok(());
             }
-            let taken = open.text.take(&heard);
-            let given = open.give().await;
-            if let Err(failure) = taken {
-                // It goes on as a text that nobody listens to.
-                fail(open.sink.clone(), &failure);
-                self.drop_text(id);
-            } else if !given {
-                self.sweep();
-            }
+            self.go_on(id, |text| text.take(&event)).await;
         }
         let cancelled = self.open.get(&id).is_some_and(|open| open.cancelled.is_some());
-        let over = match cancelled && self.dialect.clears() {
-            true => heard.cleared,
-            false => heard.ended || heard.failed.is_some(),
+        let over = match cancelled && self.protocol.clears() {
+            true => event.cleared,
+            false => event.ended || event.failed.is_some(),
         };
         if over {
             self.end(id).await;
@@ -426,32 +422,25 @@ impl<D: VoiceProtocol> Line<D> {
         Ok(())
     }
 
-    /// Audio by itself: of the one text there is.
-    async fn binary(&mut self, audio: &[u8]) -> Result<(), Failure> {
-        let Some(id) = self.only() else { return Ok(()) };
+    /// A text gets what came of it, and hands out what is ready, unless it was cancelled.
+    async fn go_on(&mut self, id: u64, take: impl FnOnce(&mut SpokenText) -> Result<(), Failure>) {
         let Some(open) = self.open.get_mut(&id).filter(|open| open.cancelled.is_none()) else {
-            return Ok(());
+            return;
         };
-        let taken = open.text.audio(audio);
+        let taken = take(&mut open.text);
         let given = open.give().await;
         if let Err(failure) = taken {
+            // It goes on as a text that nobody listens to.
             fail(open.sink.clone(), &failure);
-            self.drop_text(id);
+            open.cancelled = Some(Instant::now() + ACKNOWLEDGED_WITHIN);
+            self.protocol.cancel(id, &mut self.out);
         } else if !given {
             self.sweep();
         }
-        Ok(())
     }
 
     fn only(&self) -> Option<u64> {
         self.open.keys().next().copied().filter(|_| self.open.len() == 1)
-    }
-
-    fn drop_text(&mut self, id: u64) {
-        if let Some(open) = self.open.get_mut(&id) {
-            open.cancelled = Some(Instant::now() + ACKNOWLEDGED_WITHIN);
-            self.dialect.cancel(id, &mut self.out);
-        }
     }
 
     async fn end(&mut self, id: u64) {
@@ -470,16 +459,16 @@ impl<D: VoiceProtocol> Line<D> {
         };
         let (code, reason) = (u16::from(frame.code), frame.reason.as_str());
         match code {
-            1008 => Failure::of_rule(self.dialect.endpoint(), reason),
+            1008 => Failure::of_rule(self.protocol.endpoint(), reason),
             1002 | 1003 | 1007 | 1009 => {
-                Failure::Protocol(format!("{} closed {code}: {reason}", self.dialect.endpoint().provider))
+                Failure::Protocol(format!("{} closed {code}: {reason}", self.protocol.endpoint().provider))
             }
             _ => self.unavailable(&format!("closed {code}: {reason}")),
         }
     }
 
     fn unavailable(&self, why: &str) -> Failure {
-        Failure::Unavailable(format!("{} {why}", self.dialect.endpoint().provider))
+        Failure::Unavailable(format!("{} {why}", self.protocol.endpoint().provider))
     }
 }
 

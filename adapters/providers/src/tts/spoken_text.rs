@@ -43,9 +43,9 @@ impl SpokenText {
     /// # Errors
     ///
     /// When the audio is no base64, or far too much.
-    pub(crate) fn take(&mut self, heard: &VoiceEvent<'_>) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, event: &VoiceEvent<'_>) -> Result<(), Failure> {
         let here = self.frames.received();
-        let audio = heard.audio.as_deref().filter(|audio| !audio.is_empty());
+        let audio = event.audio.as_deref().filter(|audio| !audio.is_empty());
         if let Some(audio) = audio {
             let mut decoded = std::mem::take(&mut self.decoded);
             decoded.clear();
@@ -56,7 +56,7 @@ impl SpokenText {
             self.decoded = decoded;
             taken?;
         }
-        for spoken in &heard.spoken {
+        for spoken in &event.spoken {
             let end = match spoken.is_word {
                 true => self.aligner.word(&spoken.text),
                 false => self.aligner.character(&spoken.text),

@@ -510,7 +510,7 @@ async fn a_voice_and_its_model_that_an_agent_names_are_probed_as_they_are() {
     let mut agent = booking();
     agent.conversation_config.tts.voice_id = "cartesia/sonic-2:bob".into();
     let guard = team
-        .voices
+        .tts
         .guards(&agent)
         .into_iter()
         .find(|guard| guard.provider() == "cartesia");
@@ -518,7 +518,7 @@ async fn a_voice_and_its_model_that_an_agent_names_are_probed_as_they_are() {
     fail(&guard);
     agent.conversation_config.tts.voice_id = "cartesia/sonic-2:ann".into();
     assert!(
-        team.voices.guards(&agent).iter().all(|guard| !guard.is_down()),
+        team.tts.guards(&agent).iter().all(|guard| !guard.is_down()),
         "of another voice"
     );
     assert!(well_after(&guard).await.is_some());

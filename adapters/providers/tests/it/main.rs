@@ -3,10 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod analysis_models;
-mod ears;
 mod language;
 mod language_faults;
 mod language_silence;
 mod prompt_cache;
 mod refused;
-mod voices;
+mod stt;
+mod tts;

@@ -12,7 +12,7 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{is_interim, mixed, share};
+use super::{mixed, share};
 
 /// Events that may wait; beyond it the oldest interim makes room, and without one the oldest event is due at once.
 const WAITING: usize = 256;
@@ -53,12 +53,6 @@ impl Delay {
     }
 
     /// The delay of an event with this hash.
-    #[expect(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a few seconds in milliseconds, clamped to be positive"
-    )]
     fn drawn(self, hash: u64) -> Duration {
         let (p50, p95) = (self.p50_ms as f64, self.p95_ms as f64);
         // The sum of twelve shares is very nearly normal, with mean 6 and deviation 1.
@@ -119,7 +113,11 @@ impl Queue {
         let now = Instant::now();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.events.len() >= WAITING {
-            match waiting.events.iter().position(|(_, event)| is_interim(event)) {
+            match waiting
+                .events
+                .iter()
+                .position(|(_, event)| matches!(event, TranscriptEvent::Interim { .. }))
+            {
                 Some(oldest) => drop(waiting.events.remove(oldest)),
                 None => waiting.events.iter_mut().take(1).for_each(|(due, _)| *due = now),
             }

@@ -78,7 +78,7 @@ const NUMBERS: [&str; 32] = [
 
 /// What becomes of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum WordError {
     Right,
     Other,
     LeftOut,
@@ -135,35 +135,39 @@ impl Errors {
             // The last word of an interim may be half a word yet.
             let whole = is_final || at < last;
             let hash = mixed_text(mixed(self.past, at as u64), word);
-            let fate = if whole { self.fate(word, hash) } else { Fate::Right };
+            let error = if whole {
+                self.error(word, hash)
+            } else {
+                WordError::Right
+            };
             let newest = !is_final && at + 1 == last;
-            match fate {
-                Fate::TakenBack if newest => told.push(other(word, hash)),
-                Fate::LeftOut if last > 0 => {}
-                Fate::Other => told.push(other(word, hash)),
-                Fate::WithMore => {
+            match error {
+                WordError::TakenBack if newest => told.push(other(word, hash)),
+                WordError::LeftOut if last > 0 => {}
+                WordError::Other => told.push(other(word, hash)),
+                WordError::WithMore => {
                     told.push(self.punctuated(word));
                     told.push(pick(&FILLERS, hash).to_owned());
                 }
-                Fate::Right | Fate::LeftOut | Fate::TakenBack => told.push(self.punctuated(word)),
+                WordError::Right | WordError::LeftOut | WordError::TakenBack => told.push(self.punctuated(word)),
             }
         }
         told.retain(|word| !word.is_empty());
         told.join(" ")
     }
 
-    fn fate(&self, word: &str, hash: u64) -> Fate {
+    fn error(&self, word: &str, hash: u64) -> WordError {
         if is_exact(word) {
-            return Fate::Right;
+            return WordError::Right;
         }
         let errors = f64::from(self.faults.word_errors) / 100.0;
         // Of a recogniser's errors most are substitutions.
         match share(hash) / errors {
-            drawn if drawn < 0.6 => Fate::Other,
-            drawn if drawn < 0.8 => Fate::LeftOut,
-            drawn if drawn < 1.0 => Fate::WithMore,
-            drawn if drawn < 2.0 => Fate::TakenBack,
-            _ => Fate::Right,
+            drawn if drawn < 0.6 => WordError::Other,
+            drawn if drawn < 0.8 => WordError::LeftOut,
+            drawn if drawn < 1.0 => WordError::WithMore,
+            drawn if drawn < 2.0 => WordError::TakenBack,
+            _ => WordError::Right,
         }
     }
 
@@ -197,10 +201,5 @@ fn other(word: &str, hash: u64) -> String {
 }
 
 fn pick<'a>(among: &[&'a str], hash: u64) -> &'a str {
-    let at = mixed(hash, 2) % among.len() as u64;
-    usize::try_from(at)
-        .ok()
-        .and_then(|at| among.get(at))
-        .copied()
-        .unwrap_or_default()
+    among[(mixed(hash, 2) % among.len() as u64) as usize]
 }

@@ -3,7 +3,7 @@
 use std::{sync::Mutex, time::Duration};
 
 use domain::ports::{
-    transcriber::TranscriptEvent::{Final, Interim},
+    transcriber::TranscriptEvent::{self, Final, Interim},
     usage::Meter,
 };
 use tokio::time::{Instant, sleep};

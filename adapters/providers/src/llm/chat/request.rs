@@ -1,10 +1,9 @@
 //! The request for a chat completion, as each server takes it. What is unset is left out.
 
-use domain::prompt::{Message, Prompt, Tool, ToolCall, ToolResult};
-use serde_json::{Map, Value, json};
+use domain::prompt::{Message, Prompt, Tool, ToolCall};
+use serde_json::{Value, json};
 
-use crate::{name::path_segment, settings::Endpoint};
-use net::key::Key;
+use crate::{llm::client::Request, name::path_segment, settings::Endpoint};
 
 /// The most tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
@@ -46,8 +45,22 @@ impl Server {
     }
 }
 
+/// The request, for a reply or for an answer in JSON of a schema.
+pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema: Option<&Value>) -> Request {
+    let server = Server::of(endpoint.provider);
+    let key = match server {
+        Server::Azure => endpoint.key_header("api-key", ""),
+        _ => endpoint.key_header("authorization", "Bearer "),
+    };
+    Request {
+        url: url(server, endpoint, model),
+        headers: key.into_iter().collect(),
+        body: body(server, endpoint.provider, model, prompt, schema),
+    }
+}
+
 /// Where it is sent.
-pub(super) fn url(server: Server, endpoint: &Endpoint, model: &str) -> String {
+fn url(server: Server, endpoint: &Endpoint, model: &str) -> String {
     let base = endpoint.base_url.as_str();
     if server != Server::Azure || base.ends_with("/openai/v1") {
         return endpoint.url("/chat/completions");
@@ -57,51 +70,40 @@ pub(super) fn url(server: Server, endpoint: &Endpoint, model: &str) -> String {
     format!("{base}/openai/deployments/{deployment}/chat/completions?api-version={AZURE_VERSION}")
 }
 
-/// The headers that hold the key.
-pub(super) fn headers(server: Server, endpoint: &Endpoint) -> Vec<(&'static str, String)> {
-    let key = endpoint.key.as_ref().map(Key::secret);
-    let header = |key: &str| match server {
-        Server::Azure => ("api-key", key.to_owned()),
-        _ => ("authorization", format!("Bearer {key}")),
-    };
-    key.map(header).into_iter().collect()
-}
-
-/// The body.
-pub(super) fn body(server: Server, provider: &str, model: &str, prompt: &Prompt) -> Map<String, Value> {
-    let mut body = Map::new();
-    body.insert("model".into(), model.into());
+fn body(server: Server, provider: &str, model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
     let mut messages = vec![json!({ "role": "system", "content": prompt.stable })];
     for message in &prompt.messages {
         push(server, provider, message, &mut messages);
     }
     tell_last(&prompt.changing, &mut messages);
-    body.insert("messages".into(), messages.into());
+    let mut body = json!({ "model": model, "messages": messages });
     if !prompt.tools.is_empty() {
-        body.insert("tools".into(), prompt.tools.iter().map(tool).collect());
+        body["tools"] = prompt.tools.iter().map(tool).collect();
     }
-    body.insert("stream".into(), true.into());
-    body.extend(stream_options(server).map(|options| ("stream_options".to_owned(), options)));
+    body["stream"] = true.into();
+    if let Some(options) = stream_options(server) {
+        body["stream_options"] = options;
+    }
     if server.reasons(model) {
         // These think first, unless told not to, and take no temperature. Thoughts count as tokens.
-        body.extend(effort(model).map(|effort| ("reasoning_effort".to_owned(), effort.into())));
-        return body;
+        if let Some(effort) = effort(model) {
+            body["reasoning_effort"] = effort.into();
+        }
+    } else {
+        body["temperature"] = figure(prompt.temperature);
+        if let Some(bound) = bound(server) {
+            body[bound] = if schema.is_some() {
+                MOST_SHAPED_TOKENS
+            } else {
+                MOST_TOKENS
+            }
+            .into();
+        }
     }
-    body.insert("temperature".into(), figure(prompt.temperature));
-    body.extend(bound(server).map(|bound| (bound.to_owned(), MOST_TOKENS.into())));
-    body
-}
-
-/// The body of a request whose answer is JSON of a shape. A server that does not take the shape still reads it in the
-/// instructions.
-pub(super) fn shaped(server: Server, mut body: Map<String, Value>, schema: &Value) -> Map<String, Value> {
-    let format = json!({ "name": "report", "strict": true, "schema": schema });
-    body.insert(
-        "response_format".into(),
-        json!({ "type": "json_schema", "json_schema": format }),
-    );
-    if let Some(bound) = bound(server).filter(|bound| body.contains_key(*bound)) {
-        body.insert(bound.into(), MOST_SHAPED_TOKENS.into());
+    if let Some(schema) = schema {
+        // A server that does not take the shape still reads it in the instructions.
+        let format = json!({ "name": "report", "strict": true, "schema": schema });
+        body["response_format"] = json!({ "type": "json_schema", "json_schema": format });
     }
     body
 }
@@ -135,10 +137,9 @@ fn bound(server: Server) -> Option<&'static str> {
 
 /// A whole figure as an integer.
 fn figure(value: f64) -> Value {
-    if value.fract() == 0.0 {
-        Value::from(value as i64)
-    } else {
-        Value::from(value)
+    match value.fract() == 0.0 {
+        true => Value::from(value as i64),
+        false => Value::from(value),
     }
 }
 
@@ -152,13 +153,16 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
             }
             if !calls.is_empty() {
                 let calls = calls.iter().enumerate();
-                said["tool_calls"] = calls
-                    .map(|(index, call)| tool_call(server, provider, index, call))
-                    .collect();
+                let calls = calls.map(|(index, call)| tool_call(server, provider, index, call));
+                said["tool_calls"] = calls.collect();
             }
             messages.push(said);
         }
-        Message::Results(results) => messages.extend(results.iter().map(tool_result)),
+        Message::Results(results) => {
+            messages.extend(results.iter().map(
+                |result| json!({ "role": "tool", "tool_call_id": result.id, "content": result.result.to_string() }),
+            ));
+        }
     }
 }
 
@@ -166,16 +170,9 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
 /// but in turns; nor behind a tool's result, which it is no part of.
 fn tell_last(changing: &str, messages: &mut [Value]) {
     let last = messages.iter_mut().rfind(|message| message["role"] == "user");
-    if let Some(content) = last
-        .and_then(|message| message.get_mut("content"))
-        .filter(|_| !changing.is_empty())
-    {
-        *content = format!("{}\n{changing}", content.as_str().unwrap_or_default()).into();
+    if let Some(message) = last.filter(|_| !changing.is_empty()) {
+        message["content"] = format!("{}\n{changing}", message["content"].as_str().unwrap_or_default()).into();
     }
-}
-
-fn tool_result(result: &ToolResult) -> Value {
-    json!({ "role": "tool", "tool_call_id": result.id, "content": result.result.to_string() })
 }
 
 /// A call with what its own provider put into it; another one would refuse that.

@@ -1,13 +1,12 @@
 //! A chat completion's chunks, read with patience: servers leave things out, put things in and number them their way.
 
-use domain::ports::language_model::ReplyEvent;
 use serde_json::Value;
 
 use super::calls::Calls;
 use crate::failure::Failure;
 use crate::llm::{
     reasoning::ThinkFilter,
-    reply_stream::{Delta, MOST_TEXT, Protocol, Usage, figure},
+    reply_stream::{Delta, Progress, Protocol, Usage, figure},
     sse::Event,
 };
 
@@ -15,12 +14,8 @@ use crate::llm::{
 pub(crate) struct ChatStream {
     provider: &'static str,
     words: ThinkFilter,
-    /// Bytes of words so far.
-    said: usize,
     calls: Calls,
-    finish_reason: Option<String>,
-    over: bool,
-    usage: Option<Usage>,
+    progress: Progress,
 }
 
 impl ChatStream {
@@ -28,18 +23,16 @@ impl ChatStream {
         Self {
             provider,
             words: ThinkFilter::default(),
-            said: 0,
             calls: Calls::default(),
-            finish_reason: None,
-            over: false,
-            usage: None,
+            progress: Progress::default(),
         }
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {
         // Where every chunk has it, it grows: the last one counts.
         let usage = [chunk.get("usage"), chunk.pointer("/x_groq/usage")];
-        self.usage = usage.into_iter().flatten().find_map(usage_of).or(self.usage);
+        let usage = usage.into_iter().flatten().find_map(usage_of);
+        self.progress.usage = usage.or(self.progress.usage);
         let Some(choice) = chunk.get("choices").and_then(|choices| choices.get(0)) else {
             return Ok(());
         };
@@ -48,7 +41,7 @@ impl ChatStream {
             self.delta(delta, out)?;
         }
         if let Some(reason) = choice.get("finish_reason").and_then(Value::as_str) {
-            self.finish_reason = Some(reason.to_owned());
+            self.progress.finish_reason = Some(reason.to_owned());
         }
         Ok(())
     }
@@ -63,36 +56,12 @@ impl ChatStream {
             if self.words.is_within() {
                 out.push(Delta::Thinking);
             }
-            self.say(words, out)?;
+            self.progress.say(words, out)?;
         }
         for piece in delta.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
             self.calls.take(piece)?;
             out.push(Delta::Working);
         }
-        Ok(())
-    }
-
-    fn say(&mut self, words: String, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        if words.is_empty() {
-            return Ok(());
-        }
-        self.said += words.len();
-        if self.said > MOST_TEXT {
-            return Err(Failure::protocol("the reply is longer than anybody listens to"));
-        }
-        out.push(Delta::Event(ReplyEvent::Text(words)));
-        Ok(())
-    }
-
-    /// The reply is whole: what was held back is said, and the calls are made, whatever reason was given for the end.
-    fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        self.over = true;
-        let rest = self.words.finish();
-        self.say(rest, out)?;
-        if self.said == 0 && self.calls.is_empty() && self.finish_reason.as_deref() == Some("content_filter") {
-            return Err(Failure::OurFault("withheld by the provider's content filter".into()));
-        }
-        out.extend(self.calls.finish(self.provider).into_iter().map(Delta::Event));
         Ok(())
     }
 }
@@ -115,23 +84,21 @@ impl Protocol for ChatStream {
         }
     }
 
-    fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        match self.finish_reason {
-            Some(_) => self.end(out),
-            None => Err(Failure::unavailable("the stream ended before the reply did")),
+    /// The calls are made, whatever reason was given for the end.
+    fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        let progress = &mut self.progress;
+        progress.over = true;
+        progress.say(self.words.finish(), out)?;
+        let withheld = progress.finish_reason.as_deref() == Some("content_filter");
+        if progress.said == 0 && self.calls.is_empty() && withheld {
+            return Err(Failure::OurFault("withheld by the provider's content filter".into()));
         }
+        out.extend(self.calls.finish(self.provider).into_iter().map(Delta::Event));
+        Ok(())
     }
 
-    fn is_finished(&self) -> bool {
-        self.finish_reason.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.usage
+    fn progress(&self) -> &Progress {
+        &self.progress
     }
 }
 

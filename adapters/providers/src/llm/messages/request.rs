@@ -1,7 +1,9 @@
 //! The request for a message: instructions at the top, tool results as blocks of the user's message.
 
 use domain::prompt::{Message, Prompt};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+
+use crate::{llm::client::Request, settings::Endpoint};
 
 /// The most tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
@@ -9,14 +11,22 @@ const MOST_TOKENS: u32 = 2_048;
 /// The most tokens of an answer in JSON about a whole call.
 const MOST_SHAPED_TOKENS: u32 = 4_096;
 
-/// The body.
-pub(super) fn body(model: &str, prompt: &Prompt) -> Map<String, Value> {
-    let mut body = Map::new();
-    body.insert("model".into(), model.into());
-    body.insert("max_tokens".into(), MOST_TOKENS.into());
-    // What stays the same from reply to reply is kept in the provider's cache, with the tools before it.
-    let system = json!([{ "type": "text", "text": prompt.stable, "cache_control": { "type": "ephemeral" } }]);
-    body.insert("system".into(), system);
+/// The version of the interface.
+const VERSION: &str = "2023-06-01";
+
+/// The request, for a reply or for an answer in JSON of a schema.
+pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema: Option<&Value>) -> Request {
+    let version = ("anthropic-version", VERSION.to_owned());
+    Request {
+        url: endpoint.url("/v1/messages"),
+        headers: std::iter::once(version)
+            .chain(endpoint.key_header("x-api-key", ""))
+            .collect(),
+        body: body(model, prompt, schema),
+    }
+}
+
+fn body(model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
     let mut messages = messages(&prompt.messages);
     if let Some(blocks) = messages.last_mut().and_then(|last| last["content"].as_array_mut()) {
         // And the call so far, which the next request begins with.
@@ -27,26 +37,30 @@ pub(super) fn body(model: &str, prompt: &Prompt) -> Map<String, Value> {
             blocks.push(json!({ "type": "text", "text": prompt.changing }));
         }
     }
-    body.insert("messages".into(), messages.into());
+    let mut body = json!({
+        "model": model,
+        "max_tokens": MOST_TOKENS,
+        // What stays the same from reply to reply is kept in the provider's cache, with the tools before it.
+        "system": [{ "type": "text", "text": prompt.stable, "cache_control": { "type": "ephemeral" } }],
+        "messages": messages,
+    });
     if !prompt.tools.is_empty() {
         let tools = prompt
             .tools
             .iter()
             .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }));
-        body.insert("tools".into(), tools.collect());
+        body["tools"] = tools.collect();
     }
     // OpenAI's goes to 2, this one to 1.
-    body.insert("temperature".into(), prompt.temperature.clamp(0.0, 1.0).into());
-    body.insert("stream".into(), true.into());
-    body
-}
-
-/// The body of a request whose answer is the arguments of the one tool `report`.
-pub(super) fn shaped(mut body: Map<String, Value>, schema: &Value) -> Map<String, Value> {
-    let tool = json!({ "name": "report", "description": "Takes the report on the call.", "input_schema": schema });
-    body.insert("tools".into(), json!([tool]));
-    body.insert("tool_choice".into(), json!({ "type": "tool", "name": "report" }));
-    body.insert("max_tokens".into(), MOST_SHAPED_TOKENS.into());
+    body["temperature"] = prompt.temperature.clamp(0.0, 1.0).into();
+    body["stream"] = true.into();
+    if let Some(schema) = schema {
+        // The answer is the arguments of the one tool `report`.
+        let tool = json!({ "name": "report", "description": "Takes the report on the call.", "input_schema": schema });
+        body["tools"] = json!([tool]);
+        body["tool_choice"] = json!({ "type": "tool", "name": "report" });
+        body["max_tokens"] = MOST_SHAPED_TOKENS.into();
+    }
     body
 }
 

@@ -3,14 +3,57 @@
 use std::collections::BTreeMap;
 
 use domain::ports::language_model::ReplyEvent;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::llm::{
     chat::arguments,
-    reply_stream::{Delta, MOST_TEXT, Protocol, Usage, figure, in_all, named, one_more},
+    reply_stream::{Delta, Progress, Protocol, figure, in_all, named, one_more},
     sse::Event,
 };
+
+/// An event, with the fields of every kind.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Received {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    index: Option<u64>,
+    message: Message,
+    content_block: Block,
+    delta: Piece,
+    usage: Value,
+    error: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Message {
+    usage: Value,
+}
+
+/// A block as it begins.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Block {
+    #[serde(rename = "type")]
+    kind: String,
+    text: String,
+    name: String,
+    input: Value,
+}
+
+/// What a block, or the message, gets.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Piece {
+    #[serde(rename = "type")]
+    kind: String,
+    text: String,
+    partial_json: String,
+    stop_reason: Option<String>,
+}
 
 #[derive(Debug)]
 struct Call {
@@ -26,62 +69,48 @@ pub(crate) struct MessageStream {
     calls: BTreeMap<u64, Call>,
     /// Bytes of all calls so far.
     call_bytes: usize,
-    /// Bytes of words so far.
-    said: usize,
-    stop_reason: Option<String>,
-    over: bool,
-    usage: Option<Usage>,
+    progress: Progress,
 }
 
 impl MessageStream {
-    fn begin_block(&mut self, event: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        let block = &event["content_block"];
-        match block["type"].as_str() {
-            Some("text") => self.say(&block["text"], out),
-            Some("tool_use") => {
+    fn begin_block(&mut self, index: Option<u64>, block: Block, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        match block.kind.as_str() {
+            "text" => self.progress.say(block.text, out)?,
+            "tool_use" => {
+                one_more(self.calls.len())?;
+                named(&block.name)?;
+                self.grow(block.name.len() + block.input.to_string().len())?;
                 let call = Call {
-                    name: block["name"].as_str().unwrap_or_default().to_owned(),
-                    input: block["input"].clone(),
+                    name: block.name,
+                    input: block.input,
                     streamed: String::new(),
                 };
-                one_more(self.calls.len())?;
-                named(&call.name)?;
-                self.grow(call.name.len() + call.input.to_string().len())?;
-                let index = event["index"].as_u64();
                 self.calls.insert(index.unwrap_or(self.calls.len() as u64), call);
                 out.push(Delta::Working);
-                Ok(())
             }
-            _ => {
-                out.push(Delta::Thinking);
-                Ok(())
-            }
+            _ => out.push(Delta::Thinking),
         }
+        Ok(())
     }
 
-    fn continue_block(&mut self, event: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        let delta = &event["delta"];
-        match delta["type"].as_str() {
-            Some("text_delta") => self.say(&delta["text"], out),
-            Some("input_json_delta") => {
-                let index = event["index"].as_u64();
+    fn continue_block(&mut self, index: Option<u64>, piece: Piece, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        match piece.kind.as_str() {
+            "text_delta" => self.progress.say(piece.text, out)?,
+            "input_json_delta" => {
                 let call = match index {
                     Some(index) => self.calls.get_mut(&index),
                     None => self.calls.values_mut().next_back(),
                 };
-                if let Some((call, piece)) = call.zip(delta["partial_json"].as_str()) {
-                    call.streamed.push_str(piece);
-                    self.grow(piece.len())?;
+                if let Some(call) = call {
+                    call.streamed.push_str(&piece.partial_json);
+                    self.grow(piece.partial_json.len())?;
                 }
                 out.push(Delta::Working);
-                Ok(())
             }
-            Some("thinking_delta" | "signature_delta") => {
-                out.push(Delta::Thinking);
-                Ok(())
-            }
-            _ => Ok(()),
+            "thinking_delta" | "signature_delta" => out.push(Delta::Thinking),
+            _ => {}
         }
+        Ok(())
     }
 
     /// Counts what a call has got.
@@ -90,23 +119,10 @@ impl MessageStream {
         in_all(self.call_bytes)
     }
 
-    fn say(&mut self, words: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        let words = words.as_str().unwrap_or_default();
-        if words.is_empty() {
-            return Ok(());
-        }
-        self.said += words.len();
-        if self.said > MOST_TEXT {
-            return Err(Failure::protocol("the reply is longer than anybody listens to"));
-        }
-        out.push(Delta::Event(ReplyEvent::Text(words.to_owned())));
-        Ok(())
-    }
-
     /// Figures grow from event to event; what an event leaves out stands as it was.
     fn count(&mut self, usage: &Value) {
         let figure = |name: &str| figure(usage.get(name));
-        let counted = self.usage.get_or_insert_default();
+        let counted = self.progress.usage.get_or_insert_default();
         if let Some(fresh) = figure("input_tokens") {
             let written = figure("cache_creation_input_tokens").unwrap_or(0);
             counted.cached = figure("cache_read_input_tokens").unwrap_or(0);
@@ -116,10 +132,38 @@ impl MessageStream {
             counted.output = output;
         }
     }
+}
+
+impl Protocol for MessageStream {
+    fn take(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        if event.data.trim().is_empty() {
+            return Ok(());
+        }
+        let received: Received = match serde_json::from_str(&event.data) {
+            Ok(received) => received,
+            // What is JSON, and of another shape, is nothing that is known here.
+            Err(error) if error.is_data() => return Ok(()),
+            Err(error) => return Err(Failure::protocol(format!("an event is not JSON: {error}"))),
+        };
+        match received.kind.as_ref().unwrap_or(&event.name).as_str() {
+            "message_start" => self.count(&received.message.usage),
+            "content_block_start" => self.begin_block(received.index, received.content_block, out)?,
+            "content_block_delta" => self.continue_block(received.index, received.delta, out)?,
+            "message_delta" => {
+                self.count(&received.usage);
+                self.progress.finish_reason = received.delta.stop_reason.or(self.progress.finish_reason.take());
+            }
+            "message_stop" => self.end(out)?,
+            "error" => return Err(Failure::of_error(&received.error)),
+            _ => {}
+        }
+        Ok(())
+    }
 
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        self.over = true;
-        if self.said == 0 && self.calls.is_empty() && self.stop_reason.as_deref() == Some("refusal") {
+        self.progress.over = true;
+        let refused = self.progress.finish_reason.as_deref() == Some("refusal");
+        if self.progress.said == 0 && self.calls.is_empty() && refused {
             return Err(Failure::OurFault("the model refuses to answer".into()));
         }
         let calls = std::mem::take(&mut self.calls).into_values();
@@ -137,52 +181,9 @@ impl MessageStream {
         }));
         Ok(())
     }
-}
 
-impl Protocol for MessageStream {
-    fn take(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        if event.data.trim().is_empty() {
-            return Ok(());
-        }
-        let data: Value = serde_json::from_str(&event.data)
-            .map_err(|error| Failure::protocol(format!("an event is not JSON: {error}")))?;
-        match data["type"].as_str().unwrap_or(&event.name) {
-            "message_start" => {
-                self.count(&data["message"]["usage"]);
-                Ok(())
-            }
-            "content_block_start" => self.begin_block(&data, out),
-            "content_block_delta" => self.continue_block(&data, out),
-            "message_delta" => {
-                self.count(&data["usage"]);
-                if let Some(reason) = data["delta"]["stop_reason"].as_str() {
-                    self.stop_reason = Some(reason.to_owned());
-                }
-                Ok(())
-            }
-            "message_stop" => self.end(out),
-            "error" => Err(Failure::of_error(&data["error"])),
-            _ => Ok(()),
-        }
-    }
-
-    fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        match self.stop_reason {
-            Some(_) => self.end(out),
-            None => Err(Failure::unavailable("the stream ended before the reply did")),
-        }
-    }
-
-    fn is_finished(&self) -> bool {
-        self.stop_reason.is_some()
-    }
-
-    fn is_over(&self) -> bool {
-        self.over
-    }
-
-    fn usage(&self) -> Option<Usage> {
-        self.usage
+    fn progress(&self) -> &Progress {
+        &self.progress
     }
 }
 

@@ -30,13 +30,14 @@ fn listen() -> Listen {
 
 #[test]
 fn a_connection_asks_for_what_turn_taking_needs() {
-    let (url, headers) = listen().request();
+    let listen = listen();
+    let Request { url, headers, .. } = listen.request();
     assert_eq!(
         url,
         "wss://api.deepgram.com/v1/listen?model=nova-3&language=en-US&encoding=linear16&sample_rate=16000&channels=1\
          &interim_results=true&endpointing=false&smart_format=true&no_delay=true&filler_words=true"
     );
-    assert_eq!(headers, [("authorization", "Token secret".to_owned())]);
+    assert_eq!(headers, &[("authorization", "Token secret".to_owned())]);
 }
 
 #[test]

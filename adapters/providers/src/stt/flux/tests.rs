@@ -35,7 +35,8 @@ fn the_model_fits_the_language() {
         ("flux-general-multi", "pt-BR", false, "language_hint=pt&keyterm=Ann"),
         ("flux-general-en", "de", false, "eager_eot_threshold=0.5&keyterm=Ann"),
     ] {
-        let (url, headers) = flux(model, language, hinglish).request();
+        let flux = flux(model, language, hinglish);
+        let Request { url, headers, .. } = flux.request();
         assert!(
             url.starts_with("ws://127.0.0.1:1/v2/listen?") && url.contains(wanted),
             "{url}"

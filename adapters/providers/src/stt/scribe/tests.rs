@@ -25,17 +25,18 @@ fn scribe(language: &str, hinglish: bool, sample_rate: u32) -> Scribe {
 
 #[test]
 fn a_connection_and_a_chunk_are_as_the_reference_has_them() {
-    let (url, headers) = scribe("en-GB", false, 16_000).request();
+    let asked = scribe("en-GB", false, 16_000);
+    let Request { url, headers, .. } = asked.request();
     assert_eq!(
         url,
         "wss://api.elevenlabs.io/v1/speech-to-text/realtime?model_id=scribe_v2_realtime&audio_format=pcm_16000\
          &commit_strategy=manual&language_code=en&keyterms=Ann+Lee"
     );
-    assert_eq!(headers, [("xi-api-key", "secret".to_owned())]);
+    assert_eq!(headers, &[("xi-api-key", "secret".to_owned())]);
     assert!(
         scribe("en", true, 8_000)
             .request()
-            .0
+            .url
             .contains("audio_format=ulaw_8000&commit_strategy=manual&language_code=hi")
     );
     let mut scribe = scribe("en", false, 8_000);

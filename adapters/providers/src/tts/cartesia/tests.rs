@@ -12,7 +12,7 @@ fn dialect(sample_rate: u32) -> TtsSocket {
         base_url: "https://api.cartesia.ai".into(),
         key: None,
     };
-    Cartesia::new(endpoint, None).dialect(&VoiceConfig {
+    Cartesia::new(endpoint, None).protocol(&VoiceConfig {
         provider: None,
         voice: "v".into(),
         language: "hi-IN".into(),

@@ -6,43 +6,39 @@ use serde::Deserialize;
 
 use crate::failure::Failure;
 use crate::settings::Endpoint;
-use crate::tts::protocol::{Spoken, VoiceEvent};
+use crate::tts::{
+    protocol::{Spoken, VoiceEvent, read_json},
+    refusal::in_words,
+};
 
 #[derive(Deserialize)]
-struct Reply<'m> {
-    #[serde(borrow, default)]
+struct Received<'m> {
+    #[serde(borrow)]
     audio: Option<Cow<'m, str>>,
-    #[serde(rename = "isFinal", alias = "is_final", default)]
+    #[serde(rename = "isFinal", alias = "is_final")]
     is_final: Option<bool>,
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     alignment: Option<Alignment<'m>>,
-    #[serde(borrow, rename = "normalizedAlignment", alias = "normalized_alignment", default)]
+    #[serde(borrow, rename = "normalizedAlignment", alias = "normalized_alignment")]
     normalized: Option<Alignment<'m>>,
-    #[serde(borrow, rename = "contextId", default)]
+    #[serde(borrow, rename = "contextId")]
     context: Option<Cow<'m, str>>,
     // Not an alias: where both are sent they would be one field given twice.
-    #[serde(borrow, rename = "context_id", default)]
+    #[serde(borrow, rename = "context_id")]
     context_snake: Option<Cow<'m, str>>,
-    #[serde(default)]
     error: Option<serde_json::Value>,
-    #[serde(default)]
     message: Option<serde_json::Value>,
-    #[serde(default)]
     code: Option<serde_json::Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Alignment<'m> {
-    #[serde(borrow, default)]
+    #[serde(borrow)]
     chars: Vec<Cow<'m, str>>,
-    #[serde(rename = "charStartTimesMs", alias = "char_start_times_ms", default)]
+    #[serde(rename = "charStartTimesMs", alias = "char_start_times_ms")]
     starts: Vec<f64>,
-    #[serde(
-        rename = "charDurationsMs",
-        alias = "charsDurationsMs",
-        alias = "char_durations_ms",
-        default
-    )]
+    #[serde(rename = "charDurationsMs", alias = "charsDurationsMs", alias = "char_durations_ms")]
     durations: Vec<f64>,
 }
 
@@ -64,16 +60,12 @@ impl<'m> Alignment<'m> {
 
 /// Reads a message of a multi-context socket.
 pub(super) fn read<'m>(endpoint: &Endpoint, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
-    let reply: Reply<'m> =
-        serde_json::from_str(message).map_err(|error| Failure::Protocol(format!("{}: {error}", endpoint.provider)))?;
+    let reply: Received<'m> = read_json(endpoint, message)?;
     let failed = failure(endpoint, &reply);
     let context = reply.context.or(reply.context_snake);
     let id = context.as_deref().and_then(|name| name.strip_prefix('t')?.parse().ok());
-    if context.is_some() && id.is_none() {
-        // None of ours.
-        return Ok(VoiceEvent::default());
-    }
-    if id.is_none() && failed.is_none() {
+    // A context that is none of ours, or none at all.
+    if id.is_none() && (context.is_some() || failed.is_none()) {
         return Ok(VoiceEvent::default());
     }
     // The original text's times fit the words we know; the spoken form's are better than none.
@@ -88,13 +80,8 @@ pub(super) fn read<'m>(endpoint: &Endpoint, message: &'m str) -> Result<VoiceEve
     })
 }
 
-fn failure(endpoint: &Endpoint, reply: &Reply<'_>) -> Option<Failure> {
-    let text = |value: &Option<serde_json::Value>| match value {
-        Some(serde_json::Value::String(text)) => text.clone(),
-        Some(serde_json::Value::Null | serde_json::Value::Bool(false)) | None => String::new(),
-        Some(other) => other.to_string(),
-    };
-    let (error, message) = (text(&reply.error), text(&reply.message));
+fn failure(endpoint: &Endpoint, reply: &Received<'_>) -> Option<Failure> {
+    let (error, message) = (in_words(&reply.error), in_words(&reply.message));
     let failed = !error.is_empty() || (!message.is_empty() && reply.audio.is_none());
-    failed.then(|| Failure::of_codes(endpoint, &[&error, &text(&reply.code)], &message))
+    failed.then(|| Failure::of_codes(endpoint, &[&error, &in_words(&reply.code)], &message))
 }

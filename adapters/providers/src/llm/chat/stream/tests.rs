@@ -341,7 +341,7 @@ fn usage_is_the_last_that_was_told() {
             data: value.to_string(),
         };
         stream.take(&event, &mut Vec::new()).unwrap();
-        stream.usage()
+        stream.progress.usage
     };
     assert_eq!(take(json!({ "choices": [], "usage": null })), None);
     let counted = |output| {

@@ -9,6 +9,7 @@ use net::guard::Verdict;
 use serde_json::json;
 
 use super::*;
+use crate::llm::reply_stream::Usage;
 
 fn read(events: &[Value]) -> (Vec<ReplyEvent>, Result<(), Failure>, Option<Usage>) {
     let mut stream = MessageStream::default();
@@ -30,7 +31,7 @@ fn read(events: &[Value]) -> (Vec<ReplyEvent>, Result<(), Failure>, Option<Usage
         Delta::Event(event) => Some(event),
         Delta::Thinking | Delta::Working => None,
     });
-    (events.collect(), result, stream.usage())
+    (events.collect(), result, stream.progress.usage)
 }
 
 fn begin() -> Value {

@@ -1,19 +1,23 @@
-//! Requests to language models over HTTP: connections kept, refusals sorted, fields that a model does not take left out.
+//! A client of one provider of language models: connections kept, refusals sorted, fields that a model does not take left
+//! out.
 
 use std::{
     collections::BTreeSet,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use futures_util::StreamExt;
+use domain::{ports::usage::Meter, prompt::Prompt};
+use futures_util::{StreamExt, TryStreamExt, stream};
 use reqwest::{Response, StatusCode, redirect};
 use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::llm::{
+    chat::{self, ChatStream},
+    messages::{self, MessageStream},
     refusal::{About, Told},
-    reply_stream::root_cause,
+    reply_stream::{Deltas, Tally, read, root_cause},
 };
 use crate::settings::Endpoint;
 use net::{http_client, socket::CONNECT_WITHIN};
@@ -46,15 +50,22 @@ pub(super) fn http() -> Result<reqwest::Client, reqwest::Error> {
         .build()
 }
 
-/// One provider's address.
-pub(super) struct Wire {
+/// A request for a stream.
+pub(super) struct Request {
+    pub url: String,
+    pub headers: Vec<(&'static str, String)>,
+    pub body: Value,
+}
+
+/// A client of one provider.
+pub(super) struct Client {
     http: reqwest::Client,
     endpoint: Endpoint,
     /// Model and field: what was refused once is not sent again.
     refused: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
-impl Wire {
+impl Client {
     pub(super) fn new(http: reqwest::Client, endpoint: Endpoint) -> Self {
         Self {
             http,
@@ -63,22 +74,41 @@ impl Wire {
         }
     }
 
-    pub(super) fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+    /// Asks for a reply, or for an answer in JSON of a schema.
+    pub(super) fn ask(
+        self: Arc<Self>,
+        model: String,
+        prompt: Arc<Prompt>,
+        meter: Meter,
+        schema: Option<Value>,
+    ) -> Deltas {
+        let asked = async move {
+            let provider = self.endpoint.provider;
+            let is_anthropic = provider == "anthropic";
+            let request = match is_anthropic {
+                true => messages::request(&self.endpoint, &model, &prompt, schema.as_ref()),
+                false => chat::request(&self.endpoint, &model, &prompt, schema.as_ref()),
+            };
+            let response = self.post(request, &model).await?;
+            let tally = Tally::new(provider, model, meter, &prompt);
+            Ok::<_, Failure>(match is_anthropic {
+                true => read(response, MessageStream::default(), tally),
+                false => read(response, ChatStream::new(provider), tally),
+            })
+        };
+        stream::once(asked).try_flatten().boxed()
     }
 
-    /// Posts a request for a stream. A field that the model does not take, and that can be done without, is left out
-    /// and the request repeated.
-    pub(super) async fn post(
-        &self,
-        url: &str,
-        headers: &[(&'static str, String)],
-        model: &str,
-        mut body: Map<String, Value>,
-    ) -> Result<Response, Failure> {
+    /// Posts a request. A field that the model does not take, and that can be done without, is left out and the request
+    /// repeated.
+    async fn post(&self, request: Request, model: &str) -> Result<Response, Failure> {
+        let Request { url, headers, body } = request;
+        let Value::Object(mut body) = body else {
+            return Err(Failure::protocol("the request is no JSON object"));
+        };
         self.leave_out(model, &mut body);
         for _ in 0..=OPTIONAL.len() {
-            let response = self.send(url, headers, &body).await?;
+            let response = self.send(&url, &headers, &body).await?;
             let status = response.status();
             if status == StatusCode::OK {
                 return Ok(response);
