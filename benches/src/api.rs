@@ -5,54 +5,17 @@ mod import;
 mod reads;
 mod seed;
 
-use std::{fmt::Write as _, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{
     BenchError,
-    processes::{Process, ServiceSettings, create_account, free_address},
+    figures::{Figure, table, write_json},
+    processes::{Process, ServiceSettings},
+    site::Site,
 };
 use crate::cli::BenchApiArgs;
-use ringback::api_client::ApiClient;
-
-/// One measured figure.
-struct Figure {
-    name: String,
-    value: f64,
-    unit: &'static str,
-    /// At least, or at most.
-    at_least: bool,
-    target: f64,
-}
-
-impl Figure {
-    fn at_least(name: impl Into<String>, value: f64, unit: &'static str, target: f64) -> Self {
-        let name = name.into();
-        Self {
-            name,
-            value,
-            unit,
-            at_least: true,
-            target,
-        }
-    }
-
-    fn at_most(name: impl Into<String>, value: f64, unit: &'static str, target: f64) -> Self {
-        Self {
-            at_least: false,
-            ..Self::at_least(name, value, unit, target)
-        }
-    }
-
-    fn met(&self) -> bool {
-        if self.at_least {
-            self.value >= self.target
-        } else {
-            self.value <= self.target
-        }
-    }
-}
 
 /// What was found.
 #[derive(Default)]
@@ -67,85 +30,51 @@ impl Report {
         self.faults.push(text.into());
     }
 
-    fn table(&self) -> String {
-        let mut text = String::new();
-        for figure in &self.figures {
-            let (sign, mark) = (
-                if figure.at_least { "≥" } else { "≤" },
-                if figure.met() { "" } else { "   missed" },
-            );
-            let _ = writeln!(
-                text,
-                "{:<44} {:>12.1} {:<7} {sign} {}{mark}",
-                figure.name, figure.value, figure.unit, figure.target
-            );
-        }
-        for fault in &self.faults {
-            let _ = writeln!(text, "WRONG: {fault}");
-        }
-        text
+    fn at_least(&mut self, name: impl Into<String>, value: f64, unit: &'static str, target: f64) {
+        self.figures.push(Figure::new(name, value, unit, 1).at_least(target));
     }
 
-    fn json(&self) -> Value {
-        let figures = self.figures.iter().map(|figure| {
-            json!({ "name": figure.name, "value": figure.value, "unit": figure.unit, "target": figure.target,
-                "met": figure.met() })
-        });
-        json!({ "figures": figures.collect::<Vec<_>>(), "faults": self.faults })
+    fn at_most(&mut self, name: impl Into<String>, value: f64, unit: &'static str, target: f64) {
+        self.figures.push(Figure::new(name, value, unit, 1).at_most(target));
+    }
+
+    /// Prints it and writes it down. True when every answer was right, and every figure met its target if it must.
+    fn end(self, args: &BenchApiArgs) -> Result<bool, BenchError> {
+        let (Self { figures, faults }, right) = (&self, self.faults.is_empty());
+        let json: Vec<Value> = figures.iter().map(Figure::json).collect();
+        write_json(args.json.as_deref(), &json!({ "figures": json, "faults": faults }))?;
+        let met = figures.iter().all(Figure::met);
+        println!("\n{}", table(std::iter::once("api".into()), &[self.figures]));
+        for fault in &self.faults {
+            println!("WRONG: {fault}");
+        }
+        Ok(right && (met || !args.strict))
     }
 }
 
 /// Runs the measurement. True when every answer was right, and with `--strict` every figure met its target.
 pub async fn run(args: BenchApiArgs) -> Result<bool, BenchError> {
-    let folder = tempfile::Builder::new().prefix("ringback-bench-api-").tempdir()?;
-    let exchange = free_address()?;
-    let _phones = Process::phones(exchange, &folder.path().join("exchange.jsonl"), None, None).await?;
-    let settings = ServiceSettings {
-        listen: free_address()?,
-        folder: folder.path().to_owned(),
-        exchange,
-        max_calls: 20,
-        calls_per_second: 20.0,
-        fixed_pause_ms: None,
-        workers: 2,
-        core: None,
-        environment: Vec::new(),
-    };
+    let mut site = Site::open(&[], None).await?;
+    site.settings.workers = 2;
+    let settings = &site.settings;
     let mut report = Report::default();
-    let key = create_account(&settings).await?;
     println!(
         "seeding {} conversations and {} left-over rows …",
         args.conversations, args.rows
     );
-    let seeded = seed::fill(&settings, &key, &args).await?;
+    let seeded = seed::fill(settings, &site.key, &args).await?;
 
-    let (service, start) = Process::timed_service(&settings).await?;
-    report.figures.push(Figure::at_most(
-        "start to the first healthy answer",
-        ms(start),
-        "ms",
-        300.0,
-    ));
-    let service = restarted_idle(service, &settings, &mut report).await?;
-    let api = ApiClient::new(settings.base_url(), key.clone())?;
-    let target = reads::Target {
-        address: settings.listen,
-        key: key.clone(),
-    };
+    let (service, start) = Process::timed_service(settings).await?;
+    report.at_most("start to the first healthy answer", ms(start), "ms", 300.0);
+    let service = restarted_idle(service, settings, &mut report).await?;
     println!("reading …");
-    reads::lists(&target, &seeded, &mut report).await?;
-    reads::agent(&target, &seeded.agents[0].to_string(), args.seconds, &mut report).await?;
+    reads::lists(&site, &seeded, &mut report).await?;
+    reads::agent(&site, &seeded.agents[0].to_string(), args.seconds, &mut report).await?;
     println!("importing {} rows …", args.rows);
-    import::measure(&api, &target, &service, &args, &mut report).await?;
+    import::measure(&site, &service, &args, &mut report).await?;
     service.kill().await?;
-    seed::permit_waits(&settings, &mut report).await?;
-
-    println!("\n{}", report.table());
-    if let Some(path) = &args.json {
-        std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
-    }
-    let met = report.figures.iter().all(Figure::met);
-    Ok(report.faults.is_empty() && (met || !args.strict))
+    seed::permit_waits(settings, &mut report).await?;
+    report.end(&args)
 }
 
 /// Lets the sweep behind the start end, then starts once more on the large database and looks at the idle memory.
@@ -165,13 +94,9 @@ async fn restarted_idle(
     }
     service.kill().await?;
     let (service, start) = Process::timed_service(settings).await?;
-    report
-        .figures
-        .push(Figure::at_most("start on the swept database", ms(start), "ms", 300.0));
+    report.at_most("start on the swept database", ms(start), "ms", 300.0);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    report
-        .figures
-        .push(Figure::at_most("idle memory", service.resident_mib()?, "MiB", 30.0));
+    report.at_most("idle memory", service.resident_mib()?, "MiB", 30.0);
     Ok(service)
 }
 

@@ -10,7 +10,10 @@ mod report;
 pub(super) mod round;
 
 use self::round::Round;
-use super::BenchError;
+use super::{
+    BenchError,
+    figures::{Figure, table, write_json},
+};
 use crate::cli::BenchCallsArgs;
 
 /// The pause that ends a turn in this bench, in milliseconds: the one peers were measured with.
@@ -24,13 +27,13 @@ pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
         println!("{calls} calls …");
         rounds.push(round::run(*calls, &args).await?);
     }
-    println!("\n{}", report::table(&rounds));
-    if let Some(file) = &args.json {
-        std::fs::write(file, serde_json::to_vec_pretty(&report::as_json(&rounds))?)?;
-    }
+    let figures: Vec<_> = rounds.iter().map(report::figures).collect();
+    let runs = rounds.iter().map(|round| format!("{} calls", round.calls));
+    println!("\n{}{}", table(runs, &figures), report::late_phones(&rounds));
+    write_json(args.json.as_deref(), &report::as_json(&rounds))?;
     if let Some(file) = &args.plot {
         report::plot(&rounds, file)?;
     }
     let good = rounds.iter().all(Round::good);
-    Ok(good && (!args.strict || report::all_met(&rounds)))
+    Ok(good && (!args.strict || figures.iter().flatten().all(Figure::met)))
 }

@@ -22,6 +22,7 @@ use tokio::task::JoinSet;
 
 use super::{
     BenchError,
+    figures::write_json,
     seeds::{account_of, campaign, contact},
 };
 use crate::cli::BenchClaimsArgs;
@@ -79,11 +80,9 @@ pub async fn run(args: BenchClaimsArgs) -> Result<bool, BenchError> {
     println!("claimed and permitted {per_second:>8.0} contacts a second (target {TARGET:.0})");
     println!("a permit              {:>8.1} ms p50, {:.1} ms p99", ms(0.5), ms(0.99));
     println!("permits               {permits:>8}, of {distinct} attempts");
-    if let Some(path) = &args.json {
-        let figures = json!({ "nodes": args.nodes, "contacts": args.contacts, "perSecond": per_second,
-            "permitP50Ms": ms(0.5), "permitP99Ms": ms(0.99), "permits": permits, "attempts": distinct });
-        std::fs::write(path, serde_json::to_vec_pretty(&figures)?)?;
-    }
+    let figures = json!({ "nodes": args.nodes, "contacts": args.contacts, "perSecond": per_second,
+        "permitP50Ms": ms(0.5), "permitP99Ms": ms(0.99), "permits": permits, "attempts": distinct });
+    write_json(args.json.as_deref(), &figures)?;
     let whole = permits == distinct && distinct == args.contacts as usize;
     Ok(whole && (per_second >= TARGET || !args.strict))
 }

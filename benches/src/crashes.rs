@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use super::{
     BenchError,
-    processes::{Process, ServiceSettings, create_account, free_address},
+    processes::Process,
+    site::{Site, is_over, rested},
 };
 use crate::cli::BenchCrashesArgs;
 use ringback::api_client::ApiClient;
@@ -22,7 +23,7 @@ use sim::exchange::{LogEvent, read_log};
 /// Shortest and longest time between a start and the next kill, in milliseconds.
 const LIFE_MS: std::ops::Range<u64> = 100..2_500;
 
-/// How long the last campaign may take to come to rest after the last kill.
+/// How long a campaign may take to come to rest after the last kill.
 const REST_LIMIT: Duration = Duration::from_secs(300);
 
 /// Personas of the callees, in turn: quick ones beside whole conversations.
@@ -30,45 +31,28 @@ const PERSONAS: [&str; 5] = ["cooperative", "busy", "hangs-up", "voicemail", "bu
 
 /// Runs the kills and judges. True when nobody was dialed twice and nobody forgotten.
 pub async fn run(args: BenchCrashesArgs) -> Result<bool, BenchError> {
-    let folder = tempfile::Builder::new().prefix("ringback-crashes-").tempdir()?;
-    let log = folder.path().join("exchange.jsonl");
-    let exchange = free_address()?;
-    let _phones = Process::phones(exchange, &log, None, None).await?;
-    let settings = ServiceSettings {
-        listen: free_address()?,
-        folder: folder.path().to_owned(),
-        exchange,
-        max_calls: 20,
-        calls_per_second: 20.0,
-        fixed_pause_ms: None,
-        workers: 1,
-        core: None,
-        environment: Vec::new(),
-    };
-    let key = create_account(&settings).await?;
-    let api = ApiClient::new(settings.base_url(), key)?;
+    let site = Site::open(&[], None).await?;
     let mut rng = StdRng::seed_from_u64(args.seed);
-
-    let mut service = Process::service(&settings).await?;
+    let (mut service, api) = site.serve().await?;
     let agent = api.create_agent(agent()).await?;
     let mut campaigns = vec![launch(&api, &agent, 0, args.contacts).await?];
     for kill in 1..=args.kills {
         tokio::time::sleep(Duration::from_millis(rng.random_range(LIFE_MS))).await;
         service.kill().await?;
-        service = Process::service(&settings).await?;
+        service = Process::service(&site.settings).await?;
         // A campaign that is over gives the next kills nothing to break.
         if let Some(last) = campaigns.last()
-            && at_rest(&api.campaign(last).await?)
+            && is_over(&api.campaign(last).await?)
         {
             campaigns.push(launch(&api, &agent, campaigns.len(), args.contacts).await?);
         }
         println!("kill {kill}/{}: restarted", args.kills);
     }
-    let verdict = judge(&api, &campaigns, &log, args.contacts).await?;
+    let verdict = judge(&api, &campaigns, &site.log, args.contacts).await?;
     println!("{}", verdict.table(args.kills, campaigns.len()));
     service.kill().await?;
     if !verdict.good() {
-        println!("kept for inspection: {}", folder.keep().display());
+        site.keep();
     }
     Ok(verdict.good())
 }
@@ -91,17 +75,8 @@ async fn launch(api: &ApiClient, agent: &str, number: usize, contacts: u32) -> R
         // The campaign's number and the contact's, so that no number occurs twice in the exchange's log.
         writeln!(csv, "+1555{number:03}{n:05},Contact {n},{persona}")?;
     }
-    let launched = api
-        .launch_csv(&format!("Crash test {number}"), agent, csv.into_bytes())
-        .await?;
-    launched["data"]["campaignId"]
-        .as_str()
-        .map(str::to_owned)
-        .ok_or_else(|| "no campaignId".into())
-}
-
-fn at_rest(campaign: &Value) -> bool {
-    matches!(campaign["status"].as_str(), Some("completed" | "failed"))
+    let name = format!("Crash test {number}");
+    Ok(api.launch_csv(&name, agent, csv.into_bytes()).await?.campaign)
 }
 
 /// What the log and REST say.
@@ -141,13 +116,8 @@ impl Verdict {
 
 async fn judge(api: &ApiClient, campaigns: &[String], log: &Path, contacts: u32) -> Result<Verdict, BenchError> {
     let mut verdict = Verdict::default();
-    let deadline = tokio::time::Instant::now() + REST_LIMIT;
     for campaign in campaigns {
-        let mut state = api.campaign(campaign).await?;
-        while !at_rest(&state) && tokio::time::Instant::now() < deadline {
-            tokio::time::sleep(Duration::from_millis(250)).await;
-            state = api.campaign(campaign).await?;
-        }
+        let state = rested(api, campaign, REST_LIMIT).await?;
         let conversations = api.conversations(campaign).await?;
         let mut final_numbers = BTreeSet::new();
         for c in &conversations {

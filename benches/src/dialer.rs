@@ -13,15 +13,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{
-    BenchError,
-    processes::{Process, ServiceSettings, create_account, free_address},
-};
+use super::{BenchError, figures::write_json, processes::Process, site::Site};
 use crate::cli::BenchDialerArgs;
-use ringback::api_client::ApiClient;
 
-/// Milliseconds the phones ring: long enough for a ringing state, short enough to keep the dialer busy.
-const PICK_UP_MS: u64 = 200;
+/// How long the phones ring: long enough for a ringing state, short enough to keep the dialer busy.
+const PICK_UP: [&str; 2] = ["--pick-up-ms", "200"];
 
 /// Runs one of the two measurements. True when everything held that must.
 pub async fn run(args: BenchDialerArgs) -> Result<bool, BenchError> {
@@ -32,80 +28,45 @@ pub async fn run(args: BenchDialerArgs) -> Result<bool, BenchError> {
     }
 }
 
-/// What a measurement came to.
-struct Figures {
-    table: String,
-    json: Value,
-    misses: Vec<String>,
-}
-
 /// The service and the phones, each a process of its own.
 struct Bench {
-    folder: tempfile::TempDir,
-    log: std::path::PathBuf,
-    settings: ServiceSettings,
-    key: String,
+    site: Site,
     agent: String,
     service: Process,
-    phones: Process,
 }
 
 impl Bench {
     /// Starts both. `calls_per_second` 0 is no limit.
     async fn start(lines: u32, calls_per_second: f64) -> Result<Self, BenchError> {
-        let folder = tempfile::Builder::new().prefix("ringback-dialer-").tempdir()?;
-        let log = folder.path().join("exchange.jsonl");
-        let exchange = free_address()?;
-        let phones = Process::quick_phones(exchange, &log, PICK_UP_MS).await?;
-        let settings = ServiceSettings {
-            listen: free_address()?,
-            folder: folder.path().to_owned(),
-            exchange,
-            max_calls: lines,
-            calls_per_second,
-            fixed_pause_ms: None,
-            workers: 2,
-            core: None,
-            environment: Vec::new(),
-        };
-        let key = create_account(&settings).await?;
-        let service = Process::service(&settings).await?;
-        let agent = ApiClient::new(settings.base_url(), key.clone())?
-            .create_agent(agent())
-            .await?;
-        Ok(Self {
-            folder,
-            log,
-            settings,
-            key,
-            agent,
-            service,
-            phones,
-        })
+        let mut site = Site::open(&PICK_UP, None).await?;
+        site.settings.max_calls = lines;
+        site.settings.calls_per_second = calls_per_second;
+        site.settings.workers = 2;
+        let (service, api) = site.serve().await?;
+        let agent = api.create_agent(agent()).await?;
+        Ok(Self { site, agent, service })
     }
 
     /// Prints the figures, writes them where they are asked for, names each miss, and ends both processes. True without
     /// a miss. What they left is kept when it should be looked at.
-    async fn report(self, json: Option<&Path>, figures: Figures) -> Result<bool, BenchError> {
-        println!("\n{}", figures.table);
-        if let Some(path) = json {
-            std::fs::write(path, serde_json::to_vec_pretty(&figures.json)?)?;
-        }
-        for miss in &figures.misses {
+    async fn report(
+        self,
+        file: Option<&Path>,
+        table: &str,
+        mut json: Value,
+        misses: &[String],
+    ) -> Result<bool, BenchError> {
+        println!("\n{table}");
+        json["misses"] = misses.into();
+        write_json(file, &json)?;
+        for miss in misses {
             println!("MISSED: {miss}");
         }
         self.service.kill().await?;
-        self.phones.kill().await?;
-        let good = figures.misses.is_empty();
-        if !good {
-            println!("kept for inspection: {}", self.folder.keep().display());
+        if !misses.is_empty() {
+            self.site.keep();
         }
-        Ok(good)
-    }
-
-    /// A client of its own, whose connections end with it.
-    fn api(&self) -> Result<ApiClient, BenchError> {
-        Ok(ApiClient::new(self.settings.base_url(), self.key.clone())?)
+        Ok(misses.is_empty())
     }
 }
 

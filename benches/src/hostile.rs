@@ -6,12 +6,16 @@ mod media;
 mod neighbourhood;
 mod requests;
 
-use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
+use std::time::Duration;
+
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use self::neighbourhood::{Neighbourhood, Talk};
-use super::BenchError;
+use super::{
+    BenchError,
+    figures::{Figure, table, write_json},
+};
 use crate::cli::BenchHostileArgs;
 
 /// Most memory of an idle socket, in KiB.
@@ -28,138 +32,83 @@ const LATER_BY_FAR_MS: f64 = 100.0;
 /// Phones whose frames are later than this at the 99th percentile spoil the latencies.
 const PHONES_LATE_MS: usize = 5;
 
-/// A figure and the most it may be.
-struct Figure {
-    name: String,
-    value: f64,
-    unit: &'static str,
-    target: f64,
-    by_far: f64,
-}
-
-impl Figure {
-    fn met(&self) -> bool {
-        self.value <= self.target
-    }
-
-    fn verdict(&self) -> &'static str {
-        match () {
-            () if self.met() => "met",
-            () if self.value <= self.by_far => "missed",
-            () => "missed by far",
-        }
-    }
-
-    fn json(&self) -> Value {
-        json!({ "name": self.name, "value": self.value, "unit": self.unit, "target": self.target,
-            "verdict": self.verdict() })
-    }
-}
-
 /// Runs the measurement. True when nothing was missed by far and every call ended as it should; with `--strict`, when
 /// nothing was missed.
 pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
     let sockets = within_limits(args.sockets);
     let mut figures = Vec::new();
     for (kind, kib) in idle::measure(sockets).await? {
-        figures.push(Figure {
-            name: format!("{sockets} idle sockets, {kind}: each"),
-            value: kib,
-            unit: "KiB",
-            target: IDLE_KIB,
-            // What HTTP keeps for a connection that was answered is not ours to shrink.
-            by_far: if kind == idle::SILENT {
-                IDLE_KIB
-            } else {
-                BY_FAR * IDLE_KIB
-            },
-        });
+        // What HTTP keeps for a connection that was answered is not ours to shrink.
+        let by_far = if kind == idle::SILENT {
+            IDLE_KIB
+        } else {
+            BY_FAR * IDLE_KIB
+        };
+        let name = format!("{sockets} idle sockets, {kind}: each");
+        figures.push(Figure::new(name, kib, "KiB", 2).at_most(IDLE_KIB).by_far(by_far));
     }
     let lasts = requests::ALL.len() + media::ALL.len();
-    let seconds = u32::try_from(lasts)
-        .unwrap_or(u32::MAX)
-        .saturating_mul(args.seconds + 2);
-    let before = match args.no_comparison {
-        true => None,
-        false => {
-            println!("{} calls by themselves …", args.calls);
-            let alone = Neighbourhood::start(args.calls, seconds).await?;
-            tokio::time::sleep(std::time::Duration::from_secs(seconds.into())).await;
-            Some(alone.end().await?)
-        }
-    };
+    let seconds = u32::try_from(lasts)?.saturating_mul(args.seconds + 2);
+    let mut talks = Vec::new();
+    if !args.no_comparison {
+        println!("{} calls by themselves …", args.calls);
+        let alone = Neighbourhood::start(args.calls, seconds).await?;
+        tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+        talks.push(("alone", alone.end().await?));
+    }
     println!("the same calls beside hostile sockets …");
-    let mut beside = Neighbourhood::start(args.calls, seconds).await?;
-    let each = std::time::Duration::from_secs(args.seconds.into());
+    let beside = Neighbourhood::start(args.calls, seconds).await?;
+    talks.push(("beside them", attacked(beside, &args, &mut figures).await?));
+    figures.push(later(&talks, args.calls));
+    let json: Value = figures.iter().map(Figure::json).collect();
+    write_json(args.json.as_deref(), &json)?;
+    let held = figures.iter().all(|figure| match args.strict {
+        true => figure.met(),
+        false => !figure.is_far_off(),
+    });
+    println!("\n{}", table(std::iter::once("hostile sockets".into()), &[figures]));
+    for (when, talk) in &talks {
+        println!("{when}: {talk}");
+    }
+    Ok(held && talks.iter().all(|(_, talk)| talk.is_whole()))
+}
+
+/// Attacks in every way, one after the other: what each does to memory, and how the calls went meanwhile.
+async fn attacked(
+    mut beside: Neighbourhood,
+    args: &BenchHostileArgs,
+    figures: &mut Vec<Figure>,
+) -> Result<Talk, BenchError> {
+    let each = Duration::from_secs(args.seconds.into());
+    let mut of_attack = |name: &str, mib: f64| {
+        let figure = Figure::new(format!("{name}: memory"), mib, "MiB", 2);
+        figures.push(figure.at_most(ATTACK_MIB).by_far(BY_FAR * ATTACK_MIB));
+    };
     for attack in requests::ALL {
-        let mib = beside.growth(requests::run(attack, beside.target(), each)).await?;
-        figures.push(of_attack(attack.name(), mib));
+        let mib = beside.growth(requests::run(attack, &beside, each)).await?;
+        of_attack(attack.name(), mib);
     }
     for attack in media::ALL {
         let line = beside.hostile_call().await?;
         let mib = beside.growth(media::run(attack, &line, each)).await?;
-        figures.push(of_attack(attack.name(), mib));
+        of_attack(attack.name(), mib);
     }
-    let after = beside.end().await?;
-    let compared = before.as_ref().map_or(0.0, |before| before.p95_ms);
-    let is_quiet = before
-        .iter()
-        .chain([&after])
-        .all(|talk| talk.phones_late_ms() <= PHONES_LATE_MS);
+    beside.end().await
+}
+
+/// By how much later the calls were answered beside hostile sockets, or how late where there is nothing to compare.
+fn later(talks: &[(&str, Talk)], calls: u32) -> Figure {
+    let is_quiet = talks.iter().all(|(_, talk)| talk.phones_late_ms() <= PHONES_LATE_MS);
     if !is_quiet {
         println!("the phones themselves were late: the machine had other things to do, and latency is not judged");
     }
-    figures.push(Figure {
-        name: match before.is_some() {
-            true => format!("{} calls answer later, p95", args.calls),
-            false => format!("{} calls answer, p95 beyond the pause", args.calls),
-        },
-        value: after.p95_ms - compared,
-        unit: "ms",
-        target: if is_quiet { LATER_MS } else { f64::INFINITY },
-        by_far: LATER_BY_FAR_MS.max(if is_quiet { 0.0 } else { f64::INFINITY }),
-    });
-    println!("\n{}", table(&figures));
-    for (when, talk) in before
-        .iter()
-        .map(|talk| ("alone", talk))
-        .chain([("beside them", &after)])
-    {
-        println!("{when}: {talk}");
-    }
-    if let Some(path) = &args.json {
-        let figures: Vec<Value> = figures.iter().map(Figure::json).collect();
-        std::fs::write(path, serde_json::to_vec_pretty(&figures)?)?;
-    }
-    let talked = before.iter().chain([&after]).all(Talk::is_whole);
-    let held = figures.iter().all(|figure| match args.strict {
-        true => figure.met(),
-        false => figure.value <= figure.by_far,
-    });
-    Ok(talked && held)
-}
-
-fn of_attack(name: &str, mib: f64) -> Figure {
-    Figure {
-        name: format!("{name}: memory"),
-        value: mib,
-        unit: "MiB",
-        target: ATTACK_MIB,
-        by_far: BY_FAR * ATTACK_MIB,
-    }
-}
-
-fn table(figures: &[Figure]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_style(UTF8_BORDERS_ONLY)
-        .set_header(["hostile sockets", "value", "target", ""]);
-    for figure in figures {
-        let value = format!("{:.2} {}", figure.value, figure.unit);
-        let target = format!("{} {}", figure.target, figure.unit);
-        table.add_row([figure.name.clone(), value, target, figure.verdict().to_owned()]);
-    }
-    table
+    let p95_ms = |at: usize| talks[at].1.p95_ms;
+    let (name, ms) = match talks.len() {
+        1 => (format!("{calls} calls answer, p95 beyond the pause"), p95_ms(0)),
+        _ => (format!("{calls} calls answer later, p95"), p95_ms(1) - p95_ms(0)),
+    };
+    let figure = Figure::new(name, ms, "ms", 2).at_most(is_quiet.then_some(LATER_MS));
+    figure.by_far(LATER_BY_FAR_MS)
 }
 
 /// As many sockets as this process and the service, which inherits its limit, may open.

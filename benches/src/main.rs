@@ -7,11 +7,13 @@ mod cli;
 mod connection;
 mod crashes;
 mod dialer;
+mod figures;
 mod hostile;
 mod overload;
 mod plot;
 mod processes;
 mod seeds;
+mod site;
 mod turns;
 
 use std::process::ExitCode;

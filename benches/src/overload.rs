@@ -20,7 +20,8 @@ use tokio::{
 use super::{
     BenchError,
     connection::Connection,
-    processes::{Process, ServiceSettings, create_account, free_address},
+    figures::{Figure, table, write_json},
+    site::{Site, rested},
 };
 use crate::cli::BenchOverloadArgs;
 use ringback::api_client::ApiClient;
@@ -60,7 +61,6 @@ impl Counts {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
 fn per_second(count: u64, seconds: f64) -> f64 {
     count as f64 / seconds
 }
@@ -70,6 +70,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
 struct Target {
     address: SocketAddr,
     key: Arc<str>,
+    /// An agent's path.
     agent: Arc<str>,
     /// Numbers of contacts that are made, each once.
     numbers: Arc<AtomicU64>,
@@ -79,11 +80,7 @@ impl Target {
     /// Of twenty requests twelve read one thing, five a list, and three store something.
     async fn ask(&self, connection: &mut Connection, turn: u64) -> Result<u16, BenchError> {
         let answer = match turn % 20 {
-            0..12 => {
-                connection
-                    .get(&format!("/public/v1/agents/{}", self.agent), &self.key)
-                    .await?
-            }
+            0..12 => connection.get(&self.agent, &self.key).await?,
             12..17 => connection.get("/public/v1/contacts?pageSize=30", &self.key).await?,
             _ => {
                 let number = self.numbers.fetch_add(1, Ordering::Relaxed);
@@ -151,29 +148,16 @@ impl Target {
 
 /// Runs the measurement. True when no call was dropped, and with `--strict` every figure met its target.
 pub async fn run(args: BenchOverloadArgs) -> Result<bool, BenchError> {
-    let folder = tempfile::Builder::new().prefix("ringback-bench-overload-").tempdir()?;
-    let exchange = free_address()?;
-    let _phones = Process::phones(exchange, &folder.path().join("exchange.jsonl"), None, None).await?;
-    let settings = ServiceSettings {
-        listen: free_address()?,
-        folder: folder.path().to_owned(),
-        exchange,
-        max_calls: args.calls.max(1),
-        calls_per_second: 20.0,
-        fixed_pause_ms: None,
-        // One, so that whoever asks has a core of its own on the smallest machine.
-        workers: 1,
-        core: None,
-        environment: vec![("RINGBACK_SHED_CPU", "85".to_owned())],
-    };
-    let key = create_account(&settings).await?;
-    let service = Process::service(&settings).await?;
-    let api = ApiClient::new(settings.base_url(), key.clone())?;
+    // One worker thread, so that whoever asks has a core of its own on the smallest machine.
+    let mut site = Site::open(&[], None).await?;
+    site.settings.max_calls = args.calls.max(1);
+    site.settings.environment = vec![("RINGBACK_SHED_CPU", "85".to_owned())];
+    let (service, api) = site.serve().await?;
     let agent = api.create_agent(agent()).await?;
     let target = Target {
-        address: settings.listen,
-        key: key.into(),
-        agent: agent.clone().into(),
+        address: site.settings.listen,
+        key: site.key.as_str().into(),
+        agent: format!("/public/v1/agents/{agent}").into(),
         numbers: Arc::default(),
     };
     let seconds = f64::from(args.seconds);
@@ -198,24 +182,18 @@ pub async fn run(args: BenchOverloadArgs) -> Result<bool, BenchError> {
     service.kill().await?;
 
     let share = goodput / peak.max(1.0);
-    let met = share >= GOODPUT && recovered <= RECOVERED_WITHIN;
-    println!("\npeak                 {peak:>10.0} a second");
-    println!(
-        "goodput in the storm {goodput:>10.0} a second, {:.0} % (target {:.0})",
-        share * 100.0,
-        GOODPUT * 100.0
-    );
-    println!(
-        "recovered after      {:>10.2} s (target {} s)",
-        recovered.as_secs_f64(),
-        RECOVERED_WITHIN.as_secs()
-    );
-    println!("calls dropped        {dropped:>10} of {}", args.calls);
-    if let Some(path) = &args.json {
-        let figures = json!({ "peak": peak, "goodput": goodput, "share": share, "storm": storm.json(seconds),
-            "recoveredSeconds": recovered.as_secs_f64(), "calls": args.calls, "dropped": dropped });
-        std::fs::write(path, serde_json::to_vec_pretty(&figures)?)?;
-    }
+    let figures = [vec![
+        Figure::new("peak", peak, "a second", 0),
+        Figure::new("goodput in the storm", goodput, "a second", 0),
+        Figure::new("share of the peak", share * 100.0, "%", 0).at_least(GOODPUT * 100.0),
+        Figure::new("recovered after", recovered.as_secs_f64(), "s", 2).at_most(RECOVERED_WITHIN.as_secs_f64()),
+        Figure::count(format!("calls dropped, of {}", args.calls), dropped).at_most(0.0),
+    ]];
+    println!("\n{}", table(std::iter::once("overload".into()), &figures));
+    let json = json!({ "peak": peak, "goodput": goodput, "share": share, "storm": storm.json(seconds),
+        "recoveredSeconds": recovered.as_secs_f64(), "calls": args.calls, "dropped": dropped });
+    write_json(args.json.as_deref(), &json)?;
+    let met = figures.iter().flatten().all(Figure::met);
     Ok(dropped == 0 && (met || !args.strict))
 }
 
@@ -241,9 +219,9 @@ async fn launch(api: &ApiClient, agent: &str, calls: u32) -> Result<Option<Strin
     }
     let rows: String = (0..calls).map(|n| format!("+1555{n:07},Maria,cooperative\n")).collect();
     let csv = format!("phone,name,persona\n{rows}");
-    let launched = api.launch_csv("Overload", agent, csv.into_bytes()).await?;
-    let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
-    Ok(Some(campaign.to_owned()))
+    Ok(Some(
+        api.launch_csv("Overload", agent, csv.into_bytes()).await?.campaign,
+    ))
 }
 
 /// How long after the storm until everything is answered again, for a second on end.
@@ -268,19 +246,13 @@ async fn recovery(target: &Target, rate: f64) -> Result<Duration, BenchError> {
         before = now;
     }
     drop(clients);
-    Ok(well_since.unwrap_or(Duration::MAX.min(Duration::from_secs(20))))
+    Ok(well_since.unwrap_or(Duration::from_secs(20)))
 }
 
 /// Calls of the campaign that did not come to their end.
 async fn dropped(api: &ApiClient, campaign: Option<&str>) -> Result<usize, BenchError> {
     let Some(campaign) = campaign else { return Ok(0) };
-    let limit = Instant::now() + Duration::from_secs(120);
-    while api.campaign(campaign).await?["status"] != "completed" && Instant::now() < limit {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    let conversations = api.conversations(campaign).await?;
-    Ok(conversations
-        .iter()
-        .filter(|conversation| conversation["status"] != "completed")
-        .count())
+    rested(api, campaign, Duration::from_secs(120)).await?;
+    let conversations = api.conversations(campaign).await?.into_iter();
+    Ok(conversations.filter(|call| call["status"] != "completed").count())
 }

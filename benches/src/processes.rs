@@ -52,6 +52,21 @@ pub struct ServiceSettings {
 }
 
 impl ServiceSettings {
+    /// Twenty calls at once and twenty dials a second, on one thread and any core.
+    pub fn new(folder: &Path, exchange: SocketAddr) -> Result<Self, BenchError> {
+        Ok(Self {
+            listen: free_address()?,
+            folder: folder.to_owned(),
+            exchange,
+            max_calls: 20,
+            calls_per_second: 20.0,
+            fixed_pause_ms: None,
+            workers: 1,
+            core: None,
+            environment: Vec::new(),
+        })
+    }
+
     /// The address of its database.
     pub fn database_url(&self) -> String {
         format!("sqlite://{}/ringback.db", self.folder.display())
@@ -92,6 +107,8 @@ fn command(core: Option<usize>, arguments: &[OsString]) -> Result<Command, Bench
         .kill_on_drop(true)
         .stdin(Stdio::null())
         .stdout(Stdio::null());
+    let log = std::env::var("RINGBACK_BENCH_LOG");
+    command.env("RUST_LOG", log.unwrap_or_else(|_| "error".into()));
     Ok(command)
 }
 
@@ -137,10 +154,6 @@ impl Process {
             option("--fixed-pause-ms", pause.to_string());
         }
         let mut command = command(settings.core, &arguments)?;
-        command.env(
-            "RUST_LOG",
-            std::env::var("RINGBACK_BENCH_LOG").unwrap_or_else(|_| "error".into()),
-        );
         // The bench asks more of one account than anybody may by default.
         command.env("RINGBACK_RATE_LIMIT", "0");
         // What a machine can do at most is measured, and not where the service begins to spare it.
@@ -149,38 +162,17 @@ impl Process {
         Ok(command)
     }
 
-    /// Starts the phones and waits until they answer.
+    /// Starts the phones with these options and waits until they answer.
     pub async fn phones(
         listen: SocketAddr,
         log: &Path,
         core: Option<usize>,
-        noise_dbfs: Option<f64>,
-    ) -> Result<Self, BenchError> {
-        let noise = noise_dbfs.map(|noise| ["--line-noise-dbfs".into(), noise.to_string()]);
-        Self::phones_with(listen, log, core, noise).await
-    }
-
-    /// Starts phones that ring so many milliseconds before somebody acts, and waits until they answer.
-    pub async fn quick_phones(listen: SocketAddr, log: &Path, pick_up_ms: u64) -> Result<Self, BenchError> {
-        let pick_up = ["--pick-up-ms".into(), pick_up_ms.to_string()];
-        Self::phones_with(listen, log, None, Some(pick_up)).await
-    }
-
-    async fn phones_with(
-        listen: SocketAddr,
-        log: &Path,
-        core: Option<usize>,
-        option: Option<[String; 2]>,
+        options: &[&str],
     ) -> Result<Self, BenchError> {
         let mut arguments: Vec<OsString> = vec!["phones".into(), "--listen".into(), listen.to_string().into()];
         arguments.extend(["--log".into(), log.into(), "--max-calls".into(), "5000".into()]);
-        arguments.extend(option.into_iter().flatten().map(OsString::from));
-        let mut command = command(core, &arguments)?;
-        command.env(
-            "RUST_LOG",
-            std::env::var("RINGBACK_BENCH_LOG").unwrap_or_else(|_| "error".into()),
-        );
-        let process = Self::spawn(command)?;
+        arguments.extend(options.iter().map(OsString::from));
+        let process = Self::spawn(command(core, &arguments)?)?;
         wait_for(&format!("http://{listen}/v1/calls")).await?;
         Ok(process)
     }
@@ -212,8 +204,9 @@ impl Process {
         let mut ticks = || {
             fields
                 .next()
-                .and_then(|f| f.parse::<f64>().ok())
-                .ok_or("no processor time")
+                .ok_or("no processor time")?
+                .parse::<f64>()
+                .map_err(BenchError::from)
         };
         // Linux reports both in hundredths of a second.
         Ok((ticks()? + ticks()?) / 100.0)
@@ -289,10 +282,7 @@ pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchE
         return Err(format!("no account: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
     let account: Value = serde_json::from_slice(&output.stdout)?;
-    account["apiKey"]
-        .as_str()
-        .map(str::to_owned)
-        .ok_or_else(|| "no key in the account".into())
+    Ok(account["apiKey"].as_str().ok_or("no key in the account")?.to_owned())
 }
 
 async fn is_healthy(address: SocketAddr) -> bool {

@@ -8,11 +8,11 @@ use std::{sync::Arc, time::Duration};
 
 use clap::Parser;
 use domain::time::SystemClock;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use self::report::table;
-use super::BenchError;
+use super::{BenchError, figures::write_json};
 use crate::cli::BenchTurnsArgs;
 use domain::accounts;
 use providers::babble::imperfect::Imperfection;
@@ -52,13 +52,8 @@ pub async fn run(args: BenchTurnsArgs) -> Result<bool, BenchError> {
         passes.push(Pass { name, score });
     }
     println!("{}", table(&passes));
-    if let Some(path) = &args.json {
-        let figures: serde_json::Map<String, Value> = passes
-            .iter()
-            .map(|pass| (pass.name.to_owned(), pass.score.json()))
-            .collect();
-        std::fs::write(path, serde_json::to_vec_pretty(&json!(figures))?)?;
-    }
+    let figures = passes.iter().map(|pass| (pass.name.to_owned(), pass.score.json()));
+    write_json(args.json.as_deref(), &Value::Object(figures.collect()))?;
     Ok(passes.iter().all(|pass| pass.score.holds()))
 }
 

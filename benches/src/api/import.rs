@@ -7,10 +7,9 @@ use std::{
 
 use serde_json::json;
 
-use super::{Figure, Report, ms, reads::Target};
+use super::{Report, ms};
 use crate::cli::BenchApiArgs;
-use crate::{BenchError, connection::Connection, processes::Process};
-use ringback::api_client::ApiClient;
+use crate::{BenchError, connection::Connection, processes::Process, site::Site};
 use sim::samples::Samples;
 
 /// Contacts of the campaign that dials meanwhile.
@@ -20,12 +19,12 @@ const BREATH: Duration = Duration::from_millis(50);
 
 /// Imports the file while others write; the rate counts from the first byte sent to the last one received.
 pub async fn measure(
-    api: &ApiClient,
-    target: &Target,
+    site: &Site,
     service: &Process,
     args: &BenchApiArgs,
     report: &mut Report,
 ) -> Result<(), BenchError> {
+    let api = site.api()?;
     let agent = json!({ "name": "Importer", "conversationConfig": { "agent": {
         "prompt": { "prompt": "Ask for {{city}}." }, "greetingMessage": "Hello." } } });
     let agent = api.create_agent(agent).await?;
@@ -39,27 +38,16 @@ pub async fn measure(
     if contacts != u64::from(args.rows) {
         report.fault(format!("{contacts} of {} contacts came back", args.rows));
     }
-    report.figures.push(Figure::at_least(
-        "CSV import over HTTP",
-        rate(args.rows, alone),
-        "rows/s",
-        50_000.0,
-    ));
-    report
-        .figures
-        .push(Figure::at_most("memory above idle during it", grown, "MiB", 64.0));
+    report.at_least("CSV import over HTTP", rate(args.rows, alone), "rows/s", 50_000.0);
+    report.at_most("memory above idle during it", grown, "MiB", 64.0);
 
-    let launched = api.launch_csv("Dialed meanwhile", &agent, dialed()?).await?;
-    let dialing = launched["data"]["campaignId"]
-        .as_str()
-        .ok_or("no campaignId")?
-        .to_owned();
+    let dialing = api.launch_csv("Dialed meanwhile", &agent, dialed()?).await?.campaign;
     let importing = {
         let (api, agent) = (api.clone(), agent.clone());
         tokio::spawn(async move { api.import_csv("Bench import, disturbed", &agent, file).await })
     };
     let began = Instant::now();
-    let mut connection = Connection::open(target.address).await?;
+    let mut connection = Connection::open(site.settings.listen).await?;
     let (mut pauses, mut opt_outs) = (Samples::default(), Samples::default());
     let mut n = 0_u32;
     while !importing.is_finished() {
@@ -70,7 +58,7 @@ pub async fn measure(
         pauses.push(ms(asked.elapsed()));
         let body = json!({ "phoneNumber": format!("+1557{n:07}") }).to_string();
         let asked = Instant::now();
-        let answer = connection.post("/public/v1/do-not-call", &target.key, &body).await?;
+        let answer = connection.post("/public/v1/do-not-call", &site.key, &body).await?;
         opt_outs.push(ms(asked.elapsed()));
         if !matches!(answer.status, 200 | 201) && report.faults.is_empty() {
             report.fault(format!("an opt-out was answered with {}", answer.status));
@@ -79,18 +67,14 @@ pub async fn measure(
         tokio::time::sleep(BREATH).await;
     }
     importing.await??;
-    report.figures.push(Figure::at_least(
-        "… with dials, pauses, opt-outs",
-        rate(args.rows, began.elapsed()),
-        "rows/s",
-        0.0,
-    ));
+    let disturbed = rate(args.rows, began.elapsed());
+    report.at_least("… with dials, pauses, opt-outs", disturbed, "rows/s", 0.0);
     for (name, samples) in [
         ("pause or launch during it, p99", pauses),
         ("opt-out during it, p99", opt_outs),
     ] {
         let p99 = samples.percentile(0.99).unwrap_or_default();
-        report.figures.push(Figure::at_most(name, p99, "ms", 500.0));
+        report.at_most(name, p99, "ms", 500.0);
     }
     Ok(())
 }

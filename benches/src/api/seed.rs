@@ -9,7 +9,7 @@ use domain::{
 };
 use serde_json::json;
 
-use super::{Figure, Report};
+use super::Report;
 use crate::cli::BenchApiArgs;
 use crate::{
     BenchError,
@@ -74,17 +74,12 @@ async fn leave_import(store: &SqlStore, account: AccountId, agent: AgentId, rows
 /// How long dials waited while the import ran, claim to permit, pacing included. Reads the database after the service.
 pub async fn permit_waits(settings: &ServiceSettings, report: &mut Report) -> Result<(), BenchError> {
     let store = open(settings).await?;
-    let waits: Samples = store.permit_waits_us().await?.into_iter().map(micros_as_ms).collect();
+    let waits = store.permit_waits_us().await?.into_iter();
+    let waits: Samples = waits.map(|us| us as f64 / 1_000.0).collect();
     store.close().await;
     // A short import may be over before anybody is dialed.
     if let Some(p99) = waits.percentile(0.99) {
-        let figure = Figure::at_most("claim to permit during it, p99", p99, "ms", 500.0);
-        report.figures.push(figure);
+        report.at_most("claim to permit during it, p99", p99, "ms", 500.0);
     }
     Ok(())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "microseconds of one wait, far below 2^52")]
-fn micros_as_ms(us: i64) -> f64 {
-    us as f64 / 1_000.0
 }

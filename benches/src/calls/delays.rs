@@ -69,16 +69,12 @@ impl Counted {
 
     /// The bound in ms that `share` of them did not exceed; beyond all bounds it is infinite, and none of none.
     pub fn percentile_ms(self, share: f64) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "frames of some minutes")]
         let wanted = (share * self.all() as f64).ceil().max(1.0);
-        let mut seen = 0.0;
+        let mut seen = 0;
         let place = self.0.iter().position(|count| {
-            #[expect(clippy::cast_precision_loss, reason = "frames of some minutes")]
-            let count = *count as f64;
             seen += count;
-            seen >= wanted
+            seen as f64 >= wanted
         })?;
-        #[expect(clippy::cast_precision_loss, reason = "bounds of 50 ms at most")]
         let ms = |us: &u64| *us as f64 / 1_000.0;
         Some(DELAY_BOUNDS_US.get(place).map_or(f64::INFINITY, ms))
     }

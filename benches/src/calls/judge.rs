@@ -77,18 +77,13 @@ impl Verdict {
     /// The lateness in ms that `share` of the phones' frames did not exceed.
     pub fn frames_late_ms(&self, share: f64) -> usize {
         let all: u64 = self.frames_late.iter().sum();
-        #[expect(clippy::cast_precision_loss, reason = "frames of some minutes")]
         let wanted = share * all as f64;
         let mut seen = 0;
-        self.frames_late
-            .iter()
-            .position(|frames| {
-                seen += frames;
-                #[expect(clippy::cast_precision_loss, reason = "frames of some minutes")]
-                let seen = seen as f64;
-                seen >= wanted
-            })
-            .unwrap_or_default()
+        let late = self.frames_late.iter().position(|frames| {
+            seen += frames;
+            seen as f64 >= wanted
+        });
+        late.unwrap_or_default()
     }
 }
 
@@ -293,7 +288,6 @@ fn is_understood_part(understood: &[String], said: &[String]) -> bool {
         })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds of a call, far below 2^52")]
 fn ms(us: u64) -> f64 {
     us as f64 / 1_000.0
 }

@@ -6,7 +6,23 @@ use crate::cli::{BenchCallsArgs, Trio};
 use ringback::cli::StubTimesMode;
 use sim::stub_providers::FAULTY;
 
-/// Language model, ears and voice behind the service.
+/// Addresses with `/v1` at their end.
+const OF_VERSION_1: [&str; 5] = [
+    "OPENAI_BASE_URL",
+    "GROQ_BASE_URL",
+    "OLLAMA_BASE_URL",
+    "SPEACHES_BASE_URL",
+    "KOKORO_BASE_URL",
+];
+
+const KEYS: [&str; 4] = [
+    "OPENAI_API_KEY",
+    "GROQ_API_KEY",
+    "DEEPGRAM_API_KEY",
+    "ELEVENLABS_API_KEY",
+];
+
+/// Language model, recogniser and voice behind the service.
 #[derive(Debug, Clone, Copy)]
 pub struct Behind {
     trio: Trio,
@@ -29,7 +45,6 @@ impl Behind {
     /// Names and addresses, as the service's environment.
     pub fn environment(self, stubs: SocketAddr) -> Vec<(&'static str, String)> {
         let root = format!("http://{stubs}");
-        let v1 = format!("{root}/v1");
         let named = |with: &str, other: &str| match self.others {
             true => format!("{with},{other}"),
             false => with.to_owned(),
@@ -43,42 +58,18 @@ impl Behind {
             ("RINGBACK_STT", named(stt, "elevenlabs")),
             ("RINGBACK_TTS", named(tts, "openai:alloy")),
         ];
-        for base in [
-            "OPENAI_BASE_URL",
-            "GROQ_BASE_URL",
-            "OLLAMA_BASE_URL",
-            "SPEACHES_BASE_URL",
-            "KOKORO_BASE_URL",
-        ] {
-            all.push((base, v1.clone()));
-        }
-        for base in ["DEEPGRAM_BASE_URL", "ELEVENLABS_BASE_URL"] {
-            all.push((base, root.clone()));
-        }
-        for key in [
-            "OPENAI_API_KEY",
-            "GROQ_API_KEY",
-            "DEEPGRAM_API_KEY",
-            "ELEVENLABS_API_KEY",
-        ] {
-            all.push((key, "stub".to_owned()));
-        }
+        all.extend(OF_VERSION_1.map(|base| (base, format!("{root}/v1"))));
+        all.extend(["DEEPGRAM_BASE_URL", "ELEVENLABS_BASE_URL"].map(|base| (base, root.clone())));
+        all.extend(KEYS.map(|key| (key, "stub".to_owned())));
         all
     }
 
     /// Model, voice and keyword by which the stubs know the calls that have faults.
     pub fn faulty(self) -> [String; 3] {
-        match self.trio {
-            Trio::Hosted => [
-                format!("openai/{FAULTY}"),
-                format!("elevenlabs:{FAULTY}"),
-                FAULTY.to_owned(),
-            ],
-            Trio::Local => [
-                format!("ollama/{FAULTY}"),
-                format!("kokoro:{FAULTY}"),
-                FAULTY.to_owned(),
-            ],
-        }
+        let (llm, tts) = match self.trio {
+            Trio::Hosted => ("openai", "elevenlabs"),
+            Trio::Local => ("ollama", "kokoro"),
+        };
+        [format!("{llm}/{FAULTY}"), format!("{tts}:{FAULTY}"), FAULTY.to_owned()]
     }
 }

@@ -35,17 +35,12 @@ pub async fn check(
         let id = conversation["conversationId"].as_str().unwrap_or_default();
         let class = class_of(conversation["contactNumber"].as_str().unwrap_or_default());
         let path = format!("/public/v1/conversations/{id}/recording");
-        let right = match api.bytes(&path).await {
-            Ok(file) => match channels(&file) {
-                Ok(channels) => {
-                    found.decoded += 1;
-                    class != Class::Cooperative || holds(&channels, conversation)
-                }
-                Err(error) => {
-                    println!("recording of {id}: {error}");
-                    false
-                }
-            },
+        let decoded = api.bytes(&path).await.map_err(BenchError::from);
+        let right = match decoded.and_then(|file| Ok(channels(&file)?)) {
+            Ok(channels) => {
+                found.decoded += 1;
+                class != Class::Cooperative || holds(&channels, conversation)
+            }
             Err(error) => {
                 println!("recording of {id}: {error}");
                 false

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
 
 use super::{
     class::Class,
-    delays::Counted,
+    delays::HeldUp,
     judge::{ClassFigures, GAP_LIMIT_MS},
     round::{Pause, Round},
 };
 use crate::{
     BenchError,
+    figures::Figure,
     plot::{Line, Panel, draw},
 };
 use sim::samples::Samples;
@@ -47,85 +47,22 @@ const CLEAR_SENT_MS: f64 = 20.0;
 /// Phones whose frames are so late at the 99th percentile spoil the latencies.
 const PHONES_LATE_MS: usize = 5;
 
-/// A figure of one round.
-struct Figure {
-    name: String,
-    value: Option<f64>,
-    digits: usize,
-    /// At most.
-    target: Option<f64>,
+/// Which rounds had phones that were late themselves.
+pub fn late_phones(rounds: &[Round]) -> String {
+    let late = |round: &Round| {
+        let late_ms = round.verdict.frames_late_ms(0.99);
+        (late_ms > PHONES_LATE_MS).then(|| {
+            format!(
+                "\n{} calls: the phones' own frames were late (p99 {late_ms} ms), so these latencies are not the service's alone.",
+                round.calls,
+            )
+        })
+    };
+    rounds.iter().filter_map(late).collect()
 }
 
-impl Figure {
-    fn new(name: impl Into<String>, value: impl Into<Option<f64>>, digits: usize) -> Self {
-        Self {
-            name: name.into(),
-            value: value.into(),
-            digits,
-            target: None,
-        }
-    }
-
-    fn count(name: impl Into<String>, value: usize) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "counts of one run")]
-        let value = value as f64;
-        Self::new(name, value, 0)
-    }
-
-    fn at_most(self, target: impl Into<Option<f64>>) -> Self {
-        Self {
-            target: target.into(),
-            ..self
-        }
-    }
-
-    fn missed(&self) -> bool {
-        self.value
-            .zip(self.target)
-            .is_some_and(|(value, target)| value > target)
-    }
-
-    fn cell(&self) -> String {
-        let mark = if self.missed() { "  missed" } else { "" };
-        self.value
-            .map_or_else(|| "–".into(), |value| format!("{value:.0$}{mark}", self.digits))
-    }
-}
-
-/// Whether every figure that has a target met it.
-pub fn all_met(rounds: &[Round]) -> bool {
-    rounds.iter().flat_map(figures).all(|figure| !figure.missed())
-}
-
-/// All figures, a column for each round.
-pub fn table(rounds: &[Round]) -> String {
-    let columns: Vec<Vec<Figure>> = rounds.iter().map(figures).collect();
-    let mut table = Table::new();
-    table.load_style(UTF8_BORDERS_ONLY);
-    let calls = rounds.iter().map(|round| format!("{} calls", round.calls));
-    table.set_header(std::iter::once(String::new()).chain(calls).chain(["target".into()]));
-    for (row, figure) in columns.first().into_iter().flatten().enumerate() {
-        let own = || columns.iter().filter_map(|column| column.get(row));
-        let target = own().find_map(|figure| figure.target);
-        let target = target.map_or_else(String::new, |target| format!("≤ {target:.0$}", figure.digits));
-        let cells = own().map(Figure::cell);
-        table.add_row(std::iter::once(figure.name.clone()).chain(cells).chain([target]));
-    }
-    let mut text = table.to_string();
-    for round in rounds
-        .iter()
-        .filter(|round| round.verdict.frames_late_ms(0.99) > PHONES_LATE_MS)
-    {
-        text.push_str(&format!(
-            "\n{} calls: the phones' own frames were late (p99 {} ms), so these latencies are not the service's alone.",
-            round.calls,
-            round.verdict.frames_late_ms(0.99),
-        ));
-    }
-    text
-}
-
-fn figures(round: &Round) -> Vec<Figure> {
+/// All figures of a round.
+pub fn figures(round: &Round) -> Vec<Figure> {
     let verdict = &round.verdict;
     let clean = together(round, Class::is_clean);
     let noisy = together(round, |class| matches!(class, Class::Noisy | Class::InterruptsInNoise));
@@ -134,17 +71,17 @@ fn figures(round: &Round) -> Vec<Figure> {
         _ => [None, None],
     };
     let mut figures = vec![
-        Figure::new("service, cores", round.service_cores, 3),
-        Figure::new("cores per call", round.cores_per_call(), 5).at_most(CORES_PER_CALL),
-        Figure::new("KiB per call", round.kib_per_call, 0).at_most(KIB_PER_CALL),
-        Figure::new("idle service, MiB", round.idle_mib, 0),
+        Figure::new("service, cores", round.service_cores, "", 3),
+        Figure::new("cores per call", round.cores_per_call(), "", 5).at_most(CORES_PER_CALL),
+        Figure::new("KiB per call", round.kib_per_call, "", 0).at_most(KIB_PER_CALL),
+        Figure::new("idle service, MiB", round.idle_mib, "", 0),
         Figure::count("turns checked, user", verdict.turns[0]),
         Figure::count("turns checked, agent", verdict.turns[1]),
         Figure::count("calls not completed", verdict.not_completed).at_most(0.0),
         Figure::count("wrong transcripts, user", verdict.wrong[0]).at_most(0.0),
         Figure::count("wrong transcripts, agent", verdict.wrong[1]).at_most(0.0),
         Figure::count("interrupted replies off by one word", verdict.off_by_a_word),
-        Figure::new("longest playout gap, ms", verdict.longest_gap_ms, 0).at_most(GAP_LIMIT_MS),
+        Figure::new("longest playout gap, ms", verdict.longest_gap_ms, "", 0).at_most(GAP_LIMIT_MS),
         Figure::count(format!("calls with a gap > {GAP_LIMIT_MS:.0} ms"), verdict.gaps).at_most(0.0),
     ];
     figures.extend(percentiles(
@@ -159,22 +96,14 @@ fn figures(round: &Round) -> Vec<Figure> {
     ));
     let held_up = (round.calls <= RESPONSE_CALLS).then_some(HELD_UP_MS);
     let sent = (round.calls <= RESPONSE_CALLS).then_some(CLEAR_SENT_MS);
-    let percentile = |of: Counted, share| of.percentile_ms(share);
+    let ms = |name: &str, value: Option<f64>| Figure::new(name, value, "", 2);
+    let HeldUp { frames, clears } = round.held_up;
     figures.extend([
-        Figure::new("frame to session, ms, p50", percentile(round.held_up.frames, 0.5), 2),
-        Figure::new("frame to session, ms, p99", percentile(round.held_up.frames, 0.99), 2).at_most(held_up),
-        Figure::new("clears sent", round.held_up.clears.all() as f64, 0),
-        Figure::new(
-            "decision to clear on the socket, ms, p99",
-            percentile(round.held_up.clears, 0.99),
-            2,
-        ),
-        Figure::new(
-            "decision to clear on the socket, ms, most",
-            percentile(round.held_up.clears, 1.0),
-            2,
-        )
-        .at_most(sent),
+        ms("frame to session, ms, p50", frames.percentile_ms(0.5)),
+        ms("frame to session, ms, p99", frames.percentile_ms(0.99)).at_most(held_up),
+        Figure::new("clears sent", clears.all() as f64, "", 0),
+        ms("decision to clear on the socket, ms, p99", clears.percentile_ms(0.99)),
+        ms("decision to clear on the socket, ms, most", clears.percentile_ms(1.0)).at_most(sent),
         Figure::count("barge-ins ignored", clean.barge_ins_ignored as usize).at_most(0.0),
         Figure::count("phones cut off", clean.cut_offs as usize),
         Figure::count("false stops", clean.false_stops as usize),
@@ -192,8 +121,8 @@ fn figures(round: &Round) -> Vec<Figure> {
         figures.extend(with_faults(round));
     }
     figures.extend([
-        Figure::new("service ready, core taken, %", round.service_waited * 100.0, 1),
-        Figure::new("phones, cores", round.phone_cores, 3),
+        Figure::new("service ready, core taken, %", round.service_waited * 100.0, "", 1),
+        Figure::new("phones, cores", round.phone_cores, "", 3),
         Figure::count("phones' own frames late, ms, p99", verdict.frames_late_ms(0.99)),
         Figure::count("phones' own frames late, ms, most", verdict.frames_late_ms(1.0)),
     ]);
@@ -218,19 +147,18 @@ fn with_faults(round: &Round) -> Vec<Figure> {
     let faulty = together(round, |class| class == Class::Faulty);
     let silence = faulty.responses_ms.percentile(0.95);
     let name = format!("faulty providers: {}, ms, p95", round.pause.response());
-    #[expect(clippy::cast_precision_loss, reason = "calls of one run")]
     let bad_share = 100.0 * bad as f64 / all as f64;
     vec![
         Figure::count("faulty providers: calls", all),
-        Figure::new("faulty providers: not ended properly, %", bad_share, 1).at_most(FAULTY_BAD_PERCENT),
+        Figure::new("faulty providers: not ended properly, %", bad_share, "", 1).at_most(FAULTY_BAD_PERCENT),
         Figure::count("faulty providers: answers measured", faulty.responses_ms.len()),
-        Figure::new(name, silence, 0).at_most(FAULTY_SILENCE_MS),
+        Figure::new(name, silence, "", 0).at_most(FAULTY_SILENCE_MS),
     ]
 }
 
 /// Three rows and their number; p50 and p99 may have targets.
 fn percentiles(name: &str, samples: &Samples, [p50, p99]: [Option<f64>; 2]) -> Vec<Figure> {
-    let row = |share: f64, label: &str| Figure::new(format!("{name}, ms, {label}"), samples.percentile(share), 1);
+    let row = |share: f64, label: &str| Figure::new(format!("{name}, ms, {label}"), samples.percentile(share), "", 1);
     vec![
         Figure::count(format!("{name}, measured"), samples.len()),
         row(0.5, "p50").at_most(p50),

@@ -15,13 +15,14 @@ use super::{
 use crate::cli::BenchCallsArgs;
 use crate::{
     BenchError,
-    processes::{Process, ServiceSettings, create_account, free_address},
+    processes::{Process, free_address},
+    site::{Site, rested},
 };
 use ringback::{api_client::ApiClient, cli::StubTimesMode};
 use sim::exchange::read_log;
 
 /// Steady noise on every line.
-const LINE_NOISE_DBFS: f64 = -50.0;
+const LINE_NOISE: [&str; 2] = ["--line-noise-dbfs", "-50"];
 
 /// Seconds one question and its answer take, about; chooses how many questions an agent asks.
 const SECONDS_PER_QUESTION: u32 = 5;
@@ -123,8 +124,6 @@ impl Round {
 
 /// Places `calls` calls and measures for the seconds asked for once all of them talk.
 pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError> {
-    let folder = tempfile::Builder::new().prefix("ringback-bench-").tempdir()?;
-    let log = folder.path().join("exchange.jsonl");
     let mix = Mix {
         interrupts: args.interrupts,
         noisy: args.noisy,
@@ -137,32 +136,23 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         Some(behind) => Some(Process::stub_providers(stubs, behind.times.as_str(), Some(CORES[1])).await?),
         None => None,
     };
-    let exchange = free_address()?;
-    let phones = Process::phones(exchange, &log, Some(CORES[1]), Some(LINE_NOISE_DBFS)).await?;
-    let settings = ServiceSettings {
-        listen: free_address()?,
-        folder: folder.path().to_owned(),
-        exchange,
-        max_calls: calls,
-        calls_per_second: f64::from(calls.div_ceil(RAMP_SECONDS).max(5)),
-        fixed_pause_ms: pause.fixed_ms(),
-        workers: 1,
-        core: Some(CORES[0]),
-        environment: environment(behind, stubs, args),
-    };
-    let key = create_account(&settings).await?;
-    let service = Process::service(&settings).await?;
+    let mut site = Site::open(&LINE_NOISE, Some(CORES[1])).await?;
+    site.settings.max_calls = calls;
+    site.settings.calls_per_second = f64::from(calls.div_ceil(RAMP_SECONDS).max(5));
+    site.settings.fixed_pause_ms = pause.fixed_ms();
+    site.settings.core = Some(CORES[0]);
+    site.settings.environment = environment(behind, stubs, args);
+    let (service, api) = site.serve().await?;
     let idle_mib = service.resident_mib()?;
-    let api = ApiClient::new(settings.base_url(), key)?;
-    let campaigns = launch(&api, calls, mix, behind, args).await?;
-
-    wait_for_calls(&api, &campaigns, calls).await?;
-    let measured = measure((&service, settings.listen), &phones, args.seconds).await?;
-    let mut conversations = Vec::new();
-    for campaign in &campaigns {
-        wait_for_end(&api, campaign).await?;
-        conversations.extend(api.conversations(campaign).await?);
-    }
+    let talk = Talk {
+        calls,
+        mix,
+        seconds: args.seconds,
+        recordings: args.recordings,
+    };
+    let campaigns = talk.launch(&api, behind).await?;
+    let measured = measure((&service, site.settings.listen), &site.phones, args.seconds).await?;
+    let conversations = ended(&api, &campaigns).await?;
     let class_of = |number: &str| class_of(number, mix);
     let recordings = match args.recordings {
         true => Some(recordings::check(&api, &conversations, class_of).await?),
@@ -178,10 +168,10 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         phone_cores: measured.phone_cores,
         service_waited: measured.service_waited,
         held_up: measured.held_up,
-        verdict: judge(read_log(&log)?, &conversations, class_of, pause.subtracted_ms())?,
+        verdict: judge(read_log(&site.log)?, &conversations, class_of, pause.subtracted_ms())?,
     };
     if !round.good() {
-        println!("kept for inspection: {}", folder.keep().display());
+        site.keep();
     }
     Ok(round)
 }
@@ -192,34 +182,39 @@ fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs)
     all
 }
 
-/// Launches the campaigns: one, and one more for the calls whose providers have faults.
-pub(crate) async fn launch(
-    api: &ApiClient,
-    calls: u32,
-    mix: Mix,
-    behind: Option<Behind>,
-    args: &BenchCallsArgs,
-) -> Result<Vec<String>, BenchError> {
-    let mut campaigns = Vec::new();
-    for faulty in [false, true] {
-        let Some(csv) = contacts(calls, mix, faulty) else {
-            continue;
-        };
-        let mut agent = agent(args.seconds);
-        agent["platformSettings"]["privacy"] = json!({ "recordVoice": args.recordings });
-        if let Some(behind) = behind.filter(|_| faulty) {
-            let [model, voice, keyword] = behind.faulty();
-            let config = &mut agent["conversationConfig"];
-            config["agent"]["prompt"]["llm"] = model.into();
-            config["tts"] = json!({ "voiceId": voice });
-            config["asr"] = json!({ "keywords": [keyword] });
+/// The calls of a round.
+pub(crate) struct Talk {
+    pub(crate) calls: u32,
+    pub(crate) mix: Mix,
+    /// So long all of them talk, at least.
+    pub(crate) seconds: u32,
+    /// Whether they are recorded.
+    pub(crate) recordings: bool,
+}
+
+impl Talk {
+    /// Launches the campaigns, one, and one more for the calls whose providers have faults, and waits until all talk.
+    pub(crate) async fn launch(&self, api: &ApiClient, behind: Option<Behind>) -> Result<Vec<String>, BenchError> {
+        let mut campaigns = Vec::new();
+        for faulty in [false, true] {
+            let Some(csv) = contacts(self.calls, self.mix, faulty) else {
+                continue;
+            };
+            let mut agent = agent(self.seconds);
+            agent["platformSettings"]["privacy"] = json!({ "recordVoice": self.recordings });
+            if let Some(behind) = behind.filter(|_| faulty) {
+                let [model, voice, keyword] = behind.faulty();
+                let config = &mut agent["conversationConfig"];
+                config["agent"]["prompt"]["llm"] = model.into();
+                config["tts"] = json!({ "voiceId": voice });
+                config["asr"] = json!({ "keywords": [keyword] });
+            }
+            let agent = api.create_agent(agent).await?;
+            campaigns.push(api.launch_csv("Bench", &agent, csv).await?.campaign);
         }
-        let agent = api.create_agent(agent).await?;
-        let launched = api.launch_csv("Bench", &agent, csv).await?;
-        let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
-        campaigns.push(campaign.to_owned());
+        wait_for_calls(api, &campaigns, self.calls).await?;
+        Ok(campaigns)
     }
-    Ok(campaigns)
 }
 
 fn agent(seconds: u32) -> Value {
@@ -257,7 +252,7 @@ pub(crate) fn class_of(number: &str, mix: Mix) -> Class {
     mix.class(n.unwrap_or_default())
 }
 
-pub(crate) async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
+async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Result<(), BenchError> {
     let deadline = tokio::time::Instant::now() + Duration::from_secs(u64::from(RAMP_SECONDS) * 4 + 20);
     loop {
         let mut up = 0;
@@ -276,15 +271,16 @@ pub(crate) async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls:
     }
 }
 
-pub(crate) async fn wait_for_end(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
-    let deadline = tokio::time::Instant::now() + END_LIMIT;
-    while api.campaign(campaign).await?["status"] != "completed" {
-        if tokio::time::Instant::now() > deadline {
+/// The conversations of campaigns, once all are over.
+pub(crate) async fn ended(api: &ApiClient, campaigns: &[String]) -> Result<Vec<Value>, BenchError> {
+    let mut conversations = Vec::new();
+    for campaign in campaigns {
+        if rested(api, campaign, END_LIMIT).await?["status"] != "completed" {
             return Err("the calls did not end by themselves".into());
         }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        conversations.extend(api.conversations(campaign).await?);
     }
-    Ok(())
+    Ok(conversations)
 }
 
 struct Measured {

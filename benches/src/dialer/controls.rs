@@ -31,7 +31,7 @@ const RUN_UP: Duration = Duration::from_secs(2);
 /// Runs the commands and judges.
 pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
     let bench = Bench::start(LINES, DIALS_PER_SECOND).await?;
-    let api = bench.api()?;
+    let api = bench.site.api()?;
     let contacts = contacts(args.commands);
     println!("{CAMPAIGNS} campaigns of {contacts} contacts …");
     let mut commander = Commander {
@@ -54,9 +54,11 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
     }
     commander.settle().await;
     let seconds = began.elapsed().as_secs_f64();
-    let dials = Dials::since(&bench.log, domain::time::Timestamp(0))?;
+    let dials = Dials::since(&bench.site.log, domain::time::Timestamp(0))?;
     let report = Report::new(&commander, &dials, seconds);
-    bench.report(args.json.as_deref(), report.figures()).await
+    bench
+        .report(args.json.as_deref(), &report.table(), report.json(), &report.misses())
+        .await
 }
 
 /// Enough for one campaign to take a third of all dials from the first command to the last.
@@ -74,6 +76,5 @@ async fn launch(bench: &Bench, api: &ApiClient, number: usize, contacts: u32) ->
     }
     let name = format!("Commanded {number}");
     let launched = api.launch_csv(&name, &bench.agent, csv.into_bytes()).await?;
-    let id = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
-    Ok(Campaign::launched(id.to_owned(), numbers))
+    Ok(Campaign::launched(launched.campaign, numbers))
 }

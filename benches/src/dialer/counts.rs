@@ -33,7 +33,7 @@ pub struct Counts {
 impl Counts {
     /// Counts now, over a connection that is counted each time.
     async fn read(bench: &Bench) -> Result<Self, BenchError> {
-        let mut connection = Connection::open(bench.settings.listen).await?;
+        let mut connection = Connection::open(bench.site.settings.listen).await?;
         let answer = connection.get("/metrics", "").await?;
         let text = String::from_utf8(answer.body)?;
         Ok(Self {

@@ -72,16 +72,8 @@ impl Report {
         }
     }
 
-    /// Everything, and what did not hold.
-    pub fn figures(&self) -> super::Figures {
-        super::Figures {
-            table: self.table(),
-            json: self.json(),
-            misses: self.misses(),
-        }
-    }
-
-    fn misses(&self) -> Vec<String> {
+    /// What did not hold.
+    pub fn misses(&self) -> Vec<String> {
         let mut misses = Vec::new();
         for (kind, figures) in &self.kinds {
             match (figures.late_ms.percentile(1.0), figures.late_ms.percentile(0.99)) {
@@ -106,7 +98,8 @@ impl Report {
         misses
     }
 
-    fn table(&self) -> String {
+    /// Everything, by kind of command.
+    pub fn table(&self) -> String {
         let mut text = format!(
             "{} dials, {:.0} a second; dialed twice {}; answered with 503: {}\n\n{:<18}{:>8}{:>8}{:>22}{:>31}{:>10}\n",
             self.dials,
@@ -134,7 +127,8 @@ impl Report {
         text
     }
 
-    fn json(&self) -> Value {
+    /// The same as JSON.
+    pub fn json(&self) -> Value {
         let kinds = self.kinds.iter().map(|(kind, figures)| {
             let of = |share| figures.late_ms.percentile(share);
             json!({ "command": kind, "judged": figures.late_ms.len(), "moot": figures.moot, "overrun": figures.overrun,
@@ -142,7 +136,7 @@ impl Report {
                 "answerMs": { "p50": figures.answer_ms.percentile(0.5), "p99": figures.answer_ms.percentile(0.99) } })
         });
         json!({ "dials": self.dials, "dialsPerSecond": self.dials_per_second, "dialedTwice": self.dialed_twice,
-            "unavailable": self.unavailable, "commands": kinds.collect::<Vec<_>>(), "misses": self.misses() })
+            "unavailable": self.unavailable, "commands": kinds.collect::<Vec<_>>() })
     }
 }
 

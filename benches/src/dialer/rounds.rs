@@ -12,11 +12,14 @@ use serde_json::{Value, json};
 
 use super::{
     super::BenchError,
-    Bench, Figures,
+    Bench,
     counts::{Counts, IDLE_CORES, Rest, rest},
     dials::Dials,
 };
-use crate::cli::BenchDialerArgs;
+use crate::{
+    cli::BenchDialerArgs,
+    figures::{Figure, table},
+};
 use ringback::api_client::ApiClient;
 
 /// How long one campaign may take.
@@ -89,7 +92,9 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
         before,
         rounds,
     };
-    bench.report(args.json.as_deref(), report.figures()).await
+    bench
+        .report(args.json.as_deref(), &report.table(), report.json(), &report.misses())
+        .await
 }
 
 fn csv(contacts: u32) -> Result<String, std::fmt::Error> {
@@ -108,10 +113,10 @@ fn number(contact: u32) -> String {
 async fn round(bench: &Bench, number: u32, contacts: u32, before: Counts) -> Result<Round, BenchError> {
     let (from, began) = (SystemClock.now(), Instant::now());
     let cpu = bench.service.cpu_seconds()?;
-    let api = bench.api()?;
+    let api = bench.site.api()?;
     let file = csv(contacts)?.into_bytes();
     let launched = api.launch_csv(&format!("Round {number}"), &bench.agent, file).await?;
-    let campaign = launched["data"]["campaignId"].as_str().ok_or("no campaignId")?;
+    let campaign = launched.campaign.as_str();
     completed(&api, campaign).await?;
     let seconds = began.elapsed().as_secs_f64();
     let cores = (bench.service.cpu_seconds()? - cpu) / seconds;
@@ -122,7 +127,7 @@ async fn round(bench: &Bench, number: u32, contacts: u32, before: Counts) -> Res
     // Its connections must not be counted as left behind.
     drop(api);
     let rest = rest(bench, Some(before)).await?;
-    let dials = Dials::since(&bench.log, from)?;
+    let dials = Dials::since(&bench.site.log, from)?;
     Ok(Round {
         seconds,
         contacts_per_second: f64::from(contacts) / seconds,
@@ -194,14 +199,6 @@ struct Report {
 }
 
 impl Report {
-    fn figures(&self) -> Figures {
-        Figures {
-            table: self.table(),
-            json: self.json(),
-            misses: self.misses(),
-        }
-    }
-
     /// Memory after a round over that after the round before it, where it is least.
     fn growth(&self) -> Option<f64> {
         least_growth(self.rounds.iter().map(|round| round.rest.resident_mib))
@@ -236,45 +233,16 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let mut text = format!(
-            "{} contacts a round, {} lines\n\n{:<34}{:>10}",
-            self.contacts, self.lines, "", "before"
-        );
-        for number in 1..=self.rounds.len() {
-            let _ = write!(text, "{:>12}", format!("round {number}"));
-        }
-        let mut row = |name: &str, before: String, of: &dyn Fn(&Round) -> String| {
-            let _ = write!(text, "\n{name:<34}{before:>10}");
-            for round in &self.rounds {
-                let _ = write!(text, "{:>12}", of(round));
-            }
-        };
-        let none = String::new;
-        let held = self.before.counts;
-        row("seconds", none(), &|r| format!("{:.1}", r.seconds));
-        row("contacts a second", none(), &|r| {
-            format!("{:.0}", r.contacts_per_second)
+        let runs = (0..=self.rounds.len()).map(|number| match number {
+            0 => "before".to_owned(),
+            number => format!("round {number}"),
         });
-        row("dials in the fastest second", none(), &|r| r.fastest_second.to_string());
-        row("calls at once", none(), &|r| r.calls_at_once.to_string());
-        row("cores of the service", none(), &|r| format!("{:.2}", r.cores));
-        row("dialed twice", none(), &|r| r.dialed_twice.len().to_string());
-        row("without their outcome", none(), &|r| r.wrong_outcomes.len().to_string());
-        row("hello to voice, ms, p50 / p99", none(), &|r| {
-            let ms = |of: Option<f64>| of.map_or("–".into(), |ms| format!("{ms:.0}"));
-            format!("{} / {}", ms(r.greeting_ms.p50), ms(r.greeting_ms.p99))
-        });
-        row("actors", held.actors.to_string(), &|r| r.rest.counts.actors.to_string());
-        row("tasks", held.tasks.to_string(), &|r| r.rest.counts.tasks.to_string());
-        row("sockets", held.sockets.to_string(), &|r| {
-            r.rest.counts.sockets.to_string()
-        });
-        let mib = |rest: &Rest| format!("{:.1}", rest.resident_mib);
-        row("memory at rest, MiB", mib(&self.before), &|r| mib(&r.rest));
-        row("quiet after, s", none(), &|r| format!("{:.1}", r.rest.quiet_after_s));
-        row("cores at rest", format!("{:.2}", self.before.idle_cores), &|r| {
-            format!("{:.2}", r.rest.idle_cores)
-        });
+        let before = figures(None, &self.before);
+        let columns: Vec<_> = std::iter::once(before)
+            .chain(self.rounds.iter().map(|round| figures(Some(round), &round.rest)))
+            .collect();
+        let mut text = format!("{} contacts a round, {} lines\n\n", self.contacts, self.lines);
+        text.push_str(&table(runs, &columns).to_string());
         if let Some(growth) = self.growth() {
             let percent = (growth - 1.0) * 100.0;
             let _ = write!(
@@ -294,8 +262,31 @@ impl Report {
 
     fn json(&self) -> Value {
         json!({ "contacts": self.contacts, "lines": self.lines, "before": self.before, "rounds": self.rounds,
-            "growth": self.growth(), "slopePercent": self.slope().map(|slope| slope.share * 100.0), "misses": self.misses() })
+            "growth": self.growth(), "slopePercent": self.slope().map(|slope| slope.share * 100.0) })
     }
+}
+
+/// The figures of a round, or of the service before the first.
+fn figures(round: Option<&Round>, rest: &Rest) -> Vec<Figure> {
+    let own = |name: &str, of: fn(&Round) -> Option<f64>, digits| Figure::new(name, round.and_then(of), "", digits);
+    let Counts { actors, tasks, sockets } = rest.counts;
+    vec![
+        own("seconds", |r| Some(r.seconds), 1),
+        own("contacts a second", |r| Some(r.contacts_per_second), 0),
+        own("dials in the fastest second", |r| Some(r.fastest_second as f64), 0),
+        own("calls at once", |r| Some(r.calls_at_once as f64), 0),
+        own("cores of the service", |r| Some(r.cores), 2),
+        own("dialed twice", |r| Some(r.dialed_twice.len() as f64), 0),
+        own("without their outcome", |r| Some(r.wrong_outcomes.len() as f64), 0),
+        own("hello to voice, ms, p50", |r| r.greeting_ms.p50, 0),
+        own("hello to voice, ms, p99", |r| r.greeting_ms.p99, 0),
+        Figure::new("actors", actors as f64, "", 0),
+        Figure::new("tasks", tasks as f64, "", 0),
+        Figure::new("sockets", sockets as f64, "", 0),
+        Figure::new("memory at rest, MiB", rest.resident_mib, "", 1),
+        Figure::new("quiet after, s", rest.quiet_after_s, "", 1),
+        Figure::new("cores at rest", rest.idle_cores, "", 2),
+    ]
 }
 
 /// A straight line through memory over calls, by least squares.
@@ -311,7 +302,6 @@ struct Slope {
 
 impl Slope {
     /// `mib` after each of some rounds, so many calls apart; none for fewer than three.
-    #[expect(clippy::cast_precision_loss, reason = "a few rounds")]
     fn over(mib: &[f64], calls: f64) -> Option<Self> {
         let count = mib.len() as f64;
         if mib.len() < 3 {

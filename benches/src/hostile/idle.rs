@@ -32,21 +32,12 @@ pub async fn measure(sockets: u32) -> Result<Vec<(&'static str, f64)>, BenchErro
     for (kind, request) in [(SILENT, None), ("kept after an answer", Some("GET /public/health"))] {
         println!("{sockets} idle sockets, {kind} …");
         let folder = tempfile::Builder::new().prefix("ringback-bench-hostile-").tempdir()?;
-        let settings = ServiceSettings {
-            listen: free_address()?,
-            folder: folder.path().to_owned(),
-            exchange: free_address()?,
-            max_calls: 1,
-            calls_per_second: 1.0,
-            fixed_pause_ms: None,
-            workers: 1,
-            core: None,
+        let mut settings = ServiceSettings::new(folder.path(), free_address()?)?;
+        settings.environment = vec![
+            ("RINGBACK_MAX_CONNECTIONS", (sockets + 64).to_string()),
             // On a busy machine the last is opened long after the first.
-            environment: vec![
-                ("RINGBACK_MAX_CONNECTIONS", (sockets + 64).to_string()),
-                ("RINGBACK_IDLE_SECONDS", "600".to_owned()),
-            ],
-        };
+            ("RINGBACK_IDLE_SECONDS", "600".to_owned()),
+        ];
         create_account(&settings).await?;
         let service = Process::service(&settings).await?;
         sleep(Duration::from_secs(1)).await;

@@ -10,7 +10,6 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::{
     net::TcpListener,
     sync::mpsc,
@@ -18,19 +17,19 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::cli::BenchCallsArgs;
 use crate::{
     BenchError,
     calls::{
         PAUSE_MS,
-        class::{Class, Mix},
+        class::Mix,
         judge::{Verdict, judge},
-        round::{class_of, launch, wait_for_calls, wait_for_end},
+        round::{self, class_of, ended},
     },
-    processes::{Process, ServiceSettings, create_account, free_address},
+    processes::Process,
+    site::Site,
 };
 use net::http_client;
-use ringback::{api_client::ApiClient, cli::StubTimesMode, config::SpeculationMode};
+use ringback::api_client::ApiClient;
 use sim::{exchange::read_log, samples::Samples};
 
 /// Numbers that begin so are answered by the bench.
@@ -50,28 +49,16 @@ const MIX: Mix = Mix {
 
 /// A service with its phones and calls.
 pub struct Neighbourhood {
-    folder: TempDir,
-    _phones: Process,
+    /// Its folder, phones and account.
+    pub site: Site,
+    /// One of the account's agents.
+    pub agent: String,
     service: Process,
-    settings: ServiceSettings,
     api: ApiClient,
-    key: String,
-    agent: String,
     campaigns: Vec<String>,
     hostile: mpsc::Receiver<Dialed>,
     relay: JoinHandle<()>,
     called: u32,
-}
-
-/// Whom the hostile sockets go to.
-#[derive(Clone)]
-pub struct Target {
-    /// The service.
-    pub address: SocketAddr,
-    /// A key of the account whose calls talk.
-    pub key: String,
-    /// One of its agents.
-    pub agent: String,
 }
 
 /// A call that the service placed and the bench has to answer.
@@ -95,9 +82,7 @@ impl Talk {
     pub fn is_whole(&self) -> bool {
         self.verdict.not_completed == 0 && self.verdict.wrong == [0, 0] && !self.responses.is_empty()
     }
-}
 
-impl Talk {
     /// How late the phones' own frames were, at the 99th percentile.
     pub fn phones_late_ms(&self) -> usize {
         self.verdict.frames_late_ms(0.99)
@@ -123,51 +108,33 @@ impl fmt::Display for Talk {
 impl Neighbourhood {
     /// Starts all of it and waits until every call talks. They last for these seconds and some more.
     pub async fn start(calls: u32, seconds: u32) -> Result<Self, BenchError> {
-        let folder = tempfile::Builder::new().prefix("ringback-bench-hostile-").tempdir()?;
-        let exchange = free_address()?;
-        let phones = Process::phones(exchange, &folder.path().join("exchange.jsonl"), None, None).await?;
-        let (relay_address, hostile, relay) = relay(exchange).await?;
-        let settings = ServiceSettings {
-            listen: free_address()?,
-            folder: folder.path().to_owned(),
-            exchange: relay_address,
-            max_calls: calls + 4,
-            calls_per_second: f64::from(calls.max(10)),
-            fixed_pause_ms: Some(PAUSE_MS),
-            workers: 1,
-            core: None,
-            environment: Vec::new(),
-        };
-        let key = create_account(&settings).await?;
-        let service = Process::service(&settings).await?;
-        let api = ApiClient::new(settings.base_url(), key.clone())?;
+        let mut site = Site::open(&[], None).await?;
+        let (relay_address, hostile, relay) = relay(site.settings.exchange).await?;
+        site.settings.exchange = relay_address;
+        site.settings.max_calls = calls + 4;
+        site.settings.calls_per_second = f64::from(calls.max(10));
+        site.settings.fixed_pause_ms = Some(PAUSE_MS);
+        let (service, api) = site.serve().await?;
         // Made once, when it is first asked for.
         api.text("/public/openapi.json").await?;
         let agent = api.create_agent(listener()).await?;
-        let campaigns = launch(&api, calls, MIX, None, &args_for(calls, seconds)).await?;
-        wait_for_calls(&api, &campaigns, calls).await?;
+        let talk = round::Talk {
+            calls,
+            mix: MIX,
+            seconds,
+            recordings: false,
+        };
+        let campaigns = talk.launch(&api, None).await?;
         Ok(Self {
-            folder,
-            _phones: phones,
-            service,
-            settings,
-            api,
-            key,
+            site,
             agent,
+            service,
+            api,
             campaigns,
             hostile,
             relay,
             called: 0,
         })
-    }
-
-    /// Whom hostile sockets go to.
-    pub fn target(&self) -> Target {
-        Target {
-            address: self.settings.listen,
-            key: self.key.clone(),
-            agent: self.agent.clone(),
-        }
     }
 
     /// By how many MiB the service's memory grows while something goes on, at most.
@@ -194,12 +161,8 @@ impl Neighbourhood {
 
     /// Waits until the calls have ended, and judges them.
     pub async fn end(self) -> Result<Talk, BenchError> {
-        let mut conversations = Vec::new();
-        for campaign in &self.campaigns {
-            wait_for_end(&self.api, campaign).await?;
-            conversations.extend(self.api.conversations(campaign).await?);
-        }
-        let log = read_log(&self.folder.path().join("exchange.jsonl"))?;
+        let conversations = ended(&self.api, &self.campaigns).await?;
+        let log = read_log(&self.site.log)?;
         self.relay.abort();
         self.service.kill().await?;
         let verdict = judge(log, &conversations, |number| class_of(number, MIX), PAUSE_MS)?;
@@ -225,24 +188,6 @@ fn listener() -> Value {
             "turn": { "silenceEndCallTimeout": 120 },
         },
     })
-}
-
-fn args_for(calls: u32, seconds: u32) -> BenchCallsArgs {
-    debug_assert_eq!(MIX.class(0), Class::Cooperative);
-    BenchCallsArgs {
-        calls: vec![calls],
-        seconds,
-        interrupts: MIX.interrupts,
-        noisy: MIX.noisy,
-        providers: None,
-        times: StubTimesMode::AtOnce,
-        faulty: MIX.faulty,
-        recordings: false,
-        speculation: SpeculationMode::Voice,
-        strict: false,
-        json: None,
-        plot: None,
-    }
 }
 
 #[derive(Clone)]

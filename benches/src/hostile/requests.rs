@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::neighbourhood::Target;
+use super::neighbourhood::Neighbourhood;
 use crate::BenchError;
 
 /// What it does.
@@ -125,10 +125,10 @@ impl Connection {
 }
 
 /// Attacks until the service closes the connection, or for so long.
-pub async fn run(attack: Attack, target: Target, lasts: Duration) -> Result<(), BenchError> {
-    let mut connection = Connection::open(target.address, lasts).await?;
+pub async fn run(attack: Attack, target: &Neighbourhood, lasts: Duration) -> Result<(), BenchError> {
+    let mut connection = Connection::open(target.site.settings.listen, lasts).await?;
     let head = |line: &str, more: &str| {
-        let Target { address, key, .. } = &target;
+        let (address, key) = (target.site.settings.listen, &target.site.key);
         format!("{line} HTTP/1.1\r\nhost: {address}\r\nx-api-key: {key}\r\n{more}").into_bytes()
     };
     let json = |length: usize| format!("content-type: application/json\r\ncontent-length: {length}\r\n\r\n");
@@ -156,17 +156,9 @@ pub async fn run(attack: Attack, target: Target, lasts: Duration) -> Result<(), 
             connection.send("]".repeat(BRACKETS).as_bytes()).await;
             connection.read_to_end().await;
         }
-        Attack::EndlessLine => file(&mut connection, &target, b"phone,name\n", &[b'a'; PIECE]).await,
-        Attack::EndlessField => {
-            file(
-                &mut connection,
-                &target,
-                b"phone,name\n+15550100010,\"",
-                &[b'\n'; PIECE],
-            )
-            .await;
-        }
-        Attack::Commas => file(&mut connection, &target, b"phone,name\n", &[b','; PIECE]).await,
+        Attack::EndlessLine => file(&mut connection, target, "phone,name\n", b'a').await,
+        Attack::EndlessField => file(&mut connection, target, "phone,name\n+15550100010,\"", b'\n').await,
+        Attack::Commas => file(&mut connection, target, "phone,name\n", b',').await,
         Attack::ManyHeaders => {
             connection.send(&head("GET /public/v1/me", "")).await;
             connection.send_on("x-a: b\r\n".repeat(512).as_bytes(), ENDLESS).await;
@@ -182,8 +174,8 @@ pub async fn run(attack: Attack, target: Target, lasts: Duration) -> Result<(), 
 }
 
 /// Uploads a file of contacts that begins well and goes on without end.
-async fn file(connection: &mut Connection, target: &Target, begins: &[u8], piece: &[u8]) {
-    let Target { address, key, agent } = target;
+async fn file(connection: &mut Connection, target: &Neighbourhood, begins: &str, goes_on: u8) {
+    let (address, key, agent) = (target.site.settings.listen, &target.site.key, &target.agent);
     let length = ENDLESS * 2;
     let head = format!(
         "POST /public/v1/campaigns/csv HTTP/1.1\r\nhost: {address}\r\nx-api-key: {key}\r\n\
@@ -193,8 +185,8 @@ async fn file(connection: &mut Connection, target: &Target, begins: &[u8], piece
          --{BOUNDARY}\r\ncontent-disposition: form-data; name=\"file\"; filename=\"c.csv\"\r\n\
          content-type: text/csv\r\n\r\n"
     );
-    if connection.send(head.as_bytes()).await && connection.send(begins).await {
-        connection.send_on(piece, ENDLESS).await;
+    if connection.send(head.as_bytes()).await && connection.send(begins.as_bytes()).await {
+        connection.send_on(&[goes_on; PIECE], ENDLESS).await;
         connection.read_to_end().await;
     }
 }

@@ -1,0 +1,148 @@
+//! Figures beside their targets: as a table with a column for each run, and as JSON.
+
+use std::path::Path;
+
+use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
+use serde_json::{Value, json};
+
+use super::BenchError;
+
+/// A figure of one run.
+pub struct Figure {
+    name: String,
+    value: Option<f64>,
+    /// Behind the value; empty where the name tells it.
+    unit: &'static str,
+    digits: usize,
+    target: Option<Target>,
+}
+
+#[derive(Clone, Copy)]
+struct Target {
+    limit: f64,
+    at_least: bool,
+    /// What is above is missed by far.
+    by_far: f64,
+}
+
+impl Figure {
+    /// A figure without a target, shown with so many digits behind the point.
+    pub fn new(name: impl Into<String>, value: impl Into<Option<f64>>, unit: &'static str, digits: usize) -> Self {
+        Self {
+            name: name.into(),
+            value: value.into(),
+            unit,
+            digits,
+            target: None,
+        }
+    }
+
+    /// A count.
+    pub fn count(name: impl Into<String>, value: usize) -> Self {
+        Self::new(name, value as f64, "", 0)
+    }
+
+    /// It should be no less.
+    pub fn at_least(self, limit: f64) -> Self {
+        self.with(limit, true)
+    }
+
+    /// It should be no more, if there is a limit.
+    pub fn at_most(self, limit: impl Into<Option<f64>>) -> Self {
+        match limit.into() {
+            Some(limit) => self.with(limit, false),
+            None => self,
+        }
+    }
+
+    fn with(self, limit: f64, at_least: bool) -> Self {
+        let target = Target {
+            limit,
+            at_least,
+            by_far: f64::INFINITY,
+        };
+        Self {
+            target: Some(target),
+            ..self
+        }
+    }
+
+    /// Above this it misses its target by far.
+    pub fn by_far(mut self, limit: f64) -> Self {
+        if let Some(target) = &mut self.target {
+            target.by_far = limit;
+        }
+        self
+    }
+
+    /// Whether it meets its target; also where there is no value, or no target.
+    pub fn met(&self) -> bool {
+        self.value
+            .zip(self.target)
+            .is_none_or(|(value, target)| match target.at_least {
+                true => value >= target.limit,
+                false => value <= target.limit,
+            })
+    }
+
+    /// Whether it misses its target by far.
+    pub fn is_far_off(&self) -> bool {
+        let far = self.value.zip(self.target);
+        far.is_some_and(|(value, target)| value > target.by_far)
+    }
+
+    fn verdict(&self) -> &'static str {
+        match (self.met(), self.is_far_off()) {
+            (true, _) => "met",
+            (false, false) => "missed",
+            (false, true) => "missed by far",
+        }
+    }
+
+    fn cell(&self) -> String {
+        let mark = if self.met() { "" } else { self.verdict() };
+        self.value.map_or_else(
+            || "–".into(),
+            |value| {
+                format!("{value:.0$} {unit}  {mark}", self.digits, unit = self.unit)
+                    .trim()
+                    .to_owned()
+            },
+        )
+    }
+
+    fn target(&self) -> Option<String> {
+        let Target { limit, at_least, .. } = self.target?;
+        let sign = if at_least { "≥" } else { "≤" };
+        let shown = format!("{sign} {limit:.0$} {unit}", self.digits, unit = self.unit);
+        Some(shown.trim_end().to_owned())
+    }
+
+    /// Everything of it.
+    pub fn json(&self) -> Value {
+        json!({ "name": self.name, "value": self.value, "unit": self.unit, "met": self.met(),
+            "target": self.target.map(|target| target.limit), "verdict": self.verdict() })
+    }
+}
+
+/// The same figures of each run, side by side with their targets.
+pub fn table(runs: impl Iterator<Item = String>, columns: &[Vec<Figure>]) -> Table {
+    let mut table = Table::new();
+    table.load_style(UTF8_BORDERS_ONLY);
+    table.set_header(std::iter::once(String::new()).chain(runs).chain(["target".into()]));
+    for (row, figure) in columns.first().into_iter().flatten().enumerate() {
+        let own = || columns.iter().filter_map(|column| column.get(row));
+        let target = own().find_map(Figure::target).unwrap_or_default();
+        let cells = own().map(Figure::cell);
+        table.add_row(std::iter::once(figure.name.clone()).chain(cells).chain([target]));
+    }
+    table
+}
+
+/// Writes figures to a file, if one is named.
+pub fn write_json(file: Option<&Path>, figures: &Value) -> Result<(), BenchError> {
+    match file {
+        Some(file) => Ok(std::fs::write(file, serde_json::to_vec_pretty(figures)?)?),
+        None => Ok(()),
+    }
+}
