@@ -1,22 +1,13 @@
 //! Scripted conversations as data: how the agent is set, what the phone does, what must come out. Tests run them under
 //! a paused clock, `ringback-bench turns` in real time.
 
-mod backchannels;
-mod barge_in;
-mod echo;
-mod endings;
-mod noise;
 mod observed;
-mod pauses;
 mod score;
 mod setup;
-mod silence;
-mod spelling;
-mod talk_over;
-mod wire;
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub use self::{
@@ -27,10 +18,11 @@ pub use self::{
 use crate::exchange::{Script, Step};
 
 /// One scripted conversation.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Unique; the phone's script has this name too.
-    pub name: &'static str,
+    pub name: String,
     /// How the agent is set.
     pub setup: Setup,
     /// What the phone does.
@@ -38,20 +30,10 @@ pub struct Scenario {
     /// What comes out when every word is recognised at once: the transcript's lines and what happened to playout, in
     /// order. `agent:` is a speech heard whole, `agent (cut):` the words heard of one that was dropped, `user:` a turn
     /// as transcribed; `paused` and `resumed` are what a false alarm does to playout; last how the call ended.
-    pub expect: &'static [&'static str],
+    pub expect: Vec<String>,
 }
 
 impl Scenario {
-    fn new(name: &'static str, setup: Setup, steps: Vec<Step>, expect: &'static [&'static str]) -> Self {
-        let script = Script::of(steps);
-        Self {
-            name,
-            setup,
-            script,
-            expect,
-        }
-    }
-
     /// The agent as a client would create it.
     pub fn agent(&self) -> Value {
         self.setup.agent()
@@ -73,135 +55,40 @@ impl Scenario {
     }
 
     /// How the call must end: its status and `errorMessage`.
-    pub fn outcome(&self) -> (&'static str, Option<&'static str>) {
-        let last = self.expect.last().copied().unwrap_or_default();
-        match last.strip_prefix("ended failed: ") {
+    pub fn outcome(&self) -> (&'static str, Option<&str>) {
+        let last = self.expect.last();
+        match last.and_then(|last| last.strip_prefix("ended failed: ")) {
             Some(error) => ("failed", Some(error)),
             None => ("completed", None),
         }
     }
 }
 
+/// Scenarios about one thing, which `about` tells.
+#[derive(Deserialize)]
+struct Group {
+    scenarios: Vec<Scenario>,
+}
+
+const SUITE: &str = include_str!("scenarios/suite.json");
+
 /// The whole suite.
 pub fn all() -> Vec<Scenario> {
-    let groups = [
-        pauses::scenarios(),
-        spelling::scenarios(),
-        barge_in::scenarios(),
-        talk_over::scenarios(),
-        backchannels::scenarios(),
-        noise::scenarios(),
-        echo::scenarios(),
-        silence::scenarios(),
-        wire::scenarios(),
-        endings::scenarios(),
-    ];
-    groups.into_iter().flatten().collect()
+    let groups: Vec<Group> = serde_json::from_str(SUITE).expect("the suite is a part of this program");
+    groups.into_iter().flat_map(|group| group.scenarios).collect()
 }
 
 /// The phones' part of some scenarios, for [`ExchangeSettings::scripts`](crate::exchange::ExchangeSettings::scripts).
 pub fn scripts(scenarios: &[Scenario]) -> BTreeMap<String, Script> {
     let named = scenarios
         .iter()
-        .map(|scenario| (scenario.name.to_owned(), scenario.script.clone()));
+        .map(|scenario| (scenario.name.clone(), scenario.script.clone()));
     named.collect()
 }
 
 /// The number of the n-th phone of a run.
 pub fn number(at: usize) -> String {
     format!("+1555040{at:04}")
-}
-
-/// Steps and lines that many scenarios have in common.
-mod common {
-    use super::{Scenario, Setup};
-    use crate::exchange::Step;
-
-    pub(super) const HELLO: &str = "user: Hello?";
-    pub(super) const ASKS_DAY: &str =
-        "agent: Hello, this is Ava from Greenfield Dental. Which day suits you for a visit?";
-    pub(super) const FRIDAY: &str = "user: Friday.";
-    pub(super) const ASKS_FIRST: &str = "agent: Thank you. Is this your first visit?";
-    pub(super) const YES: &str = "user: Yes.";
-    pub(super) const BYE: &str = "agent: Thank you, that's everything. Goodbye!";
-    pub(super) const DONE: &str = "ended completed";
-
-    pub(super) fn say(text: &str) -> Step {
-        Step::Say(text.to_owned())
-    }
-
-    pub(super) fn murmur(text: &str) -> Step {
-        Step::Murmur(text.to_owned())
-    }
-
-    pub(super) fn until_word(word: &str) -> Step {
-        Step::UntilHeardWord(word.to_owned())
-    }
-
-    /// One sentence with silences in it.
-    pub(super) fn parts(gap_ms: u64, groups: &[&str]) -> Step {
-        Step::Spell {
-            groups: groups.iter().map(|group| (*group).to_owned()).collect(),
-            gap_ms,
-        }
-    }
-
-    /// Picks up, says hello, and hears the agent's greeting to its end before these steps.
-    pub(super) fn greeted(steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
-        let mut all = vec![Step::WaitMs(400), say("Hello?"), Step::UntilAgentSaid];
-        all.extend(steps);
-        all
-    }
-
-    /// The same, and then names the day.
-    pub(super) fn day_named(steps: impl IntoIterator<Item = Step>) -> Vec<Step> {
-        let mut all = greeted([say("Friday.")]);
-        all.extend(steps);
-        all
-    }
-
-    /// What comes out of a conversation of two questions that nothing disturbs.
-    pub(super) const PLAIN: &[&str] = &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, YES, BYE, DONE];
-
-    /// The same, with one false alarm in the second question.
-    pub(super) const STOPPED_ONCE: &[&str] =
-        &[HELLO, ASKS_DAY, FRIDAY, ASKS_FIRST, "paused", "resumed", YES, BYE, DONE];
-
-    /// Two questions, two answers.
-    pub(super) fn undisturbed(name: &'static str) -> Scenario {
-        in_second_question(name, [], PLAIN)
-    }
-
-    /// These steps in the second question, which is then answered.
-    pub(super) fn in_second_question(
-        name: &'static str,
-        steps: impl IntoIterator<Item = Step>,
-        expect: &'static [&'static str],
-    ) -> Scenario {
-        let mut all = day_named(steps);
-        all.extend([Step::UntilAgentSaid, say("Yes.")]);
-        Scenario::new(name, Setup::two(), all, expect)
-    }
-
-    /// Breaks into the second question one second after it began.
-    pub(super) fn interrupted(name: &'static str) -> Scenario {
-        in_second_question(
-            name,
-            [Step::IntoSpeechMs(1_000), say("Sorry, could you say that again?")],
-            &[
-                HELLO,
-                ASKS_DAY,
-                FRIDAY,
-                "agent (cut): Thank you.",
-                "paused",
-                "user: Sorry, could you say that again?",
-                "agent: Of course. Is this your first visit?",
-                YES,
-                BYE,
-                DONE,
-            ],
-        )
-    }
 }
 
 #[cfg(test)]

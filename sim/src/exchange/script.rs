@@ -1,8 +1,11 @@
 //! What a phone can be told to do, step by step: conversations as data. A contact's `script` field names one of
 //! [`ExchangeSettings::scripts`](super::ExchangeSettings::scripts).
 
+use serde::Deserialize;
+
 /// A callee who follows a list of steps.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Script {
     /// Done in order, from the answer on. Behind the last one the callee stays on the line and says nothing.
     pub steps: Vec<Step>,
@@ -24,7 +27,8 @@ impl Script {
 
 /// One step. It begins in the 20 ms frame in which the one before it is done; what happened earlier does not count.
 /// Steps that sound are done when their sound is out.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Step {
     /// Lets so many milliseconds pass.
     WaitMs(u64),
@@ -113,7 +117,8 @@ pub enum Step {
 }
 
 /// The agent's voice, coming back.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Echo {
     /// Relative to what was played; -20 is a tenth.
     pub gain_db: f64,
@@ -122,7 +127,8 @@ pub struct Echo {
 }
 
 /// What is heard on a line all the time, as root mean square relative to full scale. A voice has -20 dBFS.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct LineSound {
     /// Pink noise.
     pub noise_dbfs: Option<f64>,
@@ -135,7 +141,8 @@ pub struct LineSound {
 }
 
 /// Nothing comes for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Stall {
     /// From the opening of the media.
     pub from_ms: u64,
@@ -144,7 +151,8 @@ pub struct Stall {
 }
 
 /// What happens to frames on their way. Frames are counted from 1, `Some(50)` means every 50th.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct WireFaults {
     /// Makes other moments of [`jitter_ms`](Self::jitter_ms).
     pub seed: u64,

@@ -86,7 +86,7 @@ impl Verdict {
     fn judge_barge_ins(&mut self, scenario: &Scenario, call: &Observed) {
         for said in call.said.iter().filter(|said| said.over_agent && tells(&said.text)) {
             let talk = call.heard.iter().position(|heard| heard.holds(said.from_ms));
-            let Some(at) = talk.filter(|at| !(scenario.setup.is_protected() && *at == 0)) else {
+            let Some(at) = talk.filter(|at| !(scenario.setup.protected && *at == 0)) else {
                 continue;
             };
             let went_on_ms = call.heard[at].to_ms.saturating_sub(said.from_ms);
@@ -248,7 +248,7 @@ pub struct Score {
     /// transcript what was not heard.
     failed: bool,
     /// Those with a fault: name and faults.
-    pub faulty: Vec<(&'static str, Vec<String>)>,
+    pub faulty: Vec<(String, Vec<String>)>,
 }
 
 impl Score {
@@ -257,9 +257,9 @@ impl Score {
         self.scenarios += 1;
         let faults = verdict.faults();
         if !faults.is_empty() {
-            self.faulty.push((scenario.name, faults));
+            self.faulty.push((scenario.name.clone(), faults));
         }
-        self.failed |= scenario.setup.eagerness() == "normal" && verdict.fails();
+        self.failed |= scenario.setup.eagerness == "normal" && verdict.fails();
         let total = &mut self.total;
         total.turns += verdict.turns;
         total.cut_offs += verdict.cut_offs;
@@ -283,7 +283,7 @@ impl Score {
         let faulty: serde_json::Map<String, Value> = self
             .faulty
             .iter()
-            .map(|(name, faults)| ((*name).to_owned(), json!(faults)))
+            .map(|(name, faults)| (name.clone(), json!(faults)))
             .collect();
         json!({
             "scenarios": self.scenarios, "withoutFault": self.scenarios - self.faulty.len(),

@@ -11,13 +11,13 @@ use crate::exchange::{LogEntry, LogEvent};
 fn there_are_sixty_conversations_with_names_of_their_own_and_a_known_end() {
     let all = all();
     assert!(all.len() >= 60, "{}", all.len());
-    let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name).collect();
+    let names: BTreeSet<&str> = all.iter().map(|scenario| scenario.name.as_str()).collect();
     assert_eq!(names.len(), all.len());
     for scenario in &all {
         let last = scenario.expect.last().unwrap();
         assert!(last.starts_with("ended "), "{}: {last}", scenario.name);
         let known = ["agent: ", "agent (cut): ", "user: ", "paused", "resumed", "ended "];
-        for line in scenario.expect {
+        for line in &scenario.expect {
             assert!(
                 known.iter().any(|start| line.starts_with(start)),
                 "{}: {line}",
