@@ -9,11 +9,11 @@ mod embeddings;
 mod event_stream;
 mod fault;
 mod flux;
-mod hearing;
+mod language_model;
 mod listen;
 mod log;
 mod messages;
-mod mind;
+mod recogniser;
 mod report;
 mod scribe;
 mod speak;
@@ -32,8 +32,15 @@ use std::{
     },
 };
 
-use axum::{Router, routing::get, serve::ListenerExt};
+use axum::{
+    Json, Router,
+    http::{HeaderMap, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+    serve::ListenerExt,
+};
 use rand::{SeedableRng, rngs::StdRng};
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub use self::{
@@ -113,7 +120,7 @@ impl Stub {
         }
     }
 
-    /// A client has come to a socket's door, asking for `query`: remembered. The fault of that connection.
+    /// A client has opened a socket, asking for `query`: remembered. The fault of that connection.
     pub(crate) fn connected(&self, service: Service, query: Option<&str>) -> Fault {
         let query = query.unwrap_or_default();
         self.received(service, format!("connected {query}"));
@@ -198,6 +205,32 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
         stub,
         _tasks: tasks,
     })
+}
+
+/// A refusal with this body. One for too many requests says when to come again.
+fn refused(status: u16, body: Value) -> Response {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = (status, Json(body)).into_response();
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        response.headers_mut().insert(header::RETRY_AFTER, 1.into());
+    }
+    response
+}
+
+/// The same in OpenAI's words; `field` is the one that was wrong.
+fn refused_by_openai(status: u16, kind: &str, message: &str, code: Option<&str>, field: Option<&str>) -> Response {
+    let error = json!({ "message": message, "type": kind, "param": field, "code": code });
+    refused(status, json!({ "error": error }))
+}
+
+/// A request's header.
+fn given<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// The key of a request that has it as most do.
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    given(headers, "authorization")?.strip_prefix("Bearer ")
 }
 
 /// Every stub's routes.

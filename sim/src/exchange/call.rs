@@ -231,7 +231,8 @@ impl Call<'_> {
         self.add(LogEvent::Answered);
         self.report(Status::Answered).await;
         let person = Person::new(&order.to, self.switch.settings.seed);
-        let mut handset = Handset::new(order.callee.mind(person), &order.to).on_line(&order.callee.line(), &order.to);
+        let mut handset =
+            Handset::new(order.callee.behaviour(person), &order.to).on_line(&order.callee.line(), &order.to);
         let mut opened = None;
         let mut address = order.stream_url.clone();
         loop {

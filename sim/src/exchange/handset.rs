@@ -3,9 +3,9 @@
 
 mod backdrop;
 mod background;
-mod ears;
 mod meter;
-mod mouth;
+mod recogniser;
+mod synthesiser;
 
 use std::time::Duration;
 
@@ -20,14 +20,14 @@ pub(super) use self::background::Background;
 pub use self::meter::Figures;
 use self::{
     backdrop::Backdrop,
-    ears::{Ears, Noticed},
     meter::Meter,
-    mouth::{Mouth, Output},
+    recogniser::{Noticed, Recogniser},
+    synthesiser::{Output, Synthesiser},
 };
 use super::{
     line::Line,
     log::LogEvent,
-    persona::{Act, Mind, Sense},
+    persona::{Act, Behaviour, Sense},
     script::LineSound,
     wire::Incoming,
 };
@@ -52,14 +52,14 @@ pub(super) struct Frame {
 /// A telephone in use.
 pub(super) struct Handset {
     line: Line,
-    ears: Ears,
-    mouth: Mouth,
+    recogniser: Recogniser,
+    synthesiser: Synthesiser,
     backdrop: Option<Backdrop>,
-    mind: Box<dyn Mind>,
+    behaviour: Box<dyn Behaviour>,
     meter: Meter,
     log: Vec<LogEvent>,
     playing: Vec<u8>,
-    key_ear: KeyDetector,
+    key_detector: KeyDetector,
     keys: Vec<char>,
     hang_up: bool,
     lose: bool,
@@ -71,18 +71,18 @@ fn ms(us: u64) -> u64 {
 }
 
 impl Handset {
-    /// A telephone in the hand of `mind`, who has the voice of `name`.
-    pub(super) fn new(mind: Box<dyn Mind>, name: &str) -> Self {
+    /// A telephone of somebody with this behaviour and the voice of `name`.
+    pub(super) fn new(behaviour: Box<dyn Behaviour>, name: &str) -> Self {
         Self {
             line: Line::default(),
-            ears: Ears::default(),
-            mouth: Mouth::new(Voice::named(name)),
+            recogniser: Recogniser::default(),
+            synthesiser: Synthesiser::new(Voice::named(name)),
             backdrop: None,
-            mind,
+            behaviour,
             meter: Meter::default(),
             log: Vec::new(),
             playing: Vec::with_capacity(super::line::FRAME),
-            key_ear: KeyDetector::default(),
+            key_detector: KeyDetector::default(),
             keys: Vec::new(),
             hang_up: false,
             lose: false,
@@ -158,10 +158,10 @@ impl Handset {
     /// The line is gone: what was heard and said so far is final, and what waited to be played is not heard.
     pub(super) fn cut_off(&mut self) {
         self.line.clear();
-        if let Some(speech) = self.ears.finish() {
+        if let Some(speech) = self.recogniser.finish() {
             self.log.push(speech.into_log());
         }
-        if let Some(said) = self.mouth.cut_off() {
+        if let Some(said) = self.synthesiser.cut_off() {
             self.log.push(said);
         }
     }
@@ -180,20 +180,20 @@ impl Handset {
     }
 
     #[cfg(test)]
-    fn mouth_is_open(&self) -> bool {
-        self.mouth.is_speaking() && self.ears.agent_talks()
+    fn both_talk(&self) -> bool {
+        self.synthesiser.is_speaking() && self.recogniser.agent_talks()
     }
 
     fn hear(&mut self, now_us: u64) {
         self.meter.played(now_us, self.playing.len(), self.line.is_empty());
-        let noticed = self.ears.hear(&self.playing, ms(now_us), &mut self.meter);
-        if self.mind.follows_the_agent()
-            && let Some((words, silent_ms)) = self.ears.so_far(ms(now_us))
+        let noticed = self.recogniser.hear(&self.playing, ms(now_us), &mut self.meter);
+        if self.behaviour.follows_the_agent()
+            && let Some((words, silent_ms)) = self.recogniser.so_far(ms(now_us))
         {
             let words = &words;
             self.think(Sense::AgentSaying { words, silent_ms }, now_us);
         }
-        if self.mind.takes_keys() {
+        if self.behaviour.takes_keys() {
             self.hear_keys(now_us);
         }
         let Some(noticed) = noticed else {
@@ -218,7 +218,7 @@ impl Handset {
         codec::decode(Encoding::MuLaw, &self.playing, &mut samples);
         samples.resize(super::line::FRAME, 0);
         let mut pressed = Vec::new();
-        self.key_ear.push(&samples, &mut pressed);
+        self.key_detector.push(&samples, &mut pressed);
         for key in pressed {
             self.log.push(LogEvent::HeardKey { key });
             self.think(Sense::Key(key), now_us);
@@ -226,7 +226,7 @@ impl Handset {
     }
 
     fn think(&mut self, sense: Sense<'_>, now_us: u64) {
-        match self.mind.sense(ms(now_us), sense) {
+        match self.behaviour.sense(ms(now_us), sense) {
             None => {}
             Some(Act::HangUp) => self.hang_up = true,
             Some(Act::Drop) => self.drop = true,
@@ -236,9 +236,9 @@ impl Handset {
                 self.keys.push(key);
                 self.think(Sense::Spoken, now_us);
             }
-            Some(Act::Say(text)) => self.mouth.say(text.into(), self.ears.agent_talks()),
-            Some(Act::Speak(words)) => self.mouth.say(words, self.ears.agent_talks()),
-            Some(Act::Sound(sound)) => self.mouth.sound(sound, self.ears.agent_talks()),
+            Some(Act::Say(text)) => self.synthesiser.say(text.into(), self.recogniser.agent_talks()),
+            Some(Act::Speak(words)) => self.synthesiser.say(words, self.recogniser.agent_talks()),
+            Some(Act::Sound(sound)) => self.synthesiser.sound(sound, self.recogniser.agent_talks()),
         }
     }
 
@@ -256,21 +256,21 @@ impl Handset {
     }
 
     fn voice(&mut self, now_us: u64) -> Option<Vec<i16>> {
-        match self.mouth.frame(ms(now_us)) {
+        match self.synthesiser.frame(ms(now_us)) {
             Output::Silence => None,
             Output::Sound(samples) => {
-                let meant = self.mouth.is_meant();
+                let meant = self.synthesiser.is_meant();
                 if !meant {
-                    self.ears.own_aside(ms(now_us));
+                    self.recogniser.own_aside(ms(now_us));
                 }
                 if loud(&samples) {
-                    self.meter.voice_sent(now_us, self.ears.agent_talks(), meant);
+                    self.meter.voice_sent(now_us, self.recogniser.agent_talks(), meant);
                 }
                 Some(samples)
             }
             Output::Finished(event) => {
                 self.log.push(event);
-                self.meter.voice_ended(self.ears.agent_talks());
+                self.meter.voice_ended(self.recogniser.agent_talks());
                 self.think(Sense::Spoken, now_us);
                 None
             }

@@ -11,7 +11,7 @@ use axum::{
     routing::{delete, get, post},
 };
 use domain::{phone_number::PhoneNumber, time::Timestamp};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -53,10 +53,37 @@ struct DialBody {
     from: Option<String>,
     attempt: String,
     status_url: String,
-    stream_url: String,
-    ring_timeout_seconds: Option<f64>,
+    #[serde(flatten)]
+    media: MediaBody,
     #[serde(default)]
     hints: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct MediaBody {
+    stream_url: String,
+    ring_timeout_seconds: Option<f64>,
+}
+
+impl MediaBody {
+    /// Where the media goes, and how long it rings.
+    fn read(self) -> Result<(String, Duration), Refusal> {
+        if !is_address(&self.stream_url, "ws") {
+            return Err(Refusal::Invalid("`streamUrl` must be a ws:// address".to_owned()));
+        }
+        let ring = self.ring_timeout_seconds.unwrap_or(RING_SECONDS);
+        if !(0.0..=LONGEST_RING_SECONDS).contains(&ring) {
+            let message = format!("`ringTimeoutSeconds` must be 0 to {LONGEST_RING_SECONDS}");
+            return Err(Refusal::Invalid(message));
+        }
+        Ok((self.stream_url, Duration::from_secs_f64(ring)))
+    }
+}
+
+/// A request's body.
+fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
+    serde_json::from_slice(body).map_err(|error| Refusal::Invalid(format!("malformed request: {error}")))
 }
 
 pub(super) fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
@@ -108,13 +135,7 @@ impl DialBody {
         if !is_address(&self.status_url, "http") {
             return invalid("`statusUrl` must be an http:// address".to_owned());
         }
-        if !is_address(&self.stream_url, "ws") {
-            return invalid("`streamUrl` must be a ws:// address".to_owned());
-        }
-        let ring = self.ring_timeout_seconds.unwrap_or(RING_SECONDS);
-        if !(0.0..=LONGEST_RING_SECONDS).contains(&ring) {
-            return invalid(format!("`ringTimeoutSeconds` must be 0 to {LONGEST_RING_SECONDS}"));
-        }
+        let (stream_url, ring_timeout) = self.media.read()?;
         let callee = Callee::choose(&self.hints, &to, &switch.settings.scripts);
         if callee.persona == Persona::Invalid {
             return Err(Refusal::NoNumber(to));
@@ -125,8 +146,8 @@ impl DialBody {
             to,
             placed: switch.log.now(),
             status_url: self.status_url,
-            stream_url: self.stream_url,
-            ring_timeout: Duration::from_secs_f64(ring),
+            stream_url,
+            ring_timeout,
             callee,
         };
         Ok((order, self.from))
@@ -150,11 +171,7 @@ fn accepted(order: &Order, from: Option<String>) -> LogEvent {
 /// Takes a call. The same attempt twice makes two calls: a carrier without idempotency keys does just that, and the
 /// log must show it.
 async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
-    let body: DialBody = match serde_json::from_slice(&body) {
-        Ok(body) => body,
-        Err(error) => return invalid(&format!("malformed request: {error}")),
-    };
-    let (order, from) = match body.order(&switch) {
+    let (order, from) = match parse(&body).and_then(|body: DialBody| body.order(&switch)) {
         Ok(order) => order,
         Err(refusal) => return refusal.into_response(),
     };
@@ -218,57 +235,38 @@ async fn hang_up(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>)
 struct TransferBody {
     kind: String,
     to: String,
-    stream_url: String,
-    ring_timeout_seconds: Option<f64>,
+    #[serde(flatten)]
+    media: MediaBody,
 }
 
 impl TransferBody {
     fn onward(self, switch: &Switch) -> Result<Onward, Refusal> {
-        let invalid = |message: String| Err(Refusal::Invalid(message));
         let kind = match self.kind.as_str() {
             "blind" => Kind::Blind,
             "conference" => Kind::Conference,
-            _ => return invalid("`kind` must be `blind` or `conference`".to_owned()),
+            _ => return Err(Refusal::Invalid("`kind` must be `blind` or `conference`".to_owned())),
         };
         if !PhoneNumber::parse(&self.to).is_ok_and(|number| number.as_str() == self.to) {
             return Err(Refusal::NotReachable);
         }
-        if !is_address(&self.stream_url, "ws") {
-            return invalid("`streamUrl` must be a ws:// address".to_owned());
-        }
-        let ring = self.ring_timeout_seconds.unwrap_or(RING_SECONDS);
-        if !(0.0..=LONGEST_RING_SECONDS).contains(&ring) {
-            return invalid(format!("`ringTimeoutSeconds` must be 0 to {LONGEST_RING_SECONDS}"));
-        }
-        let ring = Duration::from_secs_f64(ring);
-        Ok(Onward::plan(switch, kind, self.to, self.stream_url, ring))
+        let (stream_url, ring) = self.media.read()?;
+        Ok(Onward::plan(switch, kind, self.to, stream_url, ring))
     }
 }
 
 /// Hands a call that talks on; how it went is told by a status callback.
 async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
-    let body: TransferBody = match serde_json::from_slice(&body) {
-        Ok(body) => body,
-        Err(error) => return invalid(&format!("malformed request: {error}")),
-    };
-    match body.onward(&switch) {
+    match parse(&body).and_then(|body: TransferBody| body.onward(&switch)) {
         Ok(onward) => wish(&switch, &call_id, Wish::Transfer(Box::new(onward))),
         Err(refused) => refused.into_response(),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct MediaBody {
-    stream_url: String,
-}
-
 /// Opens the lost stream of a call again.
 async fn media(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
-    match serde_json::from_slice::<MediaBody>(&body) {
-        Ok(body) if is_address(&body.stream_url, "ws") => wish(&switch, &call_id, Wish::Media(body.stream_url)),
-        Ok(_) => invalid("`streamUrl` must be a ws:// address"),
-        Err(error) => invalid(&format!("malformed request: {error}")),
+    match parse(&body).and_then(MediaBody::read) {
+        Ok((stream_url, _)) => wish(&switch, &call_id, Wish::Media(stream_url)),
+        Err(refused) => refused.into_response(),
     }
 }
 

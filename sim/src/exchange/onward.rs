@@ -64,7 +64,8 @@ impl Onward {
 /// Lets the two talk until one of them hangs up, or the call is ended.
 pub(super) async fn join(switch: &Switch, entry: &Entry, callee: (&mut Handset, Instant), onward: &Onward) {
     let person = Person::new(&onward.to, switch.settings.seed);
-    let mut there = Handset::new(onward.callee.mind(person), &onward.to).on_line(&onward.callee.line(), &onward.to);
+    let mut there =
+        Handset::new(onward.callee.behaviour(person), &onward.to).on_line(&onward.callee.line(), &onward.to);
     let (here, opened) = callee;
     let joined = Instant::now();
     let talk = async {

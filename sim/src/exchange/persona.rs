@@ -1,4 +1,4 @@
-//! Who picks up: the personas, how one is chosen, and the mind of each as a pure state machine that knows only what
+//! Who picks up: the personas, how one is chosen, and the behaviour of each as a pure state machine that knows only what
 //! it hears and how time passes.
 
 mod act;
@@ -162,8 +162,8 @@ impl Persona {
         }
     }
 
-    /// The mind behind the telephone; only those who pick up need one.
-    pub fn mind(self, person: Person) -> Box<dyn Mind> {
+    /// The behaviour behind the telephone; only those who pick up need one.
+    pub fn behaviour(self, person: Person) -> Box<dyn Behaviour> {
         match self {
             Self::Cooperative
             | Self::Echo
@@ -188,13 +188,13 @@ impl Persona {
         }
     }
 
-    /// The mind of one who calls: who just answers and cooperates waits to be greeted first.
-    pub fn mind_of_caller(self, person: Person) -> Box<dyn Mind> {
+    /// The behaviour of one who calls: who just answers and cooperates waits to be greeted first.
+    pub fn caller_behaviour(self, person: Person) -> Box<dyn Behaviour> {
         match self {
             Self::Cooperative | Self::Echo | Self::Hum => {
                 Box::new(cooperative::Cooperative::joining(person, 0, "", false))
             }
-            other => other.mind(person),
+            other => other.behaviour(person),
         }
     }
 
@@ -226,7 +226,7 @@ pub enum Sense<'a> {
     Tick,
     /// The agent begins to talk.
     AgentStarted,
-    /// The agent talks; only for a mind that follows it.
+    /// The agent talks; only for a behaviour that follows it.
     AgentSaying {
         /// Its words so far; the last one may be half a word.
         words: &'a str,
@@ -235,14 +235,14 @@ pub enum Sense<'a> {
     },
     /// The agent has fallen silent after saying this; parts may be missing.
     AgentSaid(&'a str),
-    /// The agent pressed a key; only for a mind that takes keys.
+    /// The agent pressed a key; only for a behaviour that takes keys.
     Key(char),
     /// The callee's own words (or beep) are out.
     Spoken,
 }
 
-/// A callee's mind. `now_ms` counts from the answer and never goes back.
-pub trait Mind: Send {
+/// A callee's behaviour. `now_ms` counts from the answer and never goes back.
+pub trait Behaviour: Send {
     /// Notices something and may do something.
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act>;
 
@@ -312,7 +312,7 @@ mod tests {
             seed in any::<u64>(),
             senses in proptest::collection::vec((any_sense(), 0_u64..3_000), 0..60),
         ) {
-            let mut mind = Persona::ALL[which].1.mind(Person::new("+15551234567", seed));
+            let mut behaviour = Persona::ALL[which].1.behaviour(Person::new("+15551234567", seed));
             let mut now_ms = 0;
             let mut hung_up = false;
             for (sense, passes) in senses {
@@ -323,16 +323,16 @@ mod tests {
                     Some(text) => Sense::AgentSaid(text),
                     None => Sense::Spoken,
                 };
-                hung_up |= is_end(mind.sense(now_ms, sense).as_ref());
+                hung_up |= is_end(behaviour.sense(now_ms, sense).as_ref());
             }
             // Left alone, with its words out, everybody but the silent one hangs up at last.
             for tick in 0..100_000 {
                 now_ms += 20;
-                let mut act = mind.sense(now_ms, if tick == 0 { Sense::Spoken } else { Sense::Tick });
+                let mut act = behaviour.sense(now_ms, if tick == 0 { Sense::Spoken } else { Sense::Tick });
                 while let Some(done) = act {
                     hung_up |= is_end(Some(&done));
                     now_ms += 1_000;
-                    act = if hung_up { None } else { mind.sense(now_ms, Sense::Spoken) };
+                    act = if hung_up { None } else { behaviour.sense(now_ms, Sense::Spoken) };
                 }
                 if hung_up {
                     break;

@@ -3,10 +3,10 @@
 use std::{collections::BTreeMap, collections::VecDeque, sync::Arc, time::Duration};
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::{Query, State, WebSocketUpgrade, ws::Message},
-    http::{HeaderMap, StatusCode},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
     routing::get,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -16,13 +16,11 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Fault, Service, Stub,
-    speaking::{Closing, Gone, Speeches, Spoken, Wire, format, upgrade},
+    Fault, Service, Stub, bearer, given, refused,
+    speaking::{Closing, Gone, Speech, Speeches, Spoken, Wire, format, upgrade},
 };
 
 const SERVICE: Service = Service::Cartesia;
-const CHUNK_MS: u64 = 400;
-const SMALLEST_MS: u64 = 20;
 /// A quiet socket is closed.
 const IDLE: Duration = Duration::from_secs(300);
 
@@ -33,10 +31,8 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Door {
-    #[serde(default)]
+struct Asking {
     api_key: Option<String>,
-    #[serde(default)]
     cartesia_version: Option<String>,
 }
 
@@ -48,15 +44,16 @@ fn refusal(status: u16) -> Response {
         400..=499 => ("invalid_request", "The request is not valid"),
         _ => ("internal_error", "Something went wrong"),
     };
-    let body = json!({ "error_code": code, "title": title, "message": title, "request_id": "stub" });
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, Json(body)).into_response()
+    refused(
+        status,
+        json!({ "error_code": code, "title": title, "message": title, "request_id": "stub" }),
+    )
 }
 
 async fn socket(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
-    Query(door): Query<Door>,
+    Query(asking): Query<Asking>,
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
@@ -64,15 +61,11 @@ async fn socket(
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
-    if !stub.takes(header("x-api-key").or(bearer).or(door.api_key.as_deref())) {
+    let key = given(&headers, "x-api-key").or(bearer(&headers));
+    if !stub.takes(key.or(asking.api_key.as_deref())) {
         return refusal(401);
     }
-    if header("cartesia-version")
-        .or(door.cartesia_version.as_deref())
-        .is_none()
-    {
+    if given(&headers, "cartesia-version").is_none() && asking.cartesia_version.is_none() {
         return refusal(400);
     }
     let shared = stub.clone();
@@ -88,7 +81,7 @@ async fn socket(
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct ModelRequest {
     context_id: String,
     #[serde(default)]
     cancel: bool,
@@ -96,17 +89,14 @@ struct Asked {
     transcript: String,
     #[serde(default, rename = "continue")]
     goes_on: bool,
-    #[serde(default)]
     voice: Option<Value>,
-    #[serde(default)]
     output_format: Option<Value>,
     #[serde(default)]
     add_timestamps: bool,
-    #[serde(default)]
     max_buffer_delay_ms: Option<u64>,
 }
 
-impl Asked {
+impl ModelRequest {
     fn format(&self) -> Option<LineFormat> {
         let format_of = self.output_format.as_ref()?;
         let text = |name: &str| format_of.get(name).and_then(Value::as_str);
@@ -124,12 +114,6 @@ impl Asked {
     fn voice(&self) -> Option<&str> {
         self.voice.as_ref()?.get("id")?.as_str()
     }
-}
-
-struct Speech {
-    spoken: Arc<Spoken>,
-    at_ms: u64,
-    due: Instant,
 }
 
 /// One context.
@@ -180,7 +164,7 @@ impl Session {
     }
 
     async fn take(&mut self, message: &str) -> Result<(), Gone> {
-        let Ok(asked) = serde_json::from_str::<Asked>(message) else {
+        let Ok(asked) = serde_json::from_str::<ModelRequest>(message) else {
             return self.wire.say(error("", "invalid_request")).await;
         };
         if asked.cancel {
@@ -202,9 +186,7 @@ impl Session {
         let due = Instant::now() + first + if asked.goes_on { delay } else { Duration::ZERO };
         let context = self.contexts.entry(asked.context_id).or_default();
         context.times |= asked.add_timestamps;
-        context
-            .speeches
-            .extend(spoken.map(|spoken| Speech { spoken, at_ms: 0, due }));
+        context.speeches.extend(spoken.map(|spoken| Speech::new(spoken, due)));
         if !asked.goes_on {
             context.closed = Some(due);
         }
@@ -221,10 +203,7 @@ impl Session {
             self.contexts.remove(&name);
             return self.answer(ended(&name), &name).await;
         };
-        let ms = if drip.is_some() { SMALLEST_MS } else { CHUNK_MS };
-        let (spoken, from_ms) = (speech.spoken.clone(), speech.at_ms);
-        speech.at_ms += ms;
-        speech.due += drip.unwrap_or_default();
+        let (spoken, from_ms, ms) = speech.next(drip);
         let due = speech.due;
         let Some((audio, _)) = spoken.chunk(from_ms, ms) else {
             context.before_ms += spoken.characters.last().map_or(0, |c| c.end_ms);

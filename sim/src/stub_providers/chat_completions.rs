@@ -9,7 +9,7 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{DefaultBodyLimit, Path, State},
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -17,10 +17,11 @@ use serde_json::{Value, json};
 
 use self::quirk::Quirk;
 use super::{
-    Fault, Service, Stub,
-    event_stream::{Script, Watch, data, hang, respond},
-    mind::{Thought, count, tokens},
-    report,
+    Service, Stub, bearer,
+    event_stream::{self, Answer, Script, data},
+    given,
+    language_model::{ModelReply, count, tokens},
+    refused_by_openai, report,
 };
 
 /// The largest request.
@@ -46,8 +47,8 @@ async fn models(State(stub): State<Arc<Stub>>, headers: HeaderMap) -> Response {
 }
 
 async fn complete(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
-    let taken = stub.takes(bearer(&headers));
-    answer(stub, taken, None, body).await
+    let is_taken = stub.takes(bearer(&headers));
+    answer(stub, is_taken, None, &body).await
 }
 
 async fn complete_azure(
@@ -56,45 +57,20 @@ async fn complete_azure(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let taken = stub.takes(headers.get("api-key").and_then(|key| key.to_str().ok()));
-    answer(stub, taken, Some(deployment), body).await
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    headers.get("authorization")?.to_str().ok()?.strip_prefix("Bearer ")
+    let is_taken = stub.takes(given(&headers, "api-key"));
+    answer(stub, is_taken, Some(&deployment), &body).await
 }
 
 /// When every completion was made.
 const CREATED: u64 = 1_700_000_000;
 
-async fn answer(stub: Arc<Stub>, taken: bool, deployment: Option<String>, body: Bytes) -> Response {
-    let service = Service::ChatCompletions;
-    let asked = String::from_utf8_lossy(&body);
-    let fault = stub.fault_of(service, &asked);
-    stub.received(service, asked);
-    if !taken {
-        return refusal(401);
-    }
-    let watch = Watch::new(stub.clone(), service);
-    match &fault {
-        Fault::Refuse(status) => {
-            let mut watch = watch;
-            watch.over();
-            refusal(*status)
-        }
-        Fault::Hang => hang(watch).await,
-        _ => match read(deployment.as_deref(), &body) {
-            Ok(completion) if completion.streamed => respond(watch, completion.script(), &fault),
-            read => {
-                let mut watch = watch;
-                watch.over();
-                match read {
-                    Ok(completion) => Json(completion.whole()).into_response(),
-                    Err((message, field)) => wrong(&message, field),
-                }
-            }
-        },
-    }
+async fn answer(stub: Arc<Stub>, is_taken: bool, deployment: Option<&str>, body: &Bytes) -> Response {
+    let read = || match read(deployment, body) {
+        Ok(completion) if completion.streamed => Answer::Streamed(completion.script()),
+        Ok(completion) => Answer::Whole(Json(completion.whole()).into_response()),
+        Err((why, field)) => Answer::Whole(refused_by_openai(400, "invalid_request_error", &why, None, field)),
+    };
+    event_stream::answer((stub, Service::ChatCompletions), body, is_taken, refusal, read).await
 }
 
 fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Option<&'static str>)> {
@@ -112,8 +88,8 @@ fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Op
         read_tokens: count(&request["messages"]),
         streamed: request["stream"] == true,
         usage: request["stream_options"]["include_usage"] == true,
-        thought: match report::wanted(&request) {
-            Some(report) => Thought::words(report.to_string()),
+        reply: match report::wanted(&request) {
+            Some(report) => ModelReply::words(report.to_string()),
             None => asked.think(),
         },
         model: model.to_owned(),
@@ -125,7 +101,7 @@ fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Op
 struct Completion {
     model: String,
     quirk: Quirk,
-    thought: Thought,
+    reply: ModelReply,
     streamed: bool,
     usage: bool,
     read_tokens: usize,
@@ -149,7 +125,7 @@ impl Completion {
     }
 
     fn usage(&self) -> Value {
-        let written = tokens(&self.thought.words).len() + 8 * self.thought.calls.len();
+        let written = tokens(&self.reply.words).len() + 8 * self.reply.calls.len();
         json!({
             "prompt_tokens": self.read_tokens,
             "completion_tokens": written,
@@ -167,11 +143,11 @@ impl Completion {
             // A client must not stumble over a comment.
             first.push(format!(": keep-alive\n\n{role}"));
         }
-        let words = quirk.words(&tokens(&self.thought.words));
+        let words = quirk.words(&tokens(&self.reply.words));
         let mut tokens: Vec<String> = words.iter().map(|delta| self.delta(delta, None)).collect();
         tokens.extend(
             quirk
-                .calls(&self.thought.calls)
+                .calls(&self.reply.calls)
                 .iter()
                 .map(|delta| self.delta(delta, None)),
         );
@@ -196,7 +172,7 @@ impl Completion {
     }
 
     fn finish(&self) -> String {
-        let reason = self.quirk.finish_reason(!self.thought.calls.is_empty());
+        let reason = self.quirk.finish_reason(!self.reply.calls.is_empty());
         let choice = json!({ "index": 0, "delta": {}, "logprobs": null, "finish_reason": reason });
         let mut chunk = self.chunk(&json!([choice]));
         if self.quirk == Quirk::Groq {
@@ -207,8 +183,8 @@ impl Completion {
 
     /// Not streamed.
     fn whole(&self) -> Value {
-        let mut message = json!({ "role": "assistant", "content": self.thought.words, "refusal": null });
-        let calls = self.thought.calls.iter().enumerate().map(|(index, (name, arguments))| {
+        let mut message = json!({ "role": "assistant", "content": self.reply.words, "refusal": null });
+        let calls = self.reply.calls.iter().enumerate().map(|(index, (name, arguments))| {
             let function = json!({ "name": name, "arguments": arguments.to_string() });
             json!({ "id": format!("call_{index}"), "type": "function", "function": function })
         });
@@ -249,16 +225,5 @@ fn refusal(status: u16) -> Response {
             "The server had an error while processing your request.",
         ),
     };
-    let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, Json(body)).into_response();
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        response.headers_mut().insert("retry-after", 1.into());
-    }
-    response
-}
-
-fn wrong(message: &str, field: Option<&str>) -> Response {
-    let error = json!({ "message": message, "type": "invalid_request_error", "param": field, "code": null });
-    (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response()
+    refused_by_openai(status, kind, message, code, None)
 }

@@ -19,7 +19,7 @@ use tokio::time::{Instant, sleep_until};
 
 use self::context::{Context, Frame};
 use super::{
-    Fault, Service, Stub,
+    Fault, Service, Stub, given, refused,
     speaking::{Closing, Gone, Speeches, Wire, format, upgrade},
 };
 
@@ -30,18 +30,15 @@ const SERVICE: Service = Service::ElevenLabs;
 
 pub(super) fn routes() -> Router<Arc<Stub>> {
     Router::new()
-        .route("/v1/text-to-speech/{voice}/{door}", get(socket))
+        .route("/v1/text-to-speech/{voice}/{route}", get(socket))
         .route("/v1/text-to-speech/{voice}/stream", post(http::stream))
         .layer(Extension(Arc::new(Speeches::default())))
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
-    #[serde(default)]
+struct ModelRequest {
     output_format: Option<String>,
-    #[serde(default)]
     auto_mode: Option<String>,
-    #[serde(default)]
     inactivity_timeout: Option<u64>,
 }
 
@@ -68,24 +65,21 @@ fn refusal(status: u16) -> Response {
         400..=499 => ("invalid_request", "The request is not valid"),
         _ => ("system_busy", "The system is busy"),
     };
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = json!({ "detail": { "status": code, "message": message } });
-    let retry = (status == StatusCode::TOO_MANY_REQUESTS).then_some([("retry-after", "1")]);
-    (status, retry.map(axum::response::AppendHeaders), axum::Json(body)).into_response()
+    refused(status, json!({ "detail": { "status": code, "message": message } }))
 }
 
 fn key(headers: &HeaderMap) -> Option<&str> {
-    headers.get("xi-api-key").and_then(|value| value.to_str().ok())
+    given(headers, "xi-api-key")
 }
 
-struct Door {
+struct Opening {
     stub: Arc<Stub>,
     speeches: Arc<Speeches>,
     voice: String,
-    asked: Asked,
+    asked: ModelRequest,
 }
 
-impl Door {
+impl Opening {
     fn open(self, socket: WebSocketUpgrade, headers: &HeaderMap, many: bool) -> Response {
         let fault = self.stub.fault_of(SERVICE, &self.voice);
         if let Fault::Refuse(status) = fault {
@@ -122,23 +116,23 @@ impl Door {
 async fn socket(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
-    Path((voice, door)): Path<(String, String)>,
-    Query(asked): Query<Asked>,
+    Path((voice, route)): Path<(String, String)>,
+    Query(asked): Query<ModelRequest>,
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
-    let many = match door.as_str() {
+    let many = match route.as_str() {
         "stream-input" => false,
         "multi-stream-input" => true,
         _ => return StatusCode::NOT_FOUND.into_response(),
     };
-    let door = Door {
+    let opening = Opening {
         stub,
         speeches,
         voice,
         asked,
     };
-    door.open(socket, &headers, many)
+    opening.open(socket, &headers, many)
 }
 
 /// A client's message.

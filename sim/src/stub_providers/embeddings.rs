@@ -6,13 +6,13 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::State,
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
     response::{IntoResponse, Response},
     routing::post,
 };
 use serde_json::{Value, json};
 
-use super::{Fault, Service, Stub};
+use super::{Fault, Service, Stub, bearer, refused};
 
 /// Numbers of a vector.
 const DIMENSIONS: usize = 256;
@@ -33,8 +33,7 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 
 async fn embed(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
     stub.received(Service::Embeddings, String::from_utf8_lossy(&body));
-    let key = headers.get("authorization").and_then(|key| key.to_str().ok());
-    if !stub.takes(key.and_then(|key| key.strip_prefix("Bearer "))) {
+    if !stub.takes(bearer(&headers)) {
         return refusal(401);
     }
     match stub.fault(Service::Embeddings) {
@@ -55,8 +54,7 @@ async fn embed(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -
 }
 
 fn refusal(status: u16) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    (status, Json(json!({ "error": { "message": "refused" } }))).into_response()
+    refused(status, json!({ "error": { "message": "refused" } }))
 }
 
 fn texts(body: &[u8]) -> Option<Vec<String>> {

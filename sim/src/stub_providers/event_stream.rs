@@ -43,25 +43,11 @@ struct Sending {
 }
 
 /// Tells when a client is gone before its time.
-pub(super) struct Watch {
+struct Watch {
     stub: Arc<Stub>,
     service: Service,
-    over: bool,
-}
-
-impl Watch {
-    pub(super) fn new(stub: Arc<Stub>, service: Service) -> Self {
-        Self {
-            stub,
-            service,
-            over: false,
-        }
-    }
-
     /// Nothing is owed any more.
-    pub(super) fn over(&mut self) {
-        self.over = true;
-    }
+    over: bool,
 }
 
 impl Drop for Watch {
@@ -72,28 +58,64 @@ impl Drop for Watch {
     }
 }
 
-/// Streams a script.
-pub(super) fn respond(mut watch: Watch, script: Script, fault: &Fault) -> Response {
-    let steps = in_time(&watch.stub, script, fault);
-    if steps.is_empty() {
-        watch.over();
+/// What a model answers.
+pub(super) enum Answer {
+    /// Event by event.
+    Streamed(Script),
+    /// At once.
+    Whole(Response),
+}
+
+/// Answers a request, which is remembered, unless its key is not taken or a fault has it otherwise.
+pub(super) async fn answer(
+    (stub, service): (Arc<Stub>, Service),
+    body: &Bytes,
+    is_taken: bool,
+    refusal: fn(u16) -> Response,
+    read: impl FnOnce() -> Answer,
+) -> Response {
+    let asked = String::from_utf8_lossy(body);
+    let fault = stub.fault_of(service, &asked);
+    stub.received(service, asked);
+    if !is_taken {
+        return refusal(401);
     }
+    let mut watch = Watch {
+        stub,
+        service,
+        over: false,
+    };
+    let whole = match &fault {
+        // Until the client is gone.
+        Fault::Hang => std::future::pending().await,
+        Fault::Refuse(status) => refusal(*status),
+        _ => match read() {
+            Answer::Streamed(script) => return respond(watch, script, &fault),
+            Answer::Whole(response) => response,
+        },
+    };
+    watch.over = true;
+    whole
+}
+
+/// Streams a script.
+fn respond(mut watch: Watch, script: Script, fault: &Fault) -> Response {
+    let steps = in_time(&watch.stub, script, fault);
+    watch.over = steps.is_empty();
     let sending = Sending { steps, watch };
     let body = stream::unfold(sending, |mut sending| async {
         let step = sending.steps.pop_front();
         match step {
             Some(Step::Send(at, bytes)) => {
                 sleep_until(at).await;
-                if sending.steps.is_empty() {
-                    sending.watch.over();
-                }
+                sending.watch.over = sending.steps.is_empty();
                 Some((Ok(bytes), sending))
             }
             Some(Step::Stall) => std::future::pending().await,
             Some(Step::Drop) => {
                 // What was sent before is to arrive.
                 tokio::task::yield_now().await;
-                sending.watch.over();
+                sending.watch.over = true;
                 Some((Err(io::Error::other("dropped by order")), sending))
             }
             None => None,
@@ -170,10 +192,4 @@ fn with_fault(mut events: Vec<(Instant, String)>, error: String, fault: &Fault) 
 /// An event without a name.
 pub(super) fn data(value: &serde_json::Value) -> String {
     format!("data: {value}\n\n")
-}
-
-/// Never answers, until the client is gone.
-pub(super) async fn hang(watch: Watch) -> Response {
-    let _watch = watch;
-    std::future::pending().await
 }

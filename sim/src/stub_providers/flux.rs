@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 
 use super::{
     Service, Stub,
-    hearing::{
-        Ear, Span, Word,
+    listen::{Client, enter, refusal},
+    recogniser::{
+        Recogniser, Span, Word,
         outlet::{LastWords, Outlet, bounded},
         parameter, request_id,
     },
-    listen::{Client, enter, refusal},
 };
 
 /// `Update` comes about so often, in milliseconds of audio.
@@ -46,7 +46,11 @@ async fn listen(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let entered = enter(&stub, Service::Flux, query.as_deref(), &headers);
-    let Client { fault, query, ear } = match entered {
+    let Client {
+        fault,
+        query,
+        recogniser,
+    } = match entered {
         Ok(client) => client,
         Err(status) => return refusal(status),
     };
@@ -56,7 +60,7 @@ async fn listen(
     let session = Session {
         chances: stub.chances(),
         stub: stub.clone(),
-        ear,
+        recogniser,
         id: request_id(),
         sequence: 0,
         turn: 0,
@@ -101,7 +105,7 @@ enum Turn {
 
 struct Session {
     stub: Arc<Stub>,
-    ear: Ear,
+    recogniser: Recogniser,
     chances: StdRng,
     id: String,
     sequence: u64,
@@ -135,31 +139,31 @@ impl Session {
         if self.stub.settings.keep_log {
             self.stub.received(Service::Flux, format!("audio {}", audio.len()));
         }
-        let before_ms = self.ear.spoken().map(|(ms, _)| ms);
-        self.ear.push(audio);
-        let spoken_ms = self.ear.spoken().map(|(ms, _)| ms);
-        if !self.ear.has_words() {
+        let before_ms = self.recogniser.spoken().map(|(ms, _)| ms);
+        self.recogniser.push(audio);
+        let spoken_ms = self.recogniser.spoken().map(|(ms, _)| ms);
+        if !self.recogniser.has_words() {
             return ControlFlow::Continue(());
         }
         if spoken_ms != before_ms {
             self.went_on(outlet).await?;
-        } else if !self.ear.in_utterance() || matches!(self.state, Turn::Pausing { .. }) {
+        } else if !self.recogniser.in_utterance() || matches!(self.state, Turn::Pausing { .. }) {
             self.paused(spoken_ms.unwrap_or(0), outlet).await?;
         }
-        let now_ms = self.ear.now_ms();
+        let now_ms = self.recogniser.now_ms();
         if now_ms >= self.updated_ms + UPDATE_MS {
             self.updated_ms = now_ms;
-            outlet.send(self.info("Update", &self.ear.so_far())).await?;
+            outlet.send(self.info("Update", &self.recogniser.so_far())).await?;
         }
         ControlFlow::Continue(())
     }
 
     /// There are more words.
     async fn went_on(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
-        let span = self.ear.so_far();
+        let span = self.recogniser.so_far();
         match std::mem::replace(&mut self.state, Turn::Going) {
             Turn::Waiting => {
-                self.updated_ms = self.ear.now_ms();
+                self.updated_ms = self.recogniser.now_ms();
                 outlet.send(self.info("StartOfTurn", &span)).await
             }
             Turn::Pausing { told: Some(_), .. } => outlet.send(self.info("TurnResumed", &span)).await,
@@ -171,7 +175,7 @@ impl Session {
     async fn paused(&mut self, spoken_ms: u64, outlet: &mut Outlet) -> ControlFlow<()> {
         if self.state == Turn::Going {
             let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);
-            let text = self.ear.so_far().text();
+            let text = self.recogniser.so_far().text();
             let open_ms = match words::ending(&text) {
                 Ending::Complete | Ending::Plain => 0,
                 Ending::Hesitating | Ending::Open | Ending::Spelling => OPEN_MS,
@@ -183,17 +187,19 @@ impl Session {
                 told,
             };
             if self.eager {
-                outlet.send(self.info("EagerEndOfTurn", &self.ear.so_far())).await?;
+                outlet
+                    .send(self.info("EagerEndOfTurn", &self.recogniser.so_far()))
+                    .await?;
             }
         }
         match self.state {
-            Turn::Pausing { end_ms, .. } if self.ear.now_ms() >= end_ms => self.end("model", outlet).await,
+            Turn::Pausing { end_ms, .. } if self.recogniser.now_ms() >= end_ms => self.end("model", outlet).await,
             _ => ControlFlow::Continue(()),
         }
     }
 
     async fn end(&mut self, trigger: &str, outlet: &mut Outlet) -> ControlFlow<()> {
-        let span = self.ear.take();
+        let span = self.recogniser.take();
         let mut info = self.shown("EndOfTurn", &span);
         info["trigger"] = trigger.into();
         self.turn += 1;
@@ -205,7 +211,7 @@ impl Session {
         self.stub.received(Service::Flux, text);
         let kind = serde_json::from_str::<Control>(text).map(|control| control.kind);
         match kind.as_deref() {
-            Ok("ForceEndTurn") if self.ear.has_words() => self.end("manual", outlet).await,
+            Ok("ForceEndTurn") if self.recogniser.has_words() => self.end("manual", outlet).await,
             Ok("Configure") => {
                 self.sequence += 1;
                 let answer = json!({
@@ -215,8 +221,8 @@ impl Session {
                 outlet.send(answer.to_string()).await
             }
             Ok("CloseStream") => {
-                if self.ear.has_words() {
-                    outlet.send(self.info("Update", &self.ear.so_far())).await?;
+                if self.recogniser.has_words() {
+                    outlet.send(self.info("Update", &self.recogniser.so_far())).await?;
                 }
                 outlet.close_silently().await
             }

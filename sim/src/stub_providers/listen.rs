@@ -5,8 +5,8 @@ use std::{collections::VecDeque, ops::ControlFlow, sync::Arc, time::Duration};
 use axum::{
     Router,
     extract::{RawQuery, State, WebSocketUpgrade, ws::Message},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderValue, header},
+    response::Response,
     routing::get,
 };
 use rand::rngs::StdRng;
@@ -15,12 +15,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Fault, Service, Stub,
-    hearing::{
-        Ear, Span,
+    Fault, Service, Stub, given,
+    recogniser::{
+        Recogniser, Span,
         outlet::{LastWords, Outlet, bounded},
         parameter, parameters, request_id,
     },
+    refused,
 };
 
 /// Without audio or a `KeepAlive` for so long the connection is closed.
@@ -41,16 +42,15 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 /// The key a client sends, in either of Deepgram's headers.
-pub(super) fn key(headers: &HeaderMap) -> Option<String> {
-    let text = |name: header::HeaderName| headers.get(name)?.to_str().ok().map(str::to_owned);
-    let authorization = text(header::AUTHORIZATION).and_then(|value| {
+pub(super) fn key(headers: &HeaderMap) -> Option<&str> {
+    let authorization = given(headers, "authorization").and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
         let known = ["token", "bearer"].contains(&scheme.to_ascii_lowercase().as_str());
-        known.then(|| key.trim().to_owned())
+        known.then(|| key.trim())
     });
     authorization.or_else(|| {
-        let offered = text(header::SEC_WEBSOCKET_PROTOCOL)?;
-        offered.split_once(',').map(|(_, key)| key.trim().to_owned())
+        let (_, key) = given(headers, header::SEC_WEBSOCKET_PROTOCOL.as_str())?.split_once(',')?;
+        Some(key.trim())
     })
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Client {
     pub(super) fault: Fault,
     /// The parameters of its query.
     pub(super) query: Vec<(String, String)>,
-    pub(super) ear: Ear,
+    pub(super) recogniser: Recogniser,
 }
 
 /// Lets a client in, or refuses it with a status.
@@ -68,39 +68,35 @@ pub(super) fn enter(stub: &Stub, service: Service, query: Option<&str>, headers:
     if let Fault::Refuse(status) = fault {
         return Err(status);
     }
-    if !stub.takes(key(headers).as_deref()) {
+    if !stub.takes(key(headers)) {
         return Err(401);
     }
     let query = parameters(query);
     let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
-    let ear = Ear::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
+    let recogniser = Recogniser::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
     Ok(Client {
-        ear: ear.ok_or(400_u16)?,
+        recogniser: recogniser.ok_or(400_u16)?,
         fault,
         query,
     })
 }
 
-/// A refusal at the handshake, in Deepgram's words.
+/// A refusal in Deepgram's words.
 pub(super) fn refusal(status: u16) -> Response {
     let (code, words) = match status {
         401 => ("INVALID_AUTH", "Invalid credentials."),
         402 => ("ASR_PAYMENT_REQUIRED", "Project does not have enough credits."),
         429 => ("TOO_MANY_REQUESTS", "Too many requests. Please try again later."),
-        400 => ("Bad Request", "Unsupported encoding, sample rate or parameter."),
+        413 => ("PAYLOAD_TOO_LARGE", "The text is too long."),
+        400..=499 => ("Bad Request", "Unsupported encoding, sample rate or parameter."),
         _ => ("INTERNAL_SERVER_ERROR", "Something went wrong."),
     };
     let id = request_id();
-    let body = axum::Json(json!({ "err_code": code, "err_msg": words, "request_id": id }));
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, body).into_response();
+    let mut response = refused(status, json!({ "err_code": code, "err_msg": words, "request_id": id }));
     let headers = response.headers_mut();
     headers.insert("dg-error", HeaderValue::from_static(words));
     if let Ok(id) = HeaderValue::from_str(&id) {
         headers.insert("dg-request-id", id);
-    }
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
 }
@@ -112,7 +108,11 @@ async fn listen(
     upgrade: WebSocketUpgrade,
 ) -> Response {
     let entered = enter(&stub, Service::Listen, query.as_deref(), &headers);
-    let Client { fault, query, ear } = match entered {
+    let Client {
+        fault,
+        query,
+        recogniser,
+    } = match entered {
         Ok(client) => client,
         Err(status) => return refusal(status),
     };
@@ -120,7 +120,7 @@ async fn listen(
         return refusal(400);
     };
     let id = request_id();
-    let session = Session::new(&query, model, id.clone(), ear, stub.clone());
+    let session = Session::new(&query, model, id.clone(), recogniser, stub.clone());
     let mut response = bounded(upgrade).on_upgrade(move |socket| async move {
         let last_words = LastWords {
             message: None,
@@ -150,7 +150,7 @@ struct Due {
 
 struct Session {
     stub: Arc<Stub>,
-    ear: Ear,
+    recogniser: Recogniser,
     chances: StdRng,
     id: String,
     model: String,
@@ -172,7 +172,7 @@ struct Session {
 }
 
 impl Session {
-    fn new(query: &[(String, String)], model: String, id: String, ear: Ear, stub: Arc<Stub>) -> Self {
+    fn new(query: &[(String, String)], model: String, id: String, recogniser: Recogniser, stub: Arc<Stub>) -> Self {
         let flag = |name: &str| parameter(query, name).as_deref() == Some("true");
         let number = |name: &str| parameter(query, name).and_then(|text| text.parse().ok());
         let endpointing_ms = match parameter(query, "endpointing").as_deref() {
@@ -183,7 +183,7 @@ impl Session {
         Self {
             chances: stub.chances(),
             stub,
-            ear,
+            recogniser,
             id,
             model,
             interims: flag("interim_results"),
@@ -234,32 +234,32 @@ impl Session {
             self.stub.received(Service::Listen, format!("audio {}", audio.len()));
         }
         self.alive = Instant::now();
-        self.ear.push(audio);
+        self.recogniser.push(audio);
         self.watch_speed();
-        let now_ms = self.ear.now_ms();
-        if self.vad_events && self.ear.has_words() && !self.started {
+        let now_ms = self.recogniser.now_ms();
+        if self.vad_events && self.recogniser.has_words() && !self.started {
             self.started = true;
             let started = self
-                .ear
+                .recogniser
                 .so_far()
                 .words
                 .first()
-                .map_or(0.0, super::hearing::Word::start_s);
+                .map_or(0.0, super::recogniser::Word::start_s);
             outlet
                 .send(json!({ "type": "SpeechStarted", "channel": [0, 1], "timestamp": started }).to_string())
                 .await?;
         }
-        let spoken_ms = self.ear.spoken().map_or(0, |(ms, _)| ms);
-        let over = !self.ear.in_utterance() && self.ear.has_words();
+        let spoken_ms = self.recogniser.spoken().map_or(0, |(ms, _)| ms);
+        let over = !self.recogniser.in_utterance() && self.recogniser.has_words();
         match self.endpointing_ms {
             Some(silence_ms) if over && now_ms >= spoken_ms + silence_ms => self.answer(true, false),
             None if over && now_ms >= spoken_ms + RIPE_MS => self.answer(false, false),
             _ => {}
         }
         let in_order = self.due.is_empty();
-        if self.interims && in_order && self.ear.has_words() && now_ms >= self.shown_ms + INTERIM_MS {
+        if self.interims && in_order && self.recogniser.has_words() && now_ms >= self.shown_ms + INTERIM_MS {
             self.shown_ms = now_ms;
-            let interim = self.results(&self.ear.so_far(), [false, false, false]);
+            let interim = self.results(&self.recogniser.so_far(), [false, false, false]);
             outlet.send(interim).await?;
         }
         if let (Some(silence_ms), Some(ended_ms)) = (self.utterance_end_ms, self.utterance_ms)
@@ -277,7 +277,7 @@ impl Session {
     fn watch_speed(&mut self) {
         let began = *self.began.get_or_insert_with(Instant::now);
         let allowed = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX) * 5 / 4 + BURST_MS;
-        if self.ear.now_ms() > allowed && !self.too_fast {
+        if self.recogniser.now_ms() > allowed && !self.too_fast {
             self.too_fast = true;
             self.stub.received(Service::Listen, "too fast");
         }
@@ -300,12 +300,16 @@ impl Session {
 
     /// Makes what was said final; it is sent once a recogniser of its kind would have it.
     fn answer(&mut self, speech_final: bool, from_finalize: bool) {
-        let span = self.ear.take();
+        let span = self.recogniser.take();
         // With nothing buffered no answer comes.
         if span.end_ms == span.start_ms {
             return;
         }
-        let spoken = self.ear.spoken().map(|(_, at)| at).filter(|_| !span.words.is_empty());
+        let spoken = self
+            .recogniser
+            .spoken()
+            .map(|(_, at)| at)
+            .filter(|_| !span.words.is_empty());
         let now = Instant::now();
         let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);
         let at = spoken.map_or(now, |spoken| now.max(spoken + took));
@@ -320,14 +324,14 @@ impl Session {
 
     /// The end: what is owed, the metadata, and a proper close.
     async fn finish(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
-        if self.ear.has_words() {
+        if self.recogniser.has_words() {
             self.answer(true, false);
         }
         for due in std::mem::take(&mut self.due) {
             sleep_until(due.at).await;
             outlet.send(due.message).await?;
         }
-        let duration = self.ear.now_ms() as f64 / 1_000.0;
+        let duration = self.recogniser.now_ms() as f64 / 1_000.0;
         let metadata = json!({
             "type": "Metadata", "transaction_key": "deprecated", "request_id": self.id, "sha256": "0".repeat(64),
             "created": "2026-01-01T00:00:00.000Z", "duration": duration, "channels": 1,

@@ -8,17 +8,18 @@ use axum::{
     Json, Router,
     body::Bytes,
     extract::{DefaultBodyLimit, State},
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
     response::{IntoResponse, Response},
     routing::post,
 };
 use serde_json::{Value, json};
 
 use super::{
-    Fault, Service, Stub,
-    event_stream::{Script, Watch, hang, respond},
-    mind::{Thought, count, halves, tokens},
-    report,
+    Service, Stub, bearer,
+    event_stream::{self, Answer, Script},
+    given,
+    language_model::{ModelReply, count, halves, tokens},
+    refused, report,
 };
 
 /// The largest request.
@@ -30,39 +31,14 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
-    let service = Service::Messages;
-    let asked = String::from_utf8_lossy(&body);
-    let fault = stub.fault_of(service, &asked);
-    stub.received(service, asked);
-    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     // Newer clients send it as others do.
-    let bearer = || header("authorization")?.strip_prefix("Bearer ");
-    if !stub.takes(header("x-api-key").or_else(bearer)) {
-        return refusal(401);
-    }
-    let mut watch = Watch::new(stub.clone(), service);
-    match &fault {
-        Fault::Hang => return hang(watch).await,
-        Fault::Refuse(status) => {
-            watch.over();
-            return refusal(*status);
-        }
-        _ => {}
-    }
-    match read(header("anthropic-version"), &body) {
-        Ok(message) if message.streamed => respond(watch, message.script(), &fault),
-        read => {
-            watch.over();
-            match read {
-                Ok(message) => Json(message.whole()).into_response(),
-                Err(why) => {
-                    let error = json!({ "type": "invalid_request_error", "message": why });
-                    let body = json!({ "type": "error", "error": error, "request_id": "req_1" });
-                    (StatusCode::BAD_REQUEST, Json(body)).into_response()
-                }
-            }
-        }
-    }
+    let is_taken = stub.takes(given(&headers, "x-api-key").or(bearer(&headers)));
+    let read = || match read(given(&headers, "anthropic-version"), &body) {
+        Ok(message) if message.streamed => Answer::Streamed(message.script()),
+        Ok(message) => Answer::Whole(Json(message.whole()).into_response()),
+        Err(why) => Answer::Whole(refused_with(400, "invalid_request_error", &why)),
+    };
+    event_stream::answer((stub, Service::Messages), &body, is_taken, refusal, read).await
 }
 
 fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
@@ -76,8 +52,8 @@ fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
         model: request["model"].as_str().unwrap_or_default().to_owned(),
         read_tokens: count(&request["messages"]) + count(&request["system"]),
         streamed: request["stream"] == true,
-        thought: match report::wanted(&request) {
-            Some(report) => Thought::call("report", report),
+        reply: match report::wanted(&request) {
+            Some(report) => ModelReply::call("report", report),
             None => asked.think(),
         },
     })
@@ -85,7 +61,7 @@ fn read(version: Option<&str>, body: &[u8]) -> Result<Message, String> {
 
 struct Message {
     model: String,
-    thought: Thought,
+    reply: ModelReply,
     streamed: bool,
     read_tokens: usize,
 }
@@ -107,11 +83,11 @@ fn piece(index: usize, delta: &Value) -> String {
 
 impl Message {
     fn written(&self) -> usize {
-        tokens(&self.thought.words).len() + 8 * self.thought.calls.len()
+        tokens(&self.reply.words).len() + 8 * self.reply.calls.len()
     }
 
     fn stop_reason(&self) -> &'static str {
-        if self.thought.calls.is_empty() {
+        if self.reply.calls.is_empty() {
             "end_turn"
         } else {
             "tool_use"
@@ -137,14 +113,14 @@ impl Message {
         ];
         let mut events = Vec::new();
         let mut index = 0;
-        if !self.thought.words.is_empty() {
+        if !self.reply.words.is_empty() {
             first.push(begin(0, &json!({ "type": "text", "text": "" })));
-            let words = tokens(&self.thought.words).into_iter();
+            let words = tokens(&self.reply.words).into_iter();
             events.extend(words.map(|token| piece(0, &json!({ "type": "text_delta", "text": token }))));
             events.push(event(&json!({ "type": "content_block_stop", "index": 0 })));
             index += 1;
         }
-        for (name, arguments) in &self.thought.calls {
+        for (name, arguments) in &self.reply.calls {
             let block = json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": {} });
             events.push(begin(index, &block));
             let (start, end) = halves(&arguments.to_string());
@@ -178,10 +154,10 @@ impl Message {
     /// Not streamed.
     fn whole(&self) -> Value {
         let mut content = Vec::new();
-        if !self.thought.words.is_empty() {
-            content.push(json!({ "type": "text", "text": self.thought.words }));
+        if !self.reply.words.is_empty() {
+            content.push(json!({ "type": "text", "text": self.reply.words }));
         }
-        content.extend(self.thought.calls.iter().enumerate().map(|(index, (name, input))| {
+        content.extend(self.reply.calls.iter().enumerate().map(|(index, (name, input))| {
             json!({ "type": "tool_use", "id": format!("toolu_{index}"), "name": name, "input": input })
         }));
         let mut message = self.frame();
@@ -204,11 +180,13 @@ fn refusal(status: u16) -> Response {
         400..=499 => ("invalid_request_error", "The request was refused."),
         _ => ("api_error", "Internal server error"),
     };
-    let body = json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_1" });
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, Json(body)).into_response();
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        response.headers_mut().insert("retry-after", 1.into());
-    }
-    response
+    refused_with(status, kind, message)
+}
+
+fn refused_with(status: u16, kind: &str, message: &str) -> Response {
+    let error = json!({ "type": kind, "message": message });
+    refused(
+        status,
+        json!({ "type": "error", "error": error, "request_id": "req_1" }),
+    )
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::mind::text_of;
+use super::language_model::text_of;
 
 /// The report that a request wants by its shape; none when it wants a reply.
 pub(super) fn wanted(request: &Value) -> Option<Value> {

@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 
 use axum::{
-    Json, Router,
+    Router,
     extract::{RawQuery, State, WebSocketUpgrade, ws::Message},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
     routing::get,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -16,12 +16,13 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Fault, Service, Stub,
-    hearing::{
-        Ear, Span,
+    Fault, Service, Stub, given,
+    recogniser::{
+        Recogniser, Span,
         outlet::{LastWords, Outlet, bounded},
         parameter, parameters, request_id,
     },
+    refused,
 };
 
 /// Partial transcripts come about so often, in milliseconds of audio.
@@ -45,15 +46,7 @@ fn refusal(status: u16) -> Response {
         400 => ("invalid_parameters", "Unsupported audio format or model."),
         _ => ("internal_error", "Something went wrong."),
     };
-    let body = Json(json!({ "detail": { "status": code, "message": words } }));
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, body).into_response();
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    response
+    refused(status, json!({ "detail": { "status": code, "message": words } }))
 }
 
 async fn realtime(
@@ -68,15 +61,14 @@ async fn realtime(
     }
     let query = parameters(query.as_deref());
     let token = parameter(&query, "token");
-    let key = headers.get("xi-api-key").and_then(|value| value.to_str().ok());
-    if !stub.takes(key.or(token.as_deref())) {
+    if !stub.takes(given(&headers, "xi-api-key").or(token.as_deref())) {
         return refusal(401);
     }
     let format = parameter(&query, "audio_format").unwrap_or_else(|| "pcm_16000".into());
-    let ear = format
+    let recogniser = format
         .split_once('_')
-        .and_then(|(encoding, rate)| Ear::new(encoding, rate.parse().ok()?));
-    let (Some(ear), Some(model)) = (ear, parameter(&query, "model_id")) else {
+        .and_then(|(encoding, rate)| Recogniser::new(encoding, rate.parse().ok()?));
+    let (Some(recogniser), Some(model)) = (recogniser, parameter(&query, "model_id")) else {
         return refusal(400);
     };
     let by_vad = parameter(&query, "commit_strategy").as_deref() == Some("vad");
@@ -84,7 +76,7 @@ async fn realtime(
     let session = Session {
         chances: stub.chances(),
         stub: stub.clone(),
-        ear,
+        recogniser,
         id: request_id(),
         settings: json!({ "model_id": model, "audio_format": format }),
         language: parameter(&query, "language_code").unwrap_or_else(|| "en".into()),
@@ -116,7 +108,7 @@ struct Chunk {
 
 struct Session {
     stub: Arc<Stub>,
-    ear: Ear,
+    recogniser: Recogniser,
     chances: StdRng,
     id: String,
     settings: Value,
@@ -181,21 +173,21 @@ impl Session {
             };
             self.stub.received(Service::Scribe, what);
         }
-        self.ear.push(&audio);
+        self.recogniser.push(&audio);
         if chunk.commit {
             return self.commit(outlet).await;
         }
-        let now_ms = self.ear.now_ms();
-        let spoken_ms = self.ear.spoken().map_or(0, |(ms, _)| ms);
+        let now_ms = self.recogniser.now_ms();
+        let spoken_ms = self.recogniser.spoken().map_or(0, |(ms, _)| ms);
         let pausing = self
             .silence_ms
             .is_some_and(|silence_ms| now_ms >= spoken_ms + silence_ms);
-        if pausing && self.ear.has_words() && !self.ear.in_utterance() {
+        if pausing && self.recogniser.has_words() && !self.recogniser.in_utterance() {
             return self.commit(outlet).await;
         }
-        if self.ear.has_words() && self.due.is_empty() && now_ms >= self.shown_ms + PARTIAL_MS {
+        if self.recogniser.has_words() && self.due.is_empty() && now_ms >= self.shown_ms + PARTIAL_MS {
             self.shown_ms = now_ms;
-            let text = self.ear.so_far().text();
+            let text = self.recogniser.so_far().text();
             outlet
                 .send(json!({ "message_type": "partial_transcript", "text": text }).to_string())
                 .await?;
@@ -204,12 +196,16 @@ impl Session {
     }
 
     async fn commit(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
-        if self.ear.now_ms() < self.ear.so_far().start_ms + LEAST_MS {
+        if self.recogniser.now_ms() < self.recogniser.so_far().start_ms + LEAST_MS {
             let words = "Commit request ignored: less than 0.3 s of uncommitted audio.";
             return self.fail("commit_throttled", words, outlet).await;
         }
-        let span = self.ear.take();
-        let spoken = self.ear.spoken().map(|(_, at)| at).filter(|_| !span.words.is_empty());
+        let span = self.recogniser.take();
+        let spoken = self
+            .recogniser
+            .spoken()
+            .map(|(_, at)| at)
+            .filter(|_| !span.words.is_empty());
         let now = Instant::now();
         let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);
         let at = spoken.map_or(now, |spoken| now.max(spoken + took));

@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use axum::{
-    Extension, Json, Router,
+    Extension, Router,
     extract::{Query, State, WebSocketUpgrade, ws::Message},
-    http::{HeaderMap, HeaderName, StatusCode},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
     routing::get,
 };
 use media::format::{Encoding, LineFormat};
@@ -16,13 +16,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Fault, Service, Stub,
-    listen::key,
-    speaking::{Body, Closing, Gone, Speeches, Spoken, Wire, format, upgrade},
+    listen::{key, refusal},
+    speaking::{Body, Closing, Gone, Speech, Speeches, Wire, format, upgrade},
 };
 
 const SERVICE: Service = Service::Speak;
-const CHUNK_MS: u64 = 400;
-const SMALLEST_MS: u64 = 20;
 /// Flushes in a minute.
 const MOST_FLUSHES: usize = 20;
 /// Characters of one text.
@@ -35,18 +33,14 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
-    #[serde(default)]
+struct ModelRequest {
     model: Option<String>,
-    #[serde(default)]
     encoding: Option<String>,
-    #[serde(default)]
     sample_rate: Option<u32>,
-    #[serde(default)]
     container: Option<String>,
 }
 
-impl Asked {
+impl ModelRequest {
     fn format(&self) -> Option<LineFormat> {
         let encoding = match self.encoding.as_deref().unwrap_or("linear16") {
             "linear16" => Encoding::Linear16,
@@ -63,37 +57,10 @@ impl Asked {
     }
 }
 
-fn refusal(status: u16) -> Response {
-    let (code, words) = match status {
-        401 => ("INVALID_AUTH", "Invalid credentials."),
-        402 => ("ASR_PAYMENT_REQUIRED", "Project does not have enough credits."),
-        413 => ("PAYLOAD_TOO_LARGE", "The text is too long."),
-        429 => ("TOO_MANY_REQUESTS", "Too many requests."),
-        400..=499 => ("BAD_REQUEST", "The request is not valid."),
-        _ => ("INTERNAL_SERVER_ERROR", "Something went wrong."),
-    };
-    let body = json!({ "err_code": code, "err_msg": words, "request_id": "stub" });
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut headers = vec![
-        (HeaderName::from_static("dg-error"), words),
-        (HeaderName::from_static("dg-request-id"), "stub"),
-    ];
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        headers.push((HeaderName::from_static("retry-after"), "1"));
-    }
-    let mut answer = (status, Json(body)).into_response();
-    for (name, value) in headers {
-        if let Ok(value) = value.parse() {
-            answer.headers_mut().insert(name, value);
-        }
-    }
-    answer
-}
-
 async fn plain(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<ModelRequest>,
     headers: HeaderMap,
     body: String,
 ) -> Response {
@@ -102,7 +69,7 @@ async fn plain(
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
-    if !stub.takes(key(&headers).as_deref()) {
+    if !stub.takes(key(&headers)) {
         return refusal(401);
     }
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
@@ -121,7 +88,7 @@ async fn plain(
 async fn socket(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<ModelRequest>,
     headers: HeaderMap,
     socket: WebSocketUpgrade,
 ) -> Response {
@@ -129,14 +96,14 @@ async fn socket(
     if let Fault::Refuse(status) = fault {
         return refusal(status);
     }
-    if !stub.takes(key(&headers).as_deref()) {
+    if !stub.takes(key(&headers)) {
         return refusal(401);
     }
     let Some(format) = asked.format() else {
         return refusal(400);
     };
-    let door = stub.clone();
-    upgrade(socket, (door, SERVICE, fault), move |wire| async move {
+    let shared = stub.clone();
+    upgrade(socket, (shared, SERVICE, fault), move |wire| async move {
         let session = Session {
             voice: asked.voice().to_owned(),
             format,
@@ -160,12 +127,6 @@ enum Said {
     Flush,
     Clear,
     Close,
-}
-
-struct Speech {
-    spoken: Arc<Spoken>,
-    at_ms: u64,
-    due: Instant,
 }
 
 struct Session {
@@ -245,7 +206,7 @@ impl Session {
             return Ok(());
         };
         let due = now + self.stub.settings.times.first_audio.draw(&mut self.stub.chances());
-        self.speeches_due.push_back(Speech { spoken, at_ms: 0, due });
+        self.speeches_due.push_back(Speech::new(spoken, due));
         Ok(())
     }
 
@@ -255,12 +216,9 @@ impl Session {
         let Some(speech) = self.speeches_due.front_mut() else {
             return Ok(());
         };
-        let ms = if drip.is_some() { SMALLEST_MS } else { CHUNK_MS };
-        let audio = speech.spoken.chunk(speech.at_ms, ms).map(|(audio, _)| audio.to_vec());
-        speech.at_ms += ms;
-        speech.due += drip.unwrap_or_default();
-        match audio {
-            Some(audio) => self.wire.answer(Message::Binary(audio.into()), error).await,
+        let (spoken, from_ms, ms) = speech.next(drip);
+        match spoken.chunk(from_ms, ms) {
+            Some((audio, _)) => self.wire.answer(Message::binary(audio.to_vec()), error).await,
             None => {
                 self.speeches_due.pop_front();
                 self.acknowledge("Flushed").await

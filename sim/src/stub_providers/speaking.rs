@@ -7,6 +7,7 @@ mod wire;
 use std::{
     collections::{HashMap, VecDeque},
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use media::{
@@ -16,6 +17,7 @@ use media::{
     playout::WordEnd,
     resample::Resampler,
 };
+use tokio::time::Instant;
 
 pub(super) use self::body::Body;
 pub(super) use self::wire::{Closing, Gone, Wire, upgrade};
@@ -80,6 +82,33 @@ impl Spoken {
             self.characters.get(begins(from_ms)..begins(last)).unwrap_or_default(),
         ))
     }
+}
+
+/// A speech on its way out.
+pub(super) struct Speech {
+    spoken: Arc<Spoken>,
+    at_ms: u64,
+    /// When its next chunk is sent.
+    pub due: Instant,
+}
+
+impl Speech {
+    pub(super) fn new(spoken: Arc<Spoken>, due: Instant) -> Self {
+        Self { spoken, at_ms: 0, due }
+    }
+
+    /// Of what its next chunk is, from where, and its milliseconds: the smallest where they drip.
+    pub(super) fn next(&mut self, drip: Option<Duration>) -> (Arc<Spoken>, u64, u64) {
+        let (from_ms, ms) = (self.at_ms, chunk_ms(drip));
+        self.at_ms += ms;
+        self.due += drip.unwrap_or_default();
+        (self.spoken.clone(), from_ms, ms)
+    }
+}
+
+/// Audio of a message, in milliseconds.
+fn chunk_ms(drip: Option<Duration>) -> u64 {
+    if drip.is_some() { 20 } else { 400 }
 }
 
 /// Words end where the speaker says; their characters are spread evenly before that.

@@ -2,19 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::{
-    Extension, Json, Router,
-    extract::State,
-    http::{HeaderMap, StatusCode},
-    response::{AppendHeaders, IntoResponse, Response},
-    routing::post,
-};
+use axum::{Extension, Router, extract::State, http::HeaderMap, response::Response, routing::post};
 use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{
-    Fault, Service, Stub,
+    Fault, Service, Stub, bearer, refused_by_openai,
     speaking::{Body, Speeches, format},
 };
 
@@ -33,17 +26,23 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Asked {
+struct ModelRequest {
     model: String,
     input: String,
     voice: String,
-    #[serde(default)]
     response_format: Option<String>,
-    #[serde(default)]
     speed: Option<f64>,
     /// Of speaches only.
-    #[serde(default)]
     sample_rate: Option<u32>,
+}
+
+/// Which kind of error a status tells.
+pub(super) fn kind(status: u16) -> &'static str {
+    if status < 500 {
+        "invalid_request_error"
+    } else {
+        "server_error"
+    }
 }
 
 fn refusal(status: u16, message: &str) -> Response {
@@ -53,18 +52,10 @@ fn refusal(status: u16, message: &str) -> Response {
         400..=499 => "invalid_value",
         _ => "server_error",
     };
-    let kind = if status < 500 {
-        "invalid_request_error"
-    } else {
-        "server_error"
-    };
-    let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let retry = (status == StatusCode::TOO_MANY_REQUESTS).then_some([("retry-after", "1")]);
-    (status, retry.map(AppendHeaders), Json(body)).into_response()
+    refused_by_openai(status, kind(status), message, Some(code), None)
 }
 
-impl Asked {
+impl ModelRequest {
     fn format(&self) -> Result<LineFormat, &'static str> {
         if self.input.chars().count() > MOST_CHARACTERS {
             return Err("input is longer than 4096 characters");
@@ -93,11 +84,10 @@ async fn speech(
     if let Fault::Refuse(status) = fault {
         return refusal(status, "The request was refused");
     }
-    let bearer = headers.get("authorization").and_then(|value| value.to_str().ok());
-    if !stub.takes(bearer.and_then(|value| value.strip_prefix("Bearer "))) {
+    if !stub.takes(bearer(&headers)) {
         return refusal(401, "Incorrect API key provided");
     }
-    let asked = match serde_json::from_str::<Asked>(&body) {
+    let asked = match serde_json::from_str::<ModelRequest>(&body) {
         Ok(asked) => asked,
         Err(error) => return refusal(400, &error.to_string()),
     };

@@ -3,11 +3,11 @@
 use std::{io::Cursor, sync::Arc, time::Duration};
 
 use axum::{
-    Json, Router,
+    Router,
     body::{Body, Bytes},
     extract::{DefaultBodyLimit, State},
-    http::{HeaderMap, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderValue, header},
+    response::Response,
     routing::post,
 };
 use futures_util::stream;
@@ -15,8 +15,10 @@ use serde_json::json;
 use tokio::time::{sleep, sleep_until};
 
 use super::{
-    Fault, Service, Stub,
-    hearing::{Ear, Span},
+    Fault, Service, Stub, bearer,
+    recogniser::{Recogniser, Span},
+    refused_by_openai,
+    speech::kind,
 };
 
 /// Files have 25 MB at most.
@@ -32,20 +34,7 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 fn refusal(status: u16, words: &str, code: Option<&str>) -> Response {
-    let kind = if status >= 500 {
-        "server_error"
-    } else {
-        "invalid_request_error"
-    };
-    let body = json!({ "error": { "message": words, "type": kind, "param": null, "code": code } });
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, Json(body)).into_response();
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    response
+    refused_by_openai(status, kind(status), words, code, None)
 }
 
 fn failure(status: u16) -> Response {
@@ -98,15 +87,15 @@ fn understand(file: &[u8]) -> Option<(Span, f64)> {
     if spec.channels != 1 || spec.bits_per_sample != 16 {
         return None;
     }
-    let mut ear = Ear::new("linear16", spec.sample_rate)?;
+    let mut recogniser = Recogniser::new("linear16", spec.sample_rate)?;
     let length = f64::from(reader.duration()) / f64::from(spec.sample_rate);
     let bytes: Vec<u8> = reader
         .into_samples::<i16>()
         .map_while(Result::ok)
         .flat_map(i16::to_le_bytes)
         .collect();
-    ear.push(&bytes);
-    Some((ear.take(), length))
+    recogniser.push(&bytes);
+    Some((recogniser.take(), length))
 }
 
 async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
@@ -121,8 +110,7 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
         Fault::ErrorAfter(_) => return failure(500),
         _ => {}
     }
-    let key = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    if !stub.takes(key.and_then(|value| value.strip_prefix("Bearer "))) {
+    if !stub.takes(bearer(&headers)) {
         return failure(401);
     }
     let Some(form) = form.filter(|form| form.model.is_some()) else {

@@ -16,9 +16,9 @@ struct Caller {
 
 impl Caller {
     fn of(persona: Persona) -> Self {
-        let mind = persona.mind(Person::new("+15551234561", 7));
+        let behaviour = persona.behaviour(Person::new("+15551234561", 7));
         Self {
-            handset: Handset::new(mind, "+15551234561").on_line(&persona.line(), "+15551234561"),
+            handset: Handset::new(behaviour, "+15551234561").on_line(&persona.line(), "+15551234561"),
             now_us: 0,
             log: Vec::new(),
             marks: Vec::new(),
@@ -180,7 +180,7 @@ fn an_interruption_is_timed_to_the_clear_and_what_was_played_is_what_was_heard()
     caller.send(mulaw(text));
     while caller.handset.meter.figures(0).barge_in_us.is_empty() {
         caller.run(1);
-        if caller.handset.mouth_is_open() {
+        if caller.handset.both_talk() {
             caller.run(15);
             assert!(caller.handset.receive(Incoming::Clear, caller.now_us).is_empty());
         }
@@ -295,7 +295,7 @@ fn a_cough_that_stops_the_agent_is_a_false_stop_and_the_agent_s_return_is_timed(
         caller.run(1);
         ran += 1;
         assert!(ran < 200, "no cough");
-        if caller.handset.mouth.is_speaking() {
+        if caller.handset.synthesiser.is_speaking() {
             caller.run(10);
             caller.handset.receive(Incoming::Clear, caller.now_us);
         }

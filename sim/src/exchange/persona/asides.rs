@@ -1,6 +1,6 @@
 //! Cooperates, and makes itself heard while the agent talks without wanting to stop it: "mm-hm", or a cough.
 
-use super::{Act, Mind, Person, Sense, Sound, Words, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, Sound, Words, cooperative::Cooperative};
 
 /// How far into a speech of the agent, at the earliest and by how much later.
 const AFTER_MS: u64 = 900;
@@ -75,7 +75,7 @@ impl Asides {
     }
 }
 
-impl Mind for Asides {
+impl Behaviour for Asides {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         match sense {
             Sense::AgentStarted => self.agent_started(now_ms),
@@ -96,26 +96,28 @@ impl Mind for Asides {
 mod tests {
     use super::*;
 
-    fn next(mind: &mut Asides, from_ms: u64, to_ms: u64) -> Option<(u64, Act)> {
+    fn next(behaviour: &mut Asides, from_ms: u64, to_ms: u64) -> Option<(u64, Act)> {
         (from_ms..to_ms)
             .step_by(20)
-            .find_map(|now| mind.sense(now, Sense::Tick).map(|act| (now, act)))
+            .find_map(|now| behaviour.sense(now, Sense::Tick).map(|act| (now, act)))
     }
 
     #[test]
     fn agrees_while_the_agent_talks_and_answers_when_it_has_finished() {
-        let mut mind = Asides::agreeing(Person::new("+15551234561", 7));
-        mind.sense(100, Sense::AgentStarted);
-        let Some((at, Act::Speak(words))) = next(&mut mind, 100, 3_000) else {
+        let mut behaviour = Asides::agreeing(Person::new("+15551234561", 7));
+        behaviour.sense(100, Sense::AgentStarted);
+        let Some((at, Act::Speak(words))) = next(&mut behaviour, 100, 3_000) else {
             panic!("says nothing");
         };
         assert!((1_000..1_600).contains(&at) && words.aside, "{at} {words:?}");
-        assert_eq!(next(&mut mind, at + 20, at + 700), None);
-        assert_eq!(mind.sense(at + 700, Sense::Spoken), None);
-        assert!(matches!(next(&mut mind, at + 720, at + 3_100), Some((again, Act::Speak(_))) if again >= at + 3_000));
-        mind.sense(at + 4_000, Sense::Spoken);
-        mind.sense(at + 5_000, Sense::AgentSaid("What is your name?"));
-        let Some((_, Act::Say(reply))) = next(&mut mind, at + 5_000, at + 7_000) else {
+        assert_eq!(next(&mut behaviour, at + 20, at + 700), None);
+        assert_eq!(behaviour.sense(at + 700, Sense::Spoken), None);
+        assert!(
+            matches!(next(&mut behaviour, at + 720, at + 3_100), Some((again, Act::Speak(_))) if again >= at + 3_000)
+        );
+        behaviour.sense(at + 4_000, Sense::Spoken);
+        behaviour.sense(at + 5_000, Sense::AgentSaid("What is your name?"));
+        let Some((_, Act::Say(reply))) = next(&mut behaviour, at + 5_000, at + 7_000) else {
             panic!("no reply");
         };
         assert!(reply.starts_with("My name is"), "{reply}");
@@ -123,13 +125,13 @@ mod tests {
 
     #[test]
     fn coughs_into_every_second_speech() {
-        let mut mind = Asides::coughing(Person::new("+15551234561", 7));
-        mind.sense(100, Sense::AgentStarted);
-        assert_eq!(next(&mut mind, 100, 4_000), None);
-        mind.sense(4_000, Sense::AgentSaid("Good morning."));
-        mind.sense(4_200, Sense::AgentStarted);
+        let mut behaviour = Asides::coughing(Person::new("+15551234561", 7));
+        behaviour.sense(100, Sense::AgentStarted);
+        assert_eq!(next(&mut behaviour, 100, 4_000), None);
+        behaviour.sense(4_000, Sense::AgentSaid("Good morning."));
+        behaviour.sense(4_200, Sense::AgentStarted);
         assert!(matches!(
-            next(&mut mind, 4_200, 6_000),
+            next(&mut behaviour, 4_200, 6_000),
             Some((_, Act::Sound(Sound::Cough)))
         ));
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Mind, Person, Persona, named, scripted::Scripted, shortened};
+use super::{Behaviour, Person, Persona, named, scripted::Scripted, shortened};
 use crate::exchange::script::{LineSound, Script, WireFaults};
 
 /// Who picks up, by the hints of a dial.
@@ -56,12 +56,12 @@ impl Callee {
         self.calls
     }
 
-    /// The mind behind the telephone.
-    pub fn mind(&self, person: Person) -> Box<dyn Mind> {
+    /// The behaviour behind the telephone.
+    pub fn behaviour(&self, person: Person) -> Box<dyn Behaviour> {
         match &self.script {
             Some((_, script)) => Box::new(Scripted::new(person, &script.steps)),
-            None if self.calls => self.persona.mind_of_caller(person),
-            None => self.persona.mind(person),
+            None if self.calls => self.persona.caller_behaviour(person),
+            None => self.persona.behaviour(person),
         }
     }
 
@@ -116,14 +116,14 @@ mod tests {
         use super::super::{Act, Sense};
         let caller = Callee::calling(&BTreeMap::new(), &BTreeMap::new());
         assert_eq!((caller.persona, caller.calls()), (Persona::Cooperative, true));
-        let mut mind = caller.mind(Person::new("+15551234566", 7));
+        let mut behaviour = caller.behaviour(Person::new("+15551234566", 7));
         for now_ms in (0..5_000).step_by(20) {
-            assert_eq!(mind.sense(now_ms, Sense::Tick), None, "it has called, and waits");
+            assert_eq!(behaviour.sense(now_ms, Sense::Tick), None, "it has called, and waits");
         }
-        let asked = mind.sense(5_000, Sense::AgentSaid("What is your name?"));
+        let asked = behaviour.sense(5_000, Sense::AgentSaid("What is your name?"));
         let replied = (5_020..7_000)
             .step_by(20)
-            .find_map(|now_ms| mind.sense(now_ms, Sense::Tick));
+            .find_map(|now_ms| behaviour.sense(now_ms, Sense::Tick));
         assert_eq!(asked, None);
         assert!(matches!(replied, Some(Act::Say(_))), "{replied:?}");
     }

@@ -1,7 +1,7 @@
 //! Says hello, lets the agent talk, replies to each question, says goodbye after the agent's goodbye and hangs up if
 //! the agent does not.
 
-use super::{Act, Mind, Person, Sense, reply};
+use super::{Act, Behaviour, Person, Sense, reply};
 
 /// Says hello this long after picking up, unless the agent was first.
 const HELLO_AFTER_MS: u64 = 500;
@@ -162,7 +162,7 @@ impl Cooperative {
     }
 }
 
-impl Mind for Cooperative {
+impl Behaviour for Cooperative {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         match (sense, &self.state) {
             (Sense::Tick, _) => return self.tick(now_ms),
@@ -199,22 +199,22 @@ mod tests {
     }
 
     /// The next thing it does, and when.
-    fn next(mind: &mut Cooperative, from_ms: u64) -> (u64, Act) {
+    fn next(behaviour: &mut Cooperative, from_ms: u64) -> (u64, Act) {
         (from_ms..from_ms + 60_000)
             .step_by(20)
-            .find_map(|now| mind.sense(now, Sense::Tick).map(|act| (now, act)))
+            .find_map(|now| behaviour.sense(now, Sense::Tick).map(|act| (now, act)))
             .unwrap()
     }
 
     #[test]
     fn says_hello_replies_and_leaves_after_the_goodbyes() {
-        let mut mind = Cooperative::new(person());
-        let (at, hello) = next(&mut mind, 0);
+        let mut behaviour = Cooperative::new(person());
+        let (at, hello) = next(&mut behaviour, 0);
         assert!(at == 500 && matches!(hello, Act::Say(_)));
-        mind.sense(1_100, Sense::Spoken);
-        mind.sense(1_500, Sense::AgentStarted);
-        mind.sense(4_000, Sense::AgentSaid("Good morning. What is your name?"));
-        let (at, reply) = next(&mut mind, 4_000);
+        behaviour.sense(1_100, Sense::Spoken);
+        behaviour.sense(1_500, Sense::AgentStarted);
+        behaviour.sense(4_000, Sense::AgentSaid("Good morning. What is your name?"));
+        let (at, reply) = next(&mut behaviour, 4_000);
         assert!((4_150..=4_500).contains(&at), "{at}");
         assert_eq!(
             reply,
@@ -224,58 +224,58 @@ mod tests {
                 person().last_name()
             ))
         );
-        mind.sense(6_000, Sense::Spoken);
-        mind.sense(6_500, Sense::AgentStarted);
-        mind.sense(8_000, Sense::AgentSaid("Thank you for your time. Goodbye!"));
-        assert_eq!(next(&mut mind, 8_000).1, Act::Say("Thank you, goodbye.".into()));
-        mind.sense(10_000, Sense::Spoken);
-        assert_eq!(next(&mut mind, 10_000), (12_500, Act::HangUp));
+        behaviour.sense(6_000, Sense::Spoken);
+        behaviour.sense(6_500, Sense::AgentStarted);
+        behaviour.sense(8_000, Sense::AgentSaid("Thank you for your time. Goodbye!"));
+        assert_eq!(next(&mut behaviour, 8_000).1, Act::Say("Thank you, goodbye.".into()));
+        behaviour.sense(10_000, Sense::Spoken);
+        assert_eq!(next(&mut behaviour, 10_000), (12_500, Act::HangUp));
     }
 
     #[test]
     fn an_agent_who_goes_on_after_a_statement_is_not_interrupted() {
-        let mut mind = Cooperative::new(person());
-        mind.sense(100, Sense::AgentStarted);
-        mind.sense(2_000, Sense::AgentSaid("Great."));
-        mind.sense(2_900, Sense::AgentStarted);
-        assert_eq!(mind.sense(6_000, Sense::Tick), None);
-        mind.sense(7_000, Sense::AgentSaid("How many seats do you need?"));
-        let (_, act) = next(&mut mind, 7_000);
+        let mut behaviour = Cooperative::new(person());
+        behaviour.sense(100, Sense::AgentStarted);
+        behaviour.sense(2_000, Sense::AgentSaid("Great."));
+        behaviour.sense(2_900, Sense::AgentStarted);
+        assert_eq!(behaviour.sense(6_000, Sense::Tick), None);
+        behaviour.sense(7_000, Sense::AgentSaid("How many seats do you need?"));
+        let (_, act) = next(&mut behaviour, 7_000);
         assert!(matches!(act, Act::Say(_)));
     }
 
     #[test]
     fn a_question_asked_for_ever_is_answered_with_goodbye() {
-        let mut mind = Cooperative::new(person());
+        let mut behaviour = Cooperative::new(person());
         let mut now = 0;
         for times in 1..=SAME_QUESTION_TIMES {
-            mind.sense(now, Sense::AgentStarted);
-            mind.sense(now + 1_000, Sense::AgentSaid("What is your name?"));
-            let (at, act) = next(&mut mind, now + 1_000);
+            behaviour.sense(now, Sense::AgentStarted);
+            behaviour.sense(now + 1_000, Sense::AgentSaid("What is your name?"));
+            let (at, act) = next(&mut behaviour, now + 1_000);
             let Act::Say(text) = act else { panic!("{act:?}") };
             assert_eq!(
                 text.contains("Goodbye"),
                 times == SAME_QUESTION_TIMES,
                 "{times}: {text}"
             );
-            mind.sense(at + 1_000, Sense::Spoken);
+            behaviour.sense(at + 1_000, Sense::Spoken);
             now = at + 2_000;
         }
     }
 
     #[test]
     fn silence_is_borne_for_half_a_minute() {
-        let mut mind = Cooperative::new(person());
+        let mut behaviour = Cooperative::new(person());
         let mut now = 0;
         let mut said = 0;
         loop {
-            let (at, act) = next(&mut mind, now);
+            let (at, act) = next(&mut behaviour, now);
             now = at + 500;
             match act {
                 Act::HangUp => break,
                 _ => said += 1,
             }
-            mind.sense(now, Sense::Spoken);
+            behaviour.sense(now, Sense::Spoken);
         }
         assert_eq!(said, 3);
         assert!((20_000..40_000).contains(&now), "{now}");

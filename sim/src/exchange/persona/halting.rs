@@ -1,6 +1,6 @@
 //! Cooperates, with silences inside its sentences: one kind searches for words, another one spells numbers in groups.
 
-use super::{Act, Mind, Part, Person, Sense, Words, cooperative::Cooperative};
+use super::{Act, Behaviour, Part, Person, Sense, Words, cooperative::Cooperative};
 
 /// The longest silence of who searches for words.
 const LONGEST_SEARCH_MS: u64 = 2_000;
@@ -57,7 +57,7 @@ impl Halting {
     }
 }
 
-impl Mind for Halting {
+impl Behaviour for Halting {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         let act = self.inner.sense(now_ms, sense)?;
         let Act::Say(text) = act else {
@@ -131,10 +131,10 @@ fn groups(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn reply(mut mind: Halting, question: &str) -> Words {
-        mind.sense(100, Sense::AgentStarted);
-        mind.sense(2_000, Sense::AgentSaid(question));
-        match (2_000..5_000).find_map(|now| mind.sense(now, Sense::Tick)) {
+    fn reply(mut behaviour: Halting, question: &str) -> Words {
+        behaviour.sense(100, Sense::AgentStarted);
+        behaviour.sense(2_000, Sense::AgentSaid(question));
+        match (2_000..5_000).find_map(|now| behaviour.sense(now, Sense::Tick)) {
             Some(Act::Speak(words)) => words,
             act => panic!("{act:?}"),
         }
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_greeting_comes_without_thinking() {
-        let mut mind = Halting::hesitant(Person::new("+15551234565", 0));
-        assert!(matches!(mind.sense(500, Sense::Tick), Some(Act::Say(_))));
+        let mut behaviour = Halting::hesitant(Person::new("+15551234565", 0));
+        assert!(matches!(behaviour.sense(500, Sense::Tick), Some(Act::Say(_))));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Talks within the first second and a half, when the agent wants to greet, and cooperates otherwise: half of these
 //! people are off at once, the others begin when the agent does.
 
-use super::{Act, Mind, Person, Sense, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
 /// Who waits for the agent waits no longer than this.
 const PATIENCE_MS: u64 = 1_500;
@@ -31,7 +31,7 @@ impl HelloFirst {
     }
 }
 
-impl Mind for HelloFirst {
+impl Behaviour for HelloFirst {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         match sense {
             _ if self.said_hello => self.inner.sense(now_ms, sense),
@@ -46,16 +46,19 @@ impl Mind for HelloFirst {
 mod tests {
     use super::*;
 
-    fn mind(at_once: bool) -> HelloFirst {
+    fn behaviour(at_once: bool) -> HelloFirst {
         let people = (0..100).map(|seed| HelloFirst::new(Person::new("+15551234561", seed)));
-        people.into_iter().find(|mind| mind.at_once == at_once).unwrap()
+        people
+            .into_iter()
+            .find(|behaviour| behaviour.at_once == at_once)
+            .unwrap()
     }
 
     #[test]
     fn one_half_talks_at_once_and_the_other_over_the_greeting() {
-        let mut first = mind(true);
+        let mut first = behaviour(true);
         assert_eq!(first.sense(20, Sense::Tick), Some(Act::Say(AT_ONCE.into())));
-        let mut second = mind(false);
+        let mut second = behaviour(false);
         assert_eq!(second.sense(1_200, Sense::Tick), None);
         assert_eq!(second.sense(1_220, Sense::AgentStarted), Some(Act::Say(OVER.into())));
         assert_eq!(second.sense(1_900, Sense::Spoken), None);
@@ -66,7 +69,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_waits_is_spoken_to() {
-        let mut mind = mind(false);
-        assert_eq!(mind.sense(1_500, Sense::Tick), Some(Act::Say(AT_ONCE.into())));
+        let mut behaviour = behaviour(false);
+        assert_eq!(behaviour.sense(1_500, Sense::Tick), Some(Act::Say(AT_ONCE.into())));
     }
 }

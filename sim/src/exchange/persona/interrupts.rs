@@ -1,6 +1,6 @@
 //! Talks over the agent half a second into its second speech, once, and cooperates otherwise.
 
-use super::{Act, Mind, Person, Sense, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
 /// How far into the agent's speech it breaks in.
 const AFTER_MS: u64 = 500;
@@ -34,7 +34,7 @@ impl Interrupts {
     }
 }
 
-impl Mind for Interrupts {
+impl Behaviour for Interrupts {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         match (self.state, sense) {
             (State::Waiting { speeches }, Sense::AgentStarted)
@@ -81,20 +81,20 @@ mod tests {
 
     #[test]
     fn breaks_in_once_half_a_second_into_the_second_speech() {
-        let mut mind = Interrupts::new(Person::new("+15551234569", 0));
-        mind.sense(0, Sense::AgentStarted);
-        mind.sense(1_000, Sense::AgentSaid("Good morning."));
-        mind.sense(1_200, Sense::AgentStarted);
-        assert_eq!(mind.sense(1_680, Sense::Tick), None);
-        let Some(Act::Say(over)) = mind.sense(1_700, Sense::Tick) else {
+        let mut behaviour = Interrupts::new(Person::new("+15551234569", 0));
+        behaviour.sense(0, Sense::AgentStarted);
+        behaviour.sense(1_000, Sense::AgentSaid("Good morning."));
+        behaviour.sense(1_200, Sense::AgentStarted);
+        assert_eq!(behaviour.sense(1_680, Sense::Tick), None);
+        let Some(Act::Say(over)) = behaviour.sense(1_700, Sense::Tick) else {
             panic!("did not break in");
         };
         assert!(over.starts_with("Sorry"));
-        assert_eq!(mind.sense(2_300, Sense::AgentSaid("What is")), None);
-        assert_eq!(mind.sense(5_000, Sense::Spoken), None);
-        mind.sense(5_500, Sense::AgentStarted);
-        mind.sense(7_500, Sense::AgentSaid("What is your name?"));
-        let reply = (7_500..9_500).find_map(|now| mind.sense(now, Sense::Tick));
+        assert_eq!(behaviour.sense(2_300, Sense::AgentSaid("What is")), None);
+        assert_eq!(behaviour.sense(5_000, Sense::Spoken), None);
+        behaviour.sense(5_500, Sense::AgentStarted);
+        behaviour.sense(7_500, Sense::AgentSaid("What is your name?"));
+        let reply = (7_500..9_500).find_map(|now| behaviour.sense(now, Sense::Tick));
         let Some(Act::Say(reply)) = reply else {
             panic!("no reply");
         };

@@ -92,15 +92,15 @@ impl Interview {
 
 /// Both talk in turn until one of them ends it; returns what was said.
 fn converse(interview: &mut Interview, number: &str) -> Vec<String> {
-    let mut mind = Persona::Cooperative.mind(Person::new(number, 3));
+    let mut behaviour = Persona::Cooperative.behaviour(Person::new(number, 3));
     let mut lines = Vec::new();
     let mut now_ms = 0;
     for _ in 0..200_000 {
         now_ms += 20;
-        match mind.sense(now_ms, Sense::Tick) {
+        match behaviour.sense(now_ms, Sense::Tick) {
             Some(Act::Say(text)) => {
                 now_ms += 1_500;
-                mind.sense(now_ms, Sense::Spoken);
+                behaviour.sense(now_ms, Sense::Spoken);
                 interview.said(Speaker::User, &text);
                 lines.push(format!("User: {text}"));
             }
@@ -110,7 +110,7 @@ fn converse(interview: &mut Interview, number: &str) -> Vec<String> {
         let words = interview.reply();
         lines.push(format!("Agent: {words}"));
         now_ms += 3_000;
-        mind.sense(now_ms, Sense::AgentSaid(&words));
+        behaviour.sense(now_ms, Sense::AgentSaid(&words));
         if interview.ended {
             break;
         }

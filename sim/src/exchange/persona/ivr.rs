@@ -1,7 +1,7 @@
 //! A company's menu: names digits, takes one that is pressed or spoken, else says it all twice more and hangs up. Behind
 //! one of them there is a person; nobody is there behind the others.
 
-use super::{Act, Mind, Person, Sense, Words, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
 
 const BEGINS_AFTER_MS: u64 = 600;
 /// From the end of the menu to its repetition.
@@ -112,7 +112,7 @@ fn pressed_choice(key: char) -> Option<Choice> {
     }
 }
 
-impl Mind for Ivr {
+impl Behaviour for Ivr {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         let choice = match sense {
             Sense::AgentSaid(words) => spoken_choice(words),
@@ -152,8 +152,8 @@ mod tests {
         Ivr::new(Person::new("+15551234561", 7))
     }
 
-    fn next(mind: &mut Ivr, from_ms: u64) -> (u64, String) {
-        let acts = |now: u64| match mind.sense(now, Sense::Tick) {
+    fn next(behaviour: &mut Ivr, from_ms: u64) -> (u64, String) {
+        let acts = |now: u64| match behaviour.sense(now, Sense::Tick) {
             Some(Act::Speak(words)) => Some((now, words.text())),
             Some(Act::Say(text)) => Some((now, text)),
             _ => None,
@@ -163,27 +163,27 @@ mod tests {
 
     #[test]
     fn says_its_menu_three_times_and_hangs_up() {
-        let mut mind = ivr();
+        let mut behaviour = ivr();
         let mut now = 0;
         for _ in 0..TIMES {
-            let (at, text) = next(&mut mind, now);
+            let (at, text) = next(&mut behaviour, now);
             assert_eq!(text, MENU);
             now = at + 6_000;
-            mind.sense(now, Sense::Spoken);
-            mind.sense(now + 1_000, Sense::AgentSaid("Which day suits you?"));
+            behaviour.sense(now, Sense::Spoken);
+            behaviour.sense(now + 1_000, Sense::AgentSaid("Which day suits you?"));
         }
-        let (at, text) = next(&mut mind, now);
+        let (at, text) = next(&mut behaviour, now);
         assert!(text.ends_with("Goodbye."));
-        assert_eq!(mind.sense(at + 2_000, Sense::Spoken), Some(Act::HangUp));
+        assert_eq!(behaviour.sense(at + 2_000, Sense::Spoken), Some(Act::HangUp));
     }
 
     #[test]
     fn nobody_is_behind_a_department_that_is_spoken_or_pressed() {
         for choice in [Sense::AgentSaid("Service."), Sense::Key('1')] {
-            let mut mind = ivr();
-            let (at, _) = next(&mut mind, 0);
-            mind.sense(at + 6_000, Sense::Spoken);
-            let Some(Act::Speak(words)) = mind.sense(at + 7_000, choice) else {
+            let mut behaviour = ivr();
+            let (at, _) = next(&mut behaviour, 0);
+            behaviour.sense(at + 6_000, Sense::Spoken);
+            let Some(Act::Speak(words)) = behaviour.sense(at + 7_000, choice) else {
                 panic!("{choice:?}")
             };
             assert_eq!(words.text(), "Nobody is available just now. Goodbye.");
@@ -192,15 +192,15 @@ mod tests {
 
     #[test]
     fn a_person_comes_when_the_key_was_pressed_even_while_the_menu_talks() {
-        let mut mind = ivr();
-        let (at, _) = next(&mut mind, 0);
-        assert_eq!(mind.sense(at + 3_000, Sense::Key('9')), None);
-        assert_eq!(mind.sense(at + 4_000, Sense::Key('0')), None);
-        mind.sense(at + 7_000, Sense::Spoken);
-        let (at, text) = next(&mut mind, at + 7_000);
+        let mut behaviour = ivr();
+        let (at, _) = next(&mut behaviour, 0);
+        assert_eq!(behaviour.sense(at + 3_000, Sense::Key('9')), None);
+        assert_eq!(behaviour.sense(at + 4_000, Sense::Key('0')), None);
+        behaviour.sense(at + 7_000, Sense::Spoken);
+        let (at, text) = next(&mut behaviour, at + 7_000);
         assert_eq!(text, "One moment, please.");
-        mind.sense(at + 1_000, Sense::Spoken);
-        let (_, text) = next(&mut mind, at + 1_000);
-        assert!(text.starts_with("Northwind, ") && !mind.takes_keys(), "{text}");
+        behaviour.sense(at + 1_000, Sense::Spoken);
+        let (_, text) = next(&mut behaviour, at + 1_000);
+        assert!(text.starts_with("Northwind, ") && !behaviour.takes_keys(), "{text}");
     }
 }

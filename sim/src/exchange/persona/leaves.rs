@@ -1,6 +1,6 @@
 //! Cooperates at first, and is gone in the middle of the agent's second speech: hangs up, or its telephone dies.
 
-use super::{Act, Mind, Person, Sense, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
 /// How long the agent may talk.
 const LISTENS_MS: u64 = 700;
@@ -31,7 +31,7 @@ impl Leaves {
     }
 }
 
-impl Mind for Leaves {
+impl Behaviour for Leaves {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         if sense == Sense::AgentStarted {
             self.speeches += 1;
@@ -54,15 +54,15 @@ mod tests {
     #[test]
     fn is_gone_while_the_agent_talks() {
         let person = Person::new("+15551234561", 0);
-        for (mut mind, act) in [
+        for (mut behaviour, act) in [
             (Leaves::by_hanging_up(person), Act::HangUp),
             (Leaves::by_dying(person), Act::Drop),
         ] {
-            assert_eq!(mind.sense(100, Sense::AgentStarted), None);
-            assert_eq!(mind.sense(1_000, Sense::AgentSaid("Good morning.")), None);
-            assert_eq!(mind.sense(1_200, Sense::AgentStarted), None);
-            assert_eq!(mind.sense(1_880, Sense::Tick), None);
-            assert_eq!(mind.sense(1_900, Sense::Tick), Some(act));
+            assert_eq!(behaviour.sense(100, Sense::AgentStarted), None);
+            assert_eq!(behaviour.sense(1_000, Sense::AgentSaid("Good morning.")), None);
+            assert_eq!(behaviour.sense(1_200, Sense::AgentStarted), None);
+            assert_eq!(behaviour.sense(1_880, Sense::Tick), None);
+            assert_eq!(behaviour.sense(1_900, Sense::Tick), Some(act));
         }
     }
 }

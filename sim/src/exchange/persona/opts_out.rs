@@ -1,6 +1,6 @@
 //! Wants to be left alone: says so instead of any answer, says goodbye, and hangs up on an agent that goes on.
 
-use super::{Act, Mind, Person, Sense, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
 const WANTS: &str = "Please don't call me again.";
 /// Said so often, and then it hangs up.
@@ -20,7 +20,7 @@ impl OptsOut {
     }
 }
 
-impl Mind for OptsOut {
+impl Behaviour for OptsOut {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         let act = self.inner.sense(now_ms, sense)?;
         let Act::Say(text) = &act else {
@@ -45,14 +45,14 @@ mod tests {
 
     /// What it answers to each speech of the agent.
     fn answers(speeches: &[&str]) -> Vec<Act> {
-        let mut mind = OptsOut::new(Person::new("+15551234561", 7));
+        let mut behaviour = OptsOut::new(Person::new("+15551234561", 7));
         let mut now = 1_000;
         let mut hear = |text: &&str| {
-            mind.sense(now, Sense::AgentStarted);
-            mind.sense(now + 1_000, Sense::AgentSaid(text));
-            let act = (now + 1_000..now + 4_000).find_map(|now| mind.sense(now, Sense::Tick));
+            behaviour.sense(now, Sense::AgentStarted);
+            behaviour.sense(now + 1_000, Sense::AgentSaid(text));
+            let act = (now + 1_000..now + 4_000).find_map(|now| behaviour.sense(now, Sense::Tick));
             now += 6_000;
-            mind.sense(now, Sense::Spoken);
+            behaviour.sense(now, Sense::Spoken);
             act.unwrap()
         };
         speeches.iter().map(&mut hear).collect()

@@ -5,17 +5,8 @@ use super::Person;
 /// Whether the agent takes its leave.
 pub(super) fn is_goodbye(text: &str) -> bool {
     let text = text.to_lowercase();
-    let leaves = [
-        "goodbye",
-        "good bye",
-        "bye",
-        "have a nice",
-        "have a great",
-        "have a good",
-        "have a lovely",
-        "farewell",
-    ];
-    !text.trim_end().ends_with('?') && leaves.iter().any(|word| has_phrase(&text, word))
+    let leaves = "goodbye|good bye|bye|have a nice|have a great|have a good|have a lovely|farewell";
+    !text.trim_end().ends_with('?') && has_any(&text, leaves)
 }
 
 /// The last question in a text, or its last sentence.
@@ -41,8 +32,9 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-fn has_any(text: &str, phrases: &[&str]) -> bool {
-    phrases.iter().any(|phrase| has_phrase(text, phrase))
+/// Whether one of the `phrases`, which are separated by `|`, stands in `text`.
+fn has_any(text: &str, phrases: &str) -> bool {
+    phrases.split('|').any(|phrase| has_phrase(text, phrase))
 }
 
 /// The reply to what the agent said.
@@ -59,7 +51,7 @@ pub(super) fn to(text: &str, person: Person) -> String {
         return fact;
     }
     if is_yes_no(&low) {
-        let offered = has_any(&low, &["would", "shall", "could", "can", "may", "should"]);
+        let offered = has_any(&low, "would|shall|could|can|may|should");
         let answers: &[&str] = if offered {
             &["Yes.", "Yes, please."]
         } else {
@@ -74,28 +66,13 @@ pub(super) fn to(text: &str, person: Person) -> String {
 fn is_request(low: &str) -> bool {
     has_any(
         low,
-        &[
-            "please tell",
-            "please say",
-            "please give",
-            "please spell",
-            "please choose",
-            "tell me",
-            "let me know",
-        ],
+        "please tell|please say|please give|please spell|please choose|tell me|let me know",
     )
 }
 
 /// Numbers that are read from a card.
-const ACCOUNTS: [&str; 7] = [
-    "order number",
-    "customer number",
-    "account number",
-    "booking number",
-    "reference number",
-    "policy number",
-    "membership number",
-];
+const ACCOUNTS: &str =
+    "order number|customer number|account number|booking number|reference number|policy number|membership number";
 
 /// Ten digits in three groups.
 fn digits(of: &str, person: Person) -> String {
@@ -110,69 +87,51 @@ fn digits(of: &str, person: Person) -> String {
 
 fn fact(low: &str, person: Person) -> Option<String> {
     let count = person.choice("count", 7) + 2;
-    Some(if has_any(low, &["email", "e-mail", "mail address"]) {
+    Some(if has_any(low, "email|e-mail|mail address") {
         format!("My e-mail address is {}.", person.email())
-    } else if has_any(low, &["first name", "given name"]) {
+    } else if has_any(low, "first name|given name") {
         format!("My first name is {}.", person.first_name())
-    } else if has_any(low, &["last name", "family name", "surname"]) {
+    } else if has_any(low, "last name|family name|surname") {
         format!("My last name is {}.", person.last_name())
     } else if has_phrase(low, "name") {
         format!("My name is {} {}.", person.first_name(), person.last_name())
-    } else if has_any(low, &["phone number", "telephone number", "number can we", "reach you"]) {
+    } else if has_any(low, "phone number|telephone number|number can we|reach you") {
         format!("My number is {}.", digits("phone", person))
-    } else if has_any(low, &ACCOUNTS) {
+    } else if has_any(low, ACCOUNTS) {
         format!("It is {}.", digits("account", person))
-    } else if has_any(low, &["how old", "your age"]) {
+    } else if has_any(low, "how old|your age") {
         format!("I am {} years old.", 25 + person.choice("age", 40))
     } else if has_any(
         low,
-        &[
-            "how many",
-            "how much",
-            "number of",
-            "what number",
-            "which number",
-            "how long",
-            "how often",
-        ],
-    ) || has_any(
-        low,
-        &[
-            "on a scale",
-            "rate",
-            "from 1 to",
-            "from one to",
-            "quantity",
-            "party size",
-            "budget",
-        ],
-    ) {
+        "how many|how much|number of|what number|which number|how long|how often",
+    ) || has_any(low, "on a scale|rate|from 1 to|from one to|quantity|party size|budget")
+    {
         format!("{count}.")
-    } else if has_any(low, &["birthday", "date of birth", "born"]) {
+    } else if has_any(low, "birthday|date of birth|born") {
         format!("The {} of May, 19{}.", count + 8, 60 + person.choice("year", 39))
-    } else if has_any(low, &["day and time", "date and time"]) {
+    } else if has_any(low, "day and time|date and time") {
         person
             .pick("both", &["Tomorrow at three.", "Tomorrow at four."])
             .to_owned()
-    } else if has_any(low, &["what time", "which time", "what hour", "at what", "time of day"]) {
+    } else if has_any(low, "what time|which time|what hour|at what|time of day") {
         person
             .pick("hour", &["At ten in the morning.", "At half past two.", "At five."])
             .to_owned()
-    } else if has_any(low, &["date", "day", "when", "weekday"]) {
+    } else if has_any(low, "date|day|when|weekday") {
         person
             .pick("day", &["Next Tuesday.", "On Friday.", "Next Monday."])
             .to_owned()
-    } else if has_any(low, &["zip", "postal code", "postcode"]) {
+    } else if has_any(low, "zip|postal code|postcode") {
         format!("{}.", 10_000 + person.choice("zip", 80_000))
-    } else if has_any(low, &["address", "street"]) {
+    } else if has_any(low, "address|street") {
         format!("{} Main Street, Springfield.", 10 + person.choice("house", 80))
-    } else if has_any(low, &["city", "town", "where", "location"]) {
+    } else if has_any(low, "city|town|where|location") {
         person
             .pick("city", &["In Springfield.", "In Riverside.", "In Fairview."])
             .to_owned()
     } else if has_phrase(low, "why") {
         "Because it suits me well.".to_owned()
-    } else if has_any(low, &["company", "employer"]) {
+    } else if has_any(low, "company|employer") {
         "I work for Northwind.".to_owned()
     } else {
         return None;

@@ -1,7 +1,7 @@
 //! A telephone that screens its calls: an assistant asks who is calling and why, and connects whoever answers; then
 //! the callee, in another voice, says hello and cooperates.
 
-use super::{Act, Mind, Person, Sense, Words, cooperative::Cooperative};
+use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
 
 const ASKS_AFTER_MS: u64 = 400;
 /// Asks again after so long without an answer …
@@ -75,7 +75,7 @@ fn assistant(text: &str) -> Option<Act> {
     }))
 }
 
-impl Mind for Screening {
+impl Behaviour for Screening {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         match sense {
             Sense::AgentStarted => self.hears = true,
@@ -111,48 +111,48 @@ impl Mind for Screening {
 mod tests {
     use super::*;
 
-    fn next(mind: &mut Screening, from_ms: u64) -> (u64, Act) {
+    fn next(behaviour: &mut Screening, from_ms: u64) -> (u64, Act) {
         (from_ms..from_ms + 20_000)
             .step_by(20)
-            .find_map(|now| mind.sense(now, Sense::Tick).map(|act| (now, act)))
+            .find_map(|now| behaviour.sense(now, Sense::Tick).map(|act| (now, act)))
             .unwrap()
     }
 
     #[test]
     fn an_assistant_asks_and_another_voice_says_hello() {
-        let mut mind = Screening::new(Person::new("+15551234561", 7));
-        let (at, Act::Speak(asks)) = next(&mut mind, 0) else {
+        let mut behaviour = Screening::new(Person::new("+15551234561", 7));
+        let (at, Act::Speak(asks)) = next(&mut behaviour, 0) else {
             panic!("asks nothing");
         };
         assert!(at == 400 && asks.text().contains("why you are calling") && asks.voice.is_some());
-        mind.sense(7_000, Sense::Spoken);
-        mind.sense(7_500, Sense::AgentStarted);
-        let Some(Act::Speak(thanks)) = mind.sense(10_000, Sense::AgentSaid("This is Ava, about a visit.")) else {
+        behaviour.sense(7_000, Sense::Spoken);
+        behaviour.sense(7_500, Sense::AgentStarted);
+        let Some(Act::Speak(thanks)) = behaviour.sense(10_000, Sense::AgentSaid("This is Ava, about a visit.")) else {
             panic!("does not connect");
         };
         assert!(thanks.text().contains("One moment"));
-        mind.sense(12_000, Sense::Spoken);
-        let (at, hello) = next(&mut mind, 12_000);
+        behaviour.sense(12_000, Sense::Spoken);
+        let (at, hello) = next(&mut behaviour, 12_000);
         assert_eq!(at, 14_000);
         assert!(matches!(hello, Act::Say(text) if text.starts_with("Hello, this is")));
-        mind.sense(15_000, Sense::Spoken);
-        mind.sense(15_500, Sense::AgentStarted);
-        mind.sense(18_000, Sense::AgentSaid("What is your name?"));
-        assert!(matches!(next(&mut mind, 18_000).1, Act::Say(text) if text.starts_with("My name is")));
+        behaviour.sense(15_000, Sense::Spoken);
+        behaviour.sense(15_500, Sense::AgentStarted);
+        behaviour.sense(18_000, Sense::AgentSaid("What is your name?"));
+        assert!(matches!(next(&mut behaviour, 18_000).1, Act::Say(text) if text.starts_with("My name is")));
     }
 
     #[test]
     fn a_caller_who_says_nothing_is_asked_twice_and_let_go() {
-        let mut mind = Screening::new(Person::new("+15551234561", 7));
+        let mut behaviour = Screening::new(Person::new("+15551234561", 7));
         let mut now = 0;
         for _ in 0..TIMES {
-            now = next(&mut mind, now).0 + 6_000;
-            mind.sense(now, Sense::Spoken);
+            now = next(&mut behaviour, now).0 + 6_000;
+            behaviour.sense(now, Sense::Spoken);
         }
-        let (at, Act::Speak(bye)) = next(&mut mind, now) else {
+        let (at, Act::Speak(bye)) = next(&mut behaviour, now) else {
             panic!("no goodbye");
         };
         assert_eq!(bye.text(), "Goodbye.");
-        assert_eq!(mind.sense(at + 700, Sense::Spoken), Some(Act::HangUp));
+        assert_eq!(behaviour.sense(at + 700, Sense::Spoken), Some(Act::HangUp));
     }
 }

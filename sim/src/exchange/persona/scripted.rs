@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{Act, Mind, Part, Person, Sense, Sound, Words, cooperative::Cooperative};
+use super::{Act, Behaviour, Part, Person, Sense, Sound, Words, cooperative::Cooperative};
 use crate::exchange::script::Step;
 
 /// The level of a voice.
@@ -131,7 +131,7 @@ impl Scripted {
     }
 }
 
-impl Mind for Scripted {
+impl Behaviour for Scripted {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         if let Some(cooperative) = &mut self.cooperative {
             return cooperative.sense(now_ms, sense);
@@ -233,7 +233,7 @@ fn has_word(text: &str, word: &str, whole: bool) -> bool {
 mod tests {
     use super::*;
 
-    fn mind(steps: &[Step]) -> Scripted {
+    fn behaviour(steps: &[Step]) -> Scripted {
         Scripted::new(Person::new("+15551234561", 7), steps)
     }
 
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn each_step_waits_for_what_it_names() {
-        let mut mind = mind(&[
+        let mut behaviour = behaviour(&[
             Step::WaitMs(100),
             Step::Say("Hello.".into()),
             Step::UntilAgentStarts,
@@ -254,24 +254,24 @@ mod tests {
             Step::UntilAgentSilentMs(200),
             Step::HangUp,
         ]);
-        assert_eq!(mind.sense(20, Sense::Tick), None);
-        assert_eq!(mind.sense(100, Sense::Tick), None);
-        assert_eq!(mind.sense(120, Sense::Tick), say("Hello."));
-        assert_eq!(mind.sense(600, Sense::Tick), None);
-        assert_eq!(mind.sense(700, Sense::Spoken), None);
-        assert_eq!(mind.sense(1_000, Sense::AgentStarted), None);
-        assert_eq!(mind.sense(1_280, Sense::Tick), None);
-        assert_eq!(mind.sense(1_300, Sense::Tick), Some(Act::Sound(Sound::Cough)));
-        assert_eq!(mind.sense(1_560, Sense::Spoken), None);
-        assert!(mind.follows_the_agent());
+        assert_eq!(behaviour.sense(20, Sense::Tick), None);
+        assert_eq!(behaviour.sense(100, Sense::Tick), None);
+        assert_eq!(behaviour.sense(120, Sense::Tick), say("Hello."));
+        assert_eq!(behaviour.sense(600, Sense::Tick), None);
+        assert_eq!(behaviour.sense(700, Sense::Spoken), None);
+        assert_eq!(behaviour.sense(1_000, Sense::AgentStarted), None);
+        assert_eq!(behaviour.sense(1_280, Sense::Tick), None);
+        assert_eq!(behaviour.sense(1_300, Sense::Tick), Some(Act::Sound(Sound::Cough)));
+        assert_eq!(behaviour.sense(1_560, Sense::Spoken), None);
+        assert!(behaviour.follows_the_agent());
         let saying = |words, silent_ms| Sense::AgentSaying { words, silent_ms };
-        assert_eq!(mind.sense(1_600, saying("What is your nam", 0)), None);
-        assert_eq!(mind.sense(1_640, saying("What is your name", 0)), None);
-        assert_eq!(mind.sense(1_680, saying("What is your name, p", 0)), say("Maria."));
-        assert_eq!(mind.sense(2_000, Sense::Spoken), None);
-        assert_eq!(mind.sense(2_100, saying("What is your name, please?", 180)), None);
+        assert_eq!(behaviour.sense(1_600, saying("What is your nam", 0)), None);
+        assert_eq!(behaviour.sense(1_640, saying("What is your name", 0)), None);
+        assert_eq!(behaviour.sense(1_680, saying("What is your name, p", 0)), say("Maria."));
+        assert_eq!(behaviour.sense(2_000, Sense::Spoken), None);
+        assert_eq!(behaviour.sense(2_100, saying("What is your name, please?", 180)), None);
         assert_eq!(
-            mind.sense(2_120, saying("What is your name, please?", 200)),
+            behaviour.sense(2_120, saying("What is your name, please?", 200)),
             Some(Act::HangUp)
         );
     }
@@ -282,7 +282,7 @@ mod tests {
             times: 2,
             steps: vec![Step::Cough],
         };
-        let mut scripted = mind(&[twice.clone(), Step::HangUp]);
+        let mut scripted = behaviour(&[twice.clone(), Step::HangUp]);
         let cough = Some(Act::Sound(Sound::Cough));
         assert_eq!(scripted.sense(20, Sense::Tick), cough);
         assert_eq!(scripted.sense(300, Sense::Spoken), cough);
@@ -291,15 +291,15 @@ mod tests {
             times: u32::MAX,
             steps: vec![inner],
         });
-        assert!(mind(&[endless]).steps.len() <= MOST_STEPS + 1);
+        assert!(behaviour(&[endless]).steps.len() <= MOST_STEPS + 1);
     }
 
     #[test]
     fn who_cooperates_answers_what_was_asked_before() {
-        let mut mind = mind(&[Step::UntilAgentSaid, Step::Cooperate]);
-        mind.sense(100, Sense::AgentStarted);
-        assert_eq!(mind.sense(2_000, Sense::AgentSaid("What is your name?")), None);
-        let reply = (2_000..4_000).find_map(|now| mind.sense(now, Sense::Tick));
+        let mut behaviour = behaviour(&[Step::UntilAgentSaid, Step::Cooperate]);
+        behaviour.sense(100, Sense::AgentStarted);
+        assert_eq!(behaviour.sense(2_000, Sense::AgentSaid("What is your name?")), None);
+        let reply = (2_000..4_000).find_map(|now| behaviour.sense(now, Sense::Tick));
         let Some(Act::Say(reply)) = reply else {
             panic!("{reply:?}");
         };
@@ -308,10 +308,10 @@ mod tests {
 
     #[test]
     fn a_script_that_is_over_says_nothing_more() {
-        let mut mind = mind(&[Step::Say("Hello.".into())]);
-        assert_eq!(mind.sense(20, Sense::Tick), say("Hello."));
-        assert_eq!(mind.sense(600, Sense::Spoken), None);
-        assert_eq!(mind.sense(60_000, Sense::AgentSaid("Are you there?")), None);
-        assert_eq!(mind.sense(600_000, Sense::Tick), None);
+        let mut behaviour = behaviour(&[Step::Say("Hello.".into())]);
+        assert_eq!(behaviour.sense(20, Sense::Tick), say("Hello."));
+        assert_eq!(behaviour.sense(600, Sense::Spoken), None);
+        assert_eq!(behaviour.sense(60_000, Sense::AgentSaid("Are you there?")), None);
+        assert_eq!(behaviour.sense(600_000, Sense::Tick), None);
     }
 }

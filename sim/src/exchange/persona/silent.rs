@@ -1,10 +1,10 @@
 //! Picks up and says nothing, until the other side or the exchange ends the call.
 
-use super::{Act, Mind, Sense};
+use super::{Act, Behaviour, Sense};
 
 pub(super) struct Silent;
 
-impl Mind for Silent {
+impl Behaviour for Silent {
     fn sense(&mut self, _now_ms: u64, _sense: Sense<'_>) -> Option<Act> {
         None
     }

@@ -1,6 +1,6 @@
 //! A mailbox: a greeting of about six seconds, a beep, a recording of at most thirty seconds.
 
-use super::{Act, Mind, Person, Sense, Sound};
+use super::{Act, Behaviour, Person, Sense, Sound};
 
 /// From the answer to the greeting.
 const GREETS_AFTER_MS: u64 = 400;
@@ -29,7 +29,7 @@ impl Voicemail {
     }
 }
 
-impl Mind for Voicemail {
+impl Behaviour for Voicemail {
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act> {
         let (state, act) = match (self.state, sense) {
             (State::Waiting, Sense::Tick) if now_ms >= GREETS_AFTER_MS => {
@@ -57,19 +57,19 @@ mod tests {
 
     #[test]
     fn greets_beeps_records_and_hangs_up() {
-        let mut mind = Voicemail::new(Person::new("+15551234568", 0));
-        assert_eq!(mind.sense(0, Sense::Tick), None);
-        let Some(Act::Say(greeting)) = mind.sense(400, Sense::Tick) else {
+        let mut behaviour = Voicemail::new(Person::new("+15551234568", 0));
+        assert_eq!(behaviour.sense(0, Sense::Tick), None);
+        let Some(Act::Say(greeting)) = behaviour.sense(400, Sense::Tick) else {
             panic!("no greeting");
         };
         assert!(
             (72..=92).contains(&greeting.len()),
             "about 6 s at 13 characters a second: {greeting}"
         );
-        assert_eq!(mind.sense(6_400, Sense::Spoken), Some(Act::Sound(Sound::Beep)));
-        assert_eq!(mind.sense(6_800, Sense::Spoken), None);
-        assert_eq!(mind.sense(20_000, Sense::AgentSaid("Please call back.")), None);
-        assert_eq!(mind.sense(36_799, Sense::Tick), None);
-        assert_eq!(mind.sense(36_800, Sense::Tick), Some(Act::HangUp));
+        assert_eq!(behaviour.sense(6_400, Sense::Spoken), Some(Act::Sound(Sound::Beep)));
+        assert_eq!(behaviour.sense(6_800, Sense::Spoken), None);
+        assert_eq!(behaviour.sense(20_000, Sense::AgentSaid("Please call back.")), None);
+        assert_eq!(behaviour.sense(36_799, Sense::Tick), None);
+        assert_eq!(behaviour.sense(36_800, Sense::Tick), Some(Act::HangUp));
     }
 }

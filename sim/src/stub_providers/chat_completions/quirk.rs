@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stub_providers::mind::halves;
+use crate::stub_providers::language_model::halves;
 
 /// One server's ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::quirk::Quirk;
-use crate::stub_providers::mind::{Asked, text_of};
+use crate::stub_providers::language_model::{ModelRequest, text_of};
 
 type Wrong = (String, Option<&'static str>);
 
@@ -12,8 +12,8 @@ fn wrong<T>(message: impl Into<String>) -> Result<T, Wrong> {
 }
 
 /// Reads a request.
-pub(super) fn read(request: &Value, quirk: Quirk) -> Result<Asked, Wrong> {
-    let mut asked = Asked::default();
+pub(super) fn read(request: &Value, quirk: Quirk) -> Result<ModelRequest, Wrong> {
+    let mut asked = ModelRequest::default();
     for tool in request["tools"].as_array().into_iter().flatten() {
         let function = &tool["function"];
         let Some(name) = function["name"].as_str().filter(|_| tool["type"] == "function") else {
@@ -34,7 +34,7 @@ pub(super) fn read(request: &Value, quirk: Quirk) -> Result<Asked, Wrong> {
     Ok(asked)
 }
 
-fn take(asked: &mut Asked, message: &Value, index: usize, quirk: Quirk) -> Result<(), Wrong> {
+fn take(asked: &mut ModelRequest, message: &Value, index: usize, quirk: Quirk) -> Result<(), Wrong> {
     let text = text_of(&message["content"]);
     let role = message["role"].as_str().unwrap_or_default();
     if role != "tool" && asked.waits_for_results() {
@@ -60,7 +60,7 @@ fn take(asked: &mut Asked, message: &Value, index: usize, quirk: Quirk) -> Resul
     Ok(())
 }
 
-fn take_call(asked: &mut Asked, call: &Value, at: usize, quirk: Quirk) -> Result<(), Wrong> {
+fn take_call(asked: &mut ModelRequest, call: &Value, at: usize, quirk: Quirk) -> Result<(), Wrong> {
     let function = &call["function"];
     let (id, name) = (call["id"].as_str(), function["name"].as_str());
     let arguments = function["arguments"].as_str();

@@ -6,20 +6,10 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::super::speaking::{Character, Spoken};
+use super::super::speaking::{Character, Speech, Spoken};
 
-/// Audio of a frame.
-const FRAME_MS: u64 = 400;
-/// Audio of the smallest frame.
-const SMALLEST_MS: u64 = 20;
 /// Without being told to, nothing is spoken before this many characters.
 const SCHEDULE: usize = 120;
-
-struct Speech {
-    spoken: Arc<Spoken>,
-    at_ms: u64,
-    due: Instant,
-}
 
 pub(super) struct Context {
     settings: Option<Value>,
@@ -66,7 +56,7 @@ impl Context {
 
     pub(super) fn speak(&mut self, spoken: Arc<Spoken>, due: Instant) {
         let due = self.speeches.back().map_or(due, |before| before.due.max(due));
-        self.speeches.push_back(Speech { spoken, at_ms: 0, due });
+        self.speeches.push_back(Speech::new(spoken, due));
     }
 
     /// Nothing more comes in; told a second time, nothing more goes out either.
@@ -85,16 +75,10 @@ impl Context {
         let Some(speech) = self.speeches.front_mut() else {
             return Frame::Final;
         };
-        let ms = if drip.is_some() { SMALLEST_MS } else { FRAME_MS };
-        let from_ms = speech.at_ms;
-        let audio = speech
-            .spoken
-            .chunk(from_ms, ms)
-            .map(|(audio, characters)| Audio::new(audio, characters, from_ms));
-        speech.at_ms += ms;
-        speech.due += drip.unwrap_or_default();
-        let more = speech.spoken.chunk(speech.at_ms, ms).is_some();
-        if !more {
+        let (spoken, from_ms, ms) = speech.next(drip);
+        let audio = spoken.chunk(from_ms, ms);
+        let audio = audio.map(|(audio, characters)| Audio::new(audio, characters, from_ms));
+        if spoken.chunk(from_ms + ms, ms).is_none() {
             let due = speech.due;
             self.speeches.pop_front();
             if let Some(closed) = &mut self.closed {

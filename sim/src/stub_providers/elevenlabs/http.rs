@@ -15,14 +15,14 @@ use super::{
         Fault, Stub,
         speaking::{Body, Speeches},
     },
-    Asked, SERVICE, key, output_format, refusal,
+    ModelRequest, SERVICE, key, output_format, refusal,
 };
 
 pub(super) async fn stream(
     State(stub): State<Arc<Stub>>,
     Extension(speeches): Extension<Arc<Speeches>>,
     Path(voice): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<ModelRequest>,
     headers: HeaderMap,
     Json(body): Json<Value>,
 ) -> Response {

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::stub_providers::mind::{Asked, object_of, text_of};
+use crate::stub_providers::language_model::{ModelRequest, object_of, text_of};
 
 /// Reads a request.
-pub(super) fn read(request: &Value) -> Result<Asked, String> {
+pub(super) fn read(request: &Value) -> Result<ModelRequest, String> {
     for field in ["model", "max_tokens", "messages"] {
         if request.get(field).is_none() {
             return Err(format!("{field}: Field required"));
@@ -14,7 +14,7 @@ pub(super) fn read(request: &Value) -> Result<Asked, String> {
     if request["temperature"].as_f64().is_some_and(|figure| figure > 1.0) {
         return Err("temperature: range: 0..1".into());
     }
-    let mut asked = Asked::default();
+    let mut asked = ModelRequest::default();
     asked.system = text_of(&request["system"]);
     for tool in request["tools"].as_array().into_iter().flatten() {
         let name = tool["name"].as_str().ok_or("tools.0.name: Field required")?;
@@ -40,7 +40,7 @@ pub(super) fn read(request: &Value) -> Result<Asked, String> {
     Ok(asked)
 }
 
-fn take(asked: &mut Asked, message: &Value) -> Result<(), String> {
+fn take(asked: &mut ModelRequest, message: &Value) -> Result<(), String> {
     let content = &message["content"];
     let own = message["role"] == "assistant";
     let blocks = match content {

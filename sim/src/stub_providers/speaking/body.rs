@@ -8,13 +8,10 @@ use futures_util::stream;
 use tokio::time::sleep;
 
 use super::{
-    Spoken,
+    Spoken, chunk_ms,
     wire::{Faulty, Odd, Step},
 };
 use crate::stub_providers::Fault;
-
-const CHUNK_MS: u64 = 400;
-const SMALLEST_MS: u64 = 20;
 
 /// Longer than any text sounds.
 const OVERSIZED_BYTES: usize = 16 * 1024 * 1024;
@@ -49,7 +46,7 @@ impl Body {
         let start = (self.spoken, Faulty::new(self.fault), 0);
         stream::unfold(start, async |(spoken, mut faulty, at_ms)| {
             let drip = faulty.drip();
-            let ms = if drip.is_some() { SMALLEST_MS } else { CHUNK_MS };
+            let ms = chunk_ms(drip);
             let chunk = spoken
                 .chunk(at_ms, ms)
                 .map(|(audio, _)| Bytes::copy_from_slice(audio))?;

@@ -1,4 +1,4 @@
-//! What the stub recognisers have in common: an ear that understands babble and knows when each word was said.
+//! What the stub recognisers have in common: a recogniser that understands babble and knows when each word was said.
 
 pub(super) mod outlet;
 
@@ -62,8 +62,8 @@ impl Span {
     }
 }
 
-/// The ear of one connection. Times are milliseconds of its audio.
-pub(super) struct Ear {
+/// The recogniser of one connection. Times are milliseconds of its audio.
+pub(super) struct Recogniser {
     format: LineFormat,
     halve: Option<HalfBandDown>,
     listener: Listener,
@@ -79,8 +79,8 @@ pub(super) struct Ear {
     samples: u64,
 }
 
-impl Ear {
-    /// An ear for a format; none for one that no stub knows.
+impl Recogniser {
+    /// A recogniser for a format; none for one that no stub knows.
     pub(super) fn new(encoding: &str, sample_rate: u32) -> Option<Self> {
         let encoding = match encoding {
             "mulaw" | "ulaw" => Encoding::MuLaw,
@@ -235,8 +235,8 @@ mod tests {
     #[test]
     fn words_are_understood_and_dated_at_both_rates() {
         for (encoding, rate) in [("mulaw", 8_000), ("linear16", 16_000)] {
-            let mut ear = Ear::new(encoding, rate).unwrap();
-            let format = ear.format;
+            let mut recogniser = Recogniser::new(encoding, rate).unwrap();
+            let format = recogniser.format;
             let mut bytes = Vec::new();
             let silence = vec![0; rate as usize];
             codec::encode(format.encoding, &silence, &mut bytes);
@@ -251,11 +251,11 @@ mod tests {
                 .collect();
             codec::encode(format.encoding, &silence, &mut bytes);
             for piece in bytes.chunks(999) {
-                ear.push(piece);
+                recogniser.push(piece);
             }
-            let span = ear.take();
+            let span = recogniser.take();
             assert_eq!(span.text(), "My name is Ann.");
-            assert_eq!((span.start_ms, ear.so_far().text()), (0, String::new()));
+            assert_eq!((span.start_ms, recogniser.so_far().text()), (0, String::new()));
             for (word, end_ms) in span.words.iter().zip(ends.iter().copied()) {
                 // A word is known for certain with its packet, and seen before.
                 assert!(
@@ -266,6 +266,6 @@ mod tests {
             assert!(span.words[3].end_ms + 400 > ends[3]);
             assert!(span.words.is_sorted_by_key(|word| word.start_ms));
         }
-        assert!(Ear::new("opus", 8_000).is_none() && Ear::new("mulaw", 44_100).is_none());
+        assert!(Recogniser::new("opus", 8_000).is_none() && Recogniser::new("mulaw", 44_100).is_none());
     }
 }

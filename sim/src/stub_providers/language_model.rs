@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 /// A request for a reply, as a provider got it.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ModelRequest {
     /// The instructions.
     pub system: String,
     /// Names and arguments of the tools, as JSON Schema.
@@ -34,13 +34,13 @@ const LISTENING: &str = "I'm listening.";
 
 /// What a model says and does.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Thought {
+pub(super) struct ModelReply {
     pub words: String,
     /// Name and arguments.
     pub calls: Vec<(String, Value)>,
 }
 
-impl Thought {
+impl ModelReply {
     /// Nothing but words.
     pub(super) fn words(words: String) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Thought {
     }
 }
 
-impl Asked {
+impl ModelRequest {
     /// A message of the user, line by line.
     pub(super) fn user(&mut self, text: &str) {
         for line in text.lines() {
@@ -144,7 +144,7 @@ impl Asked {
     }
 
     /// The reply: the interviewer's, as far as the tools offered allow it.
-    pub(super) fn think(self) -> Thought {
+    pub(super) fn think(self) -> ModelReply {
         let entities = self.entities();
         let offered: Vec<String> = self.tools.iter().map(|(name, _)| name.clone()).collect();
         let request = ReplyRequest {
@@ -162,10 +162,10 @@ impl Asked {
             failures: 0,
             meter: Meter::default(),
         };
-        let mut thought = Thought::default();
+        let mut reply = ModelReply::default();
         for event in interviewer::plan(&request) {
             match event {
-                ReplyEvent::Text(text) => thought.words.push_str(&text),
+                ReplyEvent::Text(text) => reply.words.push_str(&text),
                 ReplyEvent::Tool {
                     name, mut arguments, ..
                 } => {
@@ -173,16 +173,16 @@ impl Asked {
                         *value = in_words(value).into();
                     }
                     if offered.contains(&name) {
-                        thought.calls.push((name, arguments));
+                        reply.calls.push((name, arguments));
                     }
                 }
             }
         }
         // A model that is not offered `skipTurn` says something.
-        if thought == Thought::default() {
-            thought.words.push_str(LISTENING);
+        if reply == ModelReply::default() {
+            reply.words.push_str(LISTENING);
         }
-        thought
+        reply
     }
 
     /// What `collect` is offered for.

@@ -1,4 +1,4 @@
-//! A callee's mouth, frame by frame: words in parts with silences between them, and sounds that are no words. Pure.
+//! A callee's speech, frame by frame: words in parts with silences between them, and sounds that are no words. Pure.
 
 use std::{borrow::Cow, collections::VecDeque};
 
@@ -90,14 +90,14 @@ pub(super) enum Output {
     Finished(LogEvent),
 }
 
-pub(super) struct Mouth {
+pub(super) struct Synthesiser {
     voice: Voice,
     /// Makes one cough differ from the next.
     coughs: u64,
     speaking: Option<Speaking>,
 }
 
-impl Mouth {
+impl Synthesiser {
     pub(super) fn new(voice: Voice) -> Self {
         Self {
             voice,

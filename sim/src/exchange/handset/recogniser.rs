@@ -22,7 +22,7 @@ pub(super) struct Speech {
 }
 
 impl Speech {
-    /// The words for the mind, without the signs for what is missing.
+    /// The words, without the signs for what is missing.
     pub(super) fn words(&self) -> String {
         let spaced = self.text.replace(MISSING, " ");
         spaced.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -55,7 +55,7 @@ struct Talk {
 }
 
 #[derive(Default)]
-pub(super) struct Ears {
+pub(super) struct Recogniser {
     listener: Listener,
     transcript: Transcript,
     /// Finished utterances of the present speech.
@@ -66,7 +66,7 @@ pub(super) struct Ears {
     heard: Vec<ListenerEvent>,
 }
 
-impl Ears {
+impl Recogniser {
     /// Whether the agent is talking, pauses within its speech included.
     pub(super) fn agent_talks(&self) -> bool {
         self.talk.is_some()
