@@ -22,10 +22,7 @@ use serde_json::json;
 use testkit::memory_store::MemoryStore;
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
-use super::{client::Client, program, switchboard::FakeNode};
-
-/// A path that panics, in tests only.
-pub const PANICS: &str = "/public/v1/campaigns/test/panic";
+use super::{client::Client, contract::PANICS, program, switchboard::FakeNode};
 
 /// 2026-01-01T00:00:00Z.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);

@@ -8,7 +8,8 @@ use std::{
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-use super::app::PANICS;
+/// A path that panics, in tests only.
+pub const PANICS: &str = "/public/v1/campaigns/test/panic";
 
 /// The description, its objects closed: a field that it does not know is as wrong as one that is missing.
 pub static CLOSED: LazyLock<Value> = LazyLock::new(|| {

@@ -2,10 +2,7 @@
 
 use serde_json::json;
 
-use support::{
-    app::{PANICS, TestApp},
-    client::send,
-};
+use support::{app::TestApp, client::send, contract::PANICS};
 
 #[tokio::test(start_paused = true)]
 async fn every_refusal_is_in_the_envelope() {
