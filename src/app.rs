@@ -33,7 +33,7 @@ use self::{
     trunks::{SideDoor, Trunks},
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
-use carriers::CarrierDoor;
+use carriers::CarrierLink;
 use integrations::{analysis_worker, deliveries};
 use net::bind::bind;
 use peers::Peers;
@@ -117,7 +117,7 @@ impl App {
         };
         let mut server = JoinSet::new();
         if let Some(SideDoor { listener, doors }) = trunks.side_door.take() {
-            let endpoint = CarrierDoor::new(parts.node.switchboard.clone());
+            let endpoint = CarrierLink::new(parts.node.switchboard.clone());
             let router = carriers::router(&endpoint, [(trunks::SIMULATED, doors)]);
             let router = router.layer(middleware::from_fn(telemetry::measure));
             let stopped = wait_for_true(stopped.clone());
@@ -132,7 +132,7 @@ impl App {
         let mut tasks = JoinSet::new();
         parts.run_background(&config, &mut tasks);
         for attendant in attendants {
-            tasks.spawn(attendant(CarrierDoor::new(parts.node.switchboard.clone())));
+            tasks.spawn(attendant(CarrierLink::new(parts.node.switchboard.clone())));
         }
         Ok(Self {
             address,
@@ -269,7 +269,7 @@ fn router(
     });
     Ok(rest
         .merge(carriers::router(
-            &CarrierDoor::new(switchboard).among(peers),
+            &CarrierLink::new(switchboard).among(peers),
             trunks.doors,
         ))
         .merge(of_peers)

@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use super::StartError;
 use crate::config::ServeConfig;
 use carriers::{
-    Attendant, Bulkheads, CarrierDoor, Trunk, asterisk, plain,
+    Bulkheads, CarrierLink, EventListener, Trunk, asterisk, plain,
     settings::{CarrierSettings, NAMES, wanted},
     simulated, telnyx, twilio, vonage,
 };
@@ -27,8 +27,8 @@ pub(super) const SIMULATED: &str = "simulated";
 /// All of them.
 pub(super) struct Trunks {
     pub(super) carriers: Carriers,
-    pub(super) doors: Vec<(&'static str, Router<CarrierDoor>)>,
-    pub(super) attendants: Vec<Attendant>,
+    pub(super) doors: Vec<(&'static str, Router<CarrierLink>)>,
+    pub(super) attendants: Vec<EventListener>,
     /// The exchange of the simulated carrier, when it is in this process.
     pub(super) exchange: Option<ExchangeHandle>,
     /// Where that exchange comes in, when the service's own address speaks TLS.
@@ -40,7 +40,7 @@ pub(super) struct Trunks {
 /// A way in for this machine only: an exchange in this process speaks no TLS, and knows no name that a certificate has.
 pub(super) struct SideDoor {
     pub(super) listener: TcpListener,
-    pub(super) doors: Router<CarrierDoor>,
+    pub(super) doors: Router<CarrierLink>,
 }
 
 /// Builds every carrier in that is configured. `served` is the address of this service.
@@ -59,7 +59,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         let trunk = simulated::trunk(&url, &callback_address(config, side.unwrap_or(served))?)?;
         side_door = listener.map(|listener| SideDoor {
             listener,
-            doors: trunk.doors.clone(),
+            doors: trunk.routes.clone(),
         });
         trunks.push(trunk);
         exchange = handle;
@@ -68,12 +68,12 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     let chosen = chosen.ok_or_else(|| format!("RINGBACK_CARRIER {}: {}", config.carrier, wanted(&config.carrier)))?;
     let first = trunks.remove(chosen);
     let mut bulkheads = Bulkheads::default();
-    let (mut others, mut doors) = (Vec::new(), vec![(first.carrier.name(), first.doors)]);
-    let mut attendants: Vec<Attendant> = first.attendant.into_iter().collect();
+    let (mut others, mut doors) = (Vec::new(), vec![(first.carrier.name(), first.routes)]);
+    let mut attendants: Vec<EventListener> = first.event_listener.into_iter().collect();
     for trunk in trunks {
-        doors.push((trunk.carrier.name(), trunk.doors));
+        doors.push((trunk.carrier.name(), trunk.routes));
         others.push(bulkheads.around(trunk.carrier));
-        attendants.extend(trunk.attendant);
+        attendants.extend(trunk.event_listener);
     }
     Ok(Trunks {
         carriers: Carriers::new(bulkheads.around(first.carrier), others),
@@ -117,12 +117,12 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
         }
     }
     if let Some(account) = &settings.telnyx
-        && let Some(public) = way_in(config, telnyx::doors::NAME, &account.base_url)?
+        && let Some(public) = way_in(config, telnyx::NAME, &account.base_url)?
     {
         trunks.push(telnyx::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
     if let Some(account) = &settings.vonage
-        && let Some(public) = way_in(config, vonage::doors::NAME, &account.base_url)?
+        && let Some(public) = way_in(config, vonage::NAME, &account.base_url)?
     {
         trunks.push(vonage::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }

@@ -25,9 +25,9 @@ const LAYERS: &[&[&str]] = &[
     &["media"],
     &["domain"],
     &["actors", "net", "testkit"],
-    &["peers", "providers", "storage"],
+    &["peers", "providers", "sim", "storage"],
     &["carriers", "integrations"],
-    &["rest", "sim"],
+    &["rest"],
     &["ringback", "support"],
     &["ringback-bench"],
 ];

@@ -7,14 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use carriers::twilio::account::Flavour;
 use domain::time::SystemClock;
 use serde_json::{Value, json};
 use sim::{
     exchange::{Script, Step},
     stub_carriers::{
         NUMBER, StubCarrierSettings,
-        twilio::{ACCOUNT, TOKEN, TwilioFaults, TwilioStub},
+        twilio::{ACCOUNT, Flavour, TOKEN, TwilioFaults, TwilioStub},
     },
 };
 use tokio::time::sleep;

@@ -6,13 +6,13 @@ pub mod ari;
 pub mod audiosocket;
 pub mod cause;
 pub mod client;
-pub mod doors;
+mod effects;
 pub mod event;
 pub mod events;
 pub mod inbound;
 pub mod line;
+pub mod media_route;
 pub mod names;
-mod performer;
 mod resync;
 pub mod stream;
 pub mod switch;
@@ -27,7 +27,7 @@ use self::{
     client::AsteriskCarrier,
     switch::Switch,
 };
-use super::{CarrierDoor, Trunk, http::SetupError, words::hide_pair};
+use super::{CarrierLink, Trunk, http::SetupError, words::hide_pair};
 
 /// The carrier's name in settings, routes and rows.
 pub const NAME: &str = "asterisk";
@@ -46,14 +46,14 @@ pub fn trunk(account: AsteriskAccount) -> Result<Trunk, SetupError> {
     };
     let switch = Arc::new(Switch::new(Ari::new(account)?));
     let carrier = Arc::new(AsteriskCarrier::new(switch.clone()));
-    let attendant = move |door: CarrierDoor| {
+    let event_listener = move |link: CarrierLink| {
         async move {
-            let door = door.of(NAME);
-            let events = events::listen(switch.clone(), door.clone());
+            let link = link.of(NAME);
+            let events = events::listen(switch.clone(), link.clone());
             match listener {
                 None => events.await,
                 Some(listener) => {
-                    tokio::join!(events, audiosocket::serve(listener, switch, door));
+                    tokio::join!(events, audiosocket::serve(listener, switch, link));
                 }
             }
         }
@@ -61,7 +61,7 @@ pub fn trunk(account: AsteriskAccount) -> Result<Trunk, SetupError> {
     };
     Ok(Trunk {
         carrier,
-        doors: doors::doors(&media),
-        attendant: Some(Box::new(attendant)),
+        routes: media_route::route(&media),
+        event_listener: Some(Box::new(event_listener)),
     })
 }

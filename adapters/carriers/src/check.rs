@@ -148,9 +148,9 @@ impl Check {
         }
     }
 
-    fn door(&self, carrier: &str, door: &str) -> String {
+    fn callback(&self, carrier: &str, path: &str) -> String {
         let public = self.public.as_deref().unwrap_or(UNKNOWN);
-        format!("{public}/carriers/{carrier}/{door}")
+        format!("{public}/carriers/{carrier}/{path}")
     }
 
     /// A carrier on the internet comes to an address of its own kind only.
@@ -203,11 +203,11 @@ impl Check {
             entries: vec![
                 (
                     "each number, \"A call comes in\", webhook, POST",
-                    self.door(carrier, "inbound"),
+                    self.callback(carrier, "inbound"),
                 ),
                 (
                     "each number, \"Call status changes\", POST",
-                    self.door(carrier, "events"),
+                    self.callback(carrier, "events"),
                 ),
             ],
         }
@@ -237,7 +237,7 @@ impl Check {
             numbers: texts(&numbers.unwrap_or_default()["data"], "phone_number"),
             entries: vec![(
                 "the Call Control application, webhook URL (API v2)",
-                self.door("telnyx", "inbound"),
+                self.callback("telnyx", "inbound"),
             )],
         }
     }
@@ -259,8 +259,8 @@ impl Check {
                 .map(|()| "the application's calls can be read".to_owned()),
             numbers: Vec::new(),
             entries: vec![
-                ("the application, answer URL, POST", self.door("vonage", "inbound")),
-                ("the application, event URL, POST", self.door("vonage", "events")),
+                ("the application, answer URL, POST", self.callback("vonage", "inbound")),
+                ("the application, event URL, POST", self.callback("vonage", "events")),
             ],
         }
     }
@@ -281,8 +281,8 @@ impl Check {
         )];
         entries.push(match &account.media {
             Media::WebSocket { .. } => {
-                let door = self.door("asterisk", "media");
-                ("websocket_client.conf, uri", super::http::socket_address(&door))
+                let address = self.callback("asterisk", "media");
+                ("websocket_client.conf, uri", super::http::socket_address(&address))
             }
             Media::AudioSocket { reached_at, .. } => ("reachable from Asterisk by TCP", reached_at.clone()),
         });

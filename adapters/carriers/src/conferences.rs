@@ -7,12 +7,12 @@ use async_trait::async_trait;
 use axum::response::Response;
 use domain::{
     id::AttemptId,
-    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, EndCause},
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, CarrierError, DialError, EndCause, LegReport},
 };
 
 use super::{
-    door::{self, CarrierDoor},
     handovers::{Answered, Handovers, Joining, Try},
+    link::{self, CarrierLink},
 };
 
 /// A carrier that rings such destinations.
@@ -71,6 +71,14 @@ pub(super) async fn release<C: Joins>(carrier: &C, caller: &CarrierCallId) {
     let_go(carrier, carrier.handovers().caller_left(caller)).await;
 }
 
+/// The same behind the answer to a webhook, where that tells of a caller's end.
+pub(super) fn release_at_end<C: Joins>(carrier: &Arc<C>, report: &LegReport) {
+    if let (CallProgress::Ended(_), Some(call)) = (&report.progress, &report.call) {
+        let (carrier, call) = (carrier.clone(), call.clone());
+        tokio::spawn(async move { release(&*carrier, &call).await });
+    }
+}
+
 /// Hangs up a leg that nobody waits for.
 pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
     let Some(leg) = leg else { return };
@@ -82,7 +90,7 @@ pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
 
 /// A destination, as the address of its webhooks names it.
 pub(super) struct Destination<C> {
-    door: CarrierDoor,
+    link: CarrierLink,
     carrier: Arc<C>,
     which: Try,
     proof: String,
@@ -90,10 +98,10 @@ pub(super) struct Destination<C> {
 
 impl<C: Joins> Destination<C> {
     /// The one of an address; none where it names none.
-    pub(super) fn named(door: CarrierDoor, carrier: &Arc<C>, (name, proof): (String, String)) -> Option<Self> {
+    pub(super) fn named(link: CarrierLink, carrier: &Arc<C>, (name, proof): (String, String)) -> Option<Self> {
         Some(Self {
             which: named(&name)?,
-            door,
+            link,
             carrier: carrier.clone(),
             proof,
         })
@@ -112,7 +120,7 @@ impl<C: Joins> Destination<C> {
             }
             _ => {}
         }
-        door::taken()
+        link::taken()
     }
 
     async fn answered(self, leg: CarrierCallId) {
@@ -127,7 +135,7 @@ impl<C: Joins> Destination<C> {
 
     async fn report(&self, progress: CallProgress) -> Response {
         let attempt = self.which.0.to_string();
-        self.door.report(&attempt, self.proof.clone(), progress.into()).await
+        self.link.report(&attempt, self.proof.clone(), progress.into()).await
     }
 }
 

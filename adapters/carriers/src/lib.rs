@@ -1,14 +1,13 @@
-//! The carriers: how each places calls, and the doors through which it comes back with status callbacks and media
-//! sockets. All addresses given to a carrier carry an attempt and a proof of its dial permit; a real carrier signs what
+//! The carriers: how each places calls, and the routes by which it comes back with webhooks and media sockets. All addresses given to a carrier carry an attempt and a proof of its dial permit; a real carrier signs what
 //! it sends in addition.
 
 pub mod asterisk;
 mod bulkhead;
 pub mod check;
 mod conferences;
-pub mod door;
 mod handovers;
 pub mod http;
+pub mod link;
 mod media_socket;
 pub mod plain;
 pub mod settings;
@@ -18,6 +17,7 @@ pub mod telnyx;
 pub mod twilio;
 pub mod vonage;
 mod waiting;
+pub mod webhooks;
 pub mod wire;
 mod words;
 
@@ -28,31 +28,31 @@ use domain::ports::carrier::Carrier;
 use futures_util::future::BoxFuture;
 
 pub use self::bulkhead::Bulkheads;
-pub use self::door::CarrierDoor;
+pub use self::link::CarrierLink;
 use peers::layer;
 
-/// A carrier as it is built in: who places its calls, and where it comes in.
+/// A carrier as it is built in: its client, and its routes.
 pub struct Trunk {
     /// Places calls.
     pub carrier: Arc<dyn Carrier>,
     /// Its routes below `/carriers/{name}`.
-    pub doors: Router<CarrierDoor>,
-    /// What it does beside that.
-    pub attendant: Option<Attendant>,
+    pub routes: Router<CarrierLink>,
+    /// Listens to a carrier that tells of calls by events.
+    pub event_listener: Option<EventListener>,
 }
 
-/// What a carrier does on its own, as listening to one that does not come to our doors; runs until it is dropped.
-pub type Attendant = Box<dyn FnOnce(CarrierDoor) -> BoxFuture<'static, ()> + Send>;
+/// Listens to a carrier's events until it is dropped.
+pub type EventListener = Box<dyn FnOnce(CarrierLink) -> BoxFuture<'static, ()> + Send>;
 
 /// The routes below `/carriers`, of all carriers that may come in, each with its name.
-pub fn router(door: &CarrierDoor, doors: impl IntoIterator<Item = (&'static str, Router<CarrierDoor>)>) -> Router {
-    doors
+pub fn router(link: &CarrierLink, routes: impl IntoIterator<Item = (&'static str, Router<CarrierLink>)>) -> Router {
+    routes
         .into_iter()
-        .map(|(carrier, routes)| routes.with_state(door.of(carrier)))
+        .map(|(carrier, routes)| routes.with_state(link.of(carrier)))
         .fold(Router::new(), Router::merge)
-        .layer(DefaultBodyLimit::max(door::MAX_CALLBACK_BYTES))
+        .layer(DefaultBodyLimit::max(link::MAX_CALLBACK_BYTES))
         .layer(middleware::from_fn_with_state(
-            door.peers().clone(),
+            link.peers().clone(),
             layer::to_the_holder,
         ))
 }

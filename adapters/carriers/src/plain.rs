@@ -1,4 +1,4 @@
-//! The plain media door: calls that anything which can open a WebSocket brings in. They begin by the REST API, which
+//! The plain media link: calls that anything which can open a WebSocket brings in. They begin by the REST API, which
 //! says who may; there is no network behind them, so the socket is the call.
 
 pub mod format;
@@ -23,9 +23,9 @@ use serde::Deserialize;
 
 use self::{format::Formats, stream::PlainWire};
 use super::{
-    CarrierDoor, Trunk,
-    door::{self, Upgrade},
+    CarrierLink, Trunk,
     http::socket_address,
+    link::{self, Upgrade},
     words::plain_words,
 };
 
@@ -66,12 +66,12 @@ impl Carrier for PlainCarrier {
     }
 }
 
-/// The door, built in.
+/// The carrier, built in.
 pub fn trunk() -> Trunk {
     Trunk {
         carrier: Arc::new(PlainCarrier),
-        doors: Router::new().route("/carriers/plain/media/{token}", get(media)),
-        attendant: None,
+        routes: Router::new().route("/carriers/plain/media/{token}", get(media)),
+        event_listener: None,
     }
 }
 
@@ -91,13 +91,13 @@ struct Named {
 }
 
 async fn media(
-    State(door): State<CarrierDoor>,
+    State(link): State<CarrierLink>,
     Path(token): Path<String>,
     Query(named): Query<Named>,
     socket: Upgrade,
 ) -> Response {
     match Formats::named(named.input.as_deref(), named.output.as_deref()) {
-        Ok(formats) => door.media(&token, socket, Box::new(PlainWire::new(formats))).await,
-        Err(error) => door::invalid(&error),
+        Ok(formats) => link.media(&token, socket, Box::new(PlainWire::new(formats))).await,
+        Err(error) => link::invalid(&error),
     }
 }

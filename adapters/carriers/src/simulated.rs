@@ -1,5 +1,5 @@
 //! The simulated carrier: a client of the exchange in [`sim::exchange`], by HTTP like that of any other carrier, and
-//! the doors through which that exchange comes in. Its addresses' proofs are all that it shows; a call that it announces
+//! the routes by which that exchange comes in. Its addresses' proofs are all that it shows; a call that it announces
 //! has none yet, so the exchange is asked whether it is there.
 
 pub mod callback;
@@ -10,19 +10,19 @@ use std::sync::Arc;
 
 use axum::{
     Router,
-    body::Bytes,
-    extract::{Path, State, rejection::BytesRejection},
-    response::{IntoResponse, Response},
+    extract::{Path, State},
+    response::Response,
     routing::{get, post},
 };
 use domain::{dial_token::Purpose, id::AttemptId};
 
 pub use self::client::SimulatedCarrier;
 use super::{
-    CarrierDoor, Trunk,
-    door::{self, Upgrade},
+    CarrierLink, Trunk,
     http::SetupError,
+    link::{self, Upgrade},
     twilio::stream::TwilioWire,
+    webhooks::Request,
 };
 
 /// The carrier whose exchange is at `exchange_url` and reaches this node at `public_url`.
@@ -33,41 +33,33 @@ use super::{
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
     Ok(Trunk {
-        doors: doors().merge(inbound::door(carrier.clone())),
+        routes: routes().merge(inbound::route(carrier.clone())),
         carrier,
-        attendant: None,
+        event_listener: None,
     })
 }
 
 /// Its routes for the calls that we place.
-pub fn doors() -> Router<CarrierDoor> {
+pub fn routes() -> Router<CarrierLink> {
     Router::new()
         .route("/carriers/simulated/status/{attempt}/{proof}", post(status))
         .route("/carriers/simulated/media/{token}", get(media))
 }
 
 async fn status(
-    State(door): State<CarrierDoor>,
+    State(link): State<CarrierLink>,
     Path((attempt, proof)): Path<(String, String)>,
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
-    let body = match door::callback_body(body) {
-        Ok(body) => body,
-        Err(unread) => return unread.into_response(),
-    };
+    request: Request,
+) -> Result<Response, Response> {
+    let body = request.body()?;
     if attempt.parse::<AttemptId>().is_err() {
-        return door::no_attempt();
+        return Err(link::no_attempt());
     }
-    let report = match callback::parse(&body) {
-        Ok(report) => report,
-        Err(error) => return door::invalid(&error),
-    };
-    if let Some(elsewhere) = door.elsewhere_unsigned(&attempt, Purpose::Status, &proof).await {
-        return elsewhere;
-    }
-    door.report(&attempt, proof, report).await
+    let report = callback::parse(body).map_err(|error| link::invalid(&error))?;
+    link.ensure_unsigned_here(&attempt, Purpose::Status, &proof).await?;
+    Ok(link.report(&attempt, proof, report).await)
 }
 
-async fn media(State(door): State<CarrierDoor>, Path(token): Path<String>, socket: Upgrade) -> Response {
-    door.media(&token, socket, Box::new(TwilioWire::default())).await
+async fn media(State(link): State<CarrierLink>, Path(token): Path<String>, socket: Upgrade) -> Response {
+    link.media(&token, socket, Box::new(TwilioWire::default())).await
 }

@@ -3,7 +3,7 @@
 pub mod account;
 mod api;
 pub mod client;
-pub mod doors;
+pub mod event;
 mod legs;
 pub mod line;
 pub mod mark;
@@ -11,18 +11,14 @@ pub mod refusal;
 pub mod signature;
 pub mod stream;
 mod ways;
-pub mod webhook;
+mod webhooks;
 
 use std::sync::Arc;
 
 use domain::time::Clock;
 
-use self::{
-    account::TelnyxAccount,
-    client::TelnyxCarrier,
-    doors::{Doors, Guard},
-    mark::StreamTokens,
-};
+pub use self::webhooks::NAME;
+use self::{account::TelnyxAccount, client::TelnyxCarrier, mark::StreamTokens, webhooks::TelnyxWebhooks};
 use super::{Trunk, http::SetupError};
 
 /// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are.
@@ -32,17 +28,18 @@ use super::{Trunk, http::SetupError};
 /// When one of the addresses is none.
 pub fn trunk(account: TelnyxAccount, public_url: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
     let tokens = StreamTokens::new(account.api_key.secret());
-    let guard = Guard {
-        key: account.public_key.clone(),
-        tokens: tokens.clone(),
+    let (key, line) = (account.public_key.clone(), account.line);
+    let carrier = Arc::new(TelnyxCarrier::new(account, public_url, tokens.clone())?);
+    let routes = webhooks::routes(TelnyxWebhooks {
+        key,
+        tokens,
         clock,
-    };
-    let line = account.line;
-    let carrier = Arc::new(TelnyxCarrier::new(account, public_url, tokens)?);
-    let doors = Doors::new(guard, line, carrier.clone()).routes();
+        line,
+        carrier: carrier.clone(),
+    });
     Ok(Trunk {
         carrier,
-        doors,
-        attendant: None,
+        routes,
+        event_listener: None,
     })
 }

@@ -3,17 +3,17 @@
 pub mod account;
 pub mod callback;
 pub mod client;
-pub mod doors;
 pub mod fields;
 pub mod instructions;
 mod queue;
 pub mod refusal;
 pub mod signature;
 pub mod stream;
+mod webhooks;
 
 use std::sync::Arc;
 
-use self::{account::TwilioAccount, client::TwilioCarrier, doors::Doors, signature::Guard};
+use self::{account::TwilioAccount, client::TwilioCarrier, signature::Guard};
 use super::{
     Trunk,
     http::{SetupError, base},
@@ -27,10 +27,10 @@ use super::{
 pub fn trunk(account: TwilioAccount, public_url: &str) -> Result<Trunk, SetupError> {
     let guard = Arc::new(Guard::new(&account, &base("public address", public_url)?));
     let carrier = Arc::new(TwilioCarrier::new(account, public_url, guard.clone())?);
-    let doors = Doors::new(guard, carrier.clone()).routes();
+    let routes = webhooks::routes(guard, carrier.clone());
     Ok(Trunk {
         carrier,
-        doors,
-        attendant: None,
+        routes,
+        event_listener: None,
     })
 }

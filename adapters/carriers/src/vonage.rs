@@ -4,7 +4,6 @@
 pub mod account;
 pub mod answers;
 pub mod client;
-pub mod doors;
 pub mod event;
 pub mod instructions;
 pub mod refusal;
@@ -12,12 +11,14 @@ mod reopened;
 pub mod signature;
 pub mod stream;
 pub mod token;
+mod webhooks;
 
 use std::sync::Arc;
 
 use domain::time::Clock;
 
-use self::{account::VonageAccount, client::VonageCarrier, doors::Doors, signature::WebhookKey};
+pub use self::webhooks::NAME;
+use self::{account::VonageAccount, client::VonageCarrier, signature::WebhookKey};
 use super::{Trunk, http::SetupError};
 
 /// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are, and dates the
@@ -29,10 +30,10 @@ use super::{Trunk, http::SetupError};
 pub fn trunk(account: VonageAccount, public_url: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
     let key = WebhookKey::new(account.signature_secret.secret(), &account.application);
     let carrier = Arc::new(VonageCarrier::new(account, public_url, clock.clone())?);
-    let doors = Doors::new(key, clock, carrier.clone()).routes();
+    let routes = webhooks::routes(key, clock, carrier.clone());
     Ok(Trunk {
         carrier,
-        doors,
-        attendant: None,
+        routes,
+        event_listener: None,
     })
 }

@@ -8,10 +8,9 @@ use domain::time::SystemClock;
 use super::{
     Callbacks, NUMBER, StubCarrierSettings,
     telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
-    twilio::{ACCOUNT, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
+    twilio::{ACCOUNT, Flavour, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
     vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
 };
-use carriers::twilio::account::Flavour;
 
 /// Frames of a telephone in a second.
 const FRAMES_A_SECOND: u64 = 50;

@@ -24,6 +24,7 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
+pub use self::audio::{ByteOrder, Codec};
 use self::call::{Call, Leg, Stage};
 use super::{
     Delivered, SERVICE, Stall,
@@ -31,7 +32,6 @@ use super::{
     rooms::Rooms,
 };
 use crate::exchange::{Exchange, ExchangeError, ExchangeHandle, ExchangeSettings, LogEntry};
-use carriers::telnyx::line::{ByteOrder, Codec};
 use net::http_client;
 
 /// How the stub is to behave.
@@ -313,11 +313,10 @@ impl TelnyxStub {
         self.switch.call_in(service, id, &Caller::of(parties));
     }
 
-    /// Announces a call from outside, once more where it was announced before.
-    pub fn announce(&self, id: &str) {
-        if let Some(call) = self.switch.call(id) {
-            self.switch.announce(&call);
-        }
+    /// Announces a call from outside once more; false where it was not announced before.
+    pub fn announce(&self, id: &str) -> bool {
+        let call = self.switch.call(id);
+        call.inspect(|call| self.switch.announce(call)).is_some()
     }
 
     /// The telephone of a call is hung up.

@@ -38,8 +38,26 @@ use super::{
     rooms::Rooms,
 };
 use crate::exchange::LogEntry;
-use carriers::twilio::account::Flavour;
 use net::http_client;
+
+/// Which of the two carriers a stub is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// Twilio.
+    Twilio,
+    /// SignalWire.
+    SignalWire,
+}
+
+impl Flavour {
+    /// As addresses of the service name it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Twilio => "twilio",
+            Self::SignalWire => "signalwire",
+        }
+    }
+}
 
 /// The account a stub has.
 pub const ACCOUNT: &str = "AC00000000000000000000000000000001";

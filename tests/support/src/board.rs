@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use actors::{call::CallMessage, lines::LinesMessage, switchboard::Switchboard};
-use carriers::CarrierDoor;
+use carriers::CarrierLink;
 use domain::ports::{
     carrier::{CallProgress, Carrier, InboundRefusal, LegReport},
     media_leg::{InboundItem, MediaLeg, OutboundItem},
@@ -35,14 +35,14 @@ impl Board {
         let kept = Arc::<Mutex<Kept>>::default();
         let keeps = kept.clone();
         let lines = answering_at_once(move |message| keep(&keeps, message)).await;
-        let door = CarrierDoor::new(Switchboard {
+        let door = CarrierLink::new(Switchboard {
             lines: lines.into(),
             ..Switchboard::default()
         });
-        let router = carriers::router(&door, [(trunk.carrier.name(), trunk.doors)]);
+        let router = carriers::router(&door, [(trunk.carrier.name(), trunk.routes)]);
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
-        if let Some(attendant) = trunk.attendant {
+        if let Some(attendant) = trunk.event_listener {
             tasks.spawn(attendant(door));
         }
         Self {

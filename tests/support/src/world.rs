@@ -9,7 +9,7 @@ use std::{
 };
 
 use actors::node::{Node, NodeArguments, NodeHandle, NodeSettings};
-use carriers::{CarrierDoor, Trunk, simulated};
+use carriers::{CarrierLink, Trunk, simulated};
 use domain::{
     admission::Gate,
     id::NodeId,
@@ -188,8 +188,8 @@ async fn start_service(
     };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
     let mut tasks = JoinSet::new();
-    if let Some(attendant) = trunk.attendant {
-        tasks.spawn(attendant(CarrierDoor::new(node.switchboard.clone())));
+    if let Some(attendant) = trunk.event_listener {
+        tasks.spawn(attendant(CarrierLink::new(node.switchboard.clone())));
     }
     let stopping = watch::Sender::new(false);
     let rest = rest::router(RestState {
@@ -212,8 +212,8 @@ async fn start_service(
         address_policy: addresses,
     });
     let router = rest.merge(carriers::router(
-        &CarrierDoor::new(node.switchboard.clone()),
-        [(name, trunk.doors)],
+        &CarrierLink::new(node.switchboard.clone()),
+        [(name, trunk.routes)],
     ));
     let endpoint = Endpoint::new(listener, tls);
     tasks.spawn(serve(endpoint, router, ServerLimits::default(), std::future::pending()));

@@ -26,7 +26,7 @@ use self::{
 };
 use super::switch::Switch;
 use crate::{
-    CarrierDoor,
+    CarrierLink,
     http::SetupError,
     media_socket::{
         Claim,
@@ -104,7 +104,7 @@ enum Fault {
 }
 
 /// Serves until the service ends.
-pub(super) async fn serve(listener: std::net::TcpListener, switch: Arc<Switch>, door: CarrierDoor) {
+pub(super) async fn serve(listener: std::net::TcpListener, switch: Arc<Switch>, link: CarrierLink) {
     let listener = match TcpListener::from_std(listener) {
         Ok(listener) => listener,
         Err(error) => return tracing::error!(%error, "AudioSocket cannot be served"),
@@ -125,9 +125,9 @@ pub(super) async fn serve(listener: std::net::TcpListener, switch: Arc<Switch>, 
         let Ok(permit) = waiting.clone().try_acquire_owned() else {
             continue;
         };
-        let (switch, door) = (switch.clone(), door.clone());
+        let (switch, link) = (switch.clone(), link.clone());
         connections.spawn(async move {
-            let entered = enter(stream, &switch, &door).await;
+            let entered = enter(stream, &switch, &link).await;
             drop(permit);
             match entered {
                 Ok(connection) => connection.run().await,
@@ -164,7 +164,7 @@ impl Drop for Reader {
     }
 }
 
-async fn enter(stream: TcpStream, switch: &Switch, door: &CarrierDoor) -> Result<Connection, Fault> {
+async fn enter(stream: TcpStream, switch: &Switch, link: &CarrierLink) -> Result<Connection, Fault> {
     stream.set_nodelay(true)?;
     let (source, sink) = stream.into_split();
     let mut reader = Reader {
@@ -188,7 +188,7 @@ async fn enter(stream: TcpStream, switch: &Switch, door: &CarrierDoor) -> Result
         inbound: reader.queue.clone(),
         outbound: sender,
     };
-    match door.offer(Claim { attempt, proof }, leg).await {
+    match link.offer(Claim { attempt, proof }, leg).await {
         Some(Ok(())) => Ok(Connection {
             reader,
             sink,

@@ -18,8 +18,8 @@ use super::{
     ari::Originate,
     line::{Happening, Line},
     names::Part,
-    performer::Order,
-    switch::{Link, Switch},
+    effects::Order,
+    switch::{Connection, Switch},
 };
 
 /// An Asterisk as a carrier.
@@ -61,9 +61,9 @@ impl Carrier for AsteriskCarrier {
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         self.switch.hears().await.map_err(|link| match link {
-            Link::Refused(words) => DialError::AccountRefused(words),
-            Link::Down(words) => DialError::Unreachable(format!("Asterisk's events are not heard: {words}")),
-            Link::Up => DialError::Unreachable("Asterisk's events are not heard".to_owned()),
+            Connection::Refused(words) => DialError::AccountRefused(words),
+            Connection::Down(words) => DialError::Unreachable(format!("Asterisk's events are not heard: {words}")),
+            Connection::Up => DialError::Unreachable("Asterisk's events are not heard".to_owned()),
         })?;
         let attempt = request.attempt;
         let call = CarrierCallId(self.switch.names.channel(attempt, Part::Call));

@@ -15,9 +15,9 @@ use super::{
     line::Happening,
     names::Part,
     resync,
-    switch::{Link, Switch},
+    switch::{Connection, Switch},
 };
-use crate::{CarrierDoor, http::socket_address, words::plain_words};
+use crate::{CarrierLink, http::socket_address, words::plain_words};
 use net::socket::{ConnectError, ProviderSocket, connect};
 
 /// A lost socket is made again after this, then after twice as long, and so on.
@@ -31,8 +31,8 @@ const PING_EVERY: Duration = Duration::from_secs(10);
 const SILENT_FOR: Duration = Duration::from_secs(30);
 
 /// Listens until the service ends.
-pub async fn listen(switch: Arc<Switch>, door: CarrierDoor) {
-    switch.opens(door);
+pub async fn listen(switch: Arc<Switch>, link: CarrierLink) {
+    switch.opens(link);
     let mut pause = FIRST_PAUSE;
     loop {
         match open(&switch).await {
@@ -43,16 +43,16 @@ pub async fn listen(switch: Arc<Switch>, door: CarrierDoor) {
                     pause = FIRST_PAUSE;
                 }
                 tracing::warn!(why, "Asterisk's events are lost; connecting again");
-                switch.link_is(Link::Down(why));
+                switch.connection_is(Connection::Down(why));
             }
             Err(ConnectError::Refused { status, words }) if matches!(status, 400..=499) => {
                 let words = plain_words(&words);
                 let why =
                     format!("{status}: {words}; check ASTERISK_ARI_URL, ASTERISK_ARI_USER and ASTERISK_ARI_PASSWORD");
                 tracing::error!(why, "Asterisk refuses its events");
-                switch.link_is(Link::Refused(why));
+                switch.connection_is(Connection::Refused(why));
             }
-            Err(error) => switch.link_is(Link::Down(plain_words(&error.to_string()))),
+            Err(error) => switch.connection_is(Connection::Down(plain_words(&error.to_string()))),
         }
         metrics::counter!("ringback_asterisk_event_sockets_lost_total").increment(1);
         sleep(pause.mul_f64(rand::random_range(1.0..1.25))).await;
@@ -77,7 +77,7 @@ async fn hear(switch: &Arc<Switch>, mut socket: ProviderSocket) -> String {
     if let Err(error) = resync::catch_up(switch).await {
         return format!("what was missed cannot be asked for: {error}");
     }
-    switch.link_is(Link::Up);
+    switch.connection_is(Connection::Up);
     let mut pings = interval(PING_EVERY);
     pings.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut last = Instant::now();

@@ -40,8 +40,8 @@ pub(super) fn arrives(switch: &Arc<Switch>, channel: Channel, args: &[String]) {
 
 /// Takes it; with what reason it is refused if it is not.
 async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
-    let (id, door) = (call.call.clone(), switch.door()?);
-    let back = match door.receive(call).await {
+    let (id, link) = (call.call.clone(), switch.link()?);
+    let back = match link.receive(call).await {
         Ok(back) => back,
         Err(InboundRefusal::NobodyAnswers) => return Some("rejected"),
         Err(InboundRefusal::Busy | InboundRefusal::TooMany) => return Some("busy"),

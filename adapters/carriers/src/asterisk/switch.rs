@@ -15,11 +15,11 @@ use tokio::sync::{mpsc, watch};
 use super::{
     ari::Ari,
     audiosocket::tickets::Tickets,
+    effects::{self, Order},
     line::{Happening, Line},
     names::{Names, Part},
-    performer::{self, Order},
 };
-use crate::CarrierDoor;
+use crate::CarrierLink;
 
 /// What may wait for one call: Asterisk tells a dozen things of one.
 const WAITING: usize = 64;
@@ -28,7 +28,7 @@ const EVENTS_WITHIN: Duration = Duration::from_secs(2);
 
 /// Whether Asterisk's events are heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Link {
+pub enum Connection {
     /// Not now; why.
     Down(String),
     /// Asterisk refuses us; its words.
@@ -60,8 +60,8 @@ pub struct Switch {
     pub(super) ari: Ari,
     pub(super) names: Names,
     pub(super) tickets: Tickets,
-    link: watch::Sender<Link>,
-    door: OnceLock<CarrierDoor>,
+    connection: watch::Sender<Connection>,
+    link: OnceLock<CarrierLink>,
     calls: Mutex<Calls>,
 }
 
@@ -80,8 +80,8 @@ impl Switch {
             names: Names::new(&ari.account().app),
             ari,
             tickets: Tickets::default(),
-            link: watch::Sender::new(Link::Down("not connected yet".to_owned())),
-            door: OnceLock::new(),
+            connection: watch::Sender::new(Connection::Down("not connected yet".to_owned())),
+            link: OnceLock::new(),
             calls: Mutex::default(),
         }
     }
@@ -92,18 +92,18 @@ impl Switch {
     }
 
     /// Where calls are told what happens to them, once the service stands.
-    pub(super) fn door(&self) -> Option<&CarrierDoor> {
-        self.door.get()
+    pub(super) fn link(&self) -> Option<&CarrierLink> {
+        self.link.get()
     }
 
     /// The service stands.
-    pub(super) fn opens(&self, door: CarrierDoor) {
-        let _ = self.door.set(door);
+    pub(super) fn opens(&self, link: CarrierLink) {
+        let _ = self.link.set(link);
     }
 
     /// Events are heard, or not.
-    pub(super) fn link_is(&self, link: Link) {
-        self.link.send_replace(link);
+    pub(super) fn connection_is(&self, connection: Connection) {
+        self.connection.send_replace(connection);
     }
 
     /// Waits for the events to be heard.
@@ -111,12 +111,12 @@ impl Switch {
     /// # Errors
     ///
     /// When they are not; how it stands.
-    pub(super) async fn hears(&self) -> Result<(), Link> {
-        let mut link = self.link.subscribe();
-        let settled = link.wait_for(|link| !matches!(link, Link::Down(_)));
+    pub(super) async fn hears(&self) -> Result<(), Connection> {
+        let mut connection = self.connection.subscribe();
+        let settled = connection.wait_for(|connection| !matches!(connection, Connection::Down(_)));
         let settled = tokio::time::timeout(EVENTS_WITHIN, settled).await.is_ok();
-        match link.borrow().clone() {
-            Link::Up if settled => Ok(()),
+        match connection.borrow().clone() {
+            Connection::Up if settled => Ok(()),
             other => Err(other),
         }
     }
@@ -140,7 +140,7 @@ impl Switch {
         drop(calls);
         let switch = self.clone();
         tokio::spawn(async move {
-            performer::run(&switch, (call, back), line, waiting).await;
+            effects::run(&switch, (call, back), line, waiting).await;
             switch.end(attempt, serial);
         });
     }

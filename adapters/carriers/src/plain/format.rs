@@ -1,4 +1,4 @@
-//! The audio formats of the plain door: their names, the pair an agent asks for, and what both become inside.
+//! The audio formats of the plain link: their names, the pair an agent asks for, and what both become inside.
 
 use domain::agent::Agent;
 use media::format::{Encoding, LineFormat};

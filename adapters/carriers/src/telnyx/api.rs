@@ -12,9 +12,9 @@ use tokio::time::sleep;
 
 use super::{
     account::TelnyxAccount,
-    doors::NAME,
     mark::{self, StreamTokens},
     refusal::ErrorAnswer,
+    webhooks::NAME,
 };
 use crate::http::{
     Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use super::{
     account::TelnyxAccount,
     api::{Api, Call, Reports, Stream, wish},
-    doors::NAME,
     mark::{self, StreamTokens},
     ways::Ways,
+    webhooks::NAME,
 };
 use crate::{
     conferences::{self, Joins},

@@ -11,13 +11,13 @@ use tokio::time::sleep;
 
 use super::{
     client::TelnyxCarrier,
-    webhook::{News, Webhook},
+    event::{News, Webhook},
 };
 use crate::{
-    CarrierDoor,
+    CarrierLink,
     conferences::{self, failed},
-    door,
     handovers::Try,
+    link,
     media_socket::Claim,
 };
 
@@ -32,7 +32,7 @@ const STREAM_AGAIN: Duration = Duration::from_secs(1);
 /// An attempt, as the address of a webhook names it.
 #[derive(Clone)]
 pub(super) struct Leg {
-    pub(super) door: CarrierDoor,
+    pub(super) link: CarrierLink,
     pub(super) carrier: Arc<TelnyxCarrier>,
     pub(super) attempt: String,
     pub(super) proof: String,
@@ -40,7 +40,7 @@ pub(super) struct Leg {
 
 impl Leg {
     async fn report(&self, report: LegReport) -> Response {
-        self.door.report(&self.attempt, self.proof.clone(), report).await
+        self.link.report(&self.attempt, self.proof.clone(), report).await
     }
 
     /// Tells the call how it was handed on. Where that failed and its media socket is closed, that is opened again.
@@ -64,7 +64,7 @@ impl Leg {
             attempt: back.attempt,
             proof: back.media_token.clone(),
         };
-        if self.door.wants_media(&claim).await != Some(Ok(())) {
+        if self.link.wants_media(&claim).await != Some(Ok(())) {
             return;
         }
         if let Err(error) = self.carrier.reopen_media(call, &back).await {
@@ -86,13 +86,9 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
     let named = leg.attempt.parse::<AttemptId>().ok();
     match webhook.news {
         News::Leg(report) => {
-            match (&report.progress, report.call.clone()) {
-                (CallProgress::Ended(_), Some(call)) => {
-                    let carrier = leg.carrier.clone();
-                    tokio::spawn(async move { conferences::release(&*carrier, &call).await });
-                }
-                (CallProgress::Answered, Some(call)) => stream_in(STREAM_DUE, &leg, call),
-                _ => {}
+            conferences::release_at_end(&leg.carrier, &report);
+            if let (CallProgress::Answered, Some(call)) = (&report.progress, report.call.clone()) {
+                stream_in(STREAM_DUE, &leg, call);
             }
             leg.report(report).await
         }
@@ -108,9 +104,9 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
             if let Some(call) = webhook.call {
                 stream_in(STREAM_AGAIN, &leg, call);
             }
-            door::taken()
+            link::taken()
         }
-        News::Announced(_) | News::Bridged | News::Nothing => door::taken(),
+        News::Announced(_) | News::Bridged | News::Nothing => link::taken(),
     }
 }
 
@@ -126,7 +122,7 @@ fn stream_in(pause: Duration, leg: &Leg, call: CarrierCallId) {
 /// The leg to somebody that the call is handed on to.
 async fn destination(leg: Leg, which: Try, webhook: Webhook) -> Response {
     let Some(call) = webhook.call else {
-        return door::taken();
+        return link::taken();
     };
     let handovers = &leg.carrier.handovers;
     match webhook.news {
@@ -151,7 +147,7 @@ async fn destination(leg: Leg, which: Try, webhook: Webhook) -> Response {
         News::Bridged if handovers.bridged(which) => return leg.handed_on(None, CallProgress::Transferred).await,
         _ => {}
     }
-    door::taken()
+    link::taken()
 }
 
 /// A destination answers: where we join it with its caller, that is done now. That they talk is told by itself.
@@ -167,7 +163,7 @@ async fn answered(leg: &Leg, which: Try, destination: CarrierCallId) {
 }
 
 /// A call from outside was gone before it was answered, or Telnyx does not take the answer.
-pub(super) async fn never_answered(door: &CarrierDoor, back: WayBack, call: CarrierCallId, error: &CarrierError) {
+pub(super) async fn never_answered(link: &CarrierLink, back: WayBack, call: CarrierCallId, error: &CarrierError) {
     let cause = match error {
         CarrierError::NotFound => EndCause::Canceled,
         error => EndCause::Failed(error.to_string()),
@@ -176,5 +172,5 @@ pub(super) async fn never_answered(door: &CarrierDoor, back: WayBack, call: Carr
         call: Some(call),
         progress: CallProgress::Ended(cause),
     };
-    door.report(&back.attempt.to_string(), back.status_token, report).await;
+    link.report(&back.attempt.to_string(), back.status_token, report).await;
 }

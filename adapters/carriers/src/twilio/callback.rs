@@ -10,7 +10,7 @@ use domain::{
 };
 
 use super::fields::Fields;
-use crate::words::plain_words;
+use crate::{webhooks::Announcement, words::plain_words};
 
 /// Fields that are no webhook of the wanted kind.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,17 +27,13 @@ fn wanted<'a>(fields: &'a Fields, name: &'static str) -> Result<&'a str, Callbac
     fields.get(name).ok_or(CallbackError::Missing(name))
 }
 
-fn call_of(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
-    CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
-}
-
 /// The call that a webhook is about.
 ///
 /// # Errors
 ///
 /// When it names none.
 pub fn call(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
-    call_of(fields)
+    CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
 }
 
 /// Reads a status callback's form; none when it tells of a status nobody has told us about.
@@ -55,7 +51,7 @@ pub fn parse(form: &[u8]) -> Result<Option<LegReport>, CallbackError> {
 ///
 /// When it names no call or no status.
 pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
-    let call = Some(call_of(fields)?);
+    let call = Some(call(fields)?);
     let status = wanted(fields, "CallStatus")?;
     let code = fields.get("SipResponseCode").and_then(|code| code.parse().ok());
     Ok(progress(status, code).map(|progress| LegReport { call, progress }))
@@ -68,7 +64,7 @@ pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
 ///
 /// When it names no call or no verdict.
 pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
-    let call = Some(call_of(fields)?);
+    let call = Some(call(fields)?);
     let verdict = match wanted(fields, "AnsweredBy")? {
         "human" => MachineVerdict::Human,
         "machine_start" => MachineVerdict::Machine,
@@ -112,25 +108,14 @@ pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
     })
 }
 
-/// A call from outside.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Announced {
-    /// Its name.
-    pub call: CarrierCallId,
-    /// Who calls; none where that is no telephone number, such as `anonymous`.
-    pub from: Option<PhoneNumber>,
-    /// Who is called; none where that is no telephone number.
-    pub to: Option<PhoneNumber>,
-}
-
 /// Reads the announcement of a call from outside.
 ///
 /// # Errors
 ///
 /// When it names no call, or nobody who is called.
-pub fn announcement(fields: &Fields) -> Result<Announced, CallbackError> {
-    Ok(Announced {
-        call: call_of(fields)?,
+pub fn announcement(fields: &Fields) -> Result<Announcement, CallbackError> {
+    Ok(Announcement {
+        call: call(fields)?,
         from: fields.get("From").and_then(number),
         to: number(wanted(fields, "To")?),
     })

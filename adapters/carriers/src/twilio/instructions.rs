@@ -43,13 +43,13 @@ pub struct Instructions {
 }
 
 impl Instructions {
-    fn at(&self, door: &str) -> String {
-        format!("{}/carriers/{}/{door}", self.public, self.flavour.name())
+    fn at(&self, path: &str) -> String {
+        format!("{}/carriers/{}/{path}", self.public, self.flavour.name())
     }
 
     /// An address that reports on a call, for one kind of report.
-    fn reports(&self, door: &str, attempt: AttemptId, status_token: &str) -> String {
-        self.at(&format!("{door}/{attempt}/{status_token}"))
+    fn reports(&self, path: &str, attempt: AttemptId, status_token: &str) -> String {
+        self.at(&format!("{path}/{attempt}/{status_token}"))
     }
 
     /// Where a call's own leg is reported.
@@ -102,13 +102,13 @@ impl Instructions {
 
     fn connect(&self, attempt: AttemptId, media_token: &str) -> String {
         let name = self.flavour.name();
-        let door = format!("/carriers/{name}/media/{attempt}.{media_token}");
-        let address = escaped(&format!("{}{door}", socket_address(&self.public)));
+        let path = format!("/carriers/{name}/media/{attempt}.{media_token}");
+        let address = escaped(&format!("{}{path}", socket_address(&self.public)));
         let shown = match self.flavour {
             // It signs the request that opens the socket.
             Flavour::Twilio => String::new(),
             Flavour::SignalWire => {
-                let token = escaped(&self.guard.bearer(&door));
+                let token = escaped(&self.guard.bearer(&path));
                 format!(r#" authBearerToken="{token}" codec="PCMU@8000h""#)
             }
         };

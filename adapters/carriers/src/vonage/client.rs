@@ -19,11 +19,11 @@ use serde_json::{Value, json};
 use super::{
     account::VonageAccount,
     answers::{Call, CallList, Placed},
-    doors::NAME,
     instructions::{Instructions, TRANSFER_RINGS_SECONDS, digits, endpoint},
     refusal::ErrorAnswer,
     reopened::Reopened,
     token::StreamTokens,
+    webhooks::NAME,
 };
 use crate::{
     conferences::{self, Joins},

@@ -2,15 +2,12 @@
 //!
 //! Source: <https://developer.vonage.com/en/voice/voice-api/webhook-reference>
 
-use domain::{
-    phone_number::PhoneNumber,
-    ports::carrier::{CallProgress, CarrierCallId, EndCause, MachineVerdict},
-};
+use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause, MachineVerdict};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::instructions::number;
-use crate::words::plain_words;
+use crate::{webhooks::Announcement, words::plain_words};
 
 /// What a webhook tells of a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,17 +27,6 @@ pub enum News {
     Progress(CallProgress),
     /// The connection of a media socket is gone.
     Disconnected,
-}
-
-/// A call from outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Announcement {
-    /// Its leg.
-    pub call: CarrierCallId,
-    /// Who calls; none when the number is withheld.
-    pub from: Option<PhoneNumber>,
-    /// The number that was called; none for what is no number.
-    pub to: Option<PhoneNumber>,
 }
 
 /// A body that is no webhook.

@@ -9,7 +9,7 @@ use domain::{
 };
 use serde_json::{Value, json};
 
-use super::{account::Rate, doors::NAME, token::StreamTokens};
+use super::{account::Rate, token::StreamTokens, webhooks::NAME};
 use crate::{conferences, handovers::Try, http::socket_address};
 
 /// How long a call that is handed on may ring, in seconds.

@@ -1,8 +1,58 @@
 //! Audio between a telephone's mu-law and the codec of a stream.
 
-use media::{codec, format::Encoding, resample::Resampler};
+use media::{
+    codec,
+    format::{Encoding, LineFormat},
+    resample::Resampler,
+};
 
-use carriers::telnyx::line::{ByteOrder, Codec};
+/// A codec of Telnyx's streams.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Codec {
+    /// Mu-law at 8 kHz.
+    #[default]
+    Pcmu,
+    /// A-law at 8 kHz.
+    Pcma,
+    /// Linear 16-bit at 16 kHz.
+    L16,
+}
+
+impl Codec {
+    /// Telnyx's name for it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Pcmu => "PCMU",
+            Self::Pcma => "PCMA",
+            Self::L16 => "L16",
+        }
+    }
+
+    /// The one of this name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        [Self::Pcmu, Self::Pcma, Self::L16]
+            .into_iter()
+            .find(|codec| codec.name() == name)
+    }
+
+    pub(super) fn format(self) -> LineFormat {
+        let (encoding, sample_rate) = match self {
+            Self::Pcmu => (Encoding::MuLaw, 8_000),
+            Self::Pcma => (Encoding::ALaw, 8_000),
+            Self::L16 => (Encoding::Linear16, 16_000),
+        };
+        LineFormat { encoding, sample_rate }
+    }
+}
+
+/// The order of the two bytes of an L16 sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ByteOrder {
+    /// High byte first, as RFC 3551 has it.
+    Big,
+    /// Low byte first.
+    Little,
+}
 
 /// One way of a line.
 pub(super) struct Converter {

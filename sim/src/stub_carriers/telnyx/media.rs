@@ -13,14 +13,13 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::{
     Switch,
-    audio::Converter,
+    audio::{Codec, Converter},
     call::{Call, StreamAsk},
 };
 use crate::stub_carriers::{
     bridge::{self, ToService},
     stall::Standstill,
 };
-use carriers::telnyx::line::Codec;
 
 /// Telnyx takes chunks of 20 ms to 30 s.
 const CHUNK_MS: std::ops::RangeInclusive<usize> = 20..=30_000;

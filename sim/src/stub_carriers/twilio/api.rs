@@ -13,12 +13,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 
 use super::{
-    ACCOUNT, Stub, TOKEN,
+    ACCOUNT, Flavour, Stub, TOKEN,
     call::{self, Call, Order, Stage},
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{Dial, DialFault, NUMBER, locked, phones::Refused};
-use carriers::twilio::account::Flavour;
 
 pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
     let api = match flavour {

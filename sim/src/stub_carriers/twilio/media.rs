@@ -9,9 +9,8 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
-use super::{ACCOUNT, Stub, call::Call, form, twiml::Verb};
+use super::{ACCOUNT, Flavour, Stub, call::Call, form, twiml::Verb};
 use crate::stub_carriers::bridge::{self, BridgeError, ToService};
-use carriers::twilio::account::Flavour;
 
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 

@@ -16,7 +16,7 @@ use actors::{
 use async_trait::async_trait;
 use axum::Router;
 use carriers::{
-    CarrierDoor, plain, simulated,
+    CarrierLink, plain, simulated,
     twilio::{
         self,
         account::{Flavour, TwilioAccount},
@@ -256,11 +256,11 @@ impl Site {
                 forgets.fetch_add(1, Ordering::SeqCst);
             }),
         );
-        let door = CarrierDoor::new(switchboard).among(peers.clone());
-        let carriers: [(&str, Router<CarrierDoor>); 3] = [
-            ("simulated", simulated::doors()),
-            (plain::NAME, plain::trunk().doors),
-            ("twilio", twilio::trunk(account(), PUBLIC).unwrap().doors),
+        let door = CarrierLink::new(switchboard).among(peers.clone());
+        let carriers: [(&str, Router<CarrierLink>); 3] = [
+            ("simulated", simulated::routes()),
+            (plain::NAME, plain::trunk().routes),
+            ("twilio", twilio::trunk(account(), PUBLIC).unwrap().routes),
         ];
         let router = carriers::router(&door, carriers).merge(own);
         let mut tasks = JoinSet::new();

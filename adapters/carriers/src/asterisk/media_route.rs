@@ -1,0 +1,50 @@
+//! Where Asterisk comes in with a call's audio. Its address is a setting of Asterisk's, the same for every call; the
+//! call and its proof are in the query that `chan_websocket` adds.
+
+use axum::{
+    Router,
+    extract::{Query, State},
+    response::Response,
+    routing::get,
+};
+use serde::Deserialize;
+
+use super::{
+    NAME,
+    account::{Codec, Media},
+    stream::AsteriskWire,
+};
+use crate::{
+    CarrierLink,
+    link::{self, Upgrade},
+};
+
+/// Without it, Asterisk takes no connection.
+const SUBPROTOCOL: &str = "media";
+
+#[derive(Deserialize)]
+struct Address {
+    #[serde(default)]
+    token: String,
+}
+
+/// The route; there is none where audio comes by AudioSocket.
+pub fn route(media: &Media) -> Router<CarrierLink> {
+    match media {
+        Media::AudioSocket { .. } => Router::new(),
+        Media::WebSocket { codec, .. } => {
+            let codec = *codec;
+            let open = move |State(link), Query(address), socket: Upgrade| open(link, address, socket, codec);
+            Router::new().route(&format!("/carriers/{NAME}/media"), get(open))
+        }
+    }
+}
+
+async fn open(link: CarrierLink, address: Address, socket: Upgrade, codec: Codec) -> Response {
+    let socket = socket.map(|socket| socket.protocols([SUBPROTOCOL]));
+    if address.token.is_empty() {
+        return link::no_attempt();
+    }
+    link.media(&address.token, socket, Box::new(AsteriskWire::new(codec)))
+        .await
+}

@@ -1,0 +1,280 @@
+//! Webhooks and media sockets of Twilio, or SignalWire, each signed. Unsigned requests are rejected before parsing. Some
+//! webhooks are answered with instructions.
+
+use std::sync::Arc;
+
+use actors::call::LegRefusal;
+use axum::{
+    Extension, Router,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode, Uri, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use domain::{
+    dial_token::Purpose,
+    ports::carrier::{CallProgress, Carrier, CarrierCallId, InboundRefusal, LegReport, WayBack},
+};
+
+use super::{
+    account::Flavour,
+    callback::{self, CallbackError, Dialed},
+    client::TwilioCarrier,
+    fields::Fields,
+    instructions::{HANG_UP, reject},
+    signature::Guard,
+    stream::TwilioWire,
+};
+use crate::{
+    CarrierLink, conferences,
+    link::{self, NotBack, Upgrade},
+    media_socket::Claim,
+    taken_calls::TakenCalls,
+    webhooks::{self, Announcement, Request, Webhooks},
+};
+use peers::{InVain, Unreached};
+
+/// What the handlers share.
+#[derive(Debug)]
+struct TwilioWebhooks {
+    guard: Arc<Guard>,
+    carrier: Arc<TwilioCarrier>,
+    taken: TakenCalls,
+}
+
+type Shared = Extension<Arc<TwilioWebhooks>>;
+
+/// The attempt and the proof that an address names.
+type Named = Path<(String, String)>;
+
+/// What came of asking the node that holds a call.
+type Tried = (Option<Extension<Unreached>>, Option<Extension<InVain>>);
+
+/// The routes to calls of this carrier, whose requests this guard checks.
+pub(super) fn routes(guard: Arc<Guard>, carrier: Arc<TwilioCarrier>) -> Router<CarrierLink> {
+    let webhooks = TwilioWebhooks {
+        guard,
+        carrier,
+        taken: TakenCalls::default(),
+    };
+    let own = [
+        ("machine/{attempt}/{proof}", post(machine)),
+        ("handed/{attempt}/{proof}", post(handed)),
+        ("transfer/{token}/{proof}", post(transfer)),
+        ("back/{token}", post(back)),
+        ("back/{token}/{asked}", post(back_again)),
+        ("media/{token}", get(media)),
+    ];
+    webhooks::routes(Arc::new(webhooks), &own)
+}
+
+fn instructions(twiml: String) -> Response {
+    ([(CONTENT_TYPE, "text/xml; charset=utf-8")], twiml).into_response()
+}
+
+fn hang_up() -> Response {
+    instructions(HANG_UP.to_owned())
+}
+
+/// What to answer to fields that are no webhook of the wanted kind.
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+fn invalid(error: CallbackError) -> Response {
+    link::invalid(&error)
+}
+
+impl TwilioWebhooks {
+    fn name(&self) -> &'static str {
+        self.carrier.name()
+    }
+
+    /// The fields of a webhook that is the carrier's.
+    fn signed(&self, at: &'static str, request: &Request) -> Result<Fields, Response> {
+        let body = request.body()?;
+        if !self.guard.admits(request.asked(), &request.headers, body) {
+            return Err(link::forged(self.name(), at));
+        }
+        Ok(Fields::read(&request.headers, body))
+    }
+}
+
+impl Webhooks for TwilioWebhooks {
+    type Carrier = TwilioCarrier;
+
+    fn carrier(&self) -> &Arc<TwilioCarrier> {
+        &self.carrier
+    }
+
+    fn taken(&self) -> &TakenCalls {
+        &self.taken
+    }
+
+    fn report(&self, at: &'static str, request: &Request) -> Result<LegReport, Response> {
+        let report = callback::report(&self.signed(at, request)?).map_err(invalid)?;
+        report.ok_or_else(|| {
+            tracing::info!(carrier = self.name(), "status callback with an unknown status");
+            link::taken()
+        })
+    }
+
+    fn of_own_leg(&self, report: LegReport) -> LegReport {
+        let progress = self.carrier.queue.told(report.call.as_ref(), report.progress);
+        LegReport { progress, ..report }
+    }
+
+    fn announcement(&self, request: &Request) -> Result<Announcement, Response> {
+        callback::announcement(&self.signed("inbound", request)?).map_err(invalid)
+    }
+
+    fn connect(&self, back: &WayBack) -> Response {
+        instructions(self.carrier.instructions.stream(back.attempt, &back.media_token))
+    }
+
+    fn refuse(&self, refusal: InboundRefusal) -> Response {
+        match refusal {
+            InboundRefusal::NobodyAnswers => instructions(reject("rejected")),
+            InboundRefusal::Busy | InboundRefusal::TooMany => instructions(reject("busy")),
+            InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        }
+    }
+}
+
+/// The carrier's verdict on who answered.
+async fn machine(
+    Extension(twilio): Shared,
+    State(link): State<CarrierLink>,
+    Path((attempt, proof)): Named,
+    request: Request,
+) -> Result<Response, Response> {
+    let report = callback::machine(&twilio.signed("machine", &request)?).map_err(invalid)?;
+    let report = report.ok_or_else(link::taken)?;
+    link.ensure_here(&attempt, Purpose::Status, &proof).await?;
+    Ok(link.report(&attempt, proof, report).await)
+}
+
+/// The destination of a call that was handed on, while the caller waits for it.
+async fn handed(
+    Extension(twilio): Shared,
+    State(link): State<CarrierLink>,
+    Path((attempt, proof)): Named,
+    request: Request,
+) -> Result<Response, Response> {
+    if twilio.report("handed", &request)?.progress != CallProgress::Answered {
+        return Ok(link::taken());
+    }
+    link.ensure_here(&attempt, Purpose::Status, &proof).await?;
+    Ok(link.report(&attempt, proof, CallProgress::Transferred.into()).await)
+}
+
+/// What became of a call that was handed on. Where nobody answered, the answer brings the caller back; where its node
+/// is gone meanwhile, to another one.
+async fn transfer(
+    Extension(twilio): Shared,
+    State(link): State<CarrierLink>,
+    Path((token, proof)): Named,
+    tried: Tried,
+    request: Request,
+) -> Result<Response, Response> {
+    let fields = twilio.signed("transfer", &request)?;
+    let leg = callback::call(&fields).map_err(invalid)?;
+    let dialed = callback::dialed(&fields).map_err(invalid)?;
+    let (Some((attempt, media_token)), Some(claim)) = (token.split_once('.'), Claim::parse(&token)) else {
+        return Err(link::no_attempt());
+    };
+    let waits = matches!(dialed, Dialed::Failed(_));
+    if waits && link.takes_media(&claim).await == Some(Err(LegRefusal::UnknownCall)) {
+        return Ok(twilio.goes_on(&link, (&token, 0, tried), leg).await);
+    }
+    link.ensure_here(attempt, Purpose::Status, &proof).await?;
+    let (report, failed) = match dialed {
+        Dialed::CallerLeft(report) => (report, false),
+        Dialed::Talked => (CallProgress::Transferred.into(), false),
+        Dialed::Failed(cause) => (conferences::failed(&cause).into(), true),
+    };
+    let answer = link.report(attempt, proof, report).await;
+    if !answer.status().is_success() {
+        return Err(answer);
+    }
+    // A socket that no call takes would leave the caller with silence.
+    Ok(
+        match failed && matches!(link.takes_media(&claim).await, Some(Ok(())) | None) {
+            true => instructions(twilio.carrier.instructions.stream(claim.attempt, media_token)),
+            false => hang_up(),
+        },
+    )
+}
+
+/// A call whose media socket is gone, and which its instructions bring here.
+async fn back(
+    twilio: Shared,
+    link: State<CarrierLink>,
+    Path(token): Path<String>,
+    tried: Tried,
+    request: Request,
+) -> Result<Response, Response> {
+    back_again(twilio, link, Path((token, "0".to_owned())), tried, request).await
+}
+
+/// The same, so many times behind the first.
+async fn back_again(
+    Extension(twilio): Shared,
+    State(link): State<CarrierLink>,
+    Path((token, asked)): Path<(String, String)>,
+    tried: Tried,
+    request: Request,
+) -> Result<Response, Response> {
+    let leg = callback::call(&twilio.signed("back", &request)?).map_err(invalid)?;
+    // What we never wrote there is the last time.
+    let asked = asked.parse().unwrap_or(u32::MAX);
+    Ok(twilio.goes_on(&link, (&token, asked, tried), leg).await)
+}
+
+impl TwilioWebhooks {
+    /// How a call goes on whose caller has neither a media socket nor anybody else on the line.
+    async fn goes_on(
+        &self,
+        link: &CarrierLink,
+        (token, asked, (unreached, in_vain)): (&str, u32, Tried),
+        leg: CarrierCallId,
+    ) -> Response {
+        let unreached = unreached.map(|Extension(unreached)| unreached);
+        let came_back = match in_vain {
+            Some(_) => Err(NotBack::NotNow),
+            None => link.came_back(token, leg.clone(), unreached).await,
+        };
+        match came_back {
+            Ok(goes_on) => {
+                webhooks::remember(self, link, leg, &goes_on.back).await;
+                instructions(self.carrier.instructions.stream_again(&goes_on))
+            }
+            Err(NotBack::Over) => hang_up(),
+            // To the carrier an error would be the end of the call.
+            Err(NotBack::NotNow) => match self.carrier.instructions.ask_again(token, asked) {
+                Some(again) => instructions(again),
+                None => {
+                    tracing::error!(
+                        carrier = self.name(),
+                        "a call is hung up: nobody can say how it goes on"
+                    );
+                    hang_up()
+                }
+            },
+            Err(NotBack::Elsewhere(answer)) => answer,
+        }
+    }
+}
+
+async fn media(
+    Extension(twilio): Shared,
+    State(link): State<CarrierLink>,
+    Path(token): Path<String>,
+    uri: Uri,
+    headers: HeaderMap,
+    socket: Upgrade,
+) -> Response {
+    let asked = uri.path_and_query().map_or("", |asked| asked.as_str());
+    if !twilio.guard.admits_socket(asked, &headers) {
+        return link::forged(twilio.name(), "media");
+    }
+    let presses_keys = twilio.carrier.instructions.flavour == Flavour::SignalWire;
+    link.media(&token, socket, Box::new(TwilioWire { presses_keys })).await
+}

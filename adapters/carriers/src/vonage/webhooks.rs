@@ -1,0 +1,233 @@
+//! Vonage's webhooks, each signed, and media sockets, each with its call's token. Unsigned requests are rejected before
+//! parsing. Some webhooks are answered with instructions.
+
+use std::{sync::Arc, time::Duration};
+
+use actors::call::LegRefusal;
+use axum::{
+    Extension, Json, Router,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode, header::AUTHORIZATION},
+    response::{IntoResponse, Response},
+    routing::{get, post},
+};
+use domain::{
+    dial_token::Purpose,
+    ports::carrier::{CallProgress, EndCause, InboundRefusal, LegReport, WayBack},
+    time::Clock,
+};
+use serde_json::json;
+use tokio::time::sleep;
+
+use super::{
+    client::VonageCarrier,
+    event::{self, Event, EventError, News},
+    signature::WebhookKey,
+    stream::VonageWire,
+};
+use crate::{
+    CarrierLink, conferences,
+    link::{self, Upgrade},
+    media_socket::Claim,
+    taken_calls::TakenCalls,
+    webhooks::{self, Announcement, Request, Webhooks},
+};
+use net::log_gate;
+
+/// The carrier's name in settings, routes and rows.
+pub const NAME: &str = "vonage";
+/// A call that lost its socket has not noticed yet: it is asked again …
+const ASK_AGAIN: Duration = Duration::from_millis(250);
+/// … so many times. Vonage waits for an answer for 5 s.
+const ASKED: u32 = 8;
+
+/// What the handlers share.
+#[derive(Debug)]
+struct VonageWebhooks {
+    key: WebhookKey,
+    clock: Arc<dyn Clock>,
+    carrier: Arc<VonageCarrier>,
+    taken: TakenCalls,
+}
+
+type Shared = Extension<Arc<VonageWebhooks>>;
+
+/// The routes to calls of this carrier, whose webhooks are signed with this key.
+pub(super) fn routes(key: WebhookKey, clock: Arc<dyn Clock>, carrier: Arc<VonageCarrier>) -> Router<CarrierLink> {
+    let webhooks = VonageWebhooks {
+        key,
+        clock,
+        carrier,
+        taken: TakenCalls::default(),
+    };
+    let own = [
+        ("transfer/{token}/{proof}", post(transfer)),
+        ("stream/{token}", post(stream)),
+        ("media/{token}", get(media)),
+    ];
+    webhooks::routes(Arc::new(webhooks), &own)
+}
+
+/// Instructions that are none: the call ends.
+fn nothing_more() -> Response {
+    Json(json!([])).into_response()
+}
+
+/// What to answer to a body that is no webhook.
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+fn invalid(error: EventError) -> Response {
+    link::invalid(&error)
+}
+
+impl VonageWebhooks {
+    /// The body of a webhook that is Vonage's.
+    fn signed<'a>(&self, at: &'static str, request: &'a Request) -> Result<&'a [u8], Response> {
+        let body = request.body()?;
+        let now_seconds = self.clock.now().0.div_euclid(1_000_000);
+        let verified = self
+            .key
+            .verify(request.header(AUTHORIZATION.as_str()), body, now_seconds);
+        verified.map_err(|reason| {
+            if let Some(left_out) = log_gate::opens(NAME, "webhook") {
+                tracing::warn!(%reason, left_out, "webhook of Vonage refused");
+            }
+            link::forged(NAME, at)
+        })?;
+        Ok(body)
+    }
+
+    /// The event of a webhook; what to answer where it tells nothing.
+    fn event(&self, at: &'static str, request: &Request) -> Result<Event, Response> {
+        let event = event::parse(self.signed(at, request)?).map_err(invalid)?;
+        event.ok_or_else(link::taken)
+    }
+
+    fn stream(&self, claim: &Claim) -> Response {
+        Json(self.carrier.instructions.stream(claim.attempt, &claim.proof)).into_response()
+    }
+}
+
+impl Webhooks for VonageWebhooks {
+    type Carrier = VonageCarrier;
+
+    fn carrier(&self) -> &Arc<VonageCarrier> {
+        &self.carrier
+    }
+
+    fn taken(&self) -> &TakenCalls {
+        &self.taken
+    }
+
+    fn report(&self, at: &'static str, request: &Request) -> Result<LegReport, Response> {
+        match self.event(at, request)? {
+            Event {
+                call,
+                is_socket: false,
+                news: News::Progress(progress),
+            } => Ok(LegReport {
+                call: Some(call),
+                progress,
+            }),
+            // Media sockets are legs, too.
+            _ => Err(link::taken()),
+        }
+    }
+
+    fn announcement(&self, request: &Request) -> Result<Announcement, Response> {
+        event::announcement(self.signed("inbound", request)?).map_err(invalid)
+    }
+
+    fn connect(&self, back: &WayBack) -> Response {
+        Json(self.carrier.instructions.stream(back.attempt, &back.media_token)).into_response()
+    }
+
+    /// These statuses make Vonage try the application's fallback address.
+    fn refuse(&self, refusal: InboundRefusal) -> Response {
+        match refusal {
+            InboundRefusal::NobodyAnswers => nothing_more(),
+            InboundRefusal::Busy | InboundRefusal::TooMany => StatusCode::TOO_MANY_REQUESTS.into_response(),
+            InboundRefusal::Unavailable => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+        }
+    }
+}
+
+/// The destination of a call that was handed on. Where nobody answers there the caller is brought back.
+async fn transfer(
+    Extension(vonage): Shared,
+    State(link): State<CarrierLink>,
+    Path((token, proof)): Path<(String, String)>,
+    request: Request,
+) -> Result<Response, Response> {
+    let event = vonage.event("transfer", &request)?;
+    let attempt = token
+        .split_once('.')
+        .map(|(attempt, _)| attempt)
+        .ok_or_else(link::no_attempt)?;
+    link.ensure_here(attempt, Purpose::Status, &proof).await?;
+    Ok(match event.news {
+        News::Progress(CallProgress::Answered) => link.report(attempt, proof, CallProgress::Transferred.into()).await,
+        News::Progress(CallProgress::Ended(cause)) if cause != EndCause::Completed => {
+            let answer = link.report(attempt, proof, conferences::failed(&cause).into()).await;
+            if !answer.status().is_success() {
+                return Err(answer);
+            }
+            // A socket that no call takes would leave the caller with silence; without instructions the call ends.
+            match Claim::parse(&token) {
+                Some(claim) if matches!(link.takes_media(&claim).await, Some(Ok(())) | None) => vonage.stream(&claim),
+                _ => nothing_more(),
+            }
+        }
+        News::Progress(_) | News::Disconnected => link::taken(),
+    })
+}
+
+/// The media socket as a leg: where it is lost and the call would take it again, it is opened again.
+async fn stream(
+    Extension(vonage): Shared,
+    State(link): State<CarrierLink>,
+    Path(token): Path<String>,
+    request: Request,
+) -> Result<Response, Response> {
+    let event = vonage.event("stream", &request)?;
+    let claim = Claim::parse(&token).ok_or_else(link::no_attempt)?;
+    link.ensure_here(&token, Purpose::Media, &claim.proof).await?;
+    let lost = match event.news {
+        News::Disconnected => true,
+        News::Progress(CallProgress::Ended(cause)) => cause != EndCause::Completed,
+        News::Progress(_) => false,
+    };
+    if !lost || !wants_socket(&link, &claim).await {
+        return Ok(link::taken());
+    }
+    tracing::info!(attempt = %claim.attempt, "media socket lost; Vonage opens it again");
+    vonage.carrier.reopened.tell(claim.attempt);
+    Ok(vonage.stream(&claim))
+}
+
+async fn media(
+    Extension(vonage): Shared,
+    State(link): State<CarrierLink>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+    socket: Upgrade,
+) -> Response {
+    let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let tokens = &vonage.carrier.instructions.tokens;
+    let claim = Claim::parse(&token).zip(shown);
+    if !claim.is_some_and(|(claim, shown)| tokens.matches(claim.attempt, shown)) {
+        return link::forged(NAME, "media");
+    }
+    link.media(&token, socket, Box::new(VonageWire)).await
+}
+
+/// Whether the call would take its socket again. Vonage may know of the loss before the call does.
+async fn wants_socket(link: &CarrierLink, claim: &Claim) -> bool {
+    for _ in 0..ASKED {
+        match link.wants_media(claim).await {
+            Some(Ok(())) => return true,
+            Some(Err(LegRefusal::NotNow)) => sleep(ASK_AGAIN).await,
+            Some(Err(_)) | None => return false,
+        }
+    }
+    false
+}

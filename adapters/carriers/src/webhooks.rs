@@ -1,0 +1,224 @@
+//! The webhooks that carriers have in common: how the legs of a call fare, and calls from outside. Those of two carriers
+//! are answered with instructions; what is theirs alone stands with each.
+
+use std::{convert::Infallible, sync::Arc};
+
+use axum::{
+    Extension, Router,
+    body::Bytes,
+    extract::{FromRequest, Path, State, rejection::BytesRejection},
+    http::{HeaderMap, Uri},
+    response::Response,
+    routing::post,
+};
+use domain::{
+    dial_token::Purpose,
+    phone_number::PhoneNumber,
+    ports::carrier::{Carrier, CarrierCallId, InboundCall, InboundRefusal, LegReport, WayBack},
+};
+
+use super::{
+    conferences::{self, Destination, Joins},
+    link::{self, CarrierLink, NotTaken},
+    taken_calls::TakenCalls,
+};
+
+/// A webhook as it comes.
+pub(super) struct Request {
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+}
+
+impl<S: Send + Sync> FromRequest<S> for Request {
+    type Rejection = Infallible;
+
+    async fn from_request(request: axum::extract::Request, state: &S) -> Result<Self, Infallible> {
+        let (uri, headers) = (request.uri().clone(), request.headers().clone());
+        let body = Bytes::from_request(request, state).await;
+        Ok(Self { uri, headers, body })
+    }
+}
+
+impl Request {
+    /// The path and the query that were asked for.
+    pub(super) fn asked(&self) -> &str {
+        self.uri.path_and_query().map_or("", |asked| asked.as_str())
+    }
+
+    /// A header's text.
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+
+    /// The whole body; what to answer where it does not come, or not within its bound.
+    pub(super) fn body(&self) -> Result<&Bytes, Response> {
+        self.body.as_ref().map_err(link::unread)
+    }
+}
+
+/// A call from outside, as its carrier announces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Announcement {
+    /// Its leg.
+    pub call: CarrierCallId,
+    /// Who calls; none when the number is withheld.
+    pub from: Option<PhoneNumber>,
+    /// The number that was called; none for what is no number.
+    pub to: Option<PhoneNumber>,
+}
+
+impl Announcement {
+    /// Offers the call to the agent that answers its number.
+    pub(super) async fn offer(self, link: &CarrierLink) -> Result<WayBack, NotTaken> {
+        let Some(to) = self.to else {
+            return Err(NotTaken::Refused(InboundRefusal::NobodyAnswers));
+        };
+        let call = InboundCall {
+            carrier: link.carrier(),
+            call: self.call,
+            from: self.from,
+            to,
+        };
+        link.announced(call).await
+    }
+}
+
+/// A carrier whose webhooks are answered with instructions.
+pub(super) trait Webhooks: Send + Sync + 'static {
+    type Carrier: Joins;
+
+    fn carrier(&self) -> &Arc<Self::Carrier>;
+
+    /// The calls from outside that were taken.
+    fn taken(&self) -> &TakenCalls;
+
+    /// What a webhook at this address reports of a leg; else what to answer to one that is not the carrier's, or tells
+    /// nothing that we act on.
+    fn report(&self, at: &'static str, request: &Request) -> Result<LegReport, Response>;
+
+    /// What is made of a report of a call's own leg.
+    fn of_own_leg(&self, report: LegReport) -> LegReport {
+        report
+    }
+
+    /// The call from outside that a webhook announces.
+    fn announcement(&self, request: &Request) -> Result<Announcement, Response>;
+
+    /// Instructions that open the media socket of a call.
+    fn connect(&self, back: &WayBack) -> Response;
+
+    /// Instructions that turn a call away; where the service is not well, the carrier may try elsewhere.
+    fn refuse(&self, refusal: InboundRefusal) -> Response;
+}
+
+/// The routes that all of them have, and `own`, whose handlers find the webhooks as an extension.
+pub(super) fn routes<W: Webhooks>(
+    webhooks: Arc<W>,
+    own: &[(&str, axum::routing::MethodRouter<CarrierLink>)],
+) -> Router<CarrierLink> {
+    let name = webhooks.carrier().name();
+    let common = [
+        ("status/{attempt}/{proof}", post(status::<W>)),
+        ("conference/{try}/{proof}", post(conference::<W>)),
+        ("events", post(events::<W>)),
+        ("inbound", post(inbound::<W>)),
+    ];
+    let all = common.iter().chain(own);
+    all.fold(Router::new(), |router, (path, handler)| {
+        router.route(&format!("/carriers/{name}/{path}"), handler.clone())
+    })
+    .layer(Extension(webhooks))
+}
+
+/// A call's own leg.
+async fn status<W: Webhooks>(
+    Extension(webhooks): Extension<Arc<W>>,
+    State(link): State<CarrierLink>,
+    Path((attempt, proof)): Path<(String, String)>,
+    request: Request,
+) -> Result<Response, Response> {
+    let report = webhooks.report("status", &request)?;
+    link.ensure_here(&attempt, Purpose::Status, &proof).await?;
+    Ok(own_leg(&*webhooks, &link, (&attempt, proof), report).await)
+}
+
+/// A leg that was given no address of its own: one from outside, told at an address of the account.
+async fn events<W: Webhooks>(
+    Extension(webhooks): Extension<Arc<W>>,
+    State(link): State<CarrierLink>,
+    request: Request,
+) -> Result<Response, Response> {
+    let report = webhooks.report("events", &request)?;
+    let Some(call) = report.call.as_ref() else {
+        return Ok(link::taken());
+    };
+    if !webhooks.taken().knows(call) {
+        link.ensure_told_here(call, &report.progress).await?;
+    }
+    let Some(back) = webhooks.taken().way_back(call, &report.progress) else {
+        return Ok(link::taken());
+    };
+    Ok(own_leg(
+        &*webhooks,
+        &link,
+        (&back.attempt.to_string(), back.status_token),
+        report,
+    )
+    .await)
+}
+
+async fn own_leg<W: Webhooks>(
+    webhooks: &W,
+    link: &CarrierLink,
+    (attempt, proof): (&str, String),
+    report: LegReport,
+) -> Response {
+    let report = webhooks.of_own_leg(report);
+    conferences::release_at_end(webhooks.carrier(), &report);
+    link.report(attempt, proof, report).await
+}
+
+/// The destination of a call that is to be joined with it.
+async fn conference<W: Webhooks>(
+    Extension(webhooks): Extension<Arc<W>>,
+    State(link): State<CarrierLink>,
+    Path(named): Path<(String, String)>,
+    request: Request,
+) -> Result<Response, Response> {
+    let report = webhooks.report("conference", &request)?;
+    link.ensure_here(&named.0, Purpose::Status, &named.1).await?;
+    Ok(
+        match (Destination::named(link, webhooks.carrier(), named), report.call) {
+            (Some(destination), Some(leg)) => destination.told(leg, report.progress).await,
+            (Some(_), None) => link::taken(),
+            (None, _) => link::no_attempt(),
+        },
+    )
+}
+
+/// A call from outside.
+async fn inbound<W: Webhooks>(
+    Extension(webhooks): Extension<Arc<W>>,
+    State(link): State<CarrierLink>,
+    request: Request,
+) -> Result<Response, Response> {
+    let announced = webhooks.announcement(&request)?;
+    let call = announced.call.clone();
+    Ok(match announced.offer(&link).await {
+        Ok(back) => {
+            remember(&*webhooks, &link, call, &back).await;
+            webhooks.connect(&back)
+        }
+        Err(NotTaken::Elsewhere(elsewhere)) => elsewhere,
+        Err(NotTaken::Refused(refusal)) => webhooks.refuse(refusal),
+    })
+}
+
+/// Some reports of a call that was taken name no attempt; and its caller may be gone already.
+pub(super) async fn remember<W: Webhooks>(webhooks: &W, link: &CarrierLink, call: CarrierCallId, back: &WayBack) {
+    if let Some(end) = webhooks.taken().remember(call, back.clone()) {
+        link.report(&back.attempt.to_string(), back.status_token.clone(), end)
+            .await;
+    }
+}

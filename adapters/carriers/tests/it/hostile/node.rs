@@ -1,0 +1,403 @@
+//! The carriers' doors in front of a switchboard that knows many calls, and the peers that come to them.
+
+use std::{
+    collections::HashMap,
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use actors::{
+    call::{CallMessage, LegRefusal},
+    lines::LinesMessage,
+    switchboard::Switchboard,
+};
+use carriers::{
+    CarrierLink,
+    asterisk::{
+        self,
+        account::{Codec, Media},
+    },
+    plain, simulated,
+    telnyx::{self, account::TelnyxAccount, line::LineChoice, signature::WebhookKey},
+    twilio::{
+        self,
+        account::{Flavour, TwilioAccount},
+    },
+    vonage::{
+        self,
+        account::{Rate, VonageAccount},
+        token::ApplicationKey,
+    },
+};
+use domain::{
+    dial_token::{DialToken, Purpose},
+    id::AttemptId,
+    ports::media_leg::{InboundItem, MediaLeg},
+    time::SystemClock,
+};
+use futures_util::{SinkExt, StreamExt};
+use net::key::Key;
+use sim::stub_carriers::{
+    telnyx::{TelnyxSettings, TelnyxStub},
+    vonage::PRIVATE_KEY,
+};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+    time::timeout,
+};
+use tokio_tungstenite::{
+    MaybeTlsStream, WebSocketStream, connect_async_with_config,
+    tungstenite::{self, Message, client::IntoClientRequest, http::HeaderValue, protocol::frame::coding::CloseCode},
+};
+
+use super::{
+    messages::Blow,
+    wires::{API_KEY, AUTH_TOKEN, SECRET, Wire},
+};
+use support::fake_actor::answering_at_once;
+
+/// What is waited for comes at once, or the test fails.
+pub const SOON: Duration = Duration::from_secs(20);
+
+enum Call {
+    Waiting,
+    Taken,
+    /// Its leg waits for the test.
+    Leg(Box<MediaLeg>),
+}
+
+#[derive(Default)]
+struct Shared {
+    calls: Mutex<HashMap<AttemptId, (DialToken, Call)>>,
+    came: Notify,
+}
+
+impl Shared {
+    fn calls(&self) -> MutexGuard<'_, HashMap<AttemptId, (DialToken, Call)>> {
+        self.calls.lock().unwrap()
+    }
+
+    fn may(&self, attempt: AttemptId, proof: &str) -> Result<(), LegRefusal> {
+        match self.calls().get(&attempt) {
+            None => Err(LegRefusal::UnknownCall),
+            Some((token, _)) if !token.verify(Purpose::Media, proof) => Err(LegRefusal::BadProof),
+            Some((_, Call::Waiting)) => Ok(()),
+            Some(_) => Err(LegRefusal::NotNow),
+        }
+    }
+}
+
+impl Shared {
+    fn answer(&self, message: LinesMessage) {
+        let LinesMessage::ToCall { attempt, message, .. } = message else {
+            return;
+        };
+        match message {
+            CallMessage::AskMedia { proof, reply, .. } => drop(reply.send(self.may(attempt, &proof))),
+            CallMessage::Media { proof, leg, reply } => {
+                let answer = self.may(attempt, &proof);
+                if let (Ok(()), Some((_, call))) = (&answer, self.calls().get_mut(&attempt)) {
+                    *call = Call::Leg(Box::new(leg));
+                    self.came.notify_one();
+                }
+                let _ = reply.send(answer);
+            }
+            CallMessage::Progress { reply, .. } => drop(reply.send(Ok(()))),
+            _ => {}
+        }
+    }
+}
+
+/// The doors, served.
+pub struct Node {
+    address: SocketAddr,
+    pub door: CarrierLink,
+    shared: Arc<Shared>,
+    _telnyx: TelnyxStub,
+}
+
+impl Node {
+    pub async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let public = format!("http://{address}");
+        let clock = Arc::new(SystemClock);
+        let twilio = TwilioAccount {
+            flavour: Flavour::Twilio,
+            base_url: "http://127.0.0.1:9".into(),
+            account: "AC1".into(),
+            user: "AC1".into(),
+            password: Key::new("x"),
+            signing_key: Key::new(AUTH_TOKEN),
+            shared_key: None,
+            from: None,
+        };
+        // Only for its public key.
+        let stub = TelnyxStub::start(TelnyxSettings::default()).await.unwrap();
+        let telnyx = TelnyxAccount {
+            base_url: "http://127.0.0.1:9".into(),
+            api_key: Key::new(API_KEY),
+            public_key: WebhookKey::parse(&stub.public_key()).unwrap(),
+            connection: "1".into(),
+            from: None,
+            line: LineChoice::default(),
+            machines: Default::default(),
+        };
+        let vonage = VonageAccount {
+            base_url: "http://127.0.0.1:9".into(),
+            application: "a".into(),
+            key: ApplicationKey::from_pem(PRIVATE_KEY).unwrap(),
+            signature_secret: Key::new(SECRET),
+            from: None,
+            rate: Rate::Narrow,
+        };
+        let doors = [
+            ("simulated", simulated::routes()),
+            ("twilio", twilio::trunk(twilio, &public).unwrap().routes),
+            ("telnyx", telnyx::trunk(telnyx, &public, clock.clone()).unwrap().routes),
+            ("vonage", vonage::trunk(vonage, &public, clock).unwrap().routes),
+            (
+                "asterisk",
+                asterisk::media_route::route(&Media::WebSocket {
+                    client: "ringback".to_owned(),
+                    codec: Codec::Slin16,
+                }),
+            ),
+            ("plain", plain::trunk().routes),
+        ];
+        let shared = Arc::new(Shared::default());
+        let answers = shared.clone();
+        let lines = answering_at_once(move |message| answers.answer(message)).await;
+        let door = CarrierLink::new(Switchboard {
+            lines: lines.into(),
+            ..Switchboard::default()
+        });
+        let app = carriers::router(&door, doors);
+        tokio::spawn(async move { axum::serve(listener, app).await });
+        Self {
+            address,
+            door,
+            shared,
+            _telnyx: stub,
+        }
+    }
+
+    /// A call that waits for its socket.
+    pub fn call(&self) -> AttemptId {
+        let attempt = AttemptId::new();
+        self.shared
+            .calls()
+            .insert(attempt, (DialToken::random(), Call::Waiting));
+        attempt
+    }
+
+    /// A call is over.
+    pub fn forget(&self, attempt: AttemptId) {
+        self.shared.calls().remove(&attempt);
+    }
+
+    /// What a call's addresses are proved by.
+    pub fn token(&self, attempt: AttemptId) -> DialToken {
+        self.shared.calls()[&attempt].0.clone()
+    }
+
+    /// The socket of a call, at its own address; the HTTP status where it is refused.
+    pub async fn open(&self, wire: Wire, attempt: AttemptId) -> Result<Peer, u16> {
+        let known = self
+            .shared
+            .calls()
+            .get(&attempt)
+            .map(|(token, _)| token.proof(Purpose::Media));
+        let proof = known.unwrap_or_else(|| "0".repeat(64));
+        self.open_at(wire, attempt, &format!("{attempt}.{proof}")).await
+    }
+
+    /// A socket at any address, with what the carrier shows for it.
+    pub async fn open_at(&self, wire: Wire, attempt: AttemptId, token: &str) -> Result<Peer, u16> {
+        let address = self.address_of(wire, token);
+        let header = wire.header(&address, attempt);
+        self.connect(&address, header).await
+    }
+
+    /// A socket at a call's address without what the carrier shows.
+    pub async fn open_bare(&self, wire: Wire, attempt: AttemptId) -> Result<Peer, u16> {
+        let proof = self.token(attempt).proof(Purpose::Media);
+        self.connect(&self.address_of(wire, &format!("{attempt}.{proof}")), None)
+            .await
+    }
+
+    fn address_of(&self, wire: Wire, token: &str) -> String {
+        let before = match wire {
+            Wire::AsteriskWords | Wire::AsteriskJson => "?token=",
+            _ => "/",
+        };
+        format!("ws://{}/carriers/{}/media{before}{token}", self.address, wire.name())
+    }
+
+    async fn connect(&self, address: &str, header: Option<(&'static str, String)>) -> Result<Peer, u16> {
+        let mut request = address.into_client_request().unwrap();
+        if let Some((name, value)) = header {
+            request
+                .headers_mut()
+                .insert(name, HeaderValue::from_str(&value).unwrap());
+        }
+        match connect_async_with_config(request, None, true).await {
+            Ok((socket, _)) => Ok(Peer(socket)),
+            Err(tungstenite::Error::Http(answer)) => Err(answer.status().as_u16()),
+            Err(other) => panic!("{address}: {other}"),
+        }
+    }
+
+    /// The leg of a call that has taken its socket.
+    pub async fn taken(&self, attempt: AttemptId) -> Seen {
+        timeout(SOON, self.leg(attempt)).await.expect("the call took no socket")
+    }
+
+    async fn leg(&self, attempt: AttemptId) -> Seen {
+        loop {
+            if let Some((_, call)) = self.shared.calls().get_mut(&attempt)
+                && matches!(call, Call::Leg(_))
+                && let Call::Leg(leg) = std::mem::replace(call, Call::Taken)
+            {
+                return Seen::of(*leg);
+            }
+            self.shared.came.notified().await;
+        }
+    }
+}
+
+/// What a call sees of its socket.
+pub struct Seen {
+    pub leg: MediaLeg,
+    waiting: Arc<Notify>,
+}
+
+impl Seen {
+    fn of(leg: MediaLeg) -> Self {
+        let waiting = Arc::new(Notify::new());
+        let wake = waiting.clone();
+        leg.inbound.set_waker(Box::new(move || wake.notify_one()));
+        Self { leg, waiting }
+    }
+
+    /// Everything up to the mark; none when the socket is closed before.
+    pub async fn until_mark(&mut self, name: &str) -> Option<Vec<InboundItem>> {
+        self.until(&InboundItem::Mark(name.to_owned())).await
+    }
+
+    /// Everything up to this; none when the socket is closed before.
+    pub async fn until(&mut self, last: &InboundItem) -> Option<Vec<InboundItem>> {
+        let mut items = Vec::new();
+        let wait = async {
+            loop {
+                self.leg.inbound.drain(&mut items);
+                if items.iter().any(|item| matches!(item, InboundItem::Closed { .. })) {
+                    return false;
+                }
+                if items.last() == Some(last) {
+                    return true;
+                }
+                self.waiting.notified().await;
+            }
+        };
+        let came = timeout(SOON, wait).await.expect("neither what was sent nor an end");
+        came.then_some(items)
+    }
+
+    /// Whether the socket closed without a goodbye.
+    pub async fn is_broken_off(&mut self) -> bool {
+        self.closed().await == Some(false)
+    }
+
+    /// Whether the socket closed with a goodbye; none where it did not.
+    pub async fn closed(&mut self) -> Option<bool> {
+        let mut items = Vec::new();
+        let wait = async {
+            loop {
+                self.leg.inbound.drain(&mut items);
+                match items.last() {
+                    Some(InboundItem::Closed { .. }) => return,
+                    // It was seen before.
+                    None if self.leg.outbound.is_closed() => return,
+                    _ => self.waiting.notified().await,
+                }
+            }
+        };
+        timeout(SOON, wait).await.ok()?;
+        Some(items.contains(&InboundItem::Closed { clean: true }))
+    }
+}
+
+/// Whoever opened a socket.
+pub struct Peer(WebSocketStream<MaybeTlsStream<TcpStream>>);
+
+impl Peer {
+    pub async fn send(&mut self, message: Message) -> Result<(), tungstenite::Error> {
+        self.0.send(message).await
+    }
+
+    /// Sends something hostile; the service may be faster to close.
+    pub async fn strike(&mut self, blow: &Blow) {
+        match blow {
+            Blow::Message { message, .. } => drop(self.0.send(message.clone()).await),
+            Blow::Raw(bytes) => {
+                let stream = self.0.get_mut();
+                let _ = stream.write_all(bytes).await;
+                let _ = stream.flush().await;
+            }
+        }
+    }
+
+    /// The code of the close frame; none where the connection is gone without one.
+    pub async fn closed(&mut self) -> Option<CloseCode> {
+        let wait = async {
+            while let Some(Ok(message)) = self.0.next().await {
+                if let Message::Close(frame) = message {
+                    return frame.map(|frame| frame.code);
+                }
+            }
+            None
+        };
+        timeout(SOON, wait).await.expect("neither open nor closed")
+    }
+
+    /// Whether audio comes.
+    pub async fn hears(&mut self, wire: Wire) -> bool {
+        let wait = async {
+            while let Some(Ok(message)) = self.0.next().await {
+                if message.is_binary() || (message.is_text() && !wire.is_binary()) {
+                    return true;
+                }
+            }
+            false
+        };
+        timeout(SOON, wait).await.unwrap_or(false)
+    }
+
+    /// Whether a mark still comes through; else the code it was closed with.
+    pub async fn stands(&mut self, wire: Wire, seen: &mut Seen, number: usize) -> Result<(), Option<CloseCode>> {
+        let name = format!("probe{number}");
+        let _ = self.0.send(wire.mark(&name)).await;
+        match seen.until_mark(&name).await {
+            Some(_) => Ok(()),
+            None => Err(self.closed().await),
+        }
+    }
+
+    /// Whether a call still takes the socket after a start; else the code it was closed with.
+    pub async fn begins(&mut self, wire: Wire, node: &Node, attempt: AttemptId) -> Result<Seen, Option<CloseCode>> {
+        // What was sent may have been a start itself, so that this one is refused: whoever is asked first tells.
+        if self.0.send(wire.start()).await.is_err() {
+            return Err(self.closed().await);
+        }
+        let seen = node.leg(attempt);
+        let mut seen = tokio::select! {
+            seen = seen => seen,
+            code = self.closed() => return Err(code),
+        };
+        self.stands(wire, &mut seen, 0).await.map(|()| seen)
+    }
+}

@@ -1,0 +1,16 @@
+//! Carriers over sockets, through their stubs, with the whole service behind them.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod asterisk;
+mod conformance;
+mod hostile;
+mod lost_answers;
+mod media_route;
+mod midcall;
+mod orders;
+mod plain;
+mod site;
+mod telnyx;
+mod twilio;
+mod vonage;

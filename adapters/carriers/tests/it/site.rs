@@ -1,0 +1,578 @@
+//! A carrier's stub with the whole service in front of it, the same for every carrier.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use actors::node::NodeSettings;
+use async_trait::async_trait;
+use domain::{
+    id::AttemptId,
+    phone_number::PhoneNumber,
+    ports::carrier::{DialRequest, WayBack},
+    time::TokioClock,
+};
+use serde_json::{Value, json};
+use sim::{
+    exchange::{LogEntry, Script, Step},
+    stub_carriers::{Callbacks, Delivered, DialFault, Stall, StubCarrierSettings},
+};
+use support::{
+    app::START,
+    phone_log::PhoneLog,
+    words::{GREETING, MESSAGE, interviewing_agent, lines, texts, tidy},
+    world::{TrunkOf, World, WorldSettings},
+};
+use testkit::fake_speech::FakeRecordings;
+use tokio::time::Instant;
+
+use crate::{asterisk, telnyx, twilio, vonage};
+
+/// By their last digits: a person, a busy line, nobody, a mailbox, a person who interrupts.
+pub const COOPERATIVE: &str = "+15550100010";
+pub const BUSY: &str = "+15550100016";
+pub const NO_ANSWER: &str = "+15550100017";
+pub const MAILBOX: &str = "+15550100018";
+pub const INTERRUPTS: &str = "+15550100019";
+/// By the stub's settings.
+pub const REJECTS: &str = "+15550100011";
+pub const INVALID: &str = "+15550100012";
+pub const SILENT: &str = "+15550100022";
+/// A telephone that follows [`Setup::steps`].
+pub const NUMBER: &str = "+15550100040";
+/// To whom calls are handed on: one picks up, one has another call.
+pub const DESK: &str = "+15550100030";
+pub const BUSY_DESK: &str = "+15550100036";
+/// Our own number, which phones call and which calls are placed from.
+pub const OURS: &str = "+15550000001";
+
+/// What failing numbers end with.
+pub const FAILURES: [(&str, &str); 4] = [
+    (BUSY, "busy"),
+    (NO_ANSWER, "no-answer"),
+    (REJECTS, "rejected"),
+    (INVALID, "invalid-number"),
+];
+
+/// A carrier that the suite is run for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carrier {
+    Twilio,
+    SignalWire,
+    Telnyx,
+    Vonage,
+    AsteriskWebSocket,
+    AudioSocket,
+}
+
+impl Carrier {
+    /// As settings, agents and conversations name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Twilio => "twilio",
+            Self::SignalWire => "signalwire",
+            Self::Telnyx => "telnyx",
+            Self::Vonage => "vonage",
+            Self::AsteriskWebSocket | Self::AudioSocket => "asterisk",
+        }
+    }
+
+    pub fn is_asterisk(self) -> bool {
+        self.name() == "asterisk"
+    }
+
+    pub fn is_twilio(self) -> bool {
+        matches!(self, Self::Twilio | Self::SignalWire)
+    }
+}
+
+/// How a stub and its phones are to behave.
+#[derive(Clone)]
+pub struct Setup {
+    pub personas: Vec<(String, &'static str)>,
+    /// What the phone at [`NUMBER`] does.
+    pub steps: Vec<Step>,
+    /// Twice and in another order, where a carrier's stub knows no other disorder.
+    pub callbacks: Callbacks,
+    /// Of so many dials one is never answered; 0 for none.
+    pub lost_each: usize,
+    /// Nothing is reported; Telnyx and Vonage only.
+    pub silent: bool,
+    /// The first media socket of a call breaks after so many frames.
+    pub cut_after: Option<u64>,
+    pub stall: Option<Stall>,
+    /// Calls on a page of a list; Telnyx and Vonage only.
+    pub page: Option<usize>,
+    pub node: NodeSettings,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let personas = [
+            (REJECTS, "rejects"),
+            (INVALID, "invalid"),
+            (SILENT, "silent"),
+            (NUMBER, "told"),
+        ];
+        Self {
+            personas: personas.map(|(number, persona)| (number.to_owned(), persona)).into(),
+            steps: vec![Step::WaitMs(600_000)],
+            callbacks: Callbacks::InOrder,
+            lost_each: 0,
+            silent: false,
+            cut_after: None,
+            stall: None,
+            page: None,
+            node: NodeSettings::default(),
+        }
+    }
+}
+
+impl Setup {
+    /// The phone at [`NUMBER`] follows these steps.
+    pub fn told(steps: Vec<Step>) -> Self {
+        Self {
+            steps,
+            ..Self::default()
+        }
+    }
+
+    /// Nobody is free for a second call.
+    pub fn one_line() -> Self {
+        let node = NodeSettings {
+            lines: 1,
+            ..NodeSettings::default()
+        };
+        Self {
+            node,
+            ..Self::default()
+        }
+    }
+
+    pub fn personas(&self) -> BTreeMap<String, String> {
+        let owned = self.personas.iter();
+        owned
+            .map(|(number, persona)| (number.clone(), (*persona).to_owned()))
+            .collect()
+    }
+
+    pub fn scripts(&self) -> BTreeMap<String, Script> {
+        BTreeMap::from([("told".to_owned(), Script::of(self.steps.clone()))])
+    }
+
+    pub fn is_untidy(&self) -> bool {
+        self.callbacks != Callbacks::InOrder
+    }
+
+    /// For the stubs of Twilio and Vonage.
+    pub fn stub(&self) -> StubCarrierSettings {
+        let lost = |n: usize| match n.is_multiple_of(self.lost_each) {
+            true => DialFault::LoseAnswer,
+            false => DialFault::None,
+        };
+        StubCarrierSettings {
+            personas: self.personas(),
+            scripts: self.scripts(),
+            callbacks: self.callbacks,
+            dials: if self.lost_each == 0 {
+                Vec::new()
+            } else {
+                (1..=500).map(lost).collect()
+            },
+            ..StubCarrierSettings::on_loopback(clock(), &[])
+        }
+    }
+}
+
+pub fn clock() -> Arc<TokioClock> {
+    Arc::new(TokioClock::starting_at(START))
+}
+
+/// How a call from outside was answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Announced {
+    /// For this conversation.
+    Taken(String),
+    Rejected,
+    Busy,
+    /// With a status that has the carrier try again, or elsewhere.
+    Status(u16),
+}
+
+/// What the suite asks of a carrier's stub.
+#[async_trait]
+pub trait Stub: Send + Sync + 'static {
+    fn entries(&self) -> Vec<LogEntry>;
+    fn live_calls(&self) -> usize;
+    /// What the carrier would complain about.
+    fn complaints(&self) -> Vec<String>;
+    /// Whom each dial called, and from which number, in digits.
+    fn dialed(&self) -> Vec<(String, String)>;
+    /// Keys that were pressed by request.
+    fn keys(&self) -> Vec<String>;
+    /// What was reported, and how that was answered.
+    fn delivered(&self) -> Vec<Delivered>;
+    /// How calls ended that we hung up, in the carrier's words.
+    fn endings(&self) -> Vec<String>;
+    /// What is left at the carrier once calls are over.
+    fn leftovers(&self) -> Vec<String> {
+        Vec::new()
+    }
+    /// A phone calls in, and talks where it is answered: the call's name.
+    async fn call_in(&self, service: &str, from: &str) -> String;
+    /// The phone that called in is hung up.
+    async fn leave(&self, call: &str);
+    /// A call is announced, and nobody talks.
+    async fn announce(&self, service: &str, call: &str, parties: (&str, &str)) -> Announced;
+}
+
+/// Forwards to a stub's own methods of the same names.
+#[macro_export]
+macro_rules! as_the_stub_has_it {
+    () => {
+        fn entries(&self) -> Vec<sim::exchange::LogEntry> {
+            self.entries()
+        }
+        fn live_calls(&self) -> usize {
+            self.live_calls()
+        }
+        fn complaints(&self) -> Vec<String> {
+            self.complaints()
+        }
+    };
+}
+
+/// The service, its carrier, and what was recorded.
+pub struct Site {
+    pub carrier: Carrier,
+    pub world: World,
+    pub stub: Arc<dyn Stub>,
+    pub recordings: FakeRecordings,
+}
+
+impl Site {
+    pub async fn start(carrier: Carrier, setup: Setup) -> Self {
+        let (stub, trunk) = start_stub(carrier, &setup).await;
+        Self::of(carrier, stub, trunk, setup.node).await
+    }
+
+    pub async fn of(carrier: Carrier, stub: Arc<dyn Stub>, trunk: TrunkOf, node: NodeSettings) -> Self {
+        let recordings = FakeRecordings::default();
+        let settings = WorldSettings {
+            trunk: Some(trunk),
+            recordings: recordings.clone(),
+            node,
+            ..WorldSettings::default()
+        };
+        Self {
+            carrier,
+            world: World::start_with(settings).await,
+            stub,
+            recordings,
+        }
+    }
+
+    /// One whose agent answers [`OURS`].
+    pub async fn answering(carrier: Carrier, setup: Setup) -> Self {
+        Self::start(carrier, setup).await.with_answering_agent().await
+    }
+
+    pub async fn with_answering_agent(self) -> Self {
+        let mut agent = interviewing_agent();
+        agent["direction"] = json!("inbound");
+        agent["phoneNumbers"] = json!([{ "number": OURS, "provider": self.carrier.name() }]);
+        self.world.agent(agent).await;
+        self.world.pass(1).await;
+        self
+    }
+
+    pub fn base(&self) -> &str {
+        &self.world.client.base
+    }
+
+    pub fn phones(&self) -> PhoneLog {
+        PhoneLog::new(self.stub.entries())
+    }
+
+    pub fn heard(&self, number: &str) -> Vec<String> {
+        texts(&self.phones().call(number).heard())
+    }
+
+    /// A call by an agent; its conversation's id.
+    pub async fn call_by(&self, agent: Value, number: &str) -> String {
+        let agent = self.world.agent(agent).await;
+        let body = json!({ "agentId": agent, "phoneNumber": number, "name": "Maria" });
+        let made = self.world.client.post("/public/v1/calls", body).await;
+        made.expect(201).text("/data/conversationId")
+    }
+
+    pub async fn call(&self, number: &str) -> String {
+        self.call_by(interviewing_agent(), number).await
+    }
+
+    /// A call that the carrier was asked for, and that rings there.
+    pub async fn ringing(&self) -> String {
+        let id = self.call(NO_ANSWER).await;
+        until(30, "ringing", || self.stub.live_calls() == 1).await;
+        self.world.pass(2).await;
+        id
+    }
+
+    /// The conversation of the one call that came in.
+    pub async fn came_in(&self) -> String {
+        let limit = Instant::now() + Duration::from_secs(30);
+        loop {
+            let list = self.world.client.get("/public/v1/conversations").await.expect(200);
+            if let Some(id) = list.data()[0]["conversationId"].as_str() {
+                return id.to_owned();
+            }
+            assert!(Instant::now() < limit, "no call came in");
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+    }
+
+    /// Ends a call by the API.
+    pub async fn end(&self, conversation: &str) -> Value {
+        let path = format!("/public/v1/conversations/{conversation}/end");
+        self.world.client.post(&path, json!({})).await.expect(200);
+        self.world.until_over(conversation, 30).await
+    }
+
+    /// A call that goes its way.
+    pub async fn over(self, agent: Value, number: &str) -> Over {
+        let id = self.call_by(agent, number).await;
+        self.world.until_over(&id, 300).await;
+        self.world.pass(2).await;
+        let conversation = self.world.read(&id).await;
+        assert_eq!(self.stub.complaints(), Vec::<String>::new());
+        Over {
+            site: self,
+            conversation,
+        }
+    }
+
+    /// A campaign that is completed and analysed, and whose last reports have come.
+    pub async fn completed(&self, contacts: &[&str]) -> String {
+        let agent = self.world.agent(interviewing_agent()).await;
+        let contacts: Vec<(&str, &str)> = contacts.iter().map(|number| (*number, "")).collect();
+        let campaign = self.world.launch(&agent, &contacts, json!({})).await;
+        self.world.until_status(&campaign, "completed", 900).await;
+        self.world.pass(30).await;
+        campaign
+    }
+
+    /// The transcript is word for word what the telephone said and heard.
+    pub fn check_words(&self, conversation: &Value, number: &str) {
+        assert_eq!(conversation["status"], "completed", "{conversation:#}");
+        let phone = self.phones().call(number);
+        assert_eq!(lines(conversation, "User"), texts(&phone.said()), "{number}");
+        assert_eq!(lines(conversation, "Agent"), texts(&phone.heard()), "{number}");
+        assert_eq!(lines(conversation, "Agent")[0], GREETING);
+    }
+
+    /// The telephone's babble reaches up to 4 kHz. Where rates change on the way, the filters take the highest sounds, and
+    /// with them some words; samples in the wrong order would take all.
+    pub fn check_most_words(&self, conversation: &Value, number: &str) {
+        assert_eq!(conversation["status"], "completed", "{conversation:#}");
+        let phone = self.phones().call(number);
+        for (written, real) in [
+            (lines(conversation, "User"), texts(&phone.said())),
+            (texts(&phone.heard()), lines(conversation, "Agent")),
+        ] {
+            let (written, real) = (written.join(" "), real.join(" "));
+            let understood = real.split(' ').filter(|word| written.contains(word)).count();
+            let all = real.split(' ').count();
+            assert!(all > 5 && 2 * understood > all, "{written:?} of {real:?}");
+        }
+    }
+
+    /// The mailbox has the whole message, said after its tone.
+    pub fn check_message(&self, conversation: &Value, number: &str) {
+        assert_eq!(conversation["status"], "completed", "{conversation:#}");
+        let phone = self.phones().call(number);
+        let (heard, beeped_ms) = (phone.heard(), phone.beeped_ms().expect("a tone"));
+        let message = heard.last().expect("a message");
+        // What was begun in a pause of the greeting is said again behind the tone.
+        assert!(tidy(&message.text).ends_with(MESSAGE), "{heard:?}");
+        assert!(message.to_ms > beeped_ms + 2_000, "{heard:?} {beeped_ms}");
+    }
+
+    /// Nothing is left at the carrier, nothing was sent there that it does not understand, and all that it reported was
+    /// taken.
+    pub fn check_tidy(&self) {
+        assert_eq!((self.stub.complaints(), self.stub.live_calls()), (vec![], 0));
+        assert_eq!(self.stub.leftovers(), Vec::<String>::new());
+        let delivered = self.stub.delivered().into_iter();
+        let refused: Vec<_> = delivered.filter(|report| report.answer >= 300).collect();
+        assert_eq!(refused, []);
+    }
+
+    /// All of that in a moment, with so many dials behind.
+    pub async fn ends_tidy(&self, dials: usize) {
+        self.world.pass(5).await;
+        self.check_tidy();
+        assert_eq!(self.stub.dialed().len(), dials, "{:?}", self.stub.dialed());
+    }
+}
+
+/// A stub, and the trunk that leads to it.
+pub async fn start_stub(carrier: Carrier, setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) {
+    match carrier {
+        Carrier::Twilio | Carrier::SignalWire => twilio::start(carrier, setup).await,
+        Carrier::Telnyx => telnyx::start(setup).await,
+        Carrier::Vonage => vonage::start(setup).await,
+        Carrier::AsteriskWebSocket | Carrier::AudioSocket => asterisk::start(carrier, setup).await,
+    }
+}
+
+/// A call that is over: the site it happened at, and its conversation.
+pub struct Over {
+    pub site: Site,
+    pub conversation: Value,
+}
+
+impl Over {
+    pub fn check_completed(&self) {
+        assert_eq!(self.conversation["status"], "completed", "{:#}", self.conversation);
+        assert_eq!(self.conversation["errorMessage"], Value::Null);
+    }
+
+    /// The interview went on to its end.
+    pub fn check_interviewed(&self) {
+        self.check_completed();
+        assert!(
+            self.conversation["dataCollected"].is_object(),
+            "{:#}",
+            self.conversation
+        );
+    }
+
+    pub fn is_transferred(&self) -> bool {
+        self.conversation["callTransferred"] == true
+    }
+
+    /// The agent told that nobody could be reached, and went on with the interview.
+    pub fn check_came_back(&self) {
+        assert!(!self.is_transferred(), "{:#}", self.conversation);
+        let agent = lines(&self.conversation, "Agent");
+        assert!(
+            agent.iter().any(|text| text.contains("nobody could be reached")),
+            "{agent:?}"
+        );
+        self.check_interviewed();
+    }
+
+    /// Media sockets of the call.
+    pub fn sockets(&self) -> usize {
+        let events = self
+            .site
+            .world
+            .events(self.conversation["conversationId"].as_str().unwrap());
+        1 + events.iter().filter(|(name, _)| name == "media_back").count()
+    }
+}
+
+/// Lets time run until something holds, for at most `seconds`.
+pub async fn until(seconds: u64, what: &str, holds: impl Fn() -> bool) {
+    let limit = Instant::now() + Duration::from_secs(seconds);
+    while !holds() {
+        assert!(Instant::now() < limit, "no {what} within {seconds} s");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+pub fn request(to: &str) -> DialRequest {
+    let WayBack {
+        attempt,
+        status_token,
+        media_token,
+    } = way_back();
+    DialRequest {
+        attempt,
+        from: None,
+        to: PhoneNumber::parse(to).unwrap(),
+        ring_timeout: Duration::from_secs(30),
+        status_token,
+        media_token,
+        detect_machine: false,
+        hints: BTreeMap::new(),
+        last_look: Default::default(),
+    }
+}
+
+pub fn way_back() -> WayBack {
+    WayBack {
+        attempt: AttemptId::new(),
+        status_token: "5".repeat(64),
+        media_token: "a".repeat(64),
+    }
+}
+
+pub fn say(text: &str) -> Step {
+    Step::Say(text.to_owned())
+}
+
+/// Asks for a person after the greeting, and then does these steps.
+pub fn asks(more: Vec<Step>) -> Setup {
+    let mut steps = vec![
+        say("Hello?"),
+        Step::UntilAgentSaid,
+        say("Can I speak to a person, please?"),
+        Step::UntilAgentSaid,
+    ];
+    steps.extend(more);
+    Setup::told(steps)
+}
+
+/// Asks for a person, and thanks that person.
+pub fn asks_and_thanks() -> Setup {
+    asks(vec![
+        Step::WaitMs(15_000),
+        say("Thank you very much."),
+        Step::WaitMs(3_000),
+        Step::HangUp,
+    ])
+}
+
+/// Asks for a person, and answers the agent that comes back.
+pub fn asks_and_goes_on() -> Setup {
+    asks(vec![Step::UntilAgentSaid, Step::Cooperate])
+}
+
+/// Says hello twice, and then answers.
+pub fn goes_on() -> Setup {
+    Setup::told(vec![
+        say("Hello?"),
+        Step::UntilAgentSaid,
+        Step::WaitMs(1_000),
+        Step::UntilAgentSaid,
+        Step::Cooperate,
+    ])
+}
+
+/// The interviewing agent, which may hand calls on.
+pub fn with_desk(kind: &str, destination: &Value) -> Value {
+    let mut agent = interviewing_agent();
+    agent["conversationConfig"]["conversation"]["maxDurationSeconds"] = json!(200);
+    agent["conversationConfig"]["agent"]["prompt"]["builtInTools"]["transferToNumber"] = json!({
+        "enabled": true,
+        "disableInterruption": true,
+        "transfers": [{
+            "transferType": kind, "condition": "Somebody asks for a person.", "transferDestination": destination
+        }]
+    });
+    agent
+}
+
+/// The interviewing agent, which does not want to know who answers.
+pub fn without_detection() -> Value {
+    let mut agent = interviewing_agent();
+    agent["conversationConfig"]["agent"]["prompt"]["builtInTools"] = json!({});
+    agent
+}
+
+pub fn phone(number: &str) -> Value {
+    json!({ "type": "phone", "phoneNumber": number })
+}
+
+pub fn sip(number: &str) -> Value {
+    json!({ "type": "sip_uri", "sipUri": format!("sip:{number}@pbx.example.com") })
+}

@@ -1,0 +1,61 @@
+//! Media sockets that Telnyx opens before the call is answered: they are waited for, and where none came about the call asks
+//! for one when it is answered.
+
+use std::{sync::Arc, time::Duration};
+
+use sim::{
+    exchange::ExchangeSettings,
+    stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
+};
+
+use super::{at, commands, settings};
+use crate::site::{COOPERATIVE, NO_ANSWER, Setup, Site};
+
+/// It rings this long, by far longer than a socket that is open has to begin.
+const RINGS: Duration = Duration::from_secs(24);
+
+async fn early(streams_refused: usize) -> (Site, Arc<TelnyxStub>) {
+    let faults = TelnyxFaults {
+        early_streams: true,
+        streams_refused,
+        ..TelnyxFaults::default()
+    };
+    let settings = settings(&Setup::default(), faults);
+    let exchange = ExchangeSettings {
+        pick_up: RINGS..=RINGS,
+        ..settings.exchange
+    };
+    at(TelnyxSettings { exchange, ..settings }, |account| account).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_that_is_open_while_it_rings_is_talked_through() {
+    for refused in [0, 1] {
+        let (site, stub) = early(refused).await;
+        let id = site.call(COOPERATIVE).await;
+        let conversation = site.world.until_over(&id, 180).await;
+        match refused {
+            0 => site.check_words(&conversation, COOPERATIVE),
+            // What was said before there was a stream nobody heard.
+            _ => assert_eq!(conversation["status"], "completed", "{conversation:#}"),
+        }
+        // While it rings that is refused, and once it is answered it is not.
+        assert_eq!(
+            commands(&stub, "streaming_start").len(),
+            2 * refused,
+            "{:?}",
+            stub.commands()
+        );
+        site.ends_tidy(1).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_socket_of_a_call_that_is_not_answered_is_closed() {
+    let (site, stub) = early(0).await;
+    let id = site.call(NO_ANSWER).await;
+    let conversation = site.world.until_over(&id, 60).await;
+    assert_eq!(conversation["errorMessage"], "no-answer", "{conversation:#}");
+    site.world.pass(15).await;
+    assert_eq!(stub.early_streams_closed().await, 1);
+}
