@@ -3,14 +3,18 @@
 //! repeated in the other. They lose answers, repeat and reorder callbacks, and refuse, by order.
 
 pub mod asterisk;
+mod base;
 mod bridge;
 mod caller;
 mod delivery;
 mod ear;
+mod flow;
+mod legs;
 mod line;
 mod phones;
 mod rooms;
 pub mod run;
+mod sound;
 mod stall;
 pub mod telnyx;
 pub mod twilio;
@@ -19,13 +23,18 @@ pub mod vonage;
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
+    ops::RangeInclusive,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use domain::time::Clock;
 
-pub use self::{delivery::Callbacks, stall::Stall};
+pub use self::{
+    base::{Handle, StubBase},
+    delivery::Callbacks,
+    stall::Stall,
+};
 use crate::exchange::Script;
 
 /// The one number of each stub's account.
@@ -34,7 +43,7 @@ pub const NUMBER: &str = "+15550000001";
 pub const SERVICE: &str = "http://127.0.0.1:8080";
 
 /// How a stub carrier is to behave.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct StubCarrierSettings {
     /// Where it listens; port 0 takes a free one.
     pub listen: SocketAddr,
@@ -46,6 +55,12 @@ pub struct StubCarrierSettings {
     pub callbacks: Callbacks,
     /// What becomes of the dials, in order; behind the last one all is well.
     pub dials: Vec<DialFault>,
+    /// The first media socket of each call breaks after so many frames of the phone's.
+    pub cut_after: Option<u64>,
+    /// The first media socket of each call stands still.
+    pub stall: Option<Stall>,
+    /// How long it rings before somebody picks up, where that is not the exchange's own choice.
+    pub pick_up: Option<RangeInclusive<Duration>>,
     /// Wall clock of its list of calls.
     pub clock: Arc<dyn Clock>,
     /// Where the service is that calls from outside are announced to, without a slash at the end.
@@ -64,6 +79,9 @@ impl StubCarrierSettings {
             scripts: BTreeMap::new(),
             callbacks: Callbacks::InOrder,
             dials: Vec::new(),
+            cut_after: None,
+            stall: None,
+            pick_up: None,
             clock,
             service: SERVICE.to_owned(),
         }
@@ -112,34 +130,7 @@ pub struct Delivered {
     pub answer: u16,
 }
 
-/// What a stub remembers, and what it is to do next.
-#[derive(Default)]
-struct Journal {
-    faults: Mutex<Vec<DialFault>>,
-    dials: Mutex<Vec<Dial>>,
-    delivered: Mutex<Vec<Delivered>>,
-}
-
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     // No panic leaves what is kept here half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Journal {
-    fn new(faults: Vec<DialFault>) -> Self {
-        Self {
-            faults: Mutex::new(faults),
-            ..Self::default()
-        }
-    }
-
-    fn dialed(&self, dial: Dial) -> DialFault {
-        locked(&self.dials).push(dial);
-        let mut faults = locked(&self.faults);
-        if faults.is_empty() {
-            DialFault::None
-        } else {
-            faults.remove(0)
-        }
-    }
 }

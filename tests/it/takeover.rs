@@ -13,7 +13,7 @@ use sim::{
     exchange::{Script, Step},
     stub_carriers::{
         NUMBER, StubCarrierSettings,
-        twilio::{ACCOUNT, Flavour, TOKEN, TwilioFaults, TwilioStub},
+        twilio::{ACCOUNT, Flavour, TOKEN, TwilioStub},
     },
 };
 use tokio::time::sleep;
@@ -77,19 +77,20 @@ struct Installation {
 }
 
 impl Installation {
-    async fn start(faults: TwilioFaults) -> Option<Self> {
+    async fn start(cut_after: Option<u64>) -> Option<Self> {
         let database = database().await?;
         let proxy = Proxy::start().await;
         let public = proxy.url();
         let settings = StubCarrierSettings {
             service: public.clone(),
+            cut_after,
             scripts: BTreeMap::from([("asks".to_owned(), asks())]),
             ..StubCarrierSettings::on_loopback(
                 Arc::new(SystemClock),
                 &[(CALLEE, "cooperative"), (ASKER, "asks"), (DESK, "rejects")],
             )
         };
-        let stub = TwilioStub::start_with(Flavour::Twilio, settings, faults).await.unwrap();
+        let stub = TwilioStub::start(Flavour::Twilio, settings).await.unwrap();
         let api = stub.url();
         let settings = [
             ("DATABASE_URL", database.url.as_str()),
@@ -176,7 +177,7 @@ impl Installation {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_node_is_killed_goes_on_at_the_other() {
-    let Some(mut all) = Installation::start(TwilioFaults::default()).await else {
+    let Some(mut all) = Installation::start(None).await else {
         return;
     };
     let id = all.call().await;
@@ -226,7 +227,7 @@ async fn a_call_whose_node_is_killed_goes_on_at_the_other() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_who_waits_to_be_put_through_comes_back_to_the_other_node() {
-    let Some(mut all) = Installation::start(TwilioFaults::default()).await else {
+    let Some(mut all) = Installation::start(None).await else {
         return;
     };
     let id = all.call_of(with_desk(), ASKER).await;
@@ -261,17 +262,12 @@ async fn a_caller_who_waits_to_be_put_through_comes_back_to_the_other_node() {
     assert_eq!(all.stub.complaints(), Vec::<String>::new());
 }
 
-/// The carrier loses the media socket in the middle of the call.
-fn cut_once() -> TwilioFaults {
-    TwilioFaults {
-        cut_after: Some(400),
-        ..TwilioFaults::default()
-    }
-}
+/// The carrier loses the media socket in the middle of the call, behind so many frames.
+const CUT_AFTER: u64 = 400;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
-    let Some(all) = Installation::start(cut_once()).await else {
+    let Some(all) = Installation::start(Some(CUT_AFTER)).await else {
         return;
     };
     let id = all.call().await;
@@ -291,7 +287,7 @@ async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_node() {
-    let Some(all) = Installation::start(cut_once()).await else {
+    let Some(all) = Installation::start(Some(CUT_AFTER)).await else {
         return;
     };
     let id = all.call().await;

@@ -22,19 +22,19 @@ const WITHHELD: &str = "anonymous";
 
 /// Who calls whom.
 #[derive(Debug, Clone)]
-pub(super) struct Caller {
+pub struct Caller {
     /// The telephone that calls, in E.164.
-    pub(super) phone: String,
+    pub phone: String,
     /// The number it shows.
-    pub(super) from: String,
-    pub(super) to: String,
+    pub from: String,
+    pub to: String,
     /// Who speaks there; by the stub's settings or the number's last digit when none.
-    pub(super) persona: Option<String>,
+    pub persona: Option<String>,
 }
 
 impl Caller {
     /// One who shows this number.
-    pub(super) fn of((from, to): (&str, &str)) -> Self {
+    pub fn of((from, to): (&str, &str)) -> Self {
         Self {
             phone: from.to_owned(),
             from: from.to_owned(),
@@ -46,14 +46,14 @@ impl Caller {
 
 /// What became of a call.
 #[derive(Debug)]
-pub(super) enum Taken {
+pub enum Taken {
     Connected,
     /// In words.
     Refused(String),
 }
 
 /// Has a telephone call, at this name of the call; what becomes of that.
-pub(super) type CallIn = Arc<dyn Fn(String, Caller) -> BoxFuture<'static, Taken> + Send + Sync>;
+pub type CallIn = Arc<dyn Fn(String, Caller) -> BoxFuture<'static, Taken> + Send + Sync>;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -95,7 +95,7 @@ impl Body {
 }
 
 /// The route.
-pub(super) fn route(call_in: CallIn) -> Router {
+pub fn route(call_in: CallIn) -> Router {
     Router::new().route("/v1/inbound", post(move |body: Bytes| answer(call_in.clone(), body)))
 }
 

@@ -3,7 +3,7 @@
 use tokio::sync::mpsc;
 
 /// Callbacks that may wait: a call has four.
-pub(super) const WAITING: usize = 16;
+pub const WAITING: usize = 16;
 
 /// In which order callbacks come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,14 +17,14 @@ pub enum Callbacks {
 }
 
 /// What is to be delivered, in the order in which it is.
-pub(super) struct Delivery<T> {
+pub struct Delivery<T> {
     order: Callbacks,
     waiting: mpsc::Receiver<T>,
     held: Vec<T>,
 }
 
 impl<T: Clone> Delivery<T> {
-    pub(super) fn new(order: Callbacks, waiting: mpsc::Receiver<T>) -> Self {
+    pub fn new(order: Callbacks, waiting: mpsc::Receiver<T>) -> Self {
         Self {
             order,
             waiting,
@@ -33,7 +33,7 @@ impl<T: Clone> Delivery<T> {
     }
 
     /// The next one; none when there are no more.
-    pub(super) async fn next(&mut self) -> Option<T> {
+    pub async fn next(&mut self) -> Option<T> {
         match self.order {
             Callbacks::InOrder => self.waiting.recv().await,
             Callbacks::Twice => {

@@ -3,15 +3,15 @@
 use media::{codec, format::Encoding, tone::BeepDetector};
 
 /// Listens until it has heard one.
-pub(super) struct Ear(Option<BeepDetector>);
+pub struct Ear(Option<BeepDetector>);
 
 impl Ear {
-    pub(super) fn new(listens: bool) -> Self {
+    pub fn new(listens: bool) -> Self {
         Self(listens.then(BeepDetector::new))
     }
 
     /// Whether the beep is heard with this audio, in mu-law.
-    pub(super) fn hears_beep(&mut self, mulaw: &[u8]) -> bool {
+    pub fn hears_beep(&mut self, mulaw: &[u8]) -> bool {
         let Some(beep) = &mut self.0 else { return false };
         let (mut samples, mut beeps) = (Vec::new(), Vec::new());
         codec::decode(Encoding::MuLaw, mulaw, &mut samples);

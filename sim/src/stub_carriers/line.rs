@@ -11,7 +11,7 @@ const KEY_MS: u32 = 100;
 const FRAME: usize = 160;
 
 /// What a telephone says.
-pub(super) enum Heard {
+pub enum FromPhone {
     /// In mu-law.
     Audio(Vec<u8>),
     /// A key.
@@ -21,13 +21,13 @@ pub(super) enum Heard {
 }
 
 /// An open line.
-pub(super) struct Line {
+pub struct Line {
     socket: WebSocket,
     stream: String,
 }
 
 impl Line {
-    pub(super) fn new(socket: WebSocket) -> Self {
+    pub fn new(socket: WebSocket) -> Self {
         Self {
             socket,
             stream: String::new(),
@@ -35,7 +35,7 @@ impl Line {
     }
 
     /// The next thing the telephone says; none when it was hung up.
-    pub(super) async fn hear(&mut self) -> Option<Heard> {
+    pub async fn hear(&mut self) -> Option<FromPhone> {
         loop {
             let text = match self.socket.recv().await {
                 Some(Ok(Message::Text(text))) => text,
@@ -47,10 +47,10 @@ impl Line {
                 Some("start") => self.stream = said["streamSid"].as_str().unwrap_or_default().to_owned(),
                 Some("media") => {
                     let payload = said["media"]["payload"].as_str().unwrap_or_default();
-                    return Some(Heard::Audio(BASE64.decode(payload).unwrap_or_default()));
+                    return Some(FromPhone::Audio(BASE64.decode(payload).unwrap_or_default()));
                 }
-                Some("mark") => return Some(Heard::Mark(said["mark"]["name"].as_str()?.to_owned())),
-                Some("dtmf") => return Some(Heard::Key(said["dtmf"]["digit"].as_str()?.to_owned())),
+                Some("mark") => return Some(FromPhone::Mark(said["mark"]["name"].as_str()?.to_owned())),
+                Some("dtmf") => return Some(FromPhone::Key(said["dtmf"]["digit"].as_str()?.to_owned())),
                 _ => {}
             }
         }
@@ -75,7 +75,7 @@ impl Line {
     }
 
     /// Plays mu-law.
-    pub(super) async fn say(&mut self, mulaw: &[u8]) {
+    pub async fn say(&mut self, mulaw: &[u8]) {
         self.begun().await;
         let media = json!({ "payload": BASE64.encode(mulaw) });
         self.send(&json!({ "event": "media", "streamSid": self.stream, "media": media }))
@@ -83,7 +83,7 @@ impl Line {
     }
 
     /// Plays keys.
-    pub(super) async fn press(&mut self, keys: &str) {
+    pub async fn press(&mut self, keys: &str) {
         for key in keys.chars() {
             let mut samples = generate::dtmf(key, KEY_MS);
             samples.resize(2 * samples.len(), 0);
@@ -95,19 +95,19 @@ impl Line {
         }
     }
 
-    pub(super) async fn mark(&mut self, name: &str) {
+    pub async fn mark(&mut self, name: &str) {
         self.begun().await;
         self.send(&json!({ "event": "mark", "streamSid": self.stream, "mark": { "name": name } }))
             .await;
     }
 
-    pub(super) async fn clear(&mut self) {
+    pub async fn clear(&mut self) {
         self.begun().await;
         self.send(&json!({ "event": "clear", "streamSid": self.stream })).await;
     }
 
     /// Closes it in a whole handshake.
-    pub(super) async fn close(mut self) {
+    pub async fn close(mut self) {
         let _ = self.socket.send(Message::Close(None)).await;
         while let Some(Ok(_)) = self.socket.recv().await {}
     }

@@ -1,17 +1,17 @@
 //! The phones behind a stub carrier: those of an exchange of its own, which are told to call at the stub's address.
 
-use std::{collections::BTreeMap, io, sync::Arc};
+use std::{collections::BTreeMap, io, sync::OnceLock};
 
-use domain::time::Clock;
 use reqwest::{Client, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script};
+use super::StubCarrierSettings;
+use crate::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry};
 use net::http_client;
 
 /// An exchange and who is at home there.
-pub(super) struct Phones {
+pub struct Phones {
     exchange: ExchangeHandle,
     client: Client,
     personas: BTreeMap<String, String>,
@@ -22,69 +22,77 @@ pub(super) struct Phones {
 /// What a phone's line tells the stub.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
+pub struct Report {
     #[serde(flatten)]
-    pub(super) progress: Progress,
+    pub progress: Progress,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
-pub(super) enum Progress {
+pub enum Progress {
     Ringing,
     Answered,
-    Ended { cause: String },
+    Ended { cause: Cause },
+}
+
+/// How a phone's line ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    Completed,
+    Busy,
+    NoAnswer,
+    Rejected,
+    Canceled,
+    #[serde(other)]
+    Failed,
 }
 
 /// A telephone that is to ring.
-pub(super) struct Phone<'a> {
-    pub(super) number: &'a str,
+pub struct Phone<'a> {
+    pub number: &'a str,
     /// Who speaks there; by the stub's settings or the number's last digit when none.
-    pub(super) persona: Option<&'a String>,
-    pub(super) ring_seconds: f64,
+    pub persona: Option<&'a String>,
+    pub ring_seconds: f64,
 }
 
 /// Why nobody is called.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub enum Refused {
     NoNumber,
     Other(String),
 }
 
 impl Phones {
-    pub(super) async fn start(
-        clock: Arc<dyn Clock>,
-        personas: BTreeMap<String, String>,
-        scripts: BTreeMap<String, Script>,
-    ) -> io::Result<Self> {
-        let names = scripts.keys().cloned().collect();
-        let settings = ExchangeSettings {
-            clock,
-            scripts,
-            ..ExchangeSettings::on_loopback()
+    pub async fn start(settings: &StubCarrierSettings) -> io::Result<Self> {
+        let of_exchange = ExchangeSettings::on_loopback();
+        let of_exchange = ExchangeSettings {
+            clock: settings.clock.clone(),
+            scripts: settings.scripts.clone(),
+            pick_up: settings.pick_up.clone().unwrap_or(of_exchange.pick_up),
+            ..of_exchange
         };
-        let exchange = Exchange::start(settings).await.map_err(io::Error::other)?;
-        let client = http_client::builder().build().map_err(io::Error::other)?;
         Ok(Self {
-            exchange,
-            client,
-            personas,
-            scripts: names,
+            exchange: Exchange::start(of_exchange).await.map_err(io::Error::other)?,
+            client: http_client::builder().build().map_err(io::Error::other)?,
+            personas: settings.personas.clone(),
+            scripts: settings.scripts.keys().cloned().collect(),
         })
     }
 
     /// What phones said and heard.
-    pub(super) fn entries(&self) -> Vec<LogEntry> {
+    pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.entries()
     }
 
     /// Calls that ring or talk.
-    pub(super) fn live_calls(&self) -> usize {
+    pub fn live_calls(&self) -> usize {
         self.exchange.live_calls()
     }
 
     /// Calls a number; the exchange's id of the call. Reports and the phone's socket come to `here`, below the call's
     /// `key`.
-    pub(super) async fn call(&self, here: &str, key: &str, phone: Phone<'_>) -> Result<String, Refused> {
+    pub async fn call(&self, here: &str, key: &str, phone: Phone<'_>) -> Result<String, Refused> {
         let Phone {
             number: to,
             persona,
@@ -119,7 +127,8 @@ impl Phones {
     }
 
     /// Ends a call, if it is there.
-    pub(super) async fn hang_up(&self, call: &str) {
+    pub async fn hang_up(&self, line: &OnceLock<String>) {
+        let Some(call) = line.get() else { return };
         let url = format!("{}/v1/calls/{call}", self.exchange.url());
         if let Err(error) = self.client.delete(url).send().await {
             tracing::warn!(%error, "a phone could not be hung up");

@@ -11,7 +11,7 @@ const WAITING: usize = 256;
 
 /// What is said in a conversation.
 #[derive(Debug, Clone)]
-pub(super) enum Said {
+pub enum Said {
     /// By the leg of this name, in mu-law.
     Audio(String, Vec<u8>),
     /// It is over for all.
@@ -20,11 +20,11 @@ pub(super) enum Said {
 
 /// All conversations, by name.
 #[derive(Default)]
-pub(super) struct Rooms(Mutex<BTreeMap<String, broadcast::Sender<Said>>>);
+pub struct Rooms(Mutex<BTreeMap<String, broadcast::Sender<Said>>>);
 
 impl Rooms {
     /// The conversation of this name.
-    pub(super) fn named(&self, name: &str) -> broadcast::Sender<Said> {
+    pub fn named(&self, name: &str) -> broadcast::Sender<Said> {
         let mut rooms = locked(&self.0);
         let room = rooms.entry(name.to_owned());
         room.or_insert_with(|| broadcast::channel(WAITING).0).clone()

@@ -6,9 +6,9 @@ use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 use domain::time::SystemClock;
 
 use super::{
-    Callbacks, NUMBER, StubCarrierSettings,
-    telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
-    twilio::{ACCOUNT, Flavour, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
+    Callbacks, NUMBER, StubBase, StubCarrierSettings,
+    telnyx::{API_KEY, CONNECTION, TelnyxSettings, TelnyxStub},
+    twilio::{ACCOUNT, Flavour, SIGNING_KEY, TOKEN, TwilioStub},
     vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
 };
 
@@ -91,23 +91,14 @@ pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Se
         } else {
             Callbacks::InOrder
         },
+        cut_after,
         ..StubCarrierSettings::on_loopback(Arc::new(SystemClock), &[])
     };
-    let twilio = TwilioFaults {
-        cut_after,
-        ..TwilioFaults::default()
-    };
     let stub = match wish.carrier {
-        Name::Twilio => Stub::Twilio(TwilioStub::start_with(Flavour::Twilio, settings, twilio).await?),
-        Name::Signalwire => Stub::Twilio(TwilioStub::start_with(Flavour::SignalWire, settings, twilio).await?),
-        Name::Telnyx => Stub::Telnyx(TelnyxStub::start(telnyx(&wish, cut_after)).await?),
-        Name::Vonage => {
-            let faults = VonageFaults {
-                cut_after,
-                ..VonageFaults::default()
-            };
-            Stub::Vonage(VonageStub::start(settings, faults).await?)
-        }
+        Name::Twilio => Stub::Twilio(TwilioStub::start(Flavour::Twilio, settings).await?),
+        Name::Signalwire => Stub::Twilio(TwilioStub::start(Flavour::SignalWire, settings).await?),
+        Name::Telnyx => Stub::Telnyx(TelnyxStub::start(TelnyxSettings::of(settings)).await?),
+        Name::Vonage => Stub::Vonage(VonageStub::start(settings, VonageFaults::default()).await?),
     };
     Ok(Running {
         stub,
@@ -116,27 +107,15 @@ pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Se
     })
 }
 
-fn telnyx(wish: &Wish, cut_after: Option<u64>) -> TelnyxSettings {
-    TelnyxSettings {
-        listen: wish.listen,
-        service: wish.service.clone(),
-        faults: TelnyxFaults {
-            cut_after,
-            untidy_webhooks: wish.untidy,
-            ..TelnyxFaults::default()
-        },
-        ..TelnyxSettings::default()
-    }
-}
-
 impl Running {
     /// Where its API is, and phones are told to call in.
     pub fn url(&self) -> String {
-        match &self.stub {
-            Stub::Twilio(stub) => stub.url(),
-            Stub::Vonage(stub) => stub.url(),
-            Stub::Telnyx(stub) => stub.url().trim_end_matches("/v2").to_owned(),
-        }
+        let base: &StubBase = match &self.stub {
+            Stub::Twilio(stub) => stub,
+            Stub::Vonage(stub) => stub,
+            Stub::Telnyx(stub) => stub,
+        };
+        base.here()
     }
 
     /// What a service needs to know so that it uses this stub: names and values.
@@ -159,18 +138,13 @@ impl Running {
                 ("TWILIO_AUTH_TOKEN", TOKEN.to_owned()),
                 ("TWILIO_PHONE_NUMBER", NUMBER.to_owned()),
             ],
-            (Stub::Telnyx(stub), _) => {
-                let TelnyxSettings {
-                    api_key, connection, ..
-                } = TelnyxSettings::default();
-                vec![
-                    ("TELNYX_BASE_URL", stub.url()),
-                    ("TELNYX_API_KEY", api_key),
-                    ("TELNYX_PUBLIC_KEY", stub.public_key()),
-                    ("TELNYX_CONNECTION_ID", connection),
-                    ("TELNYX_PHONE_NUMBER", NUMBER.to_owned()),
-                ]
-            }
+            (Stub::Telnyx(stub), _) => vec![
+                ("TELNYX_BASE_URL", stub.url()),
+                ("TELNYX_API_KEY", API_KEY.to_owned()),
+                ("TELNYX_PUBLIC_KEY", stub.public_key()),
+                ("TELNYX_CONNECTION_ID", CONNECTION.to_owned()),
+                ("TELNYX_PHONE_NUMBER", NUMBER.to_owned()),
+            ],
             (Stub::Vonage(stub), _) => vec![
                 ("VONAGE_BASE_URL", stub.url()),
                 ("VONAGE_APPLICATION_ID", APPLICATION.to_owned()),

@@ -15,18 +15,18 @@ pub struct Stall {
 
 /// Whether one socket stands still now.
 #[derive(Debug)]
-pub(super) struct Standstill {
+pub struct Standstill {
     stall: Option<Stall>,
     until: Option<Instant>,
 }
 
 impl Standstill {
-    pub(super) fn new(stall: Option<Stall>) -> Self {
+    pub fn new(stall: Option<Stall>) -> Self {
         Self { stall, until: None }
     }
 
     /// Whether it does, so many frames after it was opened.
-    pub(super) fn is_on(&mut self, frames: u64) -> bool {
+    pub fn is_on(&mut self, frames: u64) -> bool {
         let Some(stall) = self.stall.filter(|stall| frames >= stall.after_frames) else {
             return false;
         };

@@ -16,9 +16,9 @@ use tokio::sync::oneshot;
 use super::{
     NAME,
     ari::Originate,
+    effects::Order,
     line::{Happening, Line},
     names::Part,
-    effects::Order,
     switch::{Connection, Switch},
 };
 

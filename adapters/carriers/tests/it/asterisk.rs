@@ -23,16 +23,15 @@ use carriers::asterisk::{
 use domain::phone_number::PhoneNumber;
 use net::key::Key;
 use sim::{
-    exchange::{ExchangeSettings, Step},
+    exchange::Step,
     stub_carriers::{
-        Delivered,
-        asterisk::{AsteriskFaults, AsteriskSettings, AsteriskStub, PASSWORD, USER, WEBSOCKET_CLIENT},
+        Callbacks, StubBase,
+        asterisk::{AsteriskSettings, AsteriskStub, PASSWORD, USER, WEBSOCKET_CLIENT},
     },
 };
 use support::{words::interviewing_agent, world::TrunkOf};
 
 use crate::{
-    as_the_stub_has_it,
     conformance::outcomes::check_campaign,
     site::{
         Announced, COOPERATIVE, Carrier, DESK, INTERRUPTS, NUMBER, OURS, Setup, Site, Stub, asks, asks_and_goes_on,
@@ -42,23 +41,8 @@ use crate::{
 
 #[async_trait]
 impl Stub for AsteriskStub {
-    as_the_stub_has_it!();
-
-    fn dialed(&self) -> Vec<(String, String)> {
-        let number = |endpoint: &str| endpoint["PJSIP/".len()..].trim_end_matches("@trunk").to_owned();
-        let dials = self.dials().into_iter();
-        dials
-            .map(|dial| (number(&dial.endpoint), dial.caller.trim_start_matches('+').to_owned()))
-            .collect()
-    }
-
-    fn keys(&self) -> Vec<String> {
-        self.pressed().into_iter().map(|(_, keys)| keys).collect()
-    }
-
-    /// It tells of calls by events, which nobody answers.
-    fn delivered(&self) -> Vec<Delivered> {
-        Vec::new()
+    fn base(&self) -> &StubBase {
+        self
     }
 
     /// Of telephones' channels; what belongs to one has another part behind its name.
@@ -128,20 +112,9 @@ fn audiosocket() -> Media {
 
 fn settings(setup: &Setup) -> AsteriskSettings {
     AsteriskSettings {
-        exchange: ExchangeSettings {
-            clock: clock(),
-            scripts: setup.scripts(),
-            ..ExchangeSettings::on_loopback()
-        },
-        personas: setup.personas(),
-        faults: AsteriskFaults {
-            lost_answer_each: setup.lost_each,
-            untidy_events: setup.is_untidy(),
-            cut_after: setup.cut_after,
-            stall: setup.stall.map(|stall| (stall.after_frames, stall.lasts)),
-            ..AsteriskFaults::default()
-        },
-        ..AsteriskSettings::default()
+        carrier: setup.stub(),
+        json: false,
+        refers_taken: None,
     }
 }
 
@@ -193,16 +166,17 @@ fn talks(stub: &AsteriskStub) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_campaign_completes_over_a_websocket_that_speaks_json_and_over_a_law() {
-    for (codec, json) in [(Codec::Slin, true), (Codec::Alaw, false)] {
-        let settings = settings(&Setup::default());
-        let faults = AsteriskFaults {
-            untidy_events: !json,
-            ..settings.faults
+    for (codec, json, callbacks) in [
+        (Codec::Slin, true, Callbacks::InOrder),
+        (Codec::Alaw, false, Callbacks::Twice),
+    ] {
+        let setup = Setup {
+            callbacks,
+            ..Setup::default()
         };
         let stub = stub(AsteriskSettings {
             json,
-            faults,
-            ..settings
+            ..settings(&setup)
         })
         .await;
         check_campaign(at(&stub, websocket(codec)).await).await;

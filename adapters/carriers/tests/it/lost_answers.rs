@@ -71,16 +71,15 @@ async fn check_campaign(of: Carrier, callbacks: Callbacks, dials: usize) {
     let agent = site.world.agent(interviewing_agent()).await;
     let contacts: Vec<(&str, &str)> = callees.iter().map(|(number, _)| (number.as_str(), "")).collect();
     let campaign = site.world.launch(&agent, &contacts, json!({})).await;
-    while site.stub.dialed().len() < dials {
+    while site.stub.dials().len() < dials {
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
     // None is stuck: 120 s after the last dial all are over.
     site.world.until_status(&campaign, "completed", 120).await;
     site.world.pass(60).await;
-    let digits = |number: &str| number.trim_start_matches('+').to_owned();
-    let mut dialed: Vec<String> = site.stub.dialed().iter().map(|(to, _)| digits(to)).collect();
+    let mut dialed: Vec<String> = site.stub.dials().into_iter().map(|dial| dial.to).collect();
     dialed.sort();
-    let mut wanted: Vec<String> = callees.iter().map(|(number, _)| digits(number)).collect();
+    let mut wanted: Vec<String> = callees.iter().map(|(number, _)| number.clone()).collect();
     wanted.sort();
     assert_eq!(dialed, wanted, "one request for each attempt");
     assert_eq!((site.stub.live_calls(), site.stub.leftovers()), (0, vec![]));
@@ -154,7 +153,7 @@ async fn check_cancelled(of: Carrier, callbacks: Callbacks, silent: bool) {
     let site = Site::start(of, setup).await;
     let stub = &site.stub;
     let conversation = site.call(COOPERATIVE).await;
-    until(120, "dial", || stub.dialed().len() == 1).await;
+    until(120, "dial", || stub.dials().len() == 1).await;
     end(&site, &conversation).await;
     let answered = || {
         stub.entries()
@@ -166,7 +165,7 @@ async fn check_cancelled(of: Carrier, callbacks: Callbacks, silent: bool) {
     until(120, "hang-up", || stub.live_calls() == 0).await;
     assert_eq!(over["status"], "cancelled", "{over:#}");
     nobody_was_asked(&site);
-    assert_eq!(stub.dialed().len(), 1);
+    assert_eq!(stub.dials().len(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -13,23 +13,16 @@ use carriers::telnyx::{
     mark,
     signature::WebhookKey,
 };
-use domain::{
-    phone_number::PhoneNumber,
-    ports::carrier::DialError,
-};
+use domain::{phone_number::PhoneNumber, ports::carrier::DialError};
 use net::key::Key;
 use serde_json::{Value, json};
-use sim::{
-    exchange::ExchangeSettings,
-    stub_carriers::{
-        Callbacks, Delivered,
-        telnyx::{ByteOrder, Codec, TelnyxFaults, TelnyxSettings, TelnyxStub},
-    },
+use sim::stub_carriers::{
+    Callbacks, DialFault, StubBase,
+    telnyx::{API_KEY, ByteOrder, CONNECTION, Codec, TelnyxFaults, TelnyxSettings, TelnyxStub},
 };
 use support::world::TrunkOf;
 
 use crate::{
-    as_the_stub_has_it,
     conformance::{
         inbound::{check_leaves, check_talk},
         media::check_found_again,
@@ -58,27 +51,8 @@ fn answered_for(wish: &Value) -> String {
 
 #[async_trait]
 impl Stub for TelnyxStub {
-    as_the_stub_has_it!();
-
-    fn dialed(&self) -> Vec<(String, String)> {
-        let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let dials = self.dials().into_iter();
-        dials
-            .map(|dial| {
-                (
-                    text(&dial["to"]),
-                    text(&dial["from"]).trim_start_matches('+').to_owned(),
-                )
-            })
-            .collect()
-    }
-
-    fn keys(&self) -> Vec<String> {
-        self.keys()
-    }
-
-    fn delivered(&self) -> Vec<Delivered> {
-        self.delivered()
+    fn base(&self) -> &StubBase {
+        self
     }
 
     fn endings(&self) -> Vec<String> {
@@ -101,7 +75,13 @@ impl Stub for TelnyxStub {
         }
         tokio::time::sleep(SETTLED).await;
         match &self.commands()[before..] {
-            [] => match self.delivered().last().unwrap().answer {
+            [] => match self
+                .delivered()
+                .iter()
+                .rfind(|told| told.status == "call.initiated")
+                .unwrap()
+                .answer
+            {
                 // It was taken before.
                 200 => Announced::Taken(answered_for(&commands(self, "answer")[0])),
                 status => Announced::Status(status),
@@ -117,12 +97,11 @@ impl Stub for TelnyxStub {
 }
 
 fn account(stub: &TelnyxStub) -> TelnyxAccount {
-    let settings = TelnyxSettings::default();
     TelnyxAccount {
         base_url: stub.url(),
-        api_key: Key::new(settings.api_key),
+        api_key: Key::new(API_KEY),
         public_key: WebhookKey::parse(&stub.public_key()).unwrap(),
-        connection: settings.connection,
+        connection: CONNECTION.to_owned(),
         from: Some(PhoneNumber::parse(OURS).unwrap()),
         line: LineChoice::default(),
         machines: Machines::default(),
@@ -135,23 +114,13 @@ fn trunk(account: TelnyxAccount) -> TrunkOf {
 
 fn settings(setup: &Setup, faults: TelnyxFaults) -> TelnyxSettings {
     TelnyxSettings {
-        exchange: ExchangeSettings {
-            clock: clock(),
-            scripts: setup.scripts(),
-            ..ExchangeSettings::on_loopback()
-        },
-        personas: setup.personas(),
         page: setup.page.unwrap_or(250),
         faults: TelnyxFaults {
-            lost_answer_each: setup.lost_each,
-            untidy_webhooks: faults.untidy_webhooks || setup.is_untidy(),
             shuffled_frames: setup.callbacks == Callbacks::Twice,
             no_webhooks: setup.silent,
-            cut_after: setup.cut_after,
-            stall: setup.stall,
             ..faults
         },
-        ..TelnyxSettings::default()
+        ..TelnyxSettings::of(setup.stub())
     }
 }
 
@@ -181,7 +150,7 @@ async fn flawed(setup: &Setup, faults: TelnyxFaults) -> (Site, Arc<TelnyxStub>) 
 async fn ringing() -> (Site, Arc<TelnyxStub>, Value) {
     let (site, stub) = flawed(&Setup::default(), TelnyxFaults::default()).await;
     site.ringing().await;
-    let dial = stub.dials().remove(0);
+    let dial = stub.orders().remove(0);
     (site, stub, dial)
 }
 
@@ -237,7 +206,7 @@ async fn messages_are_left_at_the_beeps_that_either_way_to_find_machines_tells()
         let settings = settings(&with_rejects(), TelnyxFaults::default());
         let (site, stub) = at(settings, |account| TelnyxAccount { machines, ..account }).await;
         check_two_dozen(site, &verdicts).await;
-        for dial in stub.dials() {
+        for dial in stub.orders() {
             assert_eq!(dial["answering_machine_detection"], asked);
         }
     }
@@ -245,15 +214,13 @@ async fn messages_are_left_at_the_beeps_that_either_way_to_find_machines_tells()
 
 #[tokio::test(start_paused = true)]
 async fn a_dial_that_fails_tells_what_is_certain() {
-    let faults = TelnyxFaults {
-        throttled: 1,
-        ..TelnyxFaults::default()
-    };
     let silent = Setup {
         silent: true,
         ..Setup::default()
     };
-    let stub = TelnyxStub::start(settings(&silent, faults)).await.unwrap();
+    let mut settings = settings(&silent, TelnyxFaults::default());
+    settings.carrier.dials = vec![DialFault::Throttle { retry_after: None }];
+    let stub = TelnyxStub::start(settings).await.unwrap();
     // Nobody is where its calls report.
     let carrier = |account| trunk(account)("http://127.0.0.1:9").carrier;
     let ours = carrier(account(&stub));
@@ -335,13 +302,16 @@ async fn a_call_is_heard_in_another_codec_than_it_was_asked_for() {
 
 #[tokio::test(start_paused = true)]
 async fn a_broken_answer_and_repeated_announcements_change_nothing() {
-    for (untidy_webhooks, broken_commands) in [(true, 0), (false, 1)] {
+    for (callbacks, broken_commands) in [(Callbacks::Reversed, 0), (Callbacks::InOrder, 1)] {
         let faults = TelnyxFaults {
-            untidy_webhooks,
             broken_commands,
             ..TelnyxFaults::default()
         };
-        let (site, stub) = flawed(&Setup::default(), faults).await;
+        let setup = Setup {
+            callbacks,
+            ..Setup::default()
+        };
+        let (site, stub) = flawed(&setup, faults).await;
         let site = site.with_answering_agent().await;
         let base = site.base().to_owned();
         check_talk(site).await;
@@ -402,10 +372,13 @@ async fn a_late_word_that_the_two_talk_is_no_failure() {
     for kind in ["blind", "conference"] {
         let faults = TelnyxFaults {
             late: Some(("call.bridged", Duration::from_secs(3))),
-            untidy_webhooks: true,
             ..TelnyxFaults::default()
         };
-        let (site, _) = flawed(&asks_and_thanks(), faults).await;
+        let setup = Setup {
+            callbacks: Callbacks::Reversed,
+            ..asks_and_thanks()
+        };
+        let (site, _) = flawed(&setup, faults).await;
         check_handed_on(site, kind, &phone(DESK)).await;
     }
 }

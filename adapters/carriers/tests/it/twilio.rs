@@ -18,37 +18,20 @@ use domain::{
 use net::key::Key;
 use serde_json::json;
 use sim::stub_carriers::{
-    Delivered, DialFault, StubCarrierSettings,
+    DialFault, StubBase, StubCarrierSettings,
     twilio::{ACCOUNT, Flavour, SIGNING_KEY, TOKEN, TwilioFaults, TwilioStub},
 };
 use support::{words::interviewing_agent, world::TrunkOf};
 
 pub use self::webhooks::post_signed;
-use crate::{
-    as_the_stub_has_it,
-    site::{
-        Announced, COOPERATIVE, Carrier, NO_ANSWER, OURS, Setup, Site, Stub, clock, request, until,
-        without_detection,
-    },
+use crate::site::{
+    Announced, COOPERATIVE, Carrier, NO_ANSWER, OURS, Setup, Site, Stub, clock, request, until, without_detection,
 };
 
 #[async_trait]
 impl Stub for TwilioStub {
-    as_the_stub_has_it!();
-
-    fn dialed(&self) -> Vec<(String, String)> {
-        let dials = self.dials().into_iter();
-        dials
-            .map(|dial| (dial.to, dial.from.trim_start_matches('+').to_owned()))
-            .collect()
-    }
-
-    fn keys(&self) -> Vec<String> {
-        self.keys()
-    }
-
-    fn delivered(&self) -> Vec<Delivered> {
-        self.delivered()
+    fn base(&self) -> &StubBase {
+        self
     }
 
     fn endings(&self) -> Vec<String> {
@@ -116,14 +99,7 @@ fn flavour(carrier: Carrier) -> Flavour {
 }
 
 pub async fn start(carrier: Carrier, setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) {
-    let faults = TwilioFaults {
-        cut_after: setup.cut_after,
-        stall: setup.stall,
-        ..TwilioFaults::default()
-    };
-    let stub = TwilioStub::start_with(flavour(carrier), setup.stub(), faults)
-        .await
-        .unwrap();
+    let stub = TwilioStub::start(flavour(carrier), setup.stub()).await.unwrap();
     let trunk = trunk(flavour(carrier), &stub);
     (Arc::new(stub), trunk)
 }

@@ -18,13 +18,12 @@ use domain::{
 use net::key::Key;
 use serde_json::{Value, json};
 use sim::stub_carriers::{
-    Delivered, DialFault, StubCarrierSettings,
+    DialFault, StubBase, StubCarrierSettings,
     vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
 };
 use support::{words::interviewing_agent, world::TrunkOf};
 
 use crate::{
-    as_the_stub_has_it,
     conformance::media::check_found_again,
     site::{
         Announced, BUSY, BUSY_DESK, COOPERATIVE, Carrier, INVALID, MAILBOX, NO_ANSWER, NUMBER, OURS, Setup, Site, Stub,
@@ -34,18 +33,8 @@ use crate::{
 
 #[async_trait]
 impl Stub for VonageStub {
-    as_the_stub_has_it!();
-
-    fn dialed(&self) -> Vec<(String, String)> {
-        self.dials().into_iter().map(|dial| (dial.to, dial.from)).collect()
-    }
-
-    fn keys(&self) -> Vec<String> {
-        self.keys()
-    }
-
-    fn delivered(&self) -> Vec<Delivered> {
-        self.delivered()
+    fn base(&self) -> &StubBase {
+        self
     }
 
     fn endings(&self) -> Vec<String> {
@@ -96,8 +85,6 @@ fn trunk(account: VonageAccount) -> TrunkOf {
 fn faults(setup: &Setup) -> VonageFaults {
     VonageFaults {
         no_events: setup.silent,
-        cut_after: setup.cut_after,
-        stall: setup.stall,
         short_pages: setup.page,
         ..VonageFaults::default()
     }
@@ -232,7 +219,7 @@ async fn vonage_s_verdict_on_who_answered_is_asked_for_and_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn keys_that_vonage_does_not_press_are_refused() {
-    let (_, trunk) = start(&Setup {
+    let (_stub, trunk) = start(&Setup {
         silent: true,
         ..Setup::default()
     })

@@ -1,9 +1,6 @@
 //! The REST interface: who may ask, channels, and what is done to them.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{
     Json, Router,
@@ -19,13 +16,14 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::{
-    Originated, PASSWORD, Switch, TRUNK, USER, WEBSOCKET_CLIENT, audiosocket, bridges,
+    Asterisk, Originated, PASSWORD, TRUNK, USER, WEBSOCKET_CLIENT, audiosocket, bridges,
     channels::{Beginning, Channel},
-    events, lock, phones, websocket,
+    events, phones, websocket,
 };
+use crate::stub_carriers::{Dial, DialFault, locked};
 
-pub(super) fn router(switch: Arc<Switch>) -> Router {
-    let ari = Router::new()
+pub(super) fn routes() -> Router<Arc<Asterisk>> {
+    Router::new()
         .route("/ari/events", get(events::listen))
         .route("/ari/channels", post(originate).get(list))
         .route("/ari/channels/{id}", get(show).delete(hang_up))
@@ -37,12 +35,7 @@ pub(super) fn router(switch: Arc<Switch>) -> Router {
         .route("/ari/bridges/{id}/addChannel", post(bridges::add))
         .route("/ari/bridges/{id}/play/{sound}", post(bridges::play))
         .route("/ari/playbacks/{id}", delete(bridges::stop))
-        .layer(middleware::from_fn(authenticate));
-    Router::new()
-        .route("/exchange/status/{id}", post(phones::report))
-        .route("/exchange/media/{id}", get(phones::open))
-        .merge(ari)
-        .with_state(switch)
+        .layer(middleware::from_fn(authenticate))
 }
 
 pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
@@ -99,7 +92,7 @@ impl Endpoint {
     }
 }
 
-async fn originate(State(switch): State<Arc<Switch>>, Query(query): Asked, body: Bytes) -> Response {
+async fn originate(State(stub): State<Arc<Asterisk>>, Query(query): Asked, body: Bytes) -> Response {
     let asked = |name: &str| query.get(name).cloned().unwrap_or_default();
     let of = Originated {
         endpoint: asked("endpoint"),
@@ -108,51 +101,50 @@ async fn originate(State(switch): State<Arc<Switch>>, Query(query): Asked, body:
         caller: asked("callerId"),
         timeout: asked("timeout"),
     };
-    lock(&switch.journal).originated.push(of.clone());
+    locked(&stub.journal).originated.push(of.clone());
     if !body.is_empty() && !serde_json::from_slice::<Value>(&body).is_ok_and(|body| body.is_object()) {
         return refusal(StatusCode::BAD_REQUEST, "Request body is not JSON");
     }
-    let lost = of.endpoint.starts_with("PJSIP") && switch.loses_answer();
+    let number = match Endpoint::read(&of.endpoint) {
+        Some(Endpoint::Phone(number)) => Some(number),
+        _ => None,
+    };
+    let fault = number.map_or(DialFault::None, |to| {
+        let from = of.caller.clone();
+        stub.base.dialed(Dial {
+            to,
+            from,
+            ..Dial::default()
+        })
+    });
+    match fault {
+        DialFault::None | DialFault::LoseAnswer => {}
+        DialFault::RefuseAccount => return refusal(StatusCode::UNAUTHORIZED, "Authentication required"),
+        DialFault::Throttle { .. } => return refusal(StatusCode::SERVICE_UNAVAILABLE, "Shutting down"),
+        DialFault::Refuse(_) | DialFault::Break => {
+            return refusal(StatusCode::INTERNAL_SERVER_ERROR, "Allocation failed");
+        }
+    }
     // A task of its own: a client that goes away does not undo a dial.
-    let task = tokio::spawn(async move { place(&switch, of).await });
+    let task = tokio::spawn(async move { place(&stub, of).await });
     match task.await {
-        Ok(Ok(_)) if lost => std::future::pending().await,
+        Ok(Ok(_)) if fault == DialFault::LoseAnswer => std::future::pending().await,
         Ok(Ok(shown)) => Json(shown).into_response(),
         Ok(Err((status, message))) => refusal(status, message),
         Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "Allocation failed"),
     }
 }
 
-impl Switch {
-    /// Whether the answer to the last dial of a telephone is lost.
-    fn loses_answer(&self) -> bool {
-        let faults = &self.settings.faults;
-        let journal = lock(&self.journal);
-        let dials = journal.originated.iter().filter(|of| of.endpoint.starts_with("PJSIP"));
-        let each = faults.lost_answer_each;
-        faults.lost_answers || (each > 0 && dials.count().is_multiple_of(each))
-    }
-}
-
 type Refused = (StatusCode, &'static str);
 
-async fn place(switch: &Arc<Switch>, of: Originated) -> Result<Value, Refused> {
+async fn place(stub: &Arc<Asterisk>, of: Originated) -> Result<Value, Refused> {
     let allocation = (StatusCode::INTERNAL_SERVER_ERROR, "Allocation failed");
     if of.app.is_empty() {
         return Err((StatusCode::BAD_REQUEST, "Application or extension must be specified"));
     }
     let endpoint = Endpoint::read(&of.endpoint).ok_or(allocation)?;
-    let take_one = |left: usize| left.checked_sub(1);
-    if matches!(endpoint, Endpoint::Phone(_))
-        && switch
-            .refused
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one)
-            .is_ok()
-    {
-        return Err((StatusCode::SERVICE_UNAVAILABLE, "Shutting down"));
-    }
     let technology = of.endpoint.split('/').next().unwrap_or_default();
-    let channel = switch.make(Beginning {
+    let channel = stub.make(Beginning {
         name: format!("{technology}/{TRUNK}-{}", of.channel),
         id: of.channel,
         app: of.app,
@@ -160,14 +152,14 @@ async fn place(switch: &Arc<Switch>, of: Originated) -> Result<Value, Refused> {
         ..Beginning::default()
     });
     let channel = channel.ok_or((StatusCode::CONFLICT, "Channel with given unique ID already exists"))?;
-    let shown = channel.shown(switch);
-    let (of_task, of_channel) = (switch.clone(), channel.clone());
-    switch.spawn(async move {
+    let shown = channel.shown(stub);
+    let (of_task, of_channel) = (stub.clone(), channel.clone());
+    stub.base.spawn(async move {
         of_task.tell_dial(&of_channel, "");
         match endpoint {
             Endpoint::Phone(number) => {
                 let ring = of.timeout.parse().unwrap_or(30);
-                phones::dial(&of_task, &of_channel, (&number, &of.caller), ring).await;
+                phones::dial(&of_task, &of_channel, &number, ring).await;
             }
             Endpoint::WebSocket(options) => websocket::run(&of_task, &of_channel, options).await,
             Endpoint::AudioSocket { address, uuid } => {
@@ -178,8 +170,8 @@ async fn place(switch: &Arc<Switch>, of: Originated) -> Result<Value, Refused> {
     Ok(shown)
 }
 
-fn found(switch: &Switch, id: &str) -> Result<Arc<Channel>, NotFound> {
-    let found = switch.channel(id).filter(|channel| !channel.is_over());
+fn found(stub: &Asterisk, id: &str) -> Result<Arc<Channel>, NotFound> {
+    let found = stub.channel(id).filter(|channel| !channel.is_over());
     found.ok_or(NotFound)
 }
 
@@ -192,14 +184,14 @@ impl IntoResponse for NotFound {
     }
 }
 
-async fn list(State(switch): State<Arc<Switch>>) -> Json<Value> {
-    let channels: Vec<_> = lock(&switch.channels).values().cloned().collect();
-    Json(channels.iter().map(|channel| channel.shown(&switch)).collect())
+async fn list(State(stub): State<Arc<Asterisk>>) -> Json<Value> {
+    let channels: Vec<_> = locked(&stub.channels).values().cloned().collect();
+    Json(channels.iter().map(|channel| channel.shown(&stub)).collect())
 }
 
-async fn show(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Response {
-    match found(&switch, &id) {
-        Ok(channel) => Json(channel.shown(&switch)).into_response(),
+async fn show(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>) -> Response {
+    match found(&stub, &id) {
+        Ok(channel) => Json(channel.shown(&stub)).into_response(),
         Err(refused) => refused.into_response(),
     }
 }
@@ -215,8 +207,8 @@ const REASONS: [(&str, u32); 7] = [
     ("failure", 38),
 ];
 
-async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
-    let channel = match found(&switch, &id) {
+async fn hang_up(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>, Query(query): Asked) -> Response {
+    let channel = match found(&stub, &id) {
         Ok(channel) => channel,
         Err(refused) => return refused.into_response(),
     };
@@ -224,30 +216,28 @@ async fn hang_up(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Quer
     let Some((_, cause)) = REASONS.iter().find(|(known, _)| *known == reason) else {
         return refusal(StatusCode::BAD_REQUEST, "Invalid Reason");
     };
-    lock(&switch.journal).hung_up.push((id, reason));
-    if channel.line.get().is_some() {
-        phones::hang_up(&switch, &channel).await;
-    }
+    locked(&stub.journal).hung_up.push((id, reason));
+    stub.base.phones.hang_up(&channel.line).await;
     if channel.state() != "Up" && !channel.came_in {
-        switch.tell_dial(&channel, "CANCEL");
+        stub.tell_dial(&channel, "CANCEL");
     }
-    switch.destroy(&channel, (*cause, "Normal Clearing"), None);
+    stub.destroy(&channel, (*cause, "Normal Clearing"), None);
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn answer(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Response {
-    let channel = match found(&switch, &id) {
+async fn answer(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>) -> Response {
+    let channel = match found(&stub, &id) {
         Ok(channel) => channel,
         Err(refused) => return refused.into_response(),
     };
     if channel.state() != "Up" {
-        switch.becomes(&channel, "Up");
+        stub.becomes(&channel, "Up");
     }
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn press(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
-    let channel = match found(&switch, &id) {
+async fn press(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>, Query(query): Asked) -> Response {
+    let channel = match found(&stub, &id) {
         Ok(channel) => channel,
         Err(refused) => return refused.into_response(),
     };
@@ -256,12 +246,13 @@ async fn press(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(
         return refusal(StatusCode::BAD_REQUEST, "DTMF is required");
     }
     phones::play_keys(&channel, &keys);
-    lock(&switch.journal).pressed.push((id, keys));
+    stub.base.pressed(&keys);
+    locked(&stub.journal).pressed.push((id, keys));
     StatusCode::NO_CONTENT.into_response()
 }
 
-async fn redirect(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
-    let channel = match found(&switch, &id) {
+async fn redirect(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>, Query(query): Asked) -> Response {
+    let channel = match found(&stub, &id) {
         Ok(channel) => channel,
         Err(refused) => return refused.into_response(),
     };
@@ -272,12 +263,12 @@ async fn redirect(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Que
             "Endpoint is not the same type as the channel",
         );
     }
-    lock(&switch.journal).redirected.push((id, endpoint));
-    if let Some(after) = switch.settings.refers_taken {
-        let of_task = switch.clone();
-        switch.spawn(async move {
+    locked(&stub.journal).redirected.push((id, endpoint));
+    if let Some(after) = stub.settings.refers_taken {
+        let of_task = stub.clone();
+        stub.base.spawn(async move {
             sleep(after).await;
-            phones::hang_up(&of_task, &channel).await;
+            of_task.base.phones.hang_up(&channel.line).await;
             of_task.destroy(&channel, (16, "Normal Clearing"), None);
         });
     }

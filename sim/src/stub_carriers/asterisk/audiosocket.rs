@@ -9,13 +9,8 @@ use tokio::{
 };
 use uuid::Uuid;
 
-use super::{
-    Switch,
-    channels::Channel,
-    lock,
-    sound::{Converter, Sound},
-    websocket::Interruption,
-};
+use super::{Asterisk, channels::Channel, sound::Sound, websocket::Interruption};
+use crate::stub_carriers::{locked, sound::Converter};
 
 const SLIN: LineFormat = LineFormat {
     encoding: Encoding::Linear16,
@@ -28,7 +23,7 @@ fn frame(kind: u8, payload: &[u8]) -> Vec<u8> {
 }
 
 /// Connects, and passes audio until either side ends.
-pub(super) async fn run(switch: &Arc<Switch>, channel: &Arc<Channel>, (address, uuid): (&str, &str)) {
+pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, (address, uuid): (&str, &str)) {
     let connected = async {
         let uuid: Uuid = uuid.parse().ok()?;
         let mut stream = TcpStream::connect(address).await.ok()?;
@@ -37,18 +32,18 @@ pub(super) async fn run(switch: &Arc<Switch>, channel: &Arc<Channel>, (address, 
         Some(stream)
     };
     let Some(stream) = connected.await else {
-        return switch.destroy(channel, (3, "No route to destination"), None);
+        return stub.destroy(channel, (3, "No route to destination"), None);
     };
-    switch.answered(channel);
-    pass(switch, channel, stream).await;
-    switch.destroy(channel, (16, "Normal Clearing"), None);
+    stub.answered(channel);
+    pass(stub, channel, stream).await;
+    stub.destroy(channel, (16, "Normal Clearing"), None);
 }
 
-async fn pass(switch: &Arc<Switch>, channel: &Arc<Channel>, stream: TcpStream) -> Option<()> {
-    let mut mouth = lock(&channel.mouth).take()?;
+async fn pass(stub: &Arc<Asterisk>, channel: &Arc<Channel>, stream: TcpStream) -> Option<()> {
+    let mut mouth = locked(&channel.mouth).take()?;
     let (mut source, mut sink) = stream.into_split();
     let (mut up, mut down) = (Converter::to(SLIN), Converter::from(SLIN));
-    let mut interruption = Interruption::new(switch);
+    let mut interruption = Interruption::new(stub);
     let reading = async {
         loop {
             let mut header = [0; 3];
@@ -57,8 +52,10 @@ async fn pass(switch: &Arc<Switch>, channel: &Arc<Channel>, stream: TcpStream) -
             source.read_exact(&mut payload).await.ok()?;
             match header[0] {
                 0x00 => return None::<()>,
-                0x10 if payload.len() == 320 => switch.says(channel, &Sound::Audio(down.decode(&payload))),
-                kind => switch.complain(format!("AudioSocket frame {kind:#04x} of {} bytes", payload.len())),
+                0x10 if payload.len() == 320 => stub.says(channel, &Sound::Audio(down.decode(&payload))),
+                kind => stub
+                    .base
+                    .complain(format!("AudioSocket frame {kind:#04x} of {} bytes", payload.len())),
             }
         }
     };
@@ -66,7 +63,7 @@ async fn pass(switch: &Arc<Switch>, channel: &Arc<Channel>, stream: TcpStream) -
         loop {
             let bytes = match mouth.recv().await? {
                 Sound::Audio(samples) => {
-                    interruption.frame(switch).await?;
+                    interruption.frame(stub).await?;
                     frame(0x10, &up.encode(samples))
                 }
                 Sound::Key(key) => frame(0x03, &[u8::try_from(key).ok()?]),

@@ -13,7 +13,8 @@ use axum::{
 };
 use serde_json::{Value, json};
 
-use super::{Switch, ari::refusal, lock};
+use super::{Asterisk, ari::refusal};
+use crate::stub_carriers::locked;
 
 /// All of them.
 #[derive(Default)]
@@ -24,19 +25,19 @@ pub(super) struct Bridges {
 
 impl Bridges {
     pub(super) fn all(&self) -> BTreeMap<String, Vec<String>> {
-        lock(&self.bridges).clone()
+        locked(&self.bridges).clone()
     }
 
     /// A channel is in no bridge any more.
     pub(super) fn leave(&self, channel: &str) {
-        for inside in lock(&self.bridges).values_mut() {
+        for inside in locked(&self.bridges).values_mut() {
             inside.retain(|id| id != channel);
         }
     }
 
     /// Who is in the same bridge.
     pub(super) fn others(&self, channel: &str) -> Vec<String> {
-        let bridges = lock(&self.bridges);
+        let bridges = locked(&self.bridges);
         let with = bridges.values().find(|inside| inside.iter().any(|id| id == channel));
         let others = with.into_iter().flatten().filter(|id| *id != channel);
         others.cloned().collect()
@@ -52,37 +53,38 @@ fn shown(id: &str, channels: &[String]) -> Value {
 
 type Asked = Query<BTreeMap<String, String>>;
 
-pub(super) async fn list(State(switch): State<Arc<Switch>>) -> Json<Value> {
-    let bridges = switch.bridges.all();
+pub(super) async fn list(State(stub): State<Arc<Asterisk>>) -> Json<Value> {
+    let bridges = stub.bridges.all();
     Json(bridges.iter().map(|(id, channels)| shown(id, channels)).collect())
 }
 
-pub(super) async fn make(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Json<Value> {
-    let mut bridges = lock(&switch.bridges.bridges);
+pub(super) async fn make(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>) -> Json<Value> {
+    let mut bridges = locked(&stub.bridges.bridges);
     let channels = bridges.entry(id.clone()).or_default();
     Json(shown(&id, channels))
 }
 
-pub(super) async fn destroy(State(switch): State<Arc<Switch>>, Path(id): Path<String>) -> Response {
-    match lock(&switch.bridges.bridges).remove(&id) {
+pub(super) async fn destroy(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>) -> Response {
+    match locked(&stub.bridges.bridges).remove(&id) {
         Some(_) => StatusCode::NO_CONTENT.into_response(),
         None => refusal(StatusCode::NOT_FOUND, "Bridge not found"),
     }
 }
 
-pub(super) async fn add(State(switch): State<Arc<Switch>>, Path(id): Path<String>, Query(query): Asked) -> Response {
+pub(super) async fn add(State(stub): State<Arc<Asterisk>>, Path(id): Path<String>, Query(query): Asked) -> Response {
     let wanted = query.get("channel").map(String::as_str).unwrap_or_default();
     for name in wanted.split(',') {
-        let Some(channel) = switch.channel(name) else {
+        let Some(channel) = stub.channel(name) else {
             return refusal(StatusCode::BAD_REQUEST, "Channel not found");
         };
         if !channel.is_in_app() {
-            switch.complain(format!("{name} was to join before it was in the application"));
+            stub.base
+                .complain(format!("{name} was to join before it was in the application"));
             return refusal(StatusCode::CONFLICT, "Channel not in Stasis application");
         }
         // A channel is in one bridge.
-        switch.bridges.leave(name);
-        let mut bridges = lock(&switch.bridges.bridges);
+        stub.bridges.leave(name);
+        let mut bridges = locked(&stub.bridges.bridges);
         let Some(inside) = bridges.get_mut(&id) else {
             return refusal(StatusCode::NOT_FOUND, "Bridge not found");
         };
@@ -92,21 +94,21 @@ pub(super) async fn add(State(switch): State<Arc<Switch>>, Path(id): Path<String
 }
 
 pub(super) async fn play(
-    State(switch): State<Arc<Switch>>,
+    State(stub): State<Arc<Asterisk>>,
     Path((id, sound)): Path<(String, String)>,
     Query(query): Asked,
 ) -> Response {
-    if !lock(&switch.bridges.bridges).contains_key(&id) {
+    if !locked(&stub.bridges.bridges).contains_key(&id) {
         return refusal(StatusCode::NOT_FOUND, "Bridge not found");
     }
     let media = query.get("media").cloned().unwrap_or_default();
-    lock(&switch.bridges.sounds).push(sound.clone());
+    locked(&stub.bridges.sounds).push(sound.clone());
     let playback = json!({ "id": sound, "media_uri": media, "target_uri": format!("bridge:{id}"), "state": "queued" });
     (StatusCode::CREATED, Json(playback)).into_response()
 }
 
-pub(super) async fn stop(State(switch): State<Arc<Switch>>, Path(sound): Path<String>) -> Response {
-    let mut sounds = lock(&switch.bridges.sounds);
+pub(super) async fn stop(State(stub): State<Arc<Asterisk>>, Path(sound): Path<String>) -> Response {
+    let mut sounds = locked(&stub.bridges.sounds);
     let playing = sounds.len();
     sounds.retain(|playing| *playing != sound);
     match sounds.len() < playing {

@@ -8,59 +8,60 @@ use std::sync::{
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc};
 
-use super::{Switch, lock, sound::Sound};
+use super::{Asterisk, sound::Sound};
+use crate::stub_carriers::locked;
 
 /// Sounds that may wait for a channel: 10 s of audio.
 const SOUNDS: usize = 500;
 
 /// One channel.
-pub(super) struct Channel {
-    pub(super) id: String,
+pub struct Channel {
+    pub id: String,
     /// `PJSIP/trunk-…` and the like.
-    pub(super) name: String,
-    pub(super) caller: String,
-    pub(super) exten: String,
-    pub(super) app: String,
+    pub name: String,
+    pub caller: String,
+    pub exten: String,
+    pub app: String,
     state: Mutex<&'static str>,
     in_app: AtomicBool,
     over: AtomicBool,
     /// The telephone's name at the exchange, once that has taken it.
-    pub(super) line: OnceLock<String>,
+    pub line: OnceLock<String>,
     /// Takes what the others of its bridge say.
-    pub(super) ears: mpsc::Sender<Sound>,
+    pub ears: mpsc::Sender<Sound>,
     /// Its end at the far end, until somebody takes it.
-    pub(super) mouth: Mutex<Option<mpsc::Receiver<Sound>>>,
+    pub mouth: Mutex<Option<mpsc::Receiver<Sound>>>,
     /// It was hung up by request.
-    pub(super) hang_up: Notify,
+    pub hang_up: Notify,
     /// The caller hears nothing before the answer.
-    pub(super) came_in: bool,
+    pub came_in: bool,
 }
 
 /// What a channel begins with.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Beginning {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) caller: String,
-    pub(super) exten: String,
-    pub(super) app: String,
-    pub(super) came_in: bool,
+pub struct Beginning {
+    pub id: String,
+    pub name: String,
+    pub caller: String,
+    pub exten: String,
+    pub app: String,
+    pub came_in: bool,
 }
 
 impl Channel {
-    pub(super) fn state(&self) -> &'static str {
-        *lock(&self.state)
+    pub fn state(&self) -> &'static str {
+        *locked(&self.state)
     }
 
-    pub(super) fn is_in_app(&self) -> bool {
+    pub fn is_in_app(&self) -> bool {
         self.in_app.load(Ordering::SeqCst) && !self.is_over()
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         self.over.load(Ordering::SeqCst)
     }
 
-    pub(super) fn shown(&self, switch: &Switch) -> Value {
+    pub fn shown(&self, stub: &Asterisk) -> Value {
         let (app_name, app_data) = match self.is_in_app() {
             true => ("Stasis", &*self.app),
             false => ("", ""),
@@ -68,7 +69,7 @@ impl Channel {
         json!({
             "id": self.id, "name": self.name, "state": self.state(), "protocol_id": "",
             "caller": { "name": "", "number": self.caller }, "connected": { "name": "", "number": "" },
-            "accountcode": "", "creationtime": switch.now(), "language": "en",
+            "accountcode": "", "creationtime": stub.now(), "language": "en",
             "dialplan": {
                 "context": "default", "exten": self.exten, "priority": 1, "app_name": app_name, "app_data": app_data,
             },
@@ -76,9 +77,9 @@ impl Channel {
     }
 }
 
-impl Switch {
+impl Asterisk {
     /// Makes a channel; none when its id is taken.
-    pub(super) fn make(&self, beginning: Beginning) -> Option<Arc<Channel>> {
+    pub fn make(&self, beginning: Beginning) -> Option<Arc<Channel>> {
         let (ears, mouth) = mpsc::channel(SOUNDS);
         let Beginning {
             id,
@@ -103,7 +104,7 @@ impl Switch {
             hang_up: Notify::new(),
             came_in,
         });
-        let mut channels = lock(&self.channels);
+        let mut channels = locked(&self.channels);
         if channels.contains_key(&id) {
             return None;
         }
@@ -112,36 +113,36 @@ impl Switch {
     }
 
     /// A channel's state changes, which is told.
-    pub(super) fn becomes(&self, channel: &Channel, state: &'static str) {
-        *lock(&channel.state) = state;
+    pub fn becomes(&self, channel: &Channel, state: &'static str) {
+        *locked(&channel.state) = state;
         self.tell("ChannelStateChange", &json!({ "channel": channel.shown(self) }));
     }
 
     /// How the dial of a channel goes.
-    pub(super) fn tell_dial(&self, channel: &Channel, status: &str) {
+    pub fn tell_dial(&self, channel: &Channel, status: &str) {
         let dial = json!({ "dialstatus": status, "dialstring": "", "forward": "", "peer": channel.shown(self) });
         self.tell("Dial", &dial);
     }
 
     /// A channel is the application's to command.
-    pub(super) fn enter(&self, channel: &Channel, args: &[&str]) {
+    pub fn enter(&self, channel: &Channel, args: &[&str]) {
         channel.in_app.store(true, Ordering::SeqCst);
         self.tell("StasisStart", &json!({ "args": args, "channel": channel.shown(self) }));
     }
 
     /// Somebody picked up what we dialed.
-    pub(super) fn answered(&self, channel: &Channel) {
+    pub fn answered(&self, channel: &Channel) {
         self.tell_dial(channel, "ANSWER");
         self.becomes(channel, "Up");
         self.enter(channel, &[]);
     }
 
     /// A channel ends, once.
-    pub(super) fn destroy(&self, channel: &Channel, (cause, words): (u32, &str), technical: Option<u32>) {
+    pub fn destroy(&self, channel: &Channel, (cause, words): (u32, &str), technical: Option<u32>) {
         if channel.over.swap(true, Ordering::SeqCst) {
             return;
         }
-        lock(&self.channels).remove(&channel.id);
+        locked(&self.channels).remove(&channel.id);
         self.bridges.leave(&channel.id);
         channel.hang_up.notify_one();
         if channel.in_app.load(Ordering::SeqCst) {
@@ -155,7 +156,7 @@ impl Switch {
     }
 
     /// What a channel says goes to the others of its bridge.
-    pub(super) fn says(&self, channel: &Channel, sound: &Sound) {
+    pub fn says(&self, channel: &Channel, sound: &Sound) {
         for other in self.bridges.others(&channel.id) {
             if let Some(other) = self.channel(&other) {
                 // A channel that hears nothing drops what it is told, like a jitter buffer.
@@ -165,7 +166,7 @@ impl Switch {
     }
 
     /// A key of a channel's telephone.
-    pub(super) fn hears_key(&self, channel: &str, key: char) {
+    pub fn hears_key(&self, channel: &str, key: char) {
         let Some(channel) = self.channel(channel) else { return };
         let pressed = json!({ "digit": key.to_string(), "duration_ms": 100, "channel": channel.shown(self) });
         self.tell("ChannelDtmfReceived", &pressed);

@@ -16,7 +16,8 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Switch, ari::refusal, lock};
+use super::{Asterisk, ari::refusal};
+use crate::stub_carriers::locked;
 
 /// Events that may wait.
 const WAITING: usize = 1_024;
@@ -49,7 +50,7 @@ impl Events {
 
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::SeqCst);
-        lock(&self.socket).texts = None;
+        locked(&self.socket).texts = None;
     }
 
     pub(super) fn open(&self) {
@@ -65,15 +66,15 @@ impl Socket {
     }
 }
 
-impl Switch {
+impl Asterisk {
     /// The application that is listened for.
     pub(super) fn app(&self) -> String {
-        lock(&self.events.socket).app.clone()
+        locked(&self.events.socket).app.clone()
     }
 
     /// Tells an event.
     pub(super) fn tell(&self, kind: &str, fields: &Value) {
-        let mut socket = lock(&self.events.socket);
+        let mut socket = locked(&self.events.socket);
         let mut event = json!({
             "type": kind, "application": socket.app, "timestamp": self.now(), "asterisk_id": "00:00:00:00:00:01",
         });
@@ -100,28 +101,28 @@ impl Switch {
 }
 
 pub(super) async fn listen(
-    State(switch): State<Arc<Switch>>,
+    State(stub): State<Arc<Asterisk>>,
     Query(query): Query<std::collections::BTreeMap<String, String>>,
     socket: WebSocketUpgrade,
 ) -> Response {
-    if switch.events.closed.load(Ordering::SeqCst) {
+    if stub.events.closed.load(Ordering::SeqCst) {
         return refusal(StatusCode::SERVICE_UNAVAILABLE, "Shutting down");
     }
     let Some(app) = query.get("app").cloned() else {
         return refusal(StatusCode::BAD_REQUEST, "HTTP request is missing param: [app]");
     };
-    socket.on_upgrade(move |socket| serve(switch, app, socket))
+    socket.on_upgrade(move |socket| serve(stub, app, socket))
 }
 
-async fn serve(switch: Arc<Switch>, app: String, mut socket: WebSocket) {
+async fn serve(stub: Arc<Asterisk>, app: String, mut socket: WebSocket) {
     let (texts, mut waiting) = mpsc::channel(WAITING);
     {
-        let mut present = lock(&switch.events.socket);
+        let mut present = locked(&stub.events.socket);
         present.send(&json!({ "type": "ApplicationReplaced", "application": app }).to_string());
         present.texts = Some(texts);
         present.app = app;
     }
-    switch.events.sockets.fetch_add(1, Ordering::SeqCst);
+    stub.events.sockets.fetch_add(1, Ordering::SeqCst);
     loop {
         tokio::select! {
             text = waiting.recv() => match text {

@@ -2,26 +2,22 @@
 
 use std::{sync::Arc, time::Duration};
 
-use axum::{
-    Json,
-    extract::{
-        Path, State,
-        ws::{Message, WebSocket, WebSocketUpgrade},
-    },
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::extract::ws::{Message, WebSocket};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use media::{format::LineFormat, tone::generate};
 use serde_json::{Value, json};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
-    Switch,
+    Asterisk,
     channels::{Beginning, Channel},
-    lock,
-    sound::{Converter, Sound},
+    sound::Sound,
+};
+use crate::stub_carriers::{
+    locked,
+    phones::{Cause, Phone, Progress},
+    sound::Converter,
 };
 
 /// A telephone's jitter buffer, in milliseconds.
@@ -29,70 +25,49 @@ const JITTER_MS: u64 = 100;
 const SAMPLES_PER_MS: usize = 8;
 
 /// Rings a number.
-pub(super) async fn dial(switch: &Switch, channel: &Channel, (to, from): (&str, &str), ring_seconds: u64) {
-    match ring(switch, channel, (to, from), ring_seconds).await {
+pub(super) async fn dial(stub: &Asterisk, channel: &Channel, to: &str, ring_seconds: u64) {
+    match ring(stub, channel, to, ring_seconds).await {
         Some(line) => {
             let _ = channel.line.set(line);
             // It was hung up while the exchange took it.
             if channel.is_over() {
-                hang_up(switch, channel).await;
+                stub.base.phones.hang_up(&channel.line).await;
             }
         }
         None => {
-            switch.tell_dial(channel, "CONGESTION");
-            switch.destroy(channel, (1, "Unallocated (unassigned) number"), Some(404));
+            stub.tell_dial(channel, "CONGESTION");
+            stub.destroy(channel, (1, "Unallocated (unassigned) number"), Some(404));
         }
     }
 }
 
 /// A telephone calls: it hears us when it is answered. The id of its channel.
-pub(super) async fn call_in(switch: &Arc<Switch>, from: &str, to: &str) -> String {
+pub(super) async fn call_in(stub: &Arc<Asterisk>, from: &str, to: &str) -> String {
     let id = format!("1700000000.{}", Uuid::new_v4().as_u128() % 1_000_000);
-    let channel = switch.make(Beginning {
+    let channel = stub.make(Beginning {
         id: id.clone(),
         name: format!("PJSIP/{}-{id}", super::TRUNK),
         caller: from.to_owned(),
         exten: to.to_owned(),
-        app: switch.app(),
+        app: stub.app(),
         came_in: true,
     });
     if let Some(channel) = channel {
-        match ring(switch, &channel, (from, to), 60).await {
+        match ring(stub, &channel, from, 60).await {
             Some(line) => drop(channel.line.set(line)),
-            None => switch.complain(format!("{from} is no telephone")),
+            None => stub.base.complain(format!("{from} is no telephone")),
         }
     }
     id
 }
 
-async fn ring(switch: &Switch, channel: &Channel, (to, from): (&str, &str), ring_seconds: u64) -> Option<String> {
-    let hints = match switch.settings.personas.get(to) {
-        None => json!({}),
-        Some(script) if switch.settings.exchange.scripts.contains_key(script) => json!({ "script": script }),
-        Some(persona) => json!({ "persona": persona }),
+async fn ring(stub: &Asterisk, channel: &Channel, number: &str, ring_seconds: u64) -> Option<String> {
+    let phone = Phone {
+        number,
+        persona: None,
+        ring_seconds: ring_seconds as f64,
     };
-    let body = json!({
-        "to": to, "from": from, "attempt": channel.id, "ringTimeoutSeconds": ring_seconds,
-        "statusUrl": format!("http://{}/exchange/status/{}", switch.own, channel.id),
-        "streamUrl": format!("ws://{}/exchange/media/{}", switch.own, channel.id),
-        "hints": hints,
-    });
-    let url = format!("{}/v1/calls", switch.exchange_url);
-    let answer = switch.client.post(url).json(&body).send().await.ok()?;
-    if answer.status() != StatusCode::CREATED {
-        return None;
-    }
-    let said: Value = answer.json().await.ok()?;
-    said["callId"].as_str().map(str::to_owned)
-}
-
-/// Hangs a telephone up.
-pub(super) async fn hang_up(switch: &Switch, channel: &Channel) {
-    let Some(line) = channel.line.get() else { return };
-    let url = format!("{}/v1/calls/{line}", switch.exchange_url);
-    if let Err(error) = switch.client.delete(url).send().await {
-        switch.complain(format!("a telephone could not be hung up: {error}"));
-    }
+    stub.base.phones.call(&stub.base.here(), &channel.id, phone).await.ok()
 }
 
 /// The tones of keys go to the telephone.
@@ -105,59 +80,36 @@ pub(super) fn play_keys(channel: &Channel, keys: &str) {
 }
 
 /// What the exchange reports, in Asterisk's words.
-pub(super) async fn report(
-    State(switch): State<Arc<Switch>>,
-    Path(id): Path<String>,
-    Json(said): Json<Value>,
-) -> StatusCode {
-    let Some(channel) = switch.channel(&id) else {
-        return StatusCode::NO_CONTENT;
-    };
-    match (said["status"].as_str(), channel.came_in) {
-        (Some("ringing"), false) => {
-            switch.becomes(&channel, "Ringing");
-            switch.tell_dial(&channel, "RINGING");
+pub(super) fn report(stub: &Asterisk, channel: &Channel, progress: Progress) {
+    match (progress, channel.came_in) {
+        (Progress::Ringing, false) => {
+            stub.becomes(channel, "Ringing");
+            stub.tell_dial(channel, "RINGING");
         }
-        (Some("answered"), false) => switch.answered(&channel),
+        (Progress::Ringing, true) => {}
+        (Progress::Answered, false) => stub.answered(channel),
         // Who calls has their receiver at the ear.
-        (Some("answered"), true) => {
-            switch.becomes(&channel, "Ring");
-            switch.enter(&channel, &[]);
+        (Progress::Answered, true) => {
+            stub.becomes(channel, "Ring");
+            stub.enter(channel, &[]);
         }
-        (Some("ended"), _) => ended(&switch, &channel, said["cause"].as_str().unwrap_or_default()),
-        _ => {}
+        (Progress::Ended { cause }, _) => ended(stub, channel, cause),
     }
-    StatusCode::NO_CONTENT
 }
 
-fn ended(switch: &Switch, channel: &Channel, cause: &str) {
+fn ended(stub: &Asterisk, channel: &Channel, cause: Cause) {
     let (status, cause, technical) = match cause {
-        "completed" => ("", (16, "Normal Clearing"), None),
-        "busy" => ("BUSY", (17, "User busy"), Some(486)),
-        "no-answer" => ("NOANSWER", (0, "Unknown"), None),
-        "rejected" => ("CONGESTION", (21, "Call Rejected"), Some(603)),
-        "canceled" => ("CANCEL", (16, "Normal Clearing"), None),
-        _ => ("CHANUNAVAIL", (38, "Network out of order"), Some(500)),
+        Cause::Completed => ("", (16, "Normal Clearing"), None),
+        Cause::Busy => ("BUSY", (17, "User busy"), Some(486)),
+        Cause::NoAnswer => ("NOANSWER", (0, "Unknown"), None),
+        Cause::Rejected => ("CONGESTION", (21, "Call Rejected"), Some(603)),
+        Cause::Canceled => ("CANCEL", (16, "Normal Clearing"), None),
+        Cause::Failed => ("CHANUNAVAIL", (38, "Network out of order"), Some(500)),
     };
     if !status.is_empty() && !channel.came_in {
-        switch.tell_dial(channel, status);
+        stub.tell_dial(channel, status);
     }
-    switch.destroy(channel, cause, technical);
-}
-
-/// A telephone that was picked up.
-pub(super) async fn open(
-    State(switch): State<Arc<Switch>>,
-    Path(id): Path<String>,
-    socket: WebSocketUpgrade,
-) -> Response {
-    let Some(channel) = switch.channel(&id) else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
-    let Some(mouth) = lock(&channel.mouth).take() else {
-        return StatusCode::CONFLICT.into_response();
-    };
-    socket.on_upgrade(move |phone| talk(switch, channel, (phone, mouth)))
+    stub.destroy(channel, cause, technical);
 }
 
 /// A telephone's voice, and what it is told.
@@ -169,7 +121,11 @@ struct Handset {
     played_at: Instant,
 }
 
-async fn talk(switch: Arc<Switch>, channel: Arc<Channel>, (mut phone, mut mouth): (WebSocket, mpsc::Receiver<Sound>)) {
+/// Talks with a telephone that was picked up.
+pub(super) async fn talk(stub: Arc<Asterisk>, channel: Arc<Channel>, mut phone: WebSocket) {
+    let Some(mut mouth) = locked(&channel.mouth).take() else {
+        return;
+    };
     let mut handset = Handset {
         stream: String::new(),
         up: Converter::from(LineFormat::MULAW_8000),
@@ -183,7 +139,7 @@ async fn talk(switch: Arc<Switch>, channel: Arc<Channel>, (mut phone, mut mouth)
                     if let Some(sound) = handset.says(&text)
                         && channel.state() == "Up"
                     {
-                        switch.says(&channel, &sound);
+                        stub.says(&channel, &sound);
                     }
                 }
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,

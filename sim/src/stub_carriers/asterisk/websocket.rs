@@ -21,11 +21,11 @@ use tokio_tungstenite::{
 };
 
 use super::{
-    Switch,
+    Asterisk,
     channels::Channel,
-    lock,
-    sound::{self, Converter, Sound},
+    sound::{self, Sound},
 };
+use crate::stub_carriers::{locked, sound::Converter};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -78,48 +78,43 @@ pub(super) struct Interruption {
 }
 
 impl Interruption {
-    pub(super) fn new(switch: &Switch) -> Self {
-        let take_one = |left: usize| left.checked_sub(1);
+    pub(super) fn new(stub: &Asterisk) -> Self {
         Self {
             frames: 0,
-            cut: switch
-                .cut
-                .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one)
-                .is_ok(),
+            cut: stub.cut.swap(false, Ordering::SeqCst),
         }
     }
 
     /// A frame is to go out; none when the connection breaks now.
-    pub(super) async fn frame(&mut self, switch: &Switch) -> Option<()> {
-        let faults = &switch.settings.faults;
+    pub(super) async fn frame(&mut self, stub: &Asterisk) -> Option<()> {
         self.frames += 1;
-        if let Some((after, long)) = faults.stall
-            && self.frames == after
+        if let Some(stall) = stub.base.stall
+            && self.frames == stall.after_frames
         {
-            sleep(long).await;
+            sleep(stall.lasts).await;
         }
-        let broken = self.cut && faults.cut_after.is_some_and(|after| self.frames > after);
+        let broken = self.cut && stub.base.cut_after.is_some_and(|after| self.frames > after);
         (!broken).then_some(())
     }
 }
 
 /// Connects, and passes audio until either side ends.
-pub(super) async fn run(switch: &Arc<Switch>, channel: &Arc<Channel>, options: Options) {
-    let socket = match connect(switch, &options).await {
+pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, options: Options) {
+    let socket = match connect(stub, &options).await {
         Ok(socket) => socket,
         Err(why) => {
-            switch.complain(format!("no media socket: {why}"));
-            switch.tell_dial(channel, "CHANUNAVAIL");
-            return switch.destroy(channel, (3, "No route to destination"), None);
+            stub.base.complain(format!("no media socket: {why}"));
+            stub.tell_dial(channel, "CHANUNAVAIL");
+            return stub.destroy(channel, (3, "No route to destination"), None);
         }
     };
-    let Some(mouth) = lock(&channel.mouth).take() else {
+    let Some(mouth) = locked(&channel.mouth).take() else {
         return;
     };
     let mut driver = Driver {
-        switch,
+        stub,
         channel,
-        json: switch.settings.json,
+        json: stub.settings.json,
         frame: options.format.bytes_for_ms(20),
         queue: VecDeque::new(),
         frames: 0,
@@ -127,11 +122,11 @@ pub(super) async fn run(switch: &Arc<Switch>, channel: &Arc<Channel>, options: O
         down: Converter::from(options.format),
     };
     driver.run(socket, (mouth, options)).await;
-    switch.destroy(channel, (16, "Normal Clearing"), None);
+    stub.destroy(channel, (16, "Normal Clearing"), None);
 }
 
-async fn connect(switch: &Switch, options: &Options) -> Result<Socket, String> {
-    let uri = format!("{}?{}", lock(&switch.media_uri), options.parameters);
+async fn connect(stub: &Asterisk, options: &Options) -> Result<Socket, String> {
+    let uri = format!("{}?{}", locked(&stub.media_uri), options.parameters);
     let mut request = uri.into_client_request().map_err(|error| error.to_string())?;
     let headers = request.headers_mut();
     headers.insert("sec-websocket-protocol", HeaderValue::from_static("media"));
@@ -150,7 +145,7 @@ enum Queued {
 }
 
 struct Driver<'a> {
-    switch: &'a Arc<Switch>,
+    stub: &'a Arc<Asterisk>,
     channel: &'a Arc<Channel>,
     json: bool,
     frame: usize,
@@ -167,9 +162,9 @@ impl Driver<'_> {
         sink.send(Message::Text(self.started(&options.codec).into()))
             .await
             .ok()?;
-        self.switch.answered(self.channel);
+        self.stub.answered(self.channel);
         let mut up = Converter::to(options.format);
-        let mut interruption = Interruption::new(self.switch);
+        let mut interruption = Interruption::new(self.stub);
         let mut ticks = interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
         loop {
@@ -178,7 +173,7 @@ impl Driver<'_> {
                 _ = ticks.tick(), if !self.queue.is_empty() => self.tick(&mut events),
                 Some(sound) = mouth.recv() => match sound {
                     Sound::Audio(samples) => {
-                        interruption.frame(self.switch).await?;
+                        interruption.frame(self.stub).await?;
                         sink.send(Message::Binary(up.encode(samples).into())).await.ok()?;
                     }
                     Sound::Key(key) => events.push(self.event("DTMF_END", &[("digit", key.to_string())])),
@@ -260,7 +255,7 @@ impl Driver<'_> {
                 Queued::Frame(bytes) => {
                     self.frames -= 1;
                     let samples = self.down.decode(&bytes);
-                    self.switch.says(self.channel, &Sound::Audio(samples));
+                    self.stub.says(self.channel, &Sound::Audio(samples));
                     return;
                 }
             }
@@ -269,16 +264,17 @@ impl Driver<'_> {
 
     fn binary(&mut self, bytes: &[u8], events: &mut Vec<String>) -> Option<()> {
         if bytes.len() > MAX_MESSAGE {
-            self.switch.complain(format!("a message of {} bytes", bytes.len()));
+            self.stub.base.complain(format!("a message of {} bytes", bytes.len()));
             return None;
         }
         if self.frames >= QUEUE_MAX {
-            self.switch.complain("audio for a full queue".to_owned());
+            self.stub.base.complain("audio for a full queue".to_owned());
             return Some(());
         }
         let whole = bytes.chunks_exact(self.frame);
         if !whole.remainder().is_empty() {
-            self.switch
+            self.stub
+                .base
                 .complain(format!("{} bytes of audio are lost", whole.remainder().len()));
         }
         for frame in whole {
@@ -295,7 +291,7 @@ impl Driver<'_> {
     /// None when the channel is to be hung up.
     fn command(&mut self, text: &str, events: &mut Vec<String>) -> Option<()> {
         if text.len() > MAX_COMMAND {
-            self.switch.complain(format!("a command of {} bytes", text.len()));
+            self.stub.base.complain(format!("a command of {} bytes", text.len()));
             return Some(());
         }
         let (command, id) = if self.json {
@@ -310,7 +306,7 @@ impl Driver<'_> {
             "MARK_MEDIA" => self.queue.push_back(Queued::Mark(id)),
             "FLUSH_MEDIA" => {
                 if self.frames > 0 {
-                    lock(&self.switch.journal).flushed_ms.push(20 * self.frames as u64);
+                    locked(&self.stub.journal).flushed_ms.push(20 * self.frames as u64);
                 }
                 self.queue.clear();
                 self.frames = 0;
@@ -318,7 +314,7 @@ impl Driver<'_> {
             "HANGUP" => return None,
             "GET_STATUS" => events.push(self.event("STATUS", &[("queue_length", self.frames.to_string())])),
             other => {
-                self.switch.complain(format!("unknown command {other}"));
+                self.stub.base.complain(format!("unknown command {other}"));
                 if self.json && other.is_empty() {
                     let words = "Unable to parse JSON command".to_owned();
                     events.push(self.event("ERROR", &[("error_text", words)]));

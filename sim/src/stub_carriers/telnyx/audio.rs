@@ -1,10 +1,8 @@
 //! Audio between a telephone's mu-law and the codec of a stream.
 
-use media::{
-    codec,
-    format::{Encoding, LineFormat},
-    resample::Resampler,
-};
+use media::format::{Encoding, LineFormat};
+
+use crate::stub_carriers::sound;
 
 /// A codec of Telnyx's streams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,11 +52,11 @@ pub enum ByteOrder {
     Little,
 }
 
-/// One way of a line.
+/// One way of a line, between a telephone's mu-law and the codec of a stream.
 pub(super) struct Converter {
-    codec: Codec,
-    order: ByteOrder,
-    resampler: Option<Resampler>,
+    /// The bytes of samples change places.
+    swaps: bool,
+    line: sound::Converter,
 }
 
 fn swap(bytes: &mut [u8]) {
@@ -68,42 +66,25 @@ fn swap(bytes: &mut [u8]) {
 impl Converter {
     /// From mu-law to the codec.
     pub(super) fn to(codec: Codec, order: ByteOrder) -> Self {
-        Self::between(codec, order, (8_000, codec.format().sample_rate))
+        Self::of(codec, order, sound::Converter::to(codec.format()))
     }
 
     /// From the codec to mu-law.
     pub(super) fn from(codec: Codec, order: ByteOrder) -> Self {
-        Self::between(codec, order, (codec.format().sample_rate, 8_000))
+        Self::of(codec, order, sound::Converter::from(codec.format()))
     }
 
-    fn between(codec: Codec, order: ByteOrder, (from, to): (u32, u32)) -> Self {
+    fn of(codec: Codec, order: ByteOrder, line: sound::Converter) -> Self {
         Self {
-            codec,
-            order,
-            resampler: (from != to).then(|| Resampler::new(from, to).ok()).flatten(),
+            swaps: codec == Codec::L16 && order == ByteOrder::Big,
+            line,
         }
-    }
-
-    fn convert(&mut self, samples: Vec<i16>) -> Vec<i16> {
-        let Some(resampler) = &mut self.resampler else {
-            return samples;
-        };
-        let mut converted = Vec::with_capacity(2 * samples.len());
-        resampler.process(&samples, &mut converted);
-        converted
-    }
-
-    fn is_swapped(&self) -> bool {
-        self.codec == Codec::L16 && self.order == ByteOrder::Big
     }
 
     /// Mu-law in the codec.
     pub(super) fn encode(&mut self, mulaw: &[u8]) -> Vec<u8> {
-        let (mut samples, mut bytes) = (Vec::new(), Vec::new());
-        codec::decode(Encoding::MuLaw, mulaw, &mut samples);
-        let samples = self.convert(samples);
-        codec::encode(self.codec.format().encoding, &samples, &mut bytes);
-        if self.is_swapped() {
+        let mut bytes = self.line.encode(sound::from_phone(mulaw));
+        if self.swaps {
             swap(&mut bytes);
         }
         bytes
@@ -111,12 +92,9 @@ impl Converter {
 
     /// What is in the codec, as mu-law.
     pub(super) fn decode(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
-        if self.is_swapped() {
+        if self.swaps {
             swap(&mut bytes);
         }
-        let (mut samples, mut mulaw) = (Vec::new(), Vec::new());
-        codec::decode(self.codec.format().encoding, &bytes, &mut samples);
-        codec::encode(Encoding::MuLaw, &self.convert(samples), &mut mulaw);
-        mulaw
+        sound::to_phone(self.line.decode(&bytes))
     }
 }

@@ -1,6 +1,6 @@
 //! Commands to a call.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{Arc, Mutex, atomic::Ordering};
 
 use axum::{
     Json,
@@ -11,24 +11,25 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    Switch,
+    Telnyx,
     api::{Refused, broken, new_id, refusal, telephone, unprocessable},
-    call::{Call, Change, Leg, Stage, StreamAsk},
-    lock,
+    call::{Call, Change, Order, StreamAsk},
+    take_one,
 };
+use crate::stub_carriers::{legs::Stage, locked, phones::Cause};
 
 pub(super) async fn command(
-    State(switch): State<Arc<Switch>>,
+    State(stub): State<Arc<Telnyx>>,
     Path((id, action)): Path<(String, String)>,
     headers: HeaderMap,
     Json(wish): Json<Value>,
 ) -> Response {
-    if let Err(refused) = switch.knows(&headers) {
+    if let Err(refused) = stub.knows(&headers) {
         return refused.into_response();
     }
-    lock(&switch.commands).push((action.clone(), wish.clone()));
-    match obey(&switch, &id, &action, &wish).await {
-        Ok(()) if switch.breaks() => broken().into_response(),
+    locked(&stub.commands).push((action.clone(), wish.clone()));
+    match obey(&stub, &id, &action, &wish).await {
+        Ok(()) if take_one(&stub.broken) => broken().into_response(),
         Ok(()) => Json(json!({ "data": { "result": "ok" } })).into_response(),
         Err(refused) => refused.into_response(),
     }
@@ -42,27 +43,31 @@ fn over() -> Refused {
     unprocessable("90018", "Call has already ended", "")
 }
 
-async fn obey(switch: &Arc<Switch>, id: &str, action: &str, wish: &Value) -> Result<(), Refused> {
-    let call = switch.call(id).ok_or_else(unknown)?;
+async fn obey(stub: &Arc<Telnyx>, id: &str, action: &str, wish: &Value) -> Result<(), Refused> {
+    let call = stub.calls.get(id).ok_or_else(unknown)?;
     if !call.is_new(wish["command_id"].as_str()) {
         return Ok(());
     }
     match (action, call.stage()) {
-        (_, Stage::Over) => Err(over()),
+        (_, Stage::Over(_)) => Err(over()),
         ("hangup", _) => {
-            switch.cut_off(&call).await;
+            stub.cut_off(&call).await;
             Ok(())
         }
-        ("answer" | "reject", Stage::Begun) if call.leg.is_incoming => switch.settle(&call, action, wish).await,
-        (_, Stage::Begun) => Err(unprocessable("90034", "This call is not answered yet", "")),
-        ("transfer", Stage::Answered) => switch.transfer(&call, wish).await,
-        ("bridge", Stage::Answered) => switch.bridge(&call, wish),
-        ("refer", Stage::Answered) => switch.refer(&call, wish),
-        ("send_dtmf", Stage::Answered) => switch.press(&call, wish),
+        ("answer" | "reject", Stage::Queued | Stage::Started | Stage::Ringing) if call.order.is_incoming => {
+            stub.settle(&call, action, wish).await
+        }
+        (_, Stage::Queued | Stage::Started | Stage::Ringing) => {
+            Err(unprocessable("90034", "This call is not answered yet", ""))
+        }
+        ("transfer", Stage::Answered) => stub.transfer(&call, wish).await,
+        ("bridge", Stage::Answered) => stub.bridge(&call, wish),
+        ("refer", Stage::Answered) => stub.refer(&call, wish),
+        ("send_dtmf", Stage::Answered) => stub.press(&call, wish),
         ("streaming_start", Stage::Answered) => stream(&call, wish),
         ("streaming_stop", Stage::Answered) => {
             call.change(Change::StopStream);
-            call.streams.store(false, Ordering::SeqCst);
+            call.order.streams.store(false, Ordering::SeqCst);
             Ok(())
         }
         _ => Err(unknown()),
@@ -82,71 +87,61 @@ fn stream(call: &Call, wish: &Value) -> Result<(), Refused> {
     let Some(ask) = asked_stream(wish) else {
         return Err(unprocessable("10015", "Invalid stream_url", "/stream_url"));
     };
-    if call.streams.swap(true, Ordering::SeqCst) {
+    if call.order.streams.swap(true, Ordering::SeqCst) {
         return Err(unprocessable("90045", "Media streaming is already active", ""));
     }
     call.change(Change::Stream(ask));
     Ok(())
 }
 
-impl Switch {
-    fn breaks(&self) -> bool {
-        let take_one = |left: usize| left.checked_sub(1);
-        self.broken
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one)
-            .is_ok()
-    }
-
+impl Telnyx {
     /// A call from outside is answered, or turned away.
     async fn settle(self: &Arc<Self>, call: &Arc<Call>, action: &str, wish: &Value) -> Result<(), Refused> {
         if action == "reject" {
-            let (cause, sip) = match wish["cause"].as_str() {
-                Some("CALL_REJECTED") => ("call_rejected", "603"),
-                Some("USER_BUSY") => ("user_busy", "486"),
+            let cause = match wish["cause"].as_str() {
+                Some("CALL_REJECTED") => Cause::Rejected,
+                Some("USER_BUSY") => Cause::Busy,
                 _ => return Err(unprocessable("10015", "Invalid cause", "/cause")),
             };
-            self.ended(call, cause, sip);
+            self.ended(call, cause);
             return Ok(());
         }
         let own_address_only = self.settings.faults.own_address_only;
         let url = Some(text(wish, "webhook_url")).filter(|url| !url.is_empty() && !own_address_only);
-        call.reports_to(
-            url.unwrap_or_else(|| call.webhook_url()),
-            wish["client_state"].as_str().map(str::to_owned),
-        );
-        *lock(&call.first_stream) = asked_stream(wish);
+        let url = url.unwrap_or_else(|| call.webhook_url());
+        *locked(&call.order.reports) = (url, wish["client_state"].as_str().map(str::to_owned));
+        *locked(&call.order.first_stream) = asked_stream(wish);
         self.ring(call).await
     }
 
     /// Rings somebody, and joins the two.
     async fn transfer(self: &Arc<Self>, call: &Arc<Call>, wish: &Value) -> Result<(), Refused> {
         let to = text(wish, "to");
-        let other = self.add(Leg {
-            id: new_id(),
+        let state = wish["target_leg_client_state"].as_str().map(str::to_owned);
+        let order = Order {
             phone: telephone(&to, "/to")?,
-            from: wish["from"].as_str().unwrap_or(&call.leg.to).to_owned(),
+            from: wish["from"].as_str().unwrap_or(&call.order.to).to_owned(),
             to,
             ring_seconds: wish["timeout_secs"].as_u64().unwrap_or(30),
-            webhook_url: text(wish, "webhook_url"),
-            client_state: wish["target_leg_client_state"].as_str().map(str::to_owned),
-            ..Leg::default()
-        });
-        self.begin(&other).await?;
-        let (switch, call) = (self.clone(), call.clone());
-        self.spawn(async move {
+            reports: Mutex::new((text(wish, "webhook_url"), state)),
+            ..Order::default()
+        };
+        let other = self.begin(order).await?;
+        let (stub, call) = (self.clone(), call.clone());
+        self.base.spawn(async move {
             tokio::select! {
-                () = other.until(Stage::Answered) => if !other.is_over() {
-                    switch.join(&call, &other);
-                    switch.tell(&other, "call.bridged", json!({}));
+                () = other.settled() => if !other.is_over() {
+                    stub.join(&call, &other);
+                    stub.tell(&other, "call.bridged", json!({}));
                 },
-                () = call.until(Stage::Over) => switch.cut_off(&other).await,
+                () = call.ended() => stub.cut_off(&other).await,
             }
         });
         Ok(())
     }
 
     fn bridge(self: &Arc<Self>, call: &Arc<Call>, wish: &Value) -> Result<(), Refused> {
-        let other = self.call(&text(wish, "call_control_id")).ok_or_else(unknown)?;
+        let other = self.calls.get(&text(wish, "call_control_id")).ok_or_else(unknown)?;
         if other.stage() != Stage::Answered {
             return Err(over());
         }
@@ -162,11 +157,11 @@ impl Switch {
         for leg in [one, other] {
             leg.change(Change::Room(room.clone()));
         }
-        let (switch, one, other) = (self.clone(), one.clone(), other.clone());
-        self.spawn(async move {
+        let (stub, one, other) = (self.clone(), one.clone(), other.clone());
+        self.base.spawn(async move {
             tokio::select! {
-                () = one.until(Stage::Over) => switch.cut_off(&other).await,
-                () = other.until(Stage::Over) => switch.cut_off(&one).await,
+                () = one.ended() => stub.cut_off(&other).await,
+                () = other.ended() => stub.cut_off(&one).await,
             }
         });
     }
@@ -183,8 +178,8 @@ impl Switch {
             return Ok(());
         }
         self.tell(call, "call.refer.completed", json!({ "sip_notify_response": 200 }));
-        let (switch, call) = (self.clone(), call.clone());
-        self.spawn(async move { switch.cut_off(&call).await });
+        let (stub, call) = (self.clone(), call.clone());
+        self.base.spawn(async move { stub.cut_off(&call).await });
         Ok(())
     }
 
@@ -197,7 +192,7 @@ impl Switch {
         if !(100..=500).contains(&wish["duration_millis"].as_u64().unwrap_or(250)) {
             return Err(unprocessable("10015", "Invalid duration", "/duration_millis"));
         }
-        lock(&self.keys).push(keys.clone());
+        self.base.pressed(&keys);
         call.change(Change::Keys(keys));
         Ok(())
     }

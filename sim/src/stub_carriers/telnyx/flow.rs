@@ -2,39 +2,22 @@
 
 use std::sync::{Arc, atomic::Ordering};
 
-use axum::{
-    extract::{
-        Path, State,
-        ws::{WebSocket, WebSocketUpgrade},
-    },
-    http::StatusCode,
-    response::{IntoResponse, Response},
-};
+use axum::extract::ws::WebSocket;
 use serde_json::json;
 use tokio::sync::{broadcast, mpsc};
 
 use super::{
-    Switch,
+    Telnyx,
     call::{Call, Change, StreamAsk},
-    lock,
-    media::{Stream, Told},
+    media::Stream,
 };
 use crate::stub_carriers::{
+    bridge::{MediaSocket, Told},
     ear::Ear,
-    line::{Heard, Line},
+    line::{FromPhone, Line},
+    locked,
     rooms::Said,
 };
-
-pub(super) async fn open(
-    State(switch): State<Arc<Switch>>,
-    Path(id): Path<String>,
-    socket: WebSocketUpgrade,
-) -> Response {
-    match switch.call(&id) {
-        Some(call) => socket.on_upgrade(move |phone| run(switch, call, phone)),
-        None => StatusCode::NOT_FOUND.into_response(),
-    }
-}
 
 /// A room that a telephone talks in.
 struct Room {
@@ -43,7 +26,7 @@ struct Room {
 }
 
 struct Flow {
-    switch: Arc<Switch>,
+    stub: Arc<Telnyx>,
     call: Arc<Call>,
     line: Line,
     stream: Option<Stream>,
@@ -55,12 +38,12 @@ struct Flow {
 }
 
 /// A stream that ends does not end the call: that takes a hang-up.
-async fn run(switch: Arc<Switch>, call: Arc<Call>, phone: WebSocket) {
+pub(super) async fn run(stub: Arc<Telnyx>, call: Arc<Call>, phone: WebSocket) {
     let Some(mut changes) = call.changes() else { return };
-    let first = lock(&call.first_stream).take();
-    let listens = call.is_machine() && !call.leg.machine_detection.is_empty();
+    let first = locked(&call.order.first_stream).take();
+    let listens = call.is_machine() && !call.order.machine_detection.is_empty();
     let mut flow = Flow {
-        switch,
+        stub,
         call,
         line: Line::new(phone),
         stream: None,
@@ -68,12 +51,12 @@ async fn run(switch: Arc<Switch>, call: Arc<Call>, phone: WebSocket) {
         streams: 0,
         ear: Ear::new(listens),
     };
-    let early = lock(&flow.call.early_stream).take();
+    let early = locked(&flow.call.order.early_stream).take();
     if let Some(mut stream) = early {
         stream.begin(&flow.call).await;
         flow.opened(stream);
     } else if let Some(ask) = first {
-        flow.call.streams.store(true, Ordering::SeqCst);
+        flow.call.order.streams.store(true, Ordering::SeqCst);
         flow.open(&ask).await;
     }
     while flow.goes_on(&mut changes).await.is_some() {}
@@ -112,7 +95,7 @@ impl Flow {
             heard = self.line.hear() => self.heard(heard?).await,
             told = told(&mut self.stream) => self.told(told).await,
             said = said(&mut self.room) => match said {
-                Said::Audio(by, mulaw) if by != self.call.leg.id => self.line.say(&mulaw).await,
+                Said::Audio(by, mulaw) if by != self.call.id => self.line.say(&mulaw).await,
                 Said::Audio(..) => {}
                 Said::Over => self.room = None,
             },
@@ -121,9 +104,9 @@ impl Flow {
         Some(())
     }
 
-    async fn heard(&mut self, heard: Heard) {
+    async fn heard(&mut self, heard: FromPhone) {
         match heard {
-            Heard::Audio(mulaw) => {
+            FromPhone::Audio(mulaw) => {
                 self.listen(&mulaw);
                 if let Some(stream) = &mut self.stream {
                     stream.audio(&mulaw).await;
@@ -132,17 +115,17 @@ impl Flow {
                     }
                 }
                 if let Some(room) = &self.room {
-                    let _ = room.to.send(Said::Audio(self.call.leg.id.clone(), mulaw));
+                    let _ = room.to.send(Said::Audio(self.call.id.clone(), mulaw));
                 }
             }
-            Heard::Key(key) => {
-                self.switch
+            FromPhone::Key(key) => {
+                self.stub
                     .tell(&self.call, "call.dtmf.received", json!({ "digit": key }));
                 if let Some(stream) = &mut self.stream {
                     stream.key(&key).await;
                 }
             }
-            Heard::Mark(mark) => {
+            FromPhone::Mark(mark) => {
                 if let Some(stream) = &mut self.stream {
                     stream.played(&mark).await;
                 }
@@ -152,12 +135,11 @@ impl Flow {
 
     fn listen(&mut self, mulaw: &[u8]) {
         if self.ear.hears_beep(mulaw) {
-            let event = match &*self.call.leg.machine_detection {
+            let event = match &*self.call.order.machine_detection {
                 "premium" => "call.machine.premium.greeting.ended",
                 _ => "call.machine.greeting.ended",
             };
-            self.switch
-                .tell(&self.call, event, json!({ "result": "beep_detected" }));
+            self.stub.tell(&self.call, event, json!({ "result": "beep_detected" }));
         }
     }
 
@@ -166,10 +148,12 @@ impl Flow {
             Told::Audio(mulaw) => self.line.say(&mulaw).await,
             Told::Mark(mark) => self.line.mark(&mark).await,
             Told::Clear => self.line.clear().await,
-            Told::Nonsense(why) => self.switch.complain(why),
+            // Its streams take no keys.
+            Told::Key(_) => {}
+            Told::Nonsense(why) => self.stub.base.complain(why),
             Told::Gone => {
                 self.end_stream();
-                self.switch.tell(&self.call, "streaming.stopped", json!({}));
+                self.stub.tell(&self.call, "streaming.stopped", json!({}));
             }
         }
     }
@@ -184,7 +168,7 @@ impl Flow {
             }
             Change::Keys(keys) => self.line.press(&keys).await,
             Change::Room(name) => {
-                let to = self.switch.rooms.named(&name);
+                let to = self.stub.base.rooms.named(&name);
                 let from = to.subscribe();
                 self.room = Some(Room { to, from });
             }
@@ -194,21 +178,21 @@ impl Flow {
     async fn open(&mut self, ask: &StreamAsk) {
         let first = self.streams == 0;
         self.streams += 1;
-        match Stream::open(&self.switch, &self.call, ask, first).await {
+        match Stream::open(&self.stub, &self.call, ask, first).await {
             Ok(stream) => self.opened(stream),
             Err(reason) => self.lost(&reason).await,
         }
     }
 
     fn opened(&mut self, stream: Stream) {
-        self.call.streams.store(true, Ordering::SeqCst);
+        self.call.order.streams.store(true, Ordering::SeqCst);
         self.stream = Some(stream);
-        self.switch.tell(&self.call, "streaming.started", json!({}));
+        self.stub.tell(&self.call, "streaming.started", json!({}));
     }
 
     /// The socket breaks.
     async fn cut(&mut self) {
-        if self.switch.settings.faults.unnoticed_losses {
+        if self.stub.settings.faults.unnoticed_losses {
             self.stream = None;
             return self.line.clear().await;
         }
@@ -217,7 +201,7 @@ impl Flow {
 
     fn end_stream(&mut self) {
         self.stream = None;
-        self.call.streams.store(false, Ordering::SeqCst);
+        self.call.order.streams.store(false, Ordering::SeqCst);
     }
 
     async fn lost(&mut self, reason: &str) {
@@ -225,7 +209,7 @@ impl Flow {
             self.line.clear().await;
         }
         self.end_stream();
-        self.switch
+        self.stub
             .tell(&self.call, "streaming.failed", json!({ "failure_reason": reason }));
     }
 }

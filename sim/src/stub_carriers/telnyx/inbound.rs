@@ -1,33 +1,36 @@
 //! Calls to one of the account's numbers, whose application is the service's.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::time::timeout;
 
 use super::{
-    Switch,
-    call::{Call, Leg, Stage},
+    Telnyx,
+    call::{Call, Order},
 };
 use crate::stub_carriers::caller::{CallIn, Caller, Taken};
 
 /// How long a call from outside may wait for an answer, as the telephone that makes it waits.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
-impl Switch {
+impl Telnyx {
     /// A telephone calls. Where that is answered, its persona talks.
     pub(super) fn call_in(self: &Arc<Self>, service: &str, id: &str, caller: &Caller) -> Arc<Call> {
-        let call = self.add(Leg {
-            id: id.to_owned(),
+        let order = Order {
             phone: caller.phone.clone(),
             persona: caller.persona.clone(),
             from: caller.from.clone(),
             to: caller.to.clone(),
             is_incoming: true,
             ring_seconds: 30,
-            webhook_url: format!("{service}/carriers/telnyx/inbound"),
-            ..Leg::default()
-        });
+            reports: Mutex::new((format!("{service}/carriers/telnyx/inbound"), None)),
+            ..Order::default()
+        };
+        let (call, _) = self.calls.add(id.to_owned(), order, self.base.clock.now());
         self.announce(&call);
         call
     }
@@ -39,18 +42,18 @@ impl Switch {
 }
 
 /// Has telephones call the service.
-pub(super) fn by_order(switch: Arc<Switch>) -> CallIn {
+pub(super) fn by_order(stub: Arc<Telnyx>) -> CallIn {
     Arc::new(move |id, caller| {
-        let switch = switch.clone();
+        let stub = stub.clone();
         Box::pin(async move {
-            let service = switch.settings.service.clone();
-            let call = switch.call_in(&service, &format!("v3:{id}"), &caller);
-            let settled = timeout(ANSWERED_WITHIN, call.until(Stage::Answered)).await;
+            let service = stub.base.service.clone();
+            let call = stub.call_in(&service, &format!("v3:{id}"), &caller);
+            let settled = timeout(ANSWERED_WITHIN, call.settled()).await;
             match (settled, call.is_over()) {
                 (Ok(()), false) => Taken::Connected,
                 (Ok(()), true) => Taken::Refused(format!("{service} turned the call away")),
                 (Err(_), _) => {
-                    switch.cut_off(&call).await;
+                    stub.cut_off(&call).await;
                     Taken::Refused(format!("{service} did not answer the call"))
                 }
             }

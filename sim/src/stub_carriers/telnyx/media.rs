@@ -1,23 +1,19 @@
 //! A media socket to the service: JSON messages as Telnyx sends and takes them.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
-    Switch,
+    Telnyx,
     audio::{Codec, Converter},
     call::{Call, StreamAsk},
+    take_one,
 };
 use crate::stub_carriers::{
-    bridge::{self, ToService},
+    bridge::{self, MediaSocket, ToService, Told},
     stall::Standstill,
 };
 
@@ -25,25 +21,10 @@ use crate::stub_carriers::{
 const CHUNK_MS: std::ops::RangeInclusive<usize> = 20..=30_000;
 /// A frame of a telephone, in milliseconds.
 const FRAME_MS: u64 = 20;
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-
-/// What the service sends.
-pub(super) enum Told {
-    /// To be played, in mu-law.
-    Audio(Vec<u8>),
-    /// To be returned when what came before has been played.
-    Mark(String),
-    /// Drop what is not played yet.
-    Clear,
-    /// What Telnyx would answer with an error.
-    Nonsense(String),
-    /// The connection is gone.
-    Gone,
-}
 
 /// An open socket.
-pub(super) struct Stream {
-    switch: Arc<Switch>,
+pub struct Stream {
+    stub: Arc<Telnyx>,
     service: ToService,
     id: String,
     /// What the service speaks in; none when what it sends is dropped.
@@ -62,37 +43,28 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Opens the socket that was asked for, and says what it is.
-    pub(super) async fn open(
-        switch: &Arc<Switch>,
-        call: &Call,
-        ask: &StreamAsk,
-        has_faults: bool,
-    ) -> Result<Self, String> {
-        let mut stream = Self::connect(switch, ask, has_faults).await?;
+    pub async fn open(stub: &Arc<Telnyx>, call: &Call, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
+        let mut stream = Self::connect(stub, ask, has_faults).await?;
         stream.begin(call).await;
         Ok(stream)
     }
 
     /// Opens the socket that was asked for. The call may still ring.
-    pub(super) async fn connect(switch: &Arc<Switch>, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
-        let take_one = |left: usize| left.checked_sub(1);
-        let refused = switch
-            .refused
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, take_one);
-        if refused.is_ok() {
+    pub async fn connect(stub: &Arc<Telnyx>, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
+        if take_one(&stub.refused) {
             return Err("connection_refused".to_owned());
         }
         let shown = ("x-telnyx-streaming-auth-token", &*ask.stream_auth_token);
         let service = bridge::open(&ask.stream_url, shown).await.map_err(|error| {
-            switch.complain(format!("no media socket: {error}"));
+            stub.base.complain(format!("no media socket: {error}"));
             error.to_string()
         })?;
-        let order = switch.settings.order;
+        let order = stub.settings.order;
         let asked = Codec::named(&ask.stream_codec).unwrap_or_default();
-        let heard = switch.settings.heard_in.unwrap_or(asked);
+        let heard = stub.settings.heard_in.unwrap_or(asked);
         let spoken = Codec::named(&ask.stream_bidirectional_codec).filter(|_| ask.stream_bidirectional_mode == "rtp");
         let mut stream = Self {
-            switch: switch.clone(),
+            stub: stub.clone(),
             service,
             id: format!("stream-{}", uuid::Uuid::new_v4()),
             spoken,
@@ -102,19 +74,19 @@ impl Stream {
             frames: 0,
             held: None,
             has_faults,
-            standstill: Standstill::new(switch.settings.faults.stall.filter(|_| has_faults)),
+            standstill: Standstill::new(stub.base.stall.filter(|_| has_faults)),
             heard,
         };
         let connected = json!({ "event": "connected", "version": "1.0.0" });
-        stream.text(connected.to_string()).await;
+        stream.service.text(&connected).await;
         Ok(stream)
     }
 
     /// The call is answered: says what it is.
-    pub(super) async fn begin(&mut self, call: &Call) {
-        let (leg, heard, format) = (&call.leg, self.heard, self.heard.format());
+    pub async fn begin(&mut self, call: &Call) {
+        let (leg, heard, format) = (&call.order, self.heard, self.heard.format());
         let start = json!({
-            "user_id": "stub", "call_control_id": leg.id, "call_session_id": "s", "from": leg.from, "to": leg.to,
+            "user_id": "stub", "call_control_id": call.id, "call_session_id": "s", "from": leg.from, "to": leg.to,
             "client_state": call.shown()["client_state"], "tags": [],
             "media_format": { "encoding": heard.name(), "sample_rate": format.sample_rate, "channels": 1 },
         });
@@ -122,19 +94,18 @@ impl Stream {
     }
 
     /// Whether it is to break now.
-    pub(super) fn is_cut(&self) -> bool {
-        let faults = &self.switch.settings.faults;
-        self.has_faults && faults.cut_after.is_some_and(|frames| self.frames >= frames)
+    pub fn is_cut(&self) -> bool {
+        let cut_after = self.stub.base.cut_after.filter(|_| self.has_faults);
+        cut_after.is_some_and(|frames| self.frames >= frames)
     }
 
     /// Whether it stands still now.
-    pub(super) fn is_still(&mut self) -> bool {
+    pub fn is_still(&mut self) -> bool {
         self.standstill.is_on(self.frames)
     }
 
     async fn text(&mut self, text: String) {
-        // A socket that is gone is noticed when it is listened to.
-        let _ = self.service.send(Message::Text(text.into())).await;
+        self.service.send(Message::Text(text.into())).await;
     }
 
     fn numbered(&mut self, event: &str, body: &Value) -> String {
@@ -149,51 +120,6 @@ impl Stream {
         }
         let text = self.numbered(event, body);
         self.text(text).await;
-    }
-
-    /// Passes on what the telephone says, in mu-law.
-    pub(super) async fn audio(&mut self, mulaw: &[u8]) {
-        self.frames += 1;
-        if self.is_still() {
-            return;
-        }
-        let (chunk, timestamp) = (self.frames.to_string(), (self.frames * FRAME_MS).to_string());
-        let payload = BASE64.encode(self.up.encode(mulaw));
-        let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
-        let message = self.numbered("media", &body);
-        if self.switch.settings.faults.shuffled_frames && self.frames.is_multiple_of(7) {
-            self.held = Some(message);
-            return;
-        }
-        self.text(message).await;
-        // The one that was held comes after the one that should follow it.
-        if let Some(held) = self.held.take() {
-            self.text(held).await;
-        }
-    }
-
-    pub(super) async fn key(&mut self, key: &str) {
-        self.event("dtmf", &json!({ "digit": key })).await;
-    }
-
-    /// Everything before this mark has been played, or was dropped.
-    pub(super) async fn played(&mut self, mark: &str) {
-        self.event("mark", &json!({ "name": mark })).await;
-    }
-
-    /// The next thing the service says.
-    pub(super) async fn told(&mut self) -> Told {
-        loop {
-            match self.service.next().await {
-                Some(Ok(Message::Text(text))) => {
-                    if let Some(told) = self.read(&text) {
-                        return told;
-                    }
-                }
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Told::Gone,
-                Some(Ok(_)) => {}
-            }
-        }
     }
 
     fn read(&mut self, text: &str) -> Option<Told> {
@@ -219,12 +145,52 @@ impl Stream {
     }
 
     /// Closes it in a whole handshake.
-    pub(super) async fn close(mut self) {
-        let _ = timeout(CLOSE_WITHIN, async {
-            self.event("stop", &json!({ "user_id": "stub" })).await;
-            let _ = self.service.close(None).await;
-            while let Some(Ok(_)) = self.service.next().await {}
-        })
-        .await;
+    pub async fn close(mut self) {
+        self.event("stop", &json!({ "user_id": "stub" })).await;
+        self.service.close().await;
+    }
+}
+
+impl MediaSocket for Stream {
+    async fn audio(&mut self, mulaw: &[u8]) {
+        self.frames += 1;
+        if self.is_still() {
+            return;
+        }
+        let (chunk, timestamp) = (self.frames.to_string(), (self.frames * FRAME_MS).to_string());
+        let payload = BASE64.encode(self.up.encode(mulaw));
+        let body = json!({ "track": "inbound", "chunk": chunk, "timestamp": timestamp, "payload": payload });
+        let message = self.numbered("media", &body);
+        if self.stub.settings.faults.shuffled_frames && self.frames.is_multiple_of(7) {
+            self.held = Some(message);
+            return;
+        }
+        self.text(message).await;
+        // The one that was held comes after the one that should follow it.
+        if let Some(held) = self.held.take() {
+            self.text(held).await;
+        }
+    }
+
+    async fn key(&mut self, key: &str) {
+        self.event("dtmf", &json!({ "digit": key })).await;
+    }
+
+    async fn played(&mut self, mark: &str) {
+        self.event("mark", &json!({ "name": mark })).await;
+    }
+
+    async fn told(&mut self) -> Told {
+        loop {
+            match self.service.next().await {
+                Some(Message::Text(text)) => {
+                    if let Some(told) = self.read(&text) {
+                        return told;
+                    }
+                }
+                Some(_) => {}
+                None => return Told::Gone,
+            }
+        }
     }
 }

@@ -13,13 +13,19 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 
 use super::{
-    ACCOUNT, Flavour, Stub, TOKEN,
-    call::{self, Call, Order, Stage},
+    ACCOUNT, Flavour, TOKEN, Twilio,
+    call::{self, Call, Order},
     twiml::{self, Verb},
 };
-use crate::stub_carriers::{Dial, DialFault, NUMBER, locked, phones::Refused};
+use crate::stub_carriers::{
+    Dial, DialFault, NUMBER,
+    flow::Change,
+    legs::Stage,
+    locked,
+    phones::{Cause, Refused},
+};
 
-pub(super) fn routes(flavour: Flavour) -> Router<Arc<Stub>> {
+pub(super) fn routes(flavour: Flavour) -> Router<Arc<Twilio>> {
     let api = match flavour {
         Flavour::Twilio => "/2010-04-01",
         Flavour::SignalWire => "/api/laml/2010-04-01",
@@ -160,7 +166,7 @@ fn verdict_url(fields: &BTreeMap<String, String>) -> Result<Option<String>, ApiE
 }
 
 async fn dial(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Twilio>>,
     Path(account): Path<String>,
     headers: HeaderMap,
     form: String,
@@ -168,7 +174,7 @@ async fn dial(
     entitled(&headers, &account)?;
     *locked(&stub.last_order) = fields(&form);
     let order = order(&form)?;
-    match stub.journal.dialed(order.dial.clone()) {
+    match stub.base.dialed(order.dial.clone()) {
         DialFault::None => place(&stub, order).await,
         DialFault::LoseAnswer => {
             // A task of its own: a client that goes away does not undo a dial.
@@ -185,7 +191,7 @@ async fn dial(
     }
 }
 
-async fn place(stub: &Arc<Stub>, order: Order) -> Result<Response, ApiError> {
+async fn place(stub: &Arc<Twilio>, order: Order) -> Result<Response, ApiError> {
     let call = call::ring(stub, order).await.map_err(|refused| match refused {
         Refused::NoNumber => invalid(21_211, "The 'To' number is not valid"),
         Refused::Other(why) => error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, &why),
@@ -196,7 +202,7 @@ async fn place(stub: &Arc<Stub>, order: Order) -> Result<Response, ApiError> {
 }
 
 async fn list(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Twilio>>,
     Path(account): Path<String>,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
@@ -208,7 +214,7 @@ async fn list(
     Ok(Json(json!({ "calls": shown, "page": 0, "next_page_uri": null })).into_response())
 }
 
-impl Stub {
+impl Twilio {
     fn named(&self, call: &str) -> Result<Arc<Call>, ApiError> {
         let call = call.strip_suffix(".json").and_then(|sid| self.calls.get(sid));
         call.ok_or_else(|| error(StatusCode::NOT_FOUND, 20_404, "The requested resource was not found"))
@@ -216,7 +222,7 @@ impl Stub {
 }
 
 async fn show(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Twilio>>,
     Path((account, call)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
@@ -225,7 +231,7 @@ async fn show(
 }
 
 async fn change(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Twilio>>,
     Path((account, call)): Path<(String, String)>,
     headers: HeaderMap,
     form: String,
@@ -238,18 +244,20 @@ async fn change(
             std::future::pending::<()>().await;
         }
         let verbs = instructions(twiml)?;
-        if !call.instruct(verbs) {
+        if !call.change(Change::Instead(verbs)) {
             return Err(invalid(21_220, "Call is not in-progress. Cannot redirect."));
         }
         return Ok(Json(call.shown()).into_response());
     }
     let wanted = fields.get("Status").map_or("", String::as_str);
     match (wanted, call.stage()) {
-        ("canceled", Stage::Queued) if call.line().is_empty() => call.becomes(Stage::ended("canceled")),
-        ("completed", Stage::InProgress) | ("canceled", Stage::Queued | Stage::Initiated | Stage::Ringing) => {
-            stub.phones.hang_up(call.line()).await;
+        ("canceled", Stage::Queued) if call.line.get().is_none() => {
+            call.becomes(Stage::Over(Cause::Canceled));
         }
-        ("canceled", Stage::InProgress) => {}
+        ("completed", Stage::Answered) | ("canceled", Stage::Queued | Stage::Started | Stage::Ringing) => {
+            stub.base.phones.hang_up(&call.line).await;
+        }
+        ("canceled", Stage::Answered) => {}
         ("completed" | "canceled", _) => return Err(invalid(21_220, "Invalid call state")),
         _ => return Err(invalid(20_001, "Invalid parameter")),
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    ACCOUNT, Announced, Stub,
+    ACCOUNT, Announced, Twilio,
     call::{self, Order},
     twiml::{self, Verb},
 };
@@ -12,26 +12,25 @@ use crate::stub_carriers::{
     caller::{CallIn, Caller, Taken},
 };
 
-impl Stub {
+impl Twilio {
     /// Announces a call.
     pub(super) async fn announce(&self, service: &str, sid: &str, caller: &Caller) -> Announced {
-        let form = [
+        let form = call::owned([
             ("CallSid", sid),
             ("AccountSid", ACCOUNT),
             ("From", &caller.from),
             ("To", &caller.to),
             ("CallStatus", "ringing"),
             ("Direction", "inbound"),
-        ];
-        let form = form.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        ]);
         let url = format!("{service}/carriers/{}/inbound", self.flavour.name());
-        let (status, twiml) = self.tell(&url, &form.into()).await;
+        let (status, twiml) = self.tell(&url, &form).await;
         Announced { status, twiml }
     }
 }
 
 /// A telephone calls. Where that is taken, its persona talks.
-pub(super) async fn call_in(stub: &Arc<Stub>, service: &str, sid: &str, caller: &Caller) -> Announced {
+pub(super) async fn call_in(stub: &Arc<Twilio>, service: &str, sid: &str, caller: &Caller) -> Announced {
     let announced = stub.announce(service, sid, caller).await;
     let verbs = announced.verbs();
     if announced.connects() {
@@ -53,7 +52,7 @@ pub(super) async fn call_in(stub: &Arc<Stub>, service: &str, sid: &str, caller: 
             ..Order::default()
         };
         if let Err(refused) = call::ring(stub, order).await {
-            stub.complain(format!("no telephone: {refused:?}"));
+            stub.base.complain(format!("no telephone: {refused:?}"));
         }
     }
     announced
@@ -69,12 +68,13 @@ impl Announced {
     }
 }
 
-/// Has telephones call the service at this address.
-pub(super) fn by_order(stub: Arc<Stub>, service: String) -> CallIn {
+/// Has telephones call the service.
+pub(super) fn by_order(stub: Arc<Twilio>) -> CallIn {
     Arc::new(move |sid, caller| {
-        let (stub, service) = (stub.clone(), service.clone());
+        let stub = stub.clone();
         Box::pin(async move {
-            let announced = call_in(&stub, &service, &sid, &caller).await;
+            let service = &stub.base.service;
+            let announced = call_in(&stub, service, &sid, &caller).await;
             match announced.connects() {
                 true => Taken::Connected,
                 false => Taken::Refused(format!("{service} answered {}: {}", announced.status, announced.twiml)),

@@ -1,34 +1,12 @@
 //! A media stream to the service: JSON texts, as Twilio sends and takes them.
 
-use std::time::Duration;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
-use super::{ACCOUNT, Flavour, Stub, call::Call, form, twiml::Verb};
-use crate::stub_carriers::bridge::{self, BridgeError, ToService};
-
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-
-/// What the service sends.
-pub(super) enum Told {
-    /// To be played, in mu-law.
-    Audio(Vec<u8>),
-    /// To be returned when what came before has been played.
-    Mark(String),
-    /// Drop what is not played yet.
-    Clear,
-    /// A key to press, at SignalWire.
-    Key(String),
-    /// What the carrier would refuse.
-    Nonsense(String),
-    /// The connection is gone.
-    Gone,
-}
+use super::{ACCOUNT, Flavour, Twilio, call::Call, form, twiml::Verb};
+use crate::stub_carriers::bridge::{self, BridgeError, MediaSocket, ToService, Told};
 
 /// An open stream.
 pub(super) struct Stream {
@@ -41,7 +19,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Opens the one that the instructions name.
-    pub(super) async fn open(stub: &Stub, call: &Call, noun: &Verb) -> Result<Self, BridgeError> {
+    pub(super) async fn open(stub: &Twilio, call: &Call, noun: &Verb) -> Result<Self, BridgeError> {
         let url = noun.get("url");
         let signature = form::sign(stub.key(), url, &Default::default());
         let bearer = format!("Bearer {}", noun.get("authBearerToken"));
@@ -56,7 +34,7 @@ impl Stream {
             sent: 0,
             chunks: 0,
         };
-        stream.begin(&call.sid).await;
+        stream.begin(&call.id).await;
         Ok(stream)
     }
 
@@ -65,18 +43,13 @@ impl Stream {
             Flavour::Twilio => "1.0.0",
             Flavour::SignalWire => "0.2.0",
         };
-        self.send(json!({ "event": "connected", "protocol": "Call", "version": version }))
-            .await;
+        let connected = json!({ "event": "connected", "protocol": "Call", "version": version });
+        self.service.text(&connected).await;
         let start = json!({
             "accountSid": ACCOUNT, "streamSid": self.sid, "callSid": call, "tracks": ["inbound"],
             "mediaFormat": { "encoding": "audio/x-mulaw", "sampleRate": 8000, "channels": 1 }, "customParameters": {},
         });
         self.numbered(json!({ "event": "start", "start": start })).await;
-    }
-
-    async fn send(&mut self, message: Value) {
-        // A service that is gone is noticed when it is listened to.
-        let _ = self.service.send(Message::Text(message.to_string().into())).await;
     }
 
     /// What is sent with a number, and, at Twilio, the stream's name.
@@ -86,39 +59,7 @@ impl Stream {
         if self.flavour == Flavour::Twilio {
             message["streamSid"] = json!(self.sid);
         }
-        self.send(message).await;
-    }
-
-    /// A frame of 20 ms of the telephone's.
-    pub(super) async fn audio(&mut self, mulaw: &[u8]) {
-        self.chunks += 1;
-        let media = json!({
-            "track": "inbound", "chunk": self.chunks.to_string(),
-            "timestamp": ((self.chunks - 1) * 20).to_string(), "payload": BASE64.encode(mulaw),
-        });
-        self.numbered(json!({ "event": "media", "media": media })).await;
-    }
-
-    pub(super) async fn key(&mut self, key: &str) {
-        let dtmf = json!({ "track": "inbound_track", "digit": key });
-        self.numbered(json!({ "event": "dtmf", "dtmf": dtmf })).await;
-    }
-
-    pub(super) async fn played(&mut self, mark: &str) {
-        self.numbered(json!({ "event": "mark", "mark": { "name": mark } }))
-            .await;
-    }
-
-    /// The next thing the service says.
-    pub(super) async fn told(&mut self) -> Told {
-        loop {
-            match self.service.next().await {
-                Some(Ok(Message::Text(text))) => return self.read(text.as_str()),
-                Some(Ok(Message::Binary(_))) => return Told::Nonsense("31950: a binary message".to_owned()),
-                None | Some(Ok(Message::Close(_)) | Err(_)) => return Told::Gone,
-                Some(Ok(_)) => {}
-            }
-        }
+        self.service.text(&message).await;
     }
 
     fn read(&self, text: &str) -> Told {
@@ -147,10 +88,35 @@ impl Stream {
             Flavour::SignalWire => json!({ "event": "stop" }),
         };
         self.numbered(stop).await;
-        let closing = async {
-            let _ = self.service.close(None).await;
-            while let Some(Ok(_)) = self.service.next().await {}
-        };
-        let _ = timeout(CLOSE_WITHIN, closing).await;
+        self.service.close().await;
+    }
+}
+
+impl MediaSocket for Stream {
+    async fn audio(&mut self, mulaw: &[u8]) {
+        self.chunks += 1;
+        let media = json!({
+            "track": "inbound", "chunk": self.chunks.to_string(),
+            "timestamp": ((self.chunks - 1) * 20).to_string(), "payload": BASE64.encode(mulaw),
+        });
+        self.numbered(json!({ "event": "media", "media": media })).await;
+    }
+
+    async fn key(&mut self, key: &str) {
+        let dtmf = json!({ "track": "inbound_track", "digit": key });
+        self.numbered(json!({ "event": "dtmf", "dtmf": dtmf })).await;
+    }
+
+    async fn played(&mut self, mark: &str) {
+        self.numbered(json!({ "event": "mark", "mark": { "name": mark } }))
+            .await;
+    }
+
+    async fn told(&mut self) -> Told {
+        match self.service.next().await {
+            Some(Message::Text(text)) => self.read(text.as_str()),
+            Some(_) => Told::Nonsense("31950: a binary message".to_owned()),
+            None => Told::Gone,
+        }
     }
 }

@@ -7,27 +7,27 @@ const MOST: usize = 4_000;
 
 /// An element.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Verb {
-    pub(super) name: String,
+pub struct Verb {
+    pub name: String,
     attributes: BTreeMap<String, String>,
     /// The nouns within.
-    pub(super) nouns: Vec<Verb>,
-    pub(super) text: String,
+    pub nouns: Vec<Verb>,
+    pub text: String,
 }
 
 impl Verb {
     /// An attribute; empty where there is none.
-    pub(super) fn get(&self, name: &str) -> &str {
+    pub fn get(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)
     }
 
     /// The noun within.
-    pub(super) fn noun(&self) -> Option<&Verb> {
+    pub fn noun(&self) -> Option<&Verb> {
         self.nouns.first()
     }
 
     /// The media socket that this verb opens.
-    pub(super) fn stream(&self) -> Option<&Verb> {
+    pub fn stream(&self) -> Option<&Verb> {
         self.noun()
             .filter(|noun| (&*self.name, &*noun.name) == ("Connect", "Stream"))
     }
@@ -53,7 +53,7 @@ impl Verb {
 }
 
 /// The verbs of a document; none when it is too long, damaged, or not to be followed.
-pub(super) fn parse(document: &str) -> Option<Vec<Verb>> {
+pub fn parse(document: &str) -> Option<Vec<Verb>> {
     let body = document.trim_start().strip_prefix("<?xml")?.split_once("?>")?.1;
     let mut rest = body.trim();
     let response = element(&mut rest)?;

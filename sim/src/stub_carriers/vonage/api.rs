@@ -16,17 +16,17 @@ use axum::{
 use serde_json::{Value, json};
 
 use super::{
-    Stub,
+    Vonage,
     flow::called,
-    leg::{self, Change, Leg, Order},
+    leg::{self, Leg, Order},
     socket::rate,
 };
-use crate::stub_carriers::{Dial, DialFault, locked, phones::Refused};
+use crate::stub_carriers::{Dial, DialFault, flow::Change, locked, phones::Refused};
 
 /// Most bytes of a socket's headers.
 const MOST_HEADERS: usize = 512;
 
-pub(super) fn routes() -> Router<Arc<Stub>> {
+pub(super) fn routes() -> Router<Arc<Vonage>> {
     Router::new()
         .route("/v1/calls", post(dial).get(list))
         .route("/v1/calls/{call}", get(show).put(change))
@@ -72,7 +72,7 @@ fn invalid(parameter: &'static str, title: &str) -> ApiError {
     }
 }
 
-impl Stub {
+impl Vonage {
     fn entitled(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if self.applications.admits(shown) {
@@ -150,10 +150,10 @@ fn order(body: &Value) -> Result<Order, ApiError> {
     })
 }
 
-async fn dial(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Result<Response, ApiError> {
+async fn dial(State(stub): State<Arc<Vonage>>, headers: HeaderMap, body: Bytes) -> Result<Response, ApiError> {
     stub.entitled(&headers)?;
     let body: Value = serde_json::from_slice(&body).map_err(|_| error(StatusCode::BAD_REQUEST, "Bad Request"))?;
-    stub.legs.keep_order(body.clone());
+    *locked(&stub.last_order) = body.clone();
     let order = order(&body)?;
     let dial = Dial {
         to: order.phone.clone(),
@@ -164,7 +164,7 @@ async fn dial(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) ->
             .unwrap_or_default()
             .to_owned(),
     };
-    match stub.journal.dialed(dial) {
+    match stub.base.dialed(dial) {
         DialFault::None => place(&stub, order).await,
         DialFault::LoseAnswer => {
             // A task of its own: a client that goes away does not undo a dial.
@@ -186,20 +186,20 @@ async fn dial(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) ->
     }
 }
 
-async fn place(stub: &Arc<Stub>, order: Order) -> Result<Response, ApiError> {
+async fn place(stub: &Arc<Vonage>, order: Order) -> Result<Response, ApiError> {
     let leg = leg::ring(stub, order).await.map_err(|refused| match refused {
         Refused::NoNumber => invalid("to", "invalid number"),
         Refused::Other(why) => error(StatusCode::INTERNAL_SERVER_ERROR, &why),
     })?;
     let placed = json!({
-        "uuid": leg.uuid, "status": "started", "direction": "outbound",
-        "conversation_uuid": format!("CON-{}", leg.uuid),
+        "uuid": leg.id, "status": "started", "direction": "outbound",
+        "conversation_uuid": format!("CON-{}", leg.id),
     });
     Ok((StatusCode::CREATED, Json(placed)).into_response())
 }
 
 async fn list(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Vonage>>,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
@@ -213,7 +213,7 @@ async fn list(
     }
     let size = stub.faults.short_pages.map_or(size, |most| most.min(size));
     let mut legs = stub.legs.all();
-    if query.get("order").is_none_or(|order| order == "asc") {
+    if query.get("order").is_some_and(|order| order == "desc") {
         legs.reverse();
     }
     let calls: Vec<Value> = legs.iter().skip(index).take(size).map(|leg| leg.shown()).collect();
@@ -223,7 +223,7 @@ async fn list(
 }
 
 async fn show(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Vonage>>,
     Path(call): Path<String>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, ApiError> {
@@ -232,7 +232,7 @@ async fn show(
 }
 
 async fn change(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Vonage>>,
     Path(call): Path<String>,
     headers: HeaderMap,
     Json(body): Json<Value>,
@@ -240,11 +240,11 @@ async fn change(
     stub.entitled(&headers)?;
     let leg = stub.leg(&call)?;
     let wrong_state = || error(StatusCode::BAD_REQUEST, "Bad Request");
-    if leg.stage().is_over() {
+    if leg.is_over() {
         return Err(wrong_state());
     }
     match body["action"].as_str() {
-        Some("hangup") => stub.phones.hang_up(leg.line()).await,
+        Some("hangup") => stub.base.phones.hang_up(&leg.line).await,
         Some("transfer") if body["destination"]["type"] == "ncco" => {
             let ncco = body["destination"]["ncco"].as_array().ok_or_else(wrong_state)?;
             check(ncco)?;
@@ -258,7 +258,7 @@ async fn change(
 }
 
 async fn press(
-    State(stub): State<Arc<Stub>>,
+    State(stub): State<Arc<Vonage>>,
     Path(call): Path<String>,
     headers: HeaderMap,
     Json(body): Json<Value>,
@@ -272,6 +272,6 @@ async fn press(
     if !leg.change(Change::Keys(keys.to_owned())) {
         return Err(error(StatusCode::BAD_REQUEST, "Bad Request"));
     }
-    locked(&stub.keys).push(keys.to_owned());
+    stub.base.pressed(keys);
     Ok(Json(json!({ "message": "DTMF sent", "uuid": call })))
 }

@@ -4,59 +4,44 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use axum::extract::ws::WebSocket;
 use serde_json::{Value, json};
-use tokio::{
-    sync::{broadcast, mpsc},
-    time::sleep,
-};
 
 use super::{
-    Stub,
-    leg::{self, Change, Leg, Order, Stage},
-    socket::{Socket, Told},
+    Vonage,
+    leg::{self, Leg, Order},
+    socket::Socket,
 };
 use crate::stub_carriers::{
     ear::Ear,
-    line::{Heard, Line},
+    flow::{self, Streamed, Talk},
+    legs::Stage,
+    phones::Cause,
     rooms::Said,
-    stall::Standstill,
 };
 
 /// How long a call is held of whose lost socket nothing was told.
 const HELD: Duration = Duration::from_secs(30);
 
-/// How an instruction ended.
-enum Next {
-    /// With the next one.
-    Done,
-    /// With others.
-    Instead(Vec<Value>),
-    /// The telephone was hung up.
-    Gone,
-}
+type Next = flow::Next<Value>;
 
 struct Flow {
-    stub: Arc<Stub>,
+    stub: Arc<Vonage>,
     leg: Arc<Leg>,
-    line: Line,
-    changes: mpsc::Receiver<Change>,
-    /// Only the first socket of a leg breaks, or stands still.
-    had_socket: bool,
+    talk: Talk<Value>,
     ear: Ear,
     /// A socket that nobody closed.
     kept: Option<Socket>,
 }
 
 /// Follows the instructions of a leg until it is over.
-pub(super) async fn run(stub: Arc<Stub>, leg: Arc<Leg>, phone: WebSocket) {
+pub(super) async fn run(stub: Arc<Vonage>, leg: Arc<Leg>, phone: WebSocket) {
     let Some(changes) = leg.changes() else { return };
     let mut todo = VecDeque::from(leg.order.ncco.clone());
     let ear = Ear::new(leg.order.detects_machines && leg.is_machine());
+    let talk = Talk::new(&leg.id, phone, changes);
     let mut flow = Flow {
         stub,
         leg,
-        line: Line::new(phone),
-        changes,
-        had_socket: false,
+        talk,
         ear,
         kept: None,
     };
@@ -64,12 +49,12 @@ pub(super) async fn run(stub: Arc<Stub>, leg: Arc<Leg>, phone: WebSocket) {
         match flow.perform(&action).await {
             Next::Done => {}
             Next::Instead(others) => todo = others.into(),
-            Next::Gone => return flow.line.close().await,
+            Next::Gone => return flow.talk.line.close().await,
         }
     }
     // All is done: Vonage ends the call.
-    flow.stub.phones.hang_up(flow.leg.line()).await;
-    flow.line.close().await;
+    flow.stub.base.phones.hang_up(&flow.leg.line).await;
+    flow.talk.line.close().await;
 }
 
 impl Flow {
@@ -80,19 +65,8 @@ impl Flow {
             (Some("connect"), Some("phone" | "sip")) => self.hand_on(action, endpoint).await,
             (Some("conversation"), _) => self.converse(action).await,
             _ => {
-                self.stub.complain(format!("unknown instruction: {action}"));
+                self.stub.base.complain(format!("unknown instruction: {action}"));
                 Next::Done
-            }
-        }
-    }
-
-    /// What a change makes of the leg.
-    async fn changed(&mut self, change: Option<Change>) -> Option<Next> {
-        match change? {
-            Change::Instead(ncco) => Some(Next::Instead(ncco)),
-            Change::Keys(keys) => {
-                self.line.press(&keys).await;
-                None
             }
         }
     }
@@ -101,61 +75,32 @@ impl Flow {
         let Ok(mut socket) = Socket::open(endpoint).await else {
             return self.lost(action, "failed").await;
         };
-        let is_first = !std::mem::replace(&mut self.had_socket, true);
-        let cut_after = self.stub.faults.cut_after.filter(|_| is_first);
-        let mut standstill = Standstill::new(self.stub.faults.stall.filter(|_| is_first));
-        let mut frames = 0;
-        loop {
-            let still = standstill.is_on(frames);
-            if cut_after.is_some_and(|most| frames >= most) {
+        let (ear, leg) = (&mut self.ear, &self.leg);
+        let hears = |mulaw: &[u8]| {
+            if ear.hears_beep(mulaw) {
+                leg.beeped();
+            }
+        };
+        match self.talk.stream(&self.stub.base, &mut socket, hears).await {
+            Streamed::Cut | Streamed::Closed => {
                 drop(socket);
-                return self.lost(action, "disconnected").await;
+                self.lost(action, "disconnected").await
             }
-            tokio::select! {
-                heard = self.line.hear() => match heard {
-                    Some(Heard::Audio(mulaw)) => {
-                        frames += 1;
-                        self.listen(&mulaw);
-                        if !still {
-                            socket.audio(&mulaw).await;
-                        }
-                    }
-                    Some(Heard::Key(key)) => socket.key(&key).await,
-                    Some(Heard::Mark(mark)) => socket.played(&mark).await,
-                    None => {
-                        socket.close().await;
-                        return Next::Gone;
-                    }
-                },
-                told = socket.told(), if !still => match told {
-                    Told::Audio(mulaw) => self.line.say(&mulaw).await,
-                    Told::Mark(mark) => self.line.mark(&mark).await,
-                    Told::Clear => self.line.clear().await,
-                    Told::Nonsense(why) => self.stub.complain(why),
-                    Told::Gone => return self.lost(action, "disconnected").await,
-                },
-                change = self.changes.recv() => if let Some(next) = self.changed(change).await {
-                    match self.stub.faults.kept_sockets {
-                        true => self.kept = Some(socket),
-                        false => socket.close().await,
-                    }
-                    return next;
-                },
+            Streamed::Next(next) => {
+                match self.stub.faults.kept_sockets && !matches!(next, Next::Gone) {
+                    true => self.kept = Some(socket),
+                    false => socket.close().await,
+                }
+                next
             }
-        }
-    }
-
-    fn listen(&mut self, mulaw: &[u8]) {
-        if self.ear.hears_beep(mulaw) {
-            self.leg.beeped();
         }
     }
 
     /// A socket is lost, or was never there: that is told, and the answer may hold what to do.
     async fn lost(&mut self, action: &Value, status: &str) -> Next {
-        self.line.clear().await;
+        self.talk.line.clear().await;
         if self.stub.faults.silent_losses {
-            return self.hold().await;
+            return self.talk.wait(HELD).await;
         }
         let mut event = self.leg.event(status);
         event["to"] = action["endpoint"][0]["uri"].clone();
@@ -173,26 +118,7 @@ impl Flow {
         ) {
             answer = self.stub.tell(url, event).await;
         }
-        match (self.changes.try_recv(), answer) {
-            (Ok(Change::Instead(ncco)), _) | (_, Some(ncco)) => Next::Instead(ncco),
-            _ => Next::Done,
-        }
-    }
-
-    async fn hold(&mut self) -> Next {
-        let until = sleep(HELD);
-        tokio::pin!(until);
-        loop {
-            tokio::select! {
-                heard = self.line.hear() => if heard.is_none() {
-                    return Next::Gone;
-                },
-                change = self.changes.recv() => if let Some(next) = self.changed(change).await {
-                    return next;
-                },
-                () = &mut until => return Next::Done,
-            }
-        }
+        self.talk.instead().or(answer).map_or(Next::Done, Next::Instead)
     }
 
     /// Rings somebody else, and joins the two.
@@ -214,66 +140,25 @@ impl Flow {
             let event = self.leg.event("failed");
             return self.fallback(action, &event).await;
         };
-        let next = self.until_over(&room, &other).await;
-        self.stub.phones.hang_up(other.line()).await;
-        match next {
-            Some(next) => next,
-            None => match other.stage() {
-                Stage::Over(status, detail) if status != "completed" => {
-                    let mut event = other.event(status);
-                    event["detail"] = json!(detail);
-                    self.fallback(action, &event).await
-                }
-                _ => Next::Done,
-            },
-        }
-    }
-
-    /// Talks with another leg until that is over (none), or until this one is, or is told otherwise.
-    async fn until_over(&mut self, room: &str, other: &Leg) -> Option<Next> {
-        let mut stages = other.stages();
-        let over = async { drop(stages.wait_for(|stage| stage.is_over()).await) };
-        tokio::pin!(over);
-        tokio::select! {
-            () = &mut over => None,
-            next = self.talk(room) => match next {
-                // The other one left the room; its line is over any moment.
-                Next::Done => None,
-                next => Some(next),
-            },
+        let room = self.stub.base.rooms.named(&room);
+        let next = self.talk.until_over(&room, other.stages()).await;
+        self.stub.base.phones.hang_up(&other.line).await;
+        match (next, other.stage()) {
+            (Some(next), _) => next,
+            (None, stage @ Stage::Over(cause)) if cause != Cause::Completed => {
+                self.fallback(action, &other.event_of(stage)).await
+            }
+            (None, _) => Next::Done,
         }
     }
 
     async fn converse(&mut self, action: &Value) -> Next {
-        let name = action["name"].as_str().unwrap_or_default().to_owned();
-        let next = self.talk(&name).await;
+        let room = self.stub.base.rooms.named(action["name"].as_str().unwrap_or_default());
+        let next = self.talk.converse(&room).await;
         if action["endOnExit"] == true {
-            let _ = self.stub.rooms.named(&name).send(Said::Over);
+            let _ = room.send(Said::Over);
         }
         next
-    }
-
-    /// Talks with whoever is in a room.
-    async fn talk(&mut self, name: &str) -> Next {
-        let room = self.stub.rooms.named(name);
-        let mut heard = room.subscribe();
-        loop {
-            tokio::select! {
-                said = self.line.hear() => match said {
-                    Some(Heard::Audio(mulaw)) => drop(room.send(Said::Audio(self.leg.uuid.clone(), mulaw))),
-                    Some(_) => {}
-                    None => return Next::Gone,
-                },
-                said = heard.recv() => match said {
-                    Ok(Said::Audio(by, mulaw)) if by != self.leg.uuid => self.line.say(&mulaw).await,
-                    Ok(Said::Audio(..)) | Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Ok(Said::Over) | Err(broadcast::error::RecvError::Closed) => return Next::Done,
-                },
-                change = self.changes.recv() => if let Some(next) = self.changed(change).await {
-                    return next;
-                },
-            }
-        }
     }
 }
 

@@ -5,26 +5,17 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{
-    Announced, Stub,
+    Announced, Vonage,
     leg::{self, Order},
 };
 use crate::stub_carriers::caller::{CallIn, Caller, Taken};
 
-impl Stub {
+impl Vonage {
     /// Announces a call; none when the service is not there.
     pub(super) async fn announce(&self, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
         let [from, to] = [&caller.from, &caller.to].map(|number| number.trim_start_matches('+'));
         let body = json!({ "from": from, "to": to, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
-        let text = body.to_string();
-        let sent = self
-            .client
-            .post(format!("{service}/carriers/vonage/inbound"))
-            .header("content-type", "application/json")
-            .header("authorization", self.signer.header(text.as_bytes()))
-            .body(text)
-            .send()
-            .await;
-        let answer = sent.ok()?;
+        let answer = self.post(&format!("{service}/carriers/vonage/inbound"), &body).await?;
         let status = answer.status().as_u16();
         let ncco = answer.json().await.unwrap_or_default();
         Some(Announced { status, ncco })
@@ -32,7 +23,7 @@ impl Stub {
 }
 
 /// A telephone calls. Where that is taken, its persona talks.
-pub(super) async fn call_in(stub: &Arc<Stub>, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
+pub(super) async fn call_in(stub: &Arc<Vonage>, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
     let announced = stub.announce(service, uuid, caller).await?;
     let ncco = announced.actions();
     if !ncco.is_empty() {
@@ -58,12 +49,13 @@ impl Announced {
     }
 }
 
-/// Has telephones call the service at this address.
-pub(super) fn by_order(stub: Arc<Stub>, service: String) -> CallIn {
+/// Has telephones call the service.
+pub(super) fn by_order(stub: Arc<Vonage>) -> CallIn {
     Arc::new(move |uuid, caller| {
-        let (stub, service) = (stub.clone(), service.clone());
+        let stub = stub.clone();
         Box::pin(async move {
-            match call_in(&stub, &service, &uuid, &caller).await {
+            let service = &stub.base.service;
+            match call_in(&stub, service, &uuid, &caller).await {
                 Some(announced) if !announced.actions().is_empty() => Taken::Connected,
                 Some(announced) => {
                     Taken::Refused(format!("{service} answered {}: {}", announced.status, announced.ncco))

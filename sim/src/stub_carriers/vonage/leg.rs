@@ -1,131 +1,68 @@
 //! The legs a stub knows, and what is told of each.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, OnceLock},
-};
+use std::sync::Arc;
 
-use domain::time::{Clock, Timestamp};
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use uuid::Uuid;
 
-use super::Stub;
+use super::Vonage;
 use crate::stub_carriers::{
-    delivery::{self, Delivery},
-    locked,
-    phones::{Phone, Refused},
+    delivery::Delivery,
+    flow::Change,
+    legs::{self, Stage},
+    phones::{Cause, Phone, Refused},
 };
 
-/// How a leg stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
-    Queued,
-    Started,
-    Ringing,
-    Answered,
-    /// The status, and the detail where there is one.
-    Over(&'static str, Option<&'static str>),
-}
-
-impl Stage {
-    pub(super) fn status(self) -> &'static str {
-        match self {
-            Self::Queued | Self::Started => "started",
-            Self::Ringing => "ringing",
-            Self::Answered => "answered",
-            Self::Over(status, _) => status,
-        }
-    }
-
-    /// By the cause that a phone's line gives.
-    pub(super) fn ended(cause: &str) -> Self {
-        match cause {
-            "completed" => Self::Over("completed", None),
-            "busy" => Self::Over("busy", None),
-            "no-answer" => Self::Over("unanswered", Some("timeout")),
-            "canceled" => Self::Over("cancelled", None),
-            "rejected" => Self::Over("rejected", Some("declined")),
-            _ => Self::Over("failed", Some("internal_error")),
-        }
-    }
-
-    pub(super) fn is_over(self) -> bool {
-        matches!(self, Self::Over(..))
+/// A leg's status in Vonage's words, and its detail where there is one.
+pub fn status(stage: Stage) -> (&'static str, Option<&'static str>) {
+    match stage {
+        Stage::Queued | Stage::Started => ("started", None),
+        Stage::Ringing => ("ringing", None),
+        Stage::Answered => ("answered", None),
+        Stage::Over(Cause::Completed) => ("completed", None),
+        Stage::Over(Cause::Busy) => ("busy", None),
+        Stage::Over(Cause::NoAnswer) => ("unanswered", Some("timeout")),
+        Stage::Over(Cause::Canceled) => ("cancelled", None),
+        Stage::Over(Cause::Rejected) => ("rejected", Some("declined")),
+        Stage::Over(Cause::Failed) => ("failed", Some("internal_error")),
     }
 }
 
 /// What a leg is to be.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Order {
+pub struct Order {
     /// Its name; empty for a new one.
-    pub(super) uuid: String,
+    pub uuid: String,
     /// The telephone of the exchange that is rung.
-    pub(super) phone: String,
+    pub phone: String,
     /// Who speaks there; by the stub's settings or the number's last digit when none.
-    pub(super) persona: Option<String>,
-    pub(super) from: String,
-    pub(super) to: String,
-    pub(super) event_url: String,
-    pub(super) ring_seconds: f64,
+    pub persona: Option<String>,
+    pub from: String,
+    pub to: String,
+    pub event_url: String,
+    pub ring_seconds: f64,
     /// What is done once it is answered.
-    pub(super) ncco: Vec<Value>,
-    pub(super) detects_machines: bool,
+    pub ncco: Vec<Value>,
+    pub detects_machines: bool,
     /// Placed by the API, or by instructions; otherwise it comes from outside.
-    pub(super) is_outbound: bool,
+    pub is_outbound: bool,
     /// Whoever asked for it tells of its failure.
-    pub(super) fails_in_silence: bool,
-}
-
-/// A change to a leg that talks.
-pub(super) enum Change {
-    /// Other instructions.
-    Instead(Vec<Value>),
-    /// Keys to press.
-    Keys(String),
+    pub fails_in_silence: bool,
 }
 
 /// One leg.
-pub(super) struct Leg {
-    pub(super) uuid: String,
-    pub(super) order: Order,
-    pub(super) created: Timestamp,
-    line: OnceLock<String>,
-    stage: watch::Sender<Stage>,
-    events: Mutex<Option<mpsc::Sender<Value>>>,
-    changes: mpsc::Sender<Change>,
-    waiting: Mutex<Option<mpsc::Receiver<Change>>>,
-}
+pub type Leg = legs::Leg<Order, Change<Value>, Value>;
+
+/// All of them.
+pub type Legs = legs::Legs<Order, Change<Value>, Value>;
 
 impl Leg {
-    pub(super) fn stage(&self) -> Stage {
-        *self.stage.borrow()
-    }
-
-    pub(super) fn stages(&self) -> watch::Receiver<Stage> {
-        self.stage.subscribe()
-    }
-
-    /// The changes that come; for the first that asks.
-    pub(super) fn changes(&self) -> Option<mpsc::Receiver<Change>> {
-        locked(&self.waiting).take()
-    }
-
-    /// Whether a leg takes a change.
-    pub(super) fn change(&self, change: Change) -> bool {
-        self.stage() == Stage::Answered && self.changes.try_send(change).is_ok()
-    }
-
-    /// The exchange's name of its line.
-    pub(super) fn line(&self) -> &str {
-        self.line.get().map_or("", String::as_str)
-    }
-
     /// What every event of it says.
-    pub(super) fn event(&self, status: &str) -> Value {
+    pub fn event(&self, status: &str) -> Value {
         let Order { from, to, .. } = &self.order;
         json!({
-            "from": from, "to": to, "uuid": self.uuid, "conversation_uuid": format!("CON-{}", self.uuid),
+            "from": from, "to": to, "uuid": self.id, "conversation_uuid": format!("CON-{}", self.id),
             "status": status, "direction": self.direction(), "timestamp": "2026-01-01T12:00:00.000Z",
         })
     }
@@ -134,39 +71,41 @@ impl Leg {
         if self.order.is_outbound { "outbound" } else { "inbound" }
     }
 
-    /// The leg goes on, which is told; there are fewer events than may wait.
-    pub(super) fn becomes(&self, stage: Stage) {
-        self.stage.send_replace(stage);
-        let mut events = locked(&self.events);
-        let Some(told) = events.as_ref() else { return };
-        let fails = stage.is_over() && stage.status() != "completed";
+    /// The event of how it stands.
+    pub fn event_of(&self, stage: Stage) -> Value {
+        let (status, detail) = status(stage);
+        let mut event = self.event(status);
+        if let Some(detail) = detail {
+            event["detail"] = json!(detail);
+        }
+        event
+    }
+
+    /// The leg goes on, which is told.
+    pub fn becomes(&self, stage: Stage) {
+        self.is_at(stage);
+        let fails = stage.is_over() && stage != Stage::Over(Cause::Completed);
         if !(fails && self.order.fails_in_silence) {
-            let mut event = self.event(stage.status());
-            if let Stage::Over(_, Some(detail)) = stage {
-                event["detail"] = json!(detail);
-            }
-            let _ = told.try_send(event);
+            self.tell(self.event_of(stage));
         }
         if stage == Stage::Answered && self.order.detects_machines {
-            let _ = told.try_send(self.verdict());
+            self.tell(self.verdict());
         }
         if stage.is_over() {
-            *events = None;
+            self.told_all();
         }
     }
 
     /// The exchange has mailboxes at numbers that end in 8.
-    pub(super) fn is_machine(&self) -> bool {
+    pub fn is_machine(&self) -> bool {
         self.order.to.ends_with('8')
     }
 
     /// A mailbox has beeped.
-    pub(super) fn beeped(&self) {
+    pub fn beeped(&self) {
         let mut event = self.verdict();
         event["sub_state"] = json!("beep_start");
-        if let Some(told) = locked(&self.events).as_ref() {
-            let _ = told.try_send(event);
-        }
+        self.tell(event);
     }
 
     fn verdict(&self) -> Value {
@@ -179,88 +118,35 @@ impl Leg {
     }
 
     /// As the API shows it.
-    pub(super) fn shown(&self) -> Value {
+    pub fn shown(&self) -> Value {
         let Order { from, to, .. } = &self.order;
         // A call that was not answered has no beginning.
         let start = match self.stage() {
-            Stage::Answered | Stage::Over("completed", _) => json!(self.created.to_iso8601()),
+            Stage::Answered | Stage::Over(Cause::Completed) => json!(self.created.to_iso8601()),
             _ => Value::Null,
         };
         json!({
-            "uuid": self.uuid, "conversation_uuid": format!("CON-{}", self.uuid), "status": self.stage().status(),
+            "uuid": self.id, "conversation_uuid": format!("CON-{}", self.id), "status": status(self.stage()).0,
             "direction": self.direction(), "start_time": start, "price": "0.01",
             "from": { "type": "phone", "number": from }, "to": { "type": "phone", "number": to },
         })
     }
 }
 
-/// All of them.
-pub(super) struct Legs {
-    clock: Arc<dyn Clock>,
-    legs: Mutex<BTreeMap<String, Arc<Leg>>>,
-    last_order: Mutex<Value>,
-}
-
-impl Legs {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self {
-            clock,
-            legs: Mutex::default(),
-            last_order: Mutex::default(),
-        }
-    }
-
-    pub(super) fn keep_order(&self, order: Value) {
-        *locked(&self.last_order) = order;
-    }
-
-    pub(super) fn last_order(&self) -> Value {
-        locked(&self.last_order).clone()
-    }
-
-    pub(super) fn get(&self, uuid: &str) -> Option<Arc<Leg>> {
-        locked(&self.legs).get(uuid).cloned()
-    }
-
-    /// The newest first.
-    pub(super) fn all(&self) -> Vec<Arc<Leg>> {
-        let mut legs: Vec<_> = locked(&self.legs).values().cloned().collect();
-        legs.sort_by_key(|leg| std::cmp::Reverse(leg.created));
-        legs
-    }
-
-    fn add(&self, order: Order) -> (Arc<Leg>, mpsc::Receiver<Value>) {
-        let (events, told) = mpsc::channel(delivery::WAITING);
-        let (changes, waiting) = mpsc::channel(4);
-        let uuid = Some(order.uuid.clone()).filter(|uuid| !uuid.is_empty());
-        let leg = Arc::new(Leg {
-            uuid: uuid.unwrap_or_else(|| Uuid::new_v4().to_string()),
-            order,
-            created: self.clock.now(),
-            line: OnceLock::new(),
-            stage: watch::Sender::new(Stage::Queued),
-            events: Mutex::new(Some(events)),
-            changes,
-            waiting: Mutex::new(Some(waiting)),
-        });
-        locked(&self.legs).insert(leg.uuid.clone(), leg.clone());
-        (leg, told)
-    }
-}
-
 /// Rings a telephone.
-pub(super) async fn ring(stub: &Arc<Stub>, order: Order) -> Result<Arc<Leg>, Refused> {
-    let (phone, seconds) = (order.phone.clone(), order.ring_seconds);
-    let (leg, told) = stub.legs.add(order);
+pub async fn ring(stub: &Arc<Vonage>, order: Order) -> Result<Arc<Leg>, Refused> {
+    let uuid = Some(order.uuid.clone()).filter(|uuid| !uuid.is_empty());
+    let uuid = uuid.unwrap_or_else(|| Uuid::new_v4().to_string());
+    let (leg, told) = stub.legs.add(uuid, order, stub.base.clock.now());
     let phone = Phone {
-        number: &phone,
+        number: &leg.order.phone,
         persona: leg.order.persona.as_ref(),
-        ring_seconds: seconds,
+        ring_seconds: leg.order.ring_seconds,
     };
-    match stub.phones.call(&stub.here, &leg.uuid, phone).await {
+    match stub.base.phones.call(&stub.base.here(), &leg.id, phone).await {
         Ok(line) => drop(leg.line.set(line)),
         Err(refused) => {
-            locked(&stub.legs.legs).remove(&leg.uuid);
+            stub.legs.remove(&leg.id);
             return Err(refused);
         }
     }
@@ -273,8 +159,8 @@ pub(super) async fn ring(stub: &Arc<Stub>, order: Order) -> Result<Arc<Leg>, Ref
 }
 
 /// Tells of one leg all that is to be told.
-async fn tell(stub: Arc<Stub>, leg: Arc<Leg>, told: mpsc::Receiver<Value>) {
-    let mut delivery = Delivery::new(stub.callbacks, told);
+async fn tell(stub: Arc<Vonage>, leg: Arc<Leg>, told: mpsc::Receiver<Value>) {
+    let mut delivery = Delivery::new(stub.base.callbacks, told);
     while let Some(event) = delivery.next().await {
         if !stub.faults.no_events {
             stub.tell(&leg.order.event_url, &event).await;

@@ -2,39 +2,26 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use futures_util::{SinkExt, StreamExt};
-use media::{codec, format::Encoding, resample::Resampler};
+use media::format::{Encoding, LineFormat};
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::stub_carriers::bridge::{self, ToService};
+use crate::stub_carriers::{
+    bridge::{self, MediaSocket, ToService, Told},
+    sound::{Converter, from_phone, to_phone},
+};
 
 /// Audio that may be sent ahead: the 1024 messages of the older documents.
 const MOST_AHEAD: Duration = Duration::from_secs(20);
 const FRAME: Duration = Duration::from_millis(20);
-const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-
-/// What the service sends.
-pub(super) enum Told {
-    /// To be played, in mu-law.
-    Audio(Vec<u8>),
-    /// To be returned when what came before has been played.
-    Mark(String),
-    /// Drop what is not played yet.
-    Clear,
-    /// What Vonage would not understand, or play as noise.
-    Nonsense(String),
-    /// The connection is gone.
-    Gone,
-}
 
 /// An open socket.
 pub(super) struct Socket {
     service: ToService,
-    rate: u32,
-    up: Option<Resampler>,
-    down: Option<Resampler>,
+    format: LineFormat,
+    up: Converter,
+    down: Converter,
     /// When all that was sent has been played.
     played_at: Instant,
     /// Marks that are not returned yet, by their payloads. A clear forgets them.
@@ -51,13 +38,6 @@ pub(super) fn rate(content_type: &str) -> Option<u32> {
     }
 }
 
-fn convert(resampler: &mut Option<Resampler>, samples: Vec<i16>) -> Vec<i16> {
-    let Some(resampler) = resampler else { return samples };
-    let mut converted = Vec::with_capacity(2 * samples.len());
-    resampler.process(&samples, &mut converted);
-    converted
-}
-
 impl Socket {
     /// Opens the socket of an endpoint, and says what it is.
     pub(super) async fn open(endpoint: &Value) -> Result<Self, String> {
@@ -69,12 +49,15 @@ impl Socket {
         };
         let uri = endpoint["uri"].as_str().unwrap_or_default();
         let opened = bridge::open(uri, ("authorization", shown)).await;
-        let between = |from, to| (from != to).then(|| Resampler::new(from, to).ok()).flatten();
+        let format = LineFormat {
+            encoding: Encoding::Linear16,
+            sample_rate: rate,
+        };
         let mut socket = Self {
             service: opened.map_err(|error| error.to_string())?,
-            rate,
-            up: between(8_000, rate),
-            down: between(rate, 8_000),
+            format,
+            up: Converter::to(format),
+            down: Converter::from(format),
             played_at: Instant::now(),
             marks: BTreeSet::new(),
         };
@@ -82,53 +65,12 @@ impl Socket {
         if let (Some(connected), Some(headers)) = (connected.as_object_mut(), endpoint["headers"].as_object()) {
             connected.extend(headers.clone());
         }
-        socket.text(&connected).await;
+        socket.service.text(&connected).await;
         Ok(socket)
     }
 
-    async fn text(&mut self, message: &Value) {
-        // A socket that is gone is noticed when it is listened to.
-        let _ = self.service.send(Message::Text(message.to_string().into())).await;
-    }
-
-    /// Passes on what the telephone says, in mu-law.
-    pub(super) async fn audio(&mut self, mulaw: &[u8]) {
-        let (mut samples, mut bytes) = (Vec::new(), Vec::new());
-        codec::decode(Encoding::MuLaw, mulaw, &mut samples);
-        for sample in convert(&mut self.up, samples) {
-            bytes.extend(sample.to_le_bytes());
-        }
-        let _ = self.service.send(Message::Binary(bytes.into())).await;
-    }
-
-    pub(super) async fn key(&mut self, key: &str) {
-        self.text(&json!({ "event": "websocket:dtmf", "digit": key, "duration": 260 }))
-            .await;
-    }
-
-    /// Everything before this mark has been played. Those that a clear forgot are not returned.
-    pub(super) async fn played(&mut self, mark: &str) {
-        if self.marks.remove(mark) {
-            let payload: Value = serde_json::from_str(mark).unwrap_or_default();
-            self.text(&json!({ "event": "websocket:notify", "payload": payload }))
-                .await;
-        }
-    }
-
-    /// What the service sends next.
-    pub(super) async fn told(&mut self) -> Told {
-        loop {
-            match self.service.next().await {
-                Some(Ok(Message::Binary(bytes))) => return self.frame(&bytes),
-                Some(Ok(Message::Text(text))) => return self.command(&text).await,
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return Told::Gone,
-                Some(Ok(_)) => {}
-            }
-        }
-    }
-
     fn frame(&mut self, bytes: &[u8]) -> Told {
-        let wanted = self.rate as usize / 50 * 2;
+        let wanted = self.format.bytes_for_ms(20);
         if bytes.len() != wanted {
             return Told::Nonsense(format!("frame of {} bytes, and not of {wanted}", bytes.len()));
         }
@@ -137,11 +79,7 @@ impl Socket {
         if self.played_at - now > MOST_AHEAD {
             return Told::Nonsense("more than 20 s of audio ahead".to_owned());
         }
-        let samples = bytes.chunks_exact(2).map(|pair| i16::from_le_bytes([pair[0], pair[1]]));
-        let samples = convert(&mut self.down, samples.collect());
-        let mut mulaw = Vec::new();
-        codec::encode(Encoding::MuLaw, &samples, &mut mulaw);
-        Told::Audio(mulaw)
+        Told::Audio(to_phone(self.down.decode(bytes)))
     }
 
     async fn command(&mut self, text: &str) -> Told {
@@ -150,7 +88,7 @@ impl Socket {
             Some("clear") => {
                 self.marks.clear();
                 self.played_at = Instant::now();
-                self.text(&json!({ "event": "websocket:cleared" })).await;
+                self.service.text(&json!({ "event": "websocket:cleared" })).await;
                 Told::Clear
             }
             Some("notify") if said["payload"].is_object() => {
@@ -162,12 +100,36 @@ impl Socket {
         }
     }
 
-    /// Closes it in a whole handshake.
-    pub(super) async fn close(mut self) {
-        let _ = timeout(CLOSE_WITHIN, async {
-            let _ = self.service.close(None).await;
-            while let Some(Ok(_)) = self.service.next().await {}
-        })
-        .await;
+    pub(super) async fn close(self) {
+        self.service.close().await;
+    }
+}
+
+impl MediaSocket for Socket {
+    async fn audio(&mut self, mulaw: &[u8]) {
+        let bytes = self.up.encode(from_phone(mulaw));
+        self.service.send(Message::Binary(bytes.into())).await;
+    }
+
+    async fn key(&mut self, key: &str) {
+        let pressed = json!({ "event": "websocket:dtmf", "digit": key, "duration": 260 });
+        self.service.text(&pressed).await;
+    }
+
+    /// Marks that a clear forgot are not returned.
+    async fn played(&mut self, mark: &str) {
+        if self.marks.remove(mark) {
+            let payload: Value = serde_json::from_str(mark).unwrap_or_default();
+            let played = json!({ "event": "websocket:notify", "payload": payload });
+            self.service.text(&played).await;
+        }
+    }
+
+    async fn told(&mut self) -> Told {
+        match self.service.next().await {
+            Some(Message::Binary(bytes)) => self.frame(&bytes),
+            Some(Message::Text(text)) => self.command(&text).await,
+            _ => Told::Gone,
+        }
     }
 }

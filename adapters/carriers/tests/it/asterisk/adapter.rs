@@ -104,7 +104,7 @@ async fn a_call_is_handed_on_at_once_and_ends_with_its_peer() {
     talking.transfer(TransferKind::Blind, phone(DESK)).await.unwrap();
     until(5, "silence of the agent", || talking.with_it().is_empty()).await;
     until(30, "peer", || talking.with_it() == ["p1"]).await;
-    assert_eq!(talking.stub.dials()[1].timeout, "30");
+    assert_eq!(talking.stub.dialed_channels()[1].timeout, "30");
     let again = talking.transfer(TransferKind::Blind, phone(DESK)).await;
     assert!(matches!(again, Err(CarrierError::Refused(_))), "{again:?}");
     let reports = [CallProgress::Ringing, CallProgress::Answered, CallProgress::Transferred];
@@ -166,7 +166,7 @@ async fn in_a_conference_the_agent_stays_until_the_peer_answers() {
     talking.transfer(TransferKind::Conference, to).await.unwrap();
     assert_eq!(talking.with_it(), ["m1"]);
     until(30, "conference", || talking.with_it() == ["m1", "p2"]).await;
-    let dialed = talking.stub.dials().pop().unwrap();
+    let dialed = talking.stub.dialed_channels().pop().unwrap();
     assert_eq!(dialed.endpoint, format!("PJSIP/trunk/sip:{DESK}@sip.example.com"));
     pass(1).await;
     assert_eq!(talking.board.reports().pop(), Some(CallProgress::Transferred));

@@ -18,8 +18,8 @@ async fn a_media_socket_without_its_calls_token_is_refused() {
     let [media, _] = ways();
     let site = at(&stub, media).await;
     site.call(NO_ANSWER).await;
-    until(10, "dial", || !stub.dials().is_empty()).await;
-    let (_, attempt) = stub.dials()[0]
+    until(10, "dial", || !stub.dialed_channels().is_empty()).await;
+    let (_, attempt) = stub.dialed_channels()[0]
         .channel
         .split_once('.')
         .map(|(a, b)| (a.to_owned(), b.to_owned()))

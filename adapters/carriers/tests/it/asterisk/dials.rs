@@ -5,19 +5,16 @@ use std::time::Duration;
 use carriers::asterisk::account::{AsteriskAccount, Template};
 use domain::{id::AttemptId, ports::carrier::DialError};
 use net::key::Key;
-use sim::stub_carriers::asterisk::{AsteriskFaults, AsteriskSettings, AsteriskStub};
+use sim::stub_carriers::{DialFault, asterisk::AsteriskStub};
 
 use super::{account, adapter::board, at, settings, sound, stub, ways};
 use crate::site::{NO_ANSWER, OURS, Setup, request, until};
 
 /// So many dials are refused first.
-async fn refusing(refused_dials: usize) -> std::sync::Arc<AsteriskStub> {
-    let settings = settings(&Setup::default());
-    let faults = AsteriskFaults {
-        refused_dials,
-        ..settings.faults
-    };
-    stub(AsteriskSettings { faults, ..settings }).await
+async fn refusing(dials: usize) -> std::sync::Arc<AsteriskStub> {
+    let mut settings = settings(&Setup::default());
+    settings.carrier.dials = vec![DialFault::Throttle { retry_after: None }; dials];
+    stub(settings).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -26,8 +23,8 @@ async fn a_dial_asks_for_what_a_call_needs() {
     let [media, _] = ways();
     let site = at(&stub, media).await;
     site.call(NO_ANSWER).await;
-    until(10, "dial", || !stub.dials().is_empty()).await;
-    let dial = stub.dials().remove(0);
+    until(10, "dial", || !stub.dialed_channels().is_empty()).await;
+    let dial = stub.dialed_channels().remove(0);
     assert_eq!(dial.endpoint, format!("PJSIP/{NO_ANSWER}@trunk"));
     assert_eq!((&*dial.app, &*dial.caller, &*dial.timeout), ("ringback", OURS, "30"));
     let (app, attempt) = dial.channel.split_once('.').unwrap();

@@ -57,11 +57,10 @@ pub async fn check_campaign(site: Site) {
         false => site.check_words(&interrupted, INTERRUPTS),
     }
     site.ends_tidy(numbers.len()).await;
-    let own = OURS.trim_start_matches('+');
     assert!(
-        site.stub.dialed().iter().all(|(_, from)| from == own),
+        site.stub.dials().iter().all(|dial| dial.from == OURS),
         "{:?}",
-        site.stub.dialed()
+        site.stub.dials()
     );
 }
 

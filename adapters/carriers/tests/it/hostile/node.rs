@@ -39,6 +39,7 @@ use domain::{
 use futures_util::{SinkExt, StreamExt};
 use net::key::Key;
 use sim::stub_carriers::{
+    StubCarrierSettings,
     telnyx::{TelnyxSettings, TelnyxStub},
     vonage::PRIVATE_KEY,
 };
@@ -136,7 +137,9 @@ impl Node {
             from: None,
         };
         // Only for its public key.
-        let stub = TelnyxStub::start(TelnyxSettings::default()).await.unwrap();
+        let stub = TelnyxStub::start(TelnyxSettings::of(StubCarrierSettings::on_loopback(clock.clone(), &[])))
+            .await
+            .unwrap();
         let telnyx = TelnyxAccount {
             base_url: "http://127.0.0.1:9".into(),
             api_key: Key::new(API_KEY),

@@ -3,10 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use sim::{
-    exchange::ExchangeSettings,
-    stub_carriers::telnyx::{TelnyxFaults, TelnyxSettings, TelnyxStub},
-};
+use sim::stub_carriers::telnyx::{TelnyxFaults, TelnyxStub};
 
 use super::{at, commands, settings};
 use crate::site::{COOPERATIVE, NO_ANSWER, Setup, Site};
@@ -20,12 +17,9 @@ async fn early(streams_refused: usize) -> (Site, Arc<TelnyxStub>) {
         streams_refused,
         ..TelnyxFaults::default()
     };
-    let settings = settings(&Setup::default(), faults);
-    let exchange = ExchangeSettings {
-        pick_up: RINGS..=RINGS,
-        ..settings.exchange
-    };
-    at(TelnyxSettings { exchange, ..settings }, |account| account).await
+    let mut settings = settings(&Setup::default(), faults);
+    settings.carrier.pick_up = Some(RINGS..=RINGS);
+    at(settings, |account| account).await
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,213 @@
+//! What every stub is made of: the phones behind it, its server, and a record of what happened.
+
+use std::{
+    collections::VecDeque,
+    io,
+    net::SocketAddr,
+    ops::Deref,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Json, Router,
+    extract::{
+        Path, State,
+        ws::{WebSocket, WebSocketUpgrade},
+    },
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::{get, post},
+    serve::ListenerExt,
+};
+use domain::time::Clock;
+use reqwest::Client;
+use tokio::{net::TcpListener, task::JoinSet};
+
+use super::{
+    Callbacks, Delivered, Dial, DialFault, Stall, StubCarrierSettings, locked,
+    phones::{Phones, Progress, Report},
+    rooms::Rooms,
+};
+use crate::exchange::LogEntry;
+use net::http_client;
+
+/// What the stubs of all carriers have.
+pub struct StubBase {
+    pub(super) address: SocketAddr,
+    /// Where the service is that calls from outside are announced to.
+    pub(super) service: String,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) callbacks: Callbacks,
+    pub(super) cut_after: Option<u64>,
+    pub(super) stall: Option<Stall>,
+    pub(super) client: Client,
+    pub(super) phones: Phones,
+    pub(super) rooms: Rooms,
+    faults: Mutex<VecDeque<DialFault>>,
+    dials: Mutex<Vec<Dial>>,
+    delivered: Mutex<Vec<Delivered>>,
+    keys: Mutex<Vec<String>>,
+    complaints: Mutex<Vec<String>>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl StubBase {
+    /// Takes the address, behind which nothing is served yet.
+    pub(super) async fn bind(settings: StubCarrierSettings) -> io::Result<(Self, TcpListener)> {
+        let listener = TcpListener::bind(settings.listen).await?;
+        let base = Self {
+            address: listener.local_addr()?,
+            phones: Phones::start(&settings).await?,
+            service: settings.service,
+            clock: settings.clock,
+            callbacks: settings.callbacks,
+            cut_after: settings.cut_after,
+            stall: settings.stall,
+            client: http_client::builder()
+                .pool_max_idle_per_host(0)
+                .build()
+                .map_err(io::Error::other)?,
+            rooms: Rooms::default(),
+            faults: Mutex::new(settings.dials.into()),
+            dials: Mutex::default(),
+            delivered: Mutex::default(),
+            keys: Mutex::default(),
+            complaints: Mutex::default(),
+            tasks: Mutex::default(),
+        };
+        Ok((base, listener))
+    }
+
+    /// Its own address, without a slash at the end.
+    pub(super) fn here(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Starts a task that ends with the stub.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = locked(&self.tasks);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+
+    /// Notes a dial; what becomes of it.
+    pub(super) fn dialed(&self, dial: Dial) -> DialFault {
+        locked(&self.dials).push(dial);
+        locked(&self.faults).pop_front().unwrap_or(DialFault::None)
+    }
+
+    /// Notes a callback, and the HTTP status it was answered with.
+    pub(super) fn told(&self, status: &str, answer: u16) {
+        let status = status.to_owned();
+        locked(&self.delivered).push(Delivered { status, answer });
+    }
+
+    pub(super) fn pressed(&self, keys: &str) {
+        locked(&self.keys).push(keys.to_owned());
+    }
+
+    pub(super) fn complain(&self, about: impl Into<String>) {
+        locked(&self.complaints).push(about.into());
+    }
+
+    /// Every dial that came in.
+    pub fn dials(&self) -> Vec<Dial> {
+        locked(&self.dials).clone()
+    }
+
+    /// Every callback that was delivered.
+    pub fn delivered(&self) -> Vec<Delivered> {
+        locked(&self.delivered).clone()
+    }
+
+    /// The keys that were pressed by requests or messages.
+    pub fn keys(&self) -> Vec<String> {
+        locked(&self.keys).clone()
+    }
+
+    /// What the carrier would complain about.
+    pub fn complaints(&self) -> Vec<String> {
+        locked(&self.complaints).clone()
+    }
+
+    /// What the phones have on record.
+    pub fn entries(&self) -> Vec<LogEntry> {
+        self.phones.entries()
+    }
+
+    /// Phones that ring or talk.
+    pub fn live_calls(&self) -> usize {
+        self.phones.live_calls()
+    }
+}
+
+/// A carrier of which there is a stub.
+pub trait Stub: Sized + Send + Sync + 'static {
+    /// What a phone's line belongs to.
+    type Leg: Send + Sync + 'static;
+
+    fn base(&self) -> &StubBase;
+
+    fn leg(&self, id: &str) -> Option<Arc<Self::Leg>>;
+
+    /// A phone's line has something to report.
+    fn reported(self: &Arc<Self>, leg: &Arc<Self::Leg>, progress: Progress);
+
+    /// Talks with a phone that was picked up, until that is hung up.
+    fn talk(self: Arc<Self>, leg: Arc<Self::Leg>, phone: WebSocket) -> impl Future<Output = ()> + Send;
+}
+
+/// A running stub. It ends when this is dropped, and its calls with it.
+pub struct Handle<S: Stub>(pub(super) Arc<S>);
+
+impl<S: Stub> Handle<S> {
+    /// Serves the stub's routes, and those of its phones.
+    pub(super) fn serve(stub: Arc<S>, listener: TcpListener, routes: Router<Arc<S>>, more: Router) -> Self {
+        let router = routes
+            .route("/phones/{id}/status", post(reported::<S>))
+            .route("/phones/{id}/media", get(picked_up::<S>))
+            .with_state(stub.clone())
+            .merge(more);
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        stub.base().spawn(async move {
+            if let Err(error) = axum::serve(listener, router).await {
+                tracing::error!(%error, "stub carrier stopped serving");
+            }
+        });
+        Self(stub)
+    }
+}
+
+impl<S: Stub> Deref for Handle<S> {
+    type Target = StubBase;
+
+    fn deref(&self) -> &StubBase {
+        self.0.base()
+    }
+}
+
+impl<S: Stub> Drop for Handle<S> {
+    fn drop(&mut self) {
+        locked(&self.tasks).abort_all();
+    }
+}
+
+async fn reported<S: Stub>(
+    State(stub): State<Arc<S>>,
+    Path(id): Path<String>,
+    Json(report): Json<Report>,
+) -> StatusCode {
+    if let Some(leg) = stub.leg(&id) {
+        stub.reported(&leg, report.progress);
+    }
+    StatusCode::NO_CONTENT
+}
+
+async fn picked_up<S: Stub>(State(stub): State<Arc<S>>, Path(id): Path<String>, phone: WebSocketUpgrade) -> Response {
+    match stub.leg(&id) {
+        Some(leg) => phone.on_upgrade(move |phone| stub.talk(leg, phone)),
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}
