@@ -4,13 +4,13 @@
 pub mod account;
 pub mod ari;
 pub mod audiosocket;
+pub mod call;
 pub mod cause;
 pub mod client;
 mod effects;
 pub mod event;
 pub mod events;
 pub mod inbound;
-pub mod line;
 pub mod media_route;
 pub mod names;
 mod resync;

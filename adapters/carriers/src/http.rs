@@ -10,7 +10,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use domain::ports::carrier::{CarrierCallId, CarrierError, DialError, LastLook};
+use domain::ports::carrier::{CarrierCallId, CarrierError, DialError, DialRequest, LastLook, WayBack};
 use hyper::body::{Frame, SizeHint};
 use reqwest::{
     Body, Client, RequestBuilder, Response, StatusCode, Url,
@@ -19,7 +19,7 @@ use reqwest::{
 use serde::de::DeserializeOwned;
 
 use crate::words::plain_words;
-use net::http_client::{self, cause};
+use net::http_client::{self, body, cause};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -173,6 +173,90 @@ impl hyper::body::Body for Guarded {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.body.as_ref().map_or(0, |body| body.len() as u64))
+    }
+}
+
+/// What a carrier says where it refuses.
+pub trait Refusal {
+    /// Reads an answer's body; one in no form at all says nothing.
+    fn read(body: &[u8]) -> Self;
+
+    /// What is certain about a dial that was refused so.
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError;
+
+    /// What it means for a wish that concerns a call.
+    fn of_wish(&self, status: StatusCode) -> CarrierError;
+}
+
+/// Places a call, once; the answer names it by its `id`.
+///
+/// # Errors
+///
+/// What is certain, by the carrier's refusal `R` where there is one.
+pub async fn place<R: Refusal, T: DeserializeOwned>(
+    request: RequestBuilder,
+    last_look: &LastLook,
+    id: impl FnOnce(&T) -> &str,
+) -> Result<CarrierCallId, DialError> {
+    let answer = send_dial(request, last_look).await?;
+    let (status, pause) = (answer.status(), retry_after(answer.headers()));
+    if !status.is_success() {
+        let said = body(answer).await.unwrap_or_default();
+        return Err(R::read(&said).of_dial(status, pause));
+    }
+    let said = body(answer).await.map_err(DialError::Unknown)?;
+    dialed(&said, id)
+}
+
+/// Asks for what may be asked again; the body of the answer.
+///
+/// # Errors
+///
+/// When there is no answer; else as the carrier's refusal `R` says.
+pub async fn ask<R: Refusal>(request: RequestBuilder) -> Result<Vec<u8>, CarrierError> {
+    let answer = send(request).await?;
+    let status = answer.status();
+    let said = body(answer).await;
+    if status.is_success() {
+        return said.map_err(CarrierError::Unavailable);
+    }
+    Err(R::read(&said.unwrap_or_default()).of_wish(status))
+}
+
+/// Asks for JSON; a refusal means what its status does.
+///
+/// # Errors
+///
+/// When there is no answer, or it is not in the carrier's format.
+pub async fn ask_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, CarrierError> {
+    let answer = send(request).await?;
+    if !answer.status().is_success() {
+        return Err(unexpected(answer.status()));
+    }
+    let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+    serde_json::from_slice(&said).map_err(|error| protocol(&error))
+}
+
+/// A call's id that can be part of an address. No answer gave another one, and its address would be another's.
+///
+/// # Errors
+///
+/// Such a call is not found.
+pub fn addressable(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> {
+    CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
+}
+
+/// That there is no number to call from; `variable` would set one.
+pub fn no_caller_id(variable: &str) -> String {
+    format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers")
+}
+
+/// The way back of a call that is dialed.
+pub fn way_back(request: &DialRequest) -> WayBack {
+    WayBack {
+        attempt: request.attempt,
+        status_token: request.status_token.clone(),
+        media_token: request.media_token.clone(),
     }
 }
 

@@ -1,5 +1,8 @@
-//! The carriers: how each places calls, and the routes by which it comes back with webhooks and media sockets. All addresses given to a carrier carry an attempt and a proof of its dial permit; a real carrier signs what
-//! it sends in addition.
+//! The carriers: how each places calls, and the routes by which it comes back with webhooks and media sockets. All
+//! addresses given to a carrier carry an attempt and a proof of its dial permit; a real carrier signs what it sends in
+//! addition.
+
+#![expect(clippy::result_large_err, reason = "a handler's error is the answer that it sends")]
 
 pub mod asterisk;
 mod bulkhead;

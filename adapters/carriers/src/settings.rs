@@ -21,6 +21,28 @@ use net::{http_client::base_url, key::Key};
 /// Names that `RINGBACK_CARRIER` takes.
 pub const NAMES: [&str; 6] = ["simulated", "twilio", "signalwire", "telnyx", "vonage", "asterisk"];
 
+/// A setting that no account can be made of.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingsError {
+    /// An account is set in part.
+    #[error("{name} is not set, which {account} needs: set it, or none of its variables")]
+    Missing {
+        /// The variable that is missing.
+        name: &'static str,
+        /// Which needs it.
+        account: &'static str,
+    },
+    /// A value is none; the text names the variable and says what to write.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+impl<T: Into<String>> From<T> for SettingsError {
+    fn from(text: T) -> Self {
+        Self::Invalid(text.into())
+    }
+}
+
 /// Accounts at real carriers.
 #[derive(Debug, Clone, Default)]
 pub struct CarrierSettings {
@@ -42,7 +64,7 @@ impl CarrierSettings {
     /// # Errors
     ///
     /// When an account is set in part, or a value is none; the text names the variable.
-    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let given = |name: &str| {
             let value = variable(name)?.trim().to_owned();
             (!value.is_empty()).then_some(value)
@@ -62,7 +84,7 @@ impl CarrierSettings {
     /// # Errors
     ///
     /// As [`CarrierSettings::read`].
-    pub fn from_environment() -> Result<Self, String> {
+    pub fn from_environment() -> Result<Self, SettingsError> {
         Self::read(|name| std::env::var(name).ok())
     }
 }
@@ -88,28 +110,25 @@ impl Variables<'_> {
     }
 
     /// A variable that an account cannot do without.
-    fn needed(&self, name: &str, account: &str) -> Result<String, String> {
-        let missing = || format!("{name} is not set, which {account} needs: set it, or none of its variables");
-        self.get(name).ok_or_else(missing)
+    fn needed(&self, name: &'static str, account: &'static str) -> Result<String, SettingsError> {
+        self.get(name).ok_or(SettingsError::Missing { name, account })
     }
 
-    fn key(&self, name: &str, account: &str) -> Result<Key, String> {
+    fn key(&self, name: &'static str, account: &'static str) -> Result<Key, SettingsError> {
         self.needed(name, account).map(Key::new)
     }
 
-    fn number(&self, name: &str) -> Result<Option<PhoneNumber>, String> {
+    fn number(&self, name: &str) -> Result<Option<PhoneNumber>, SettingsError> {
         let Some(text) = self.get(name) else { return Ok(None) };
         let number = PhoneNumber::parse(&text).map_err(|error| format!("{name}: {error}"))?;
         Ok(Some(number))
     }
 
-    fn address(&self, name: &str) -> Result<Option<String>, String> {
+    fn address(&self, name: &str) -> Result<Option<String>, SettingsError> {
         let Some(text) = self.get(name) else { return Ok(None) };
         match base_url(&text).filter(|url| !url.contains('@')) {
             Some(url) => Ok(Some(url)),
-            None => Err(format!(
-                "{name}: write an address such as https://api.example.com, without a password"
-            )),
+            None => Err(format!("{name}: write an address such as https://api.example.com, without a password").into()),
         }
     }
 
@@ -117,7 +136,7 @@ impl Variables<'_> {
         names.iter().any(|name| self.get(name).is_some())
     }
 
-    fn twilio(&self) -> Result<Option<TwilioAccount>, String> {
+    fn twilio(&self) -> Result<Option<TwilioAccount>, SettingsError> {
         let names = [
             "TWILIO_ACCOUNT_SID",
             "TWILIO_AUTH_TOKEN",
@@ -147,7 +166,7 @@ impl Variables<'_> {
         }))
     }
 
-    fn signalwire(&self) -> Result<Option<TwilioAccount>, String> {
+    fn signalwire(&self) -> Result<Option<TwilioAccount>, SettingsError> {
         let names = [
             "SIGNALWIRE_SPACE",
             "SIGNALWIRE_PROJECT_ID",
@@ -177,7 +196,7 @@ impl Variables<'_> {
 
 /// The variables of Telnyx.
 impl Variables<'_> {
-    fn telnyx(&self) -> Result<Option<TelnyxAccount>, String> {
+    fn telnyx(&self) -> Result<Option<TelnyxAccount>, SettingsError> {
         if !self.any(&["TELNYX_API_KEY", "TELNYX_PUBLIC_KEY", "TELNYX_CONNECTION_ID"]) {
             return Ok(None);
         }
@@ -197,16 +216,16 @@ impl Variables<'_> {
         }))
     }
 
-    fn choice<T: Default>(&self, name: &str, named: fn(&str) -> Option<T>, choices: &str) -> Result<T, String> {
+    fn choice<T: Default>(&self, name: &str, named: fn(&str) -> Option<T>, choices: &str) -> Result<T, SettingsError> {
         let Some(text) = self.get(name) else {
             return Ok(T::default());
         };
-        named(&text).ok_or_else(|| format!("{name}: write {choices}"))
+        named(&text).ok_or_else(|| format!("{name}: write {choices}").into())
     }
 }
 
 /// Where the API of a space is: `example` and `example.signalwire.com` are the same one.
-fn space_address(space: &str) -> Result<String, String> {
+fn space_address(space: &str) -> Result<String, SettingsError> {
     let host = if space.contains('.') {
         space.to_owned()
     } else {
@@ -217,7 +236,7 @@ fn space_address(space: &str) -> Result<String, String> {
         .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'));
     match base_url(&format!("https://{host}")).filter(|_| plain) {
         Some(url) => Ok(url),
-        None => Err("SIGNALWIRE_SPACE: write the space's name, such as example or example.signalwire.com".to_owned()),
+        None => Err("SIGNALWIRE_SPACE: write the space's name, such as example or example.signalwire.com".into()),
     }
 }
 
@@ -225,7 +244,7 @@ fn space_address(space: &str) -> Result<String, String> {
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, String> {
+    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, SettingsError> {
         CarrierSettings::read(|name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -320,7 +339,7 @@ mod tests {
             let mut variables = TELNYX.to_vec();
             variables.retain(|(name, _)| *name != changed);
             variables.push((changed, value));
-            let why = read(&variables).unwrap_err();
+            let why = read(&variables).unwrap_err().to_string();
             assert!(why.starts_with(named), "{why}");
         }
     }
@@ -352,7 +371,7 @@ mod tests {
                 "SIGNALWIRE_TOKEN is not set",
             ),
         ] {
-            let why = read(&variables).unwrap_err();
+            let why = read(&variables).unwrap_err().to_string();
             assert!(why.starts_with(named), "{why}");
             assert!(!why.contains("u:p"), "{why}");
         }

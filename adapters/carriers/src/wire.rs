@@ -1,5 +1,6 @@
 //! What the media sockets of all carriers have in common, whatever their messages look like. Pure.
 
+pub mod json_stream;
 pub mod number;
 
 use std::borrow::Cow;

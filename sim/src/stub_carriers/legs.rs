@@ -106,6 +106,9 @@ impl<O, C, T> Leg<O, C, T> {
     }
 }
 
+/// A leg, and what is to be told of it.
+pub type Added<O, C, T> = (Arc<Leg<O, C, T>>, mpsc::Receiver<T>);
+
 /// All of a stub.
 pub struct Legs<O, C, T>(Mutex<BTreeMap<String, Arc<Leg<O, C, T>>>>);
 
@@ -117,7 +120,7 @@ impl<O, C, T> Default for Legs<O, C, T> {
 
 impl<O, C, T> Legs<O, C, T> {
     /// Takes a leg; what is to be told of it comes out at the other end.
-    pub fn add(&self, id: String, order: O, created: Timestamp) -> (Arc<Leg<O, C, T>>, mpsc::Receiver<T>) {
+    pub fn add(&self, id: String, order: O, created: Timestamp) -> Added<O, C, T> {
         let (told, all) = mpsc::channel(delivery::WAITING);
         let (changes, waiting) = mpsc::channel(CHANGES);
         let leg = Arc::new(Leg {

@@ -59,7 +59,7 @@ pub struct TelnyxSettings {
 }
 
 /// What goes wrong.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct TelnyxFaults {
     /// No webhook comes at all.
     pub no_webhooks: bool,

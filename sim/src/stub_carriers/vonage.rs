@@ -36,7 +36,7 @@ pub const APPLICATION: &str = "aaaaaaaa-bbbb-cccc-dddd-0123456789ab";
 pub const SIGNATURE_SECRET: &str = "stub-signature-secret";
 
 /// What goes wrong.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct VonageFaults {
     /// No event comes of any leg.
     pub no_events: bool,

@@ -20,11 +20,12 @@ use carriers::{
         self,
         account::Codec,
         audiosocket::frame::{self, Decoder, Frame},
+        call::{CallState, Happening, Listed, Step},
         event::{Channel, News},
         inbound,
-        line::{Happening, Line, Listed, Step},
         names::Names,
     },
+    http::Refusal,
     plain, simulated, telnyx,
     twilio::{
         self,
@@ -71,7 +72,7 @@ pub fn twilio_media(data: &[u8]) {
 
 /// Telnyx's media messages, in both of its codecs and byte orders.
 pub fn telnyx_media(data: &[u8]) {
-    use telnyx::line::{ByteOrder, Codec, LineChoice};
+    use telnyx::call::{ByteOrder, Codec, LineChoice};
     let [codec, order] = [0, 1].map(|at| data.get(at).copied().unwrap_or_default());
     let line = LineChoice {
         codec: [Codec::Pcmu, Codec::Pcma, Codec::L16][usize::from(codec % 3)],
@@ -88,7 +89,7 @@ pub fn vonage_media(data: &[u8]) {
 /// The callbacks and webhooks of every carrier.
 pub fn callbacks(data: &[u8]) {
     let _ = twilio::callback::parse(data);
-    let _ = telnyx::webhook::parse(data);
+    let _ = telnyx::event::parse(data);
     let _ = simulated::callback::parse(data);
     let _ = vonage::event::parse(data);
     let _ = vonage::event::announcement(data);
@@ -192,7 +193,7 @@ pub fn audiosocket(data: &[u8]) {
 pub fn asterisk_events(data: &[u8]) {
     let Some(text) = texts(data) else { return };
     let names = Names::new("ringback");
-    let (mut line, mut ended) = (Line::new(), 0);
+    let (mut line, mut ended) = (CallState::new(), 0);
     for text in text.lines() {
         let was_over = line.is_over();
         for step in happening(text, &names, &mut line).map_or_else(Vec::new, |happening| line.on(happening)) {
@@ -203,7 +204,7 @@ pub fn asterisk_events(data: &[u8]) {
     assert_eq!(ended, usize::from(line.is_over()));
 }
 
-fn happening(text: &str, names: &Names, line: &mut Line) -> Option<Happening> {
+fn happening(text: &str, names: &Names, line: &mut CallState) -> Option<Happening> {
     let part = |id: &str| names.read(id).map(|(_, part)| part);
     match text {
         "placed" => return Some(Happening::Placed),
@@ -234,7 +235,7 @@ fn happening(text: &str, names: &Names, line: &mut Line) -> Option<Happening> {
     })
 }
 
-/// The webhooks of Twilio and SignalWire at all of their doors, as a form and as JSON.
+/// The webhooks of Twilio and SignalWire at all of their addresses, as a form and as JSON.
 pub fn twilio_webhooks(data: &[u8]) {
     let mut json = HeaderMap::new();
     json.insert(

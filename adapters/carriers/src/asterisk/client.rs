@@ -16,11 +16,12 @@ use tokio::sync::oneshot;
 use super::{
     NAME,
     ari::Originate,
+    call::{CallState, Happening},
     effects::Order,
-    line::{Happening, Line},
     names::Part,
     switch::{Connection, Switch},
 };
+use crate::http;
 
 /// An Asterisk as a carrier.
 #[derive(Debug, Clone)]
@@ -67,13 +68,9 @@ impl Carrier for AsteriskCarrier {
         })?;
         let attempt = request.attempt;
         let call = CarrierCallId(self.switch.names.channel(attempt, Part::Call));
-        let back = WayBack {
-            attempt,
-            status_token: request.status_token.clone(),
-            media_token: request.media_token.clone(),
-        };
         // Before the request goes out: what Asterisk tells may be sooner than its answer.
-        self.switch.begin(call.clone(), back, Line::new());
+        self.switch
+            .begin(call.clone(), http::way_back(request), CallState::new());
         match self
             .switch
             .ari
@@ -104,7 +101,7 @@ impl Carrier for AsteriskCarrier {
     async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let channels = self.switch.ari.channels().await?;
         let ours = channels.into_iter().filter_map(|channel| {
-            let (attempt, part) = self.switch.whose(&channel.id)?;
+            let (attempt, part) = self.switch.owner(&channel.id)?;
             (part == Part::Call).then(|| ListedCall {
                 call: CarrierCallId(channel.id),
                 attempt: Some(attempt),

@@ -1,4 +1,4 @@
-//! The task of one call at an Asterisk: asks for what its [`Line`] wants done, one thing after the other.
+//! The task of one call at an Asterisk: asks for what its [`CallState`] wants done, one thing after the other.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -15,8 +15,8 @@ use tokio::{
 use super::{
     account::{Media, Template},
     ari::Originate,
+    call::{CallState, Happening, Listed, Step, wait::Wait},
     cause::Gone,
-    line::{Happening, Line, Listed, Step, wait::Wait},
     names::Part,
     switch::Switch,
 };
@@ -70,12 +70,12 @@ impl Patience {
 pub(super) async fn run(
     switch: &Arc<Switch>,
     (call, back): (CarrierCallId, WayBack),
-    mut line: Line,
+    mut state: CallState,
     mut orders: mpsc::Receiver<Order>,
 ) {
     let (mut effects, mut patience) = (Performer { switch, call, back }, Patience::default());
-    while !line.is_over() {
-        let order = match patience.until(line.waits_for()) {
+    while !state.is_over() {
+        let order = match patience.until(state.waits_for()) {
             None => orders.recv().await,
             Some(until) => timeout_at(until, orders.recv())
                 .await
@@ -83,14 +83,14 @@ pub(super) async fn run(
         };
         let happening = match order {
             None => return,
-            Some(Order::Happening(Happening::Listed(listed))) => effects.looked_after(&line, listed).await,
+            Some(Order::Happening(Happening::Listed(listed))) => effects.looked_after(&state, listed).await,
             Some(Order::Happening(happening)) => happening,
             Some(Order::Reopen(back)) => {
                 effects.back = back;
                 Happening::MediaWanted
             }
             Some(Order::HandOn(transfer, reply)) => {
-                let asked = effects.hand_on(&mut line, &transfer).await;
+                let asked = effects.hand_on(&mut state, &transfer).await;
                 let (answer, happening) = match asked {
                     Ok(happening) => (Ok(()), Some(happening)),
                     Err((error, happening)) => (Err(error), happening),
@@ -103,7 +103,7 @@ pub(super) async fn run(
         };
         let mut happenings = VecDeque::from([happening]);
         while let Some(happening) = happenings.pop_front() {
-            for step in line.on(happening) {
+            for step in state.on(happening) {
                 happenings.extend(effects.perform(step).await);
             }
         }
@@ -152,9 +152,9 @@ impl Performer<'_> {
     }
 
     /// A list may be older than the call it does not name: that one is asked for before it is given up.
-    async fn looked_after(&self, line: &Line, mut listed: Listed) -> Happening {
+    async fn looked_after(&self, state: &CallState, mut listed: Listed) -> Happening {
         let is_listed = listed.channels.iter().any(|(part, _)| *part == Part::Call);
-        if line.is_placed() && !is_listed {
+        if state.is_placed() && !is_listed {
             match self.switch.ari.channel(&self.call.0).await {
                 Ok(channel) => listed.channels.push((Part::Call, channel.is_up())),
                 Err(CarrierError::NotFound) => {}
@@ -237,13 +237,13 @@ impl Performer<'_> {
     /// Hands the call on: what follows for its line, even where it was not taken.
     async fn hand_on(
         &self,
-        line: &mut Line,
+        state: &mut CallState,
         transfer: &Transfer,
     ) -> Result<Happening, (CarrierError, Option<Happening>)> {
         let account = self.switch.ari.account();
         if transfer.kind == TransferKind::SipRefer {
             let refused = |error| (error, None);
-            line.may_refer().map_err(refused)?;
+            state.may_refer().map_err(refused)?;
             let endpoint = refer_to(account.refer.as_ref(), transfer).map_err(refused)?;
             self.switch
                 .ari
@@ -252,7 +252,7 @@ impl Performer<'_> {
                 .map_err(refused)?;
             return Ok(Happening::Referred);
         }
-        let n = line.hand_on(transfer.kind).map_err(|error| (error, None))?;
+        let n = state.hand_on(transfer.kind).map_err(|error| (error, None))?;
         let from = transfer.from.as_ref().or(account.from.as_ref());
         let peer = Originate {
             channel: self.channel(Part::Peer(n)),

@@ -10,9 +10,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use tokio_tungstenite::tungstenite::Message;
 
 use super::{
+    call::Happening,
     event::{self, News},
     inbound,
-    line::Happening,
     names::Part,
     resync,
     switch::{Connection, Switch},
@@ -111,22 +111,22 @@ async fn hear(switch: &Arc<Switch>, mut socket: ProviderSocket) -> String {
 /// Takes one event; words when the socket is of no more use.
 fn take(switch: &Arc<Switch>, text: &str) -> Option<String> {
     match event::parse(text) {
-        Ok(News::Entered { channel, args }) => match switch.whose(&channel.id) {
+        Ok(News::Entered { channel, args }) => match switch.owner(&channel.id) {
             Some((attempt, part)) => happens(switch, (attempt, part), Happening::Entered(part)),
             None => inbound::arrives(switch, *channel, &args),
         },
         Ok(News::Changed(channel)) => {
-            if let Some((attempt, part)) = switch.whose(&channel.id).filter(|_| channel.is_ringing()) {
+            if let Some((attempt, part)) = switch.owner(&channel.id).filter(|_| channel.is_ringing()) {
                 switch.happens(attempt, Happening::Dial(part, "RINGING".to_owned()));
             }
         }
         Ok(News::Dial { peer, status }) => {
-            if let Some((attempt, part)) = switch.whose(&peer) {
+            if let Some((attempt, part)) = switch.owner(&peer) {
                 switch.happens(attempt, Happening::Dial(part, status));
             }
         }
         Ok(News::Destroyed { id, gone }) => {
-            if let Some((attempt, part)) = switch.whose(&id) {
+            if let Some((attempt, part)) = switch.owner(&id) {
                 switch.happens(attempt, Happening::Gone(part, gone));
             }
         }

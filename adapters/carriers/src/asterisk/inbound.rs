@@ -9,8 +9,8 @@ use domain::{
 
 use super::{
     NAME,
+    call::{CallState, Happening},
     event::Channel,
-    line::{Happening, Line},
     names::Part,
     switch::Switch,
 };
@@ -52,7 +52,7 @@ async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
     if switch.knows(attempt) {
         return None;
     }
-    switch.begin(id.clone(), back, Line::new());
+    switch.begin(id.clone(), back, CallState::new());
     match switch.ari.answer(&id.0).await {
         Ok(()) => {
             switch.happens(attempt, Happening::Entered(Part::Call));

@@ -9,9 +9,9 @@ use domain::{
 
 use super::{
     ari::Bridge,
+    call::{CallState, Happening, Listed},
     event::Channel,
     inbound,
-    line::{Happening, Line, Listed},
     names::Part,
     switch::Switch,
 };
@@ -50,7 +50,7 @@ async fn take_care_of(switch: &Arc<Switch>, channel: Channel) -> Result<(), Carr
     let Some(args) = channel.in_app(&switch.ari.account().app) else {
         return Ok(());
     };
-    if switch.whose(&channel.id).is_some() {
+    if switch.owner(&channel.id).is_some() {
         return Ok(());
     }
     if channel.state == "Ring" {
@@ -80,8 +80,8 @@ fn listed(switch: &Switch, channels: &[Channel], (attempt, call): (AttemptId, &C
         if channel.id == call.0 {
             return Some((Part::Call, channel.is_up()));
         }
-        let (whose, part) = switch.names.read(&channel.id)?;
-        (whose == attempt && part != Part::Call).then(|| (part, channel.is_up()))
+        let (owner, part) = switch.names.read(&channel.id)?;
+        (owner == attempt && part != Part::Call).then(|| (part, channel.is_up()))
     });
     Listed {
         channels: parts.collect(),
@@ -110,11 +110,11 @@ async fn settle(
             status_token: String::new(),
             media_token: String::new(),
         };
-        switch.begin(CarrierCallId(call.clone()), back, Line::handed_on(peer));
+        switch.begin(CarrierCallId(call.clone()), back, CallState::handed_on(peer));
         return Ok(());
     }
     let ours = channels.iter().map(|channel| &channel.id);
-    let ours = ours.filter(|channel| switch.names.read(channel).is_some_and(|(whose, _)| whose == attempt));
+    let ours = ours.filter(|channel| switch.names.read(channel).is_some_and(|(owner, _)| owner == attempt));
     let all: BTreeSet<&String> = ours.chain(inside).collect();
     tracing::warn!(%attempt, channels = all.len(), "ending what is left of a call of an earlier start");
     for channel in all {

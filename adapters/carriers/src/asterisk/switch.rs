@@ -15,8 +15,8 @@ use tokio::sync::{mpsc, watch};
 use super::{
     ari::Ari,
     audiosocket::tickets::Tickets,
+    call::{CallState, Happening},
     effects::{self, Order},
-    line::{Happening, Line},
     names::{Names, Part},
 };
 use crate::CarrierLink;
@@ -122,7 +122,7 @@ impl Switch {
     }
 
     /// A call begins, dialed or come in. Its task ends with it.
-    pub(super) fn begin(self: &Arc<Self>, call: CarrierCallId, back: WayBack, line: Line) {
+    pub(super) fn begin(self: &Arc<Self>, call: CarrierCallId, back: WayBack, state: CallState) {
         let (orders, waiting) = mpsc::channel(WAITING);
         let attempt = back.attempt;
         let mut calls = self.calls();
@@ -140,7 +140,7 @@ impl Switch {
         drop(calls);
         let switch = self.clone();
         tokio::spawn(async move {
-            effects::run(&switch, (call, back), line, waiting).await;
+            effects::run(&switch, (call, back), state, waiting).await;
             switch.end(attempt, serial);
         });
     }
@@ -165,14 +165,14 @@ impl Switch {
     }
 
     /// Whose channel this is, and what it is to its call.
-    pub(super) fn whose(&self, channel: &str) -> Option<(AttemptId, Part)> {
+    pub(super) fn owner(&self, channel: &str) -> Option<(AttemptId, Part)> {
         let came_in = || Some((*self.calls().came_in.get(channel)?, Part::Call));
         self.names.read(channel).or_else(came_in)
     }
 
     /// The call an id of the carrier's names, if it lives here.
     pub(super) fn attempt_of(&self, call: &CarrierCallId) -> Option<AttemptId> {
-        let (attempt, part) = self.whose(&call.0)?;
+        let (attempt, part) = self.owner(&call.0)?;
         (part == Part::Call && self.knows(attempt)).then_some(attempt)
     }
 

@@ -11,7 +11,7 @@ use domain::id::AttemptId;
 pub struct Desk {
     /// Who answers.
     pub switchboard: Switchboard,
-    /// Whose doors ask.
+    /// Which carrier asks.
     pub carrier: &'static str,
 }
 

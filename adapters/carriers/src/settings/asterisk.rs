@@ -2,18 +2,18 @@
 
 use std::net::SocketAddr;
 
-use super::Variables;
+use super::{SettingsError, Variables};
 use crate::asterisk::account::{APP, AsteriskAccount, Codec, Media, Template, WEBSOCKET_CLIENT, is_app};
 
 impl Variables<'_> {
-    pub(super) fn asterisk(&self) -> Result<Option<AsteriskAccount>, String> {
+    pub(super) fn asterisk(&self) -> Result<Option<AsteriskAccount>, SettingsError> {
         if !self.any(&["ASTERISK_ARI_URL", "ASTERISK_ARI_USER", "ASTERISK_ARI_PASSWORD"]) {
             return Ok(None);
         }
         self.needed("ASTERISK_ARI_URL", "Asterisk")?;
         let app = self.get("ASTERISK_APP").unwrap_or_else(|| APP.to_owned());
         if !is_app(&app) {
-            return Err("ASTERISK_APP: write 1 to 40 letters, digits, - and _".to_owned());
+            return Err("ASTERISK_APP: write 1 to 40 letters, digits, - and _".into());
         }
         let endpoint = Template::endpoint(&self.needed("ASTERISK_ENDPOINT", "Asterisk")?);
         let refer = self.get("ASTERISK_REFER").map(|text| {
@@ -32,7 +32,7 @@ impl Variables<'_> {
         }))
     }
 
-    fn asterisk_media(&self) -> Result<Media, String> {
+    fn asterisk_media(&self) -> Result<Media, SettingsError> {
         let way = self.get("ASTERISK_MEDIA").unwrap_or_else(|| "websocket".to_owned());
         match &*way {
             "websocket" => Ok(Media::WebSocket {
@@ -46,26 +46,28 @@ impl Variables<'_> {
                 })?;
                 let reached_at = self.get("ASTERISK_AUDIOSOCKET_ADDRESS");
                 if reached_at.is_none() && listen.ip().is_unspecified() {
+                    let name = "ASTERISK_AUDIOSOCKET_ADDRESS";
                     return Err(format!(
-                        "ASTERISK_AUDIOSOCKET_ADDRESS is not set: write the host and port at which Asterisk reaches {listen}"
-                    ));
+                        "{name} is not set: write the host and port at which Asterisk reaches {listen}"
+                    )
+                    .into());
                 }
                 Ok(Media::AudioSocket {
                     listen,
                     reached_at: reached_at.unwrap_or_else(|| listen.to_string()),
                 })
             }
-            _ => Err("ASTERISK_MEDIA: write websocket or audiosocket".to_owned()),
+            _ => Err("ASTERISK_MEDIA: write websocket or audiosocket".into()),
         }
     }
 
-    fn websocket_client(&self) -> Result<String, String> {
+    fn websocket_client(&self) -> Result<String, SettingsError> {
         let client = self
             .get("ASTERISK_WEBSOCKET_CLIENT")
             .unwrap_or_else(|| WEBSOCKET_CLIENT.to_owned());
         match is_app(&client) {
             true => Ok(client),
-            false => Err("ASTERISK_WEBSOCKET_CLIENT: write the name of a section of websocket_client.conf".to_owned()),
+            false => Err("ASTERISK_WEBSOCKET_CLIENT: write the name of a section of websocket_client.conf".into()),
         }
     }
 }
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
     use crate::settings::CarrierSettings;
 
-    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, String> {
+    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, SettingsError> {
         CarrierSettings::read(|name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -143,7 +145,7 @@ mod tests {
             let mut variables = ASTERISK.to_vec();
             variables.retain(|(name, _)| *name != changed);
             variables.push((changed, value));
-            let why = read(&variables).unwrap_err();
+            let why = read(&variables).unwrap_err().to_string();
             assert!(why.starts_with(named), "{why}");
         }
         for (listen, named) in [
@@ -154,7 +156,7 @@ mod tests {
                 ("ASTERISK_MEDIA", "audiosocket"),
                 ("ASTERISK_AUDIOSOCKET_LISTEN", listen),
             ];
-            let why = read(&[&ASTERISK[..], &more].concat()).unwrap_err();
+            let why = read(&[&ASTERISK[..], &more].concat()).unwrap_err().to_string();
             assert!(why.starts_with(named), "{why}");
         }
     }

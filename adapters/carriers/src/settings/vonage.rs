@@ -1,13 +1,13 @@
 //! The variables of Vonage.
 
-use super::Variables;
+use super::{SettingsError, Variables};
 use crate::vonage::{
     account::{BASE_URL, Rate, VonageAccount},
     token::ApplicationKey,
 };
 
 impl Variables<'_> {
-    pub(super) fn vonage(&self) -> Result<Option<VonageAccount>, String> {
+    pub(super) fn vonage(&self) -> Result<Option<VonageAccount>, SettingsError> {
         if !self.any(&["VONAGE_APPLICATION_ID", "VONAGE_PRIVATE_KEY", "VONAGE_SIGNATURE_SECRET"]) {
             return Ok(None);
         }
@@ -24,9 +24,9 @@ impl Variables<'_> {
 }
 
 /// A key, or the path of its file.
-fn application_key(text: &str) -> Result<ApplicationKey, String> {
+fn application_key(text: &str) -> Result<ApplicationKey, SettingsError> {
     if text.contains("-----BEGIN") {
-        return ApplicationKey::from_pem(text).map_err(|error| format!("VONAGE_PRIVATE_KEY: {error}"));
+        return ApplicationKey::from_pem(text).map_err(|error| format!("VONAGE_PRIVATE_KEY: {error}").into());
     }
     // What is no path may be a key that lost its frame, and is not shown.
     let pem = std::fs::read_to_string(text).map_err(|error| {
@@ -35,7 +35,7 @@ fn application_key(text: &str) -> Result<ApplicationKey, String> {
             error.kind()
         )
     })?;
-    ApplicationKey::from_pem(&pem).map_err(|error| format!("VONAGE_PRIVATE_KEY: the file {error}"))
+    ApplicationKey::from_pem(&pem).map_err(|error| format!("VONAGE_PRIVATE_KEY: the file {error}").into())
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
     use super::*;
     use sim::stub_carriers::vonage::PRIVATE_KEY;
 
-    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, String> {
+    fn read(variables: &[(&str, &str)]) -> Result<CarrierSettings, SettingsError> {
         CarrierSettings::read(|name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -98,7 +98,7 @@ mod tests {
         let path = file.path().to_str().unwrap();
         assert!(read(&whole(&[("VONAGE_PRIVATE_KEY", path)])).unwrap().vonage.is_some());
         std::fs::write(file.path(), "nothing").unwrap();
-        let why = read(&whole(&[("VONAGE_PRIVATE_KEY", path)])).unwrap_err();
+        let why = read(&whole(&[("VONAGE_PRIVATE_KEY", path)])).unwrap_err().to_string();
         assert!(
             why.starts_with("VONAGE_PRIVATE_KEY: the file is not the private key"),
             "{why}"
@@ -123,7 +123,7 @@ mod tests {
             ),
             ("VONAGE_SAMPLE_RATE", "24000", "VONAGE_SAMPLE_RATE: write 8000 or 16000"),
         ] {
-            let why = read(&whole(&[(changed, value)])).unwrap_err();
+            let why = read(&whole(&[(changed, value)])).unwrap_err().to_string();
             assert!(why.starts_with(named) && !why.contains("tell-nobody"), "{why}");
         }
         assert!(wanted("vonage").contains("VONAGE_PRIVATE_KEY"));

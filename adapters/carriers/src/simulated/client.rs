@@ -11,14 +11,11 @@ use domain::{
     },
     time::Timestamp,
 };
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{StatusCode, Url};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::http::{
-    Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected, words_or,
-};
-use net::http_client::body;
+use crate::http::{self, Clients, Refusal, SetupError, base, send, socket_address, unexpected, words_or};
 
 /// How long the exchange may take to say who calls: its announcement waits for an answer meanwhile.
 const ASKED_BACK_WITHIN: Duration = Duration::from_secs(2);
@@ -105,10 +102,7 @@ impl SimulatedCarrier {
 
     /// The address of a call, or of something below it.
     fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let Some(call) = CarrierCallId::checked(&call.0) else {
-            return Err(CarrierError::NotFound);
-        };
+        let call = http::addressable(call)?;
         let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
         if let Ok(mut path) = address.path_segments_mut() {
             path.push(&call.0).extend(below);
@@ -119,15 +113,9 @@ impl SimulatedCarrier {
     /// Asks for something in the middle of a call.
     async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
         let address = self.address_of(call, Some(what))?;
-        let answer = send(self.clients.client.post(address).json(body)).await?;
-        let status = answer.status();
-        match status {
-            status if status.is_success() => Ok(()),
-            StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
-                Err(CarrierError::Refused(words_or(&said(answer).await.message, status)))
-            }
-            status => Err(unexpected(status)),
-        }
+        http::ask::<ErrorAnswer>(self.clients.client.post(address).json(body))
+            .await
+            .map(drop)
     }
 
     /// Where the exchange reports on a call, and where it brings its media.
@@ -149,27 +137,17 @@ impl SimulatedCarrier {
         if let Ok(mut path) = address.path_segments_mut() {
             path.push(&call.0);
         }
-        let answer = send(self.clients.client.get(address).timeout(ASKED_BACK_WITHIN)).await?;
-        if !answer.status().is_success() {
-            return Err(unexpected(answer.status()));
-        }
-        let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
-        let caller: Caller = serde_json::from_slice(&bytes).map_err(|error| protocol(&error))?;
+        let caller: Caller = http::ask_json(self.clients.client.get(address).timeout(ASKED_BACK_WITHIN)).await?;
         let to = PhoneNumber::parse(&caller.to).map_err(|error| CarrierError::Protocol(error.to_string()))?;
         Ok((caller.from.and_then(|from| PhoneNumber::parse(&from).ok()), to))
     }
 
     fn body<'a>(&self, request: &'a DialRequest) -> DialBody<'a> {
-        let attempt = request.attempt;
-        let (status_url, stream_url) = self.addresses(&WayBack {
-            attempt,
-            status_token: request.status_token.clone(),
-            media_token: request.media_token.clone(),
-        });
+        let (status_url, stream_url) = self.addresses(&http::way_back(request));
         DialBody {
             to: request.to.as_str(),
             from: request.from.as_ref().map(PhoneNumber::as_str),
-            attempt: attempt.to_string(),
+            attempt: request.attempt.to_string(),
             status_url,
             stream_url,
             ring_timeout_seconds: request.ring_timeout.as_secs_f64(),
@@ -181,28 +159,27 @@ impl SimulatedCarrier {
     }
 }
 
-async fn said(answer: Response) -> ErrorAnswer {
-    let bytes = body(answer).await.ok();
-    let said = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    said.unwrap_or_default()
-}
+impl Refusal for ErrorAnswer {
+    fn read(body: &[u8]) -> Self {
+        serde_json::from_slice(body).unwrap_or_default()
+    }
 
-async fn refused(answer: Response) -> DialError {
-    let status = answer.status();
-    let retry_after = retry_after(answer.headers());
-    let said = said(answer).await;
-    let words = words_or(&said.message, status);
-    match status {
-        StatusCode::BAD_REQUEST | StatusCode::NOT_FOUND | StatusCode::UNPROCESSABLE_ENTITY => {
-            if said.code == "invalid_number" {
-                DialError::InvalidNumber(words)
-            } else {
-                DialError::Rejected(words)
-            }
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+        let words = words_or(&self.message, status);
+        match status.as_u16() {
+            400 | 404 | 422 if self.code == "invalid_number" => DialError::InvalidNumber(words),
+            400 | 404 | 422 => DialError::Rejected(words),
+            401 | 403 => DialError::AccountRefused(words),
+            429 => DialError::Busy { retry_after },
+            _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
         }
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => DialError::AccountRefused(words),
-        StatusCode::TOO_MANY_REQUESTS => DialError::Busy { retry_after },
-        _ => DialError::Unknown(format!("carrier answered {status}: {words}")),
+    }
+
+    fn of_wish(&self, status: StatusCode) -> CarrierError {
+        match status.as_u16() {
+            400 | 409 | 422 => CarrierError::Refused(words_or(&self.message, status)),
+            _ => unexpected(status),
+        }
     }
 }
 
@@ -214,12 +191,7 @@ impl Carrier for SimulatedCarrier {
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let dial = self.clients.dialer.post(&self.calls).json(&self.body(request));
-        let answer = send_dial(dial, &request.last_look).await?;
-        if !answer.status().is_success() {
-            return Err(refused(answer).await);
-        }
-        let bytes = body(answer).await.map_err(DialError::Unknown)?;
-        dialed(&bytes, |answer: &DialAnswer| &answer.call_id)
+        http::place::<ErrorAnswer, _>(dial, &request.last_look, |answer: &DialAnswer| &answer.call_id).await
     }
 
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
@@ -252,12 +224,7 @@ impl Carrier for SimulatedCarrier {
 
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let query = [("to", to.as_str()), ("sinceMicros", &since.0.to_string())];
-        let answer = send(self.clients.client.get(&self.calls).query(&query)).await?;
-        if !answer.status().is_success() {
-            return Err(unexpected(answer.status()));
-        }
-        let bytes = body(answer).await.map_err(CarrierError::Unavailable)?;
-        let listed: ListAnswer = serde_json::from_slice(&bytes).map_err(|error| protocol(&error))?;
+        let listed: ListAnswer = http::ask_json(self.clients.client.get(&self.calls).query(&query)).await?;
         Ok(listed.calls.into_iter().filter_map(listed_call).collect())
     }
 }

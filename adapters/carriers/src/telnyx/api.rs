@@ -16,10 +16,7 @@ use super::{
     refusal::ErrorAnswer,
     webhooks::NAME,
 };
-use crate::http::{
-    Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, socket_address, unexpected,
-};
-use net::http_client::body;
+use crate::http::{self, Clients, SetupError, base, socket_address};
 
 /// Calls of one page of a list: the most that Telnyx gives.
 const PAGE: &str = "250";
@@ -155,28 +152,15 @@ impl Api {
     pub(super) async fn dial(&self, order: &impl Serialize, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let address = format!("{}/calls", self.account.base_url);
         let dial = self.with_key(self.clients.dialer.post(address).json(order));
-        let answer = send_dial(dial, last_look).await?;
-        let (status, pause) = (answer.status(), retry_after(answer.headers()));
-        if !status.is_success() {
-            let said = body(answer).await.unwrap_or_default();
-            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
-        }
-        let said = body(answer).await.map_err(DialError::Unknown)?;
-        dialed(&said, |answer: &Dialed| &answer.data.call_control_id)
+        http::place::<ErrorAnswer, _>(dial, last_look, |answer: &Dialed| &answer.data.call_control_id).await
     }
 
     /// Sends a command to a call; one that no answer of Telnyx's can have named is not found.
     pub(super) async fn command(&self, call: &CarrierCallId, action: &str, wish: &Value) -> Result<(), CarrierError> {
-        // Its address would be another's.
-        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let call = http::addressable(call)?;
         let address = self.address(&["calls", &call.0, "actions", action])?;
-        let answer = send(self.with_key(self.clients.client.post(address).json(wish))).await?;
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(());
-        }
-        let said = body(answer).await.unwrap_or_default();
-        Err(ErrorAnswer::read(&said).of_wish(status))
+        let command = self.with_key(self.clients.client.post(address).json(wish));
+        http::ask::<ErrorAnswer>(command).await.map(drop)
     }
 
     /// Sends a command that has an id, and once more where Telnyx was not well: it is done once.
@@ -205,12 +189,7 @@ impl Api {
         if let Some(after) = after {
             request = request.query(&[("page[after]", after)]);
         }
-        let answer = send(self.with_key(request)).await?;
-        if !answer.status().is_success() {
-            return Err(unexpected(answer.status()));
-        }
-        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
-        let list: CallList = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
+        let list: CallList = http::ask_json(self.with_key(request)).await?;
         let next = list.meta.cursors.after.filter(|next| Some(&**next) != after);
         Ok((list.data, next))
     }

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     conferences::{self, Joins},
     handovers::{Handovers, Joining, Try},
-    http::SetupError,
+    http::{self, SetupError},
 };
 
 /// Pages of a list that are read at most: 10,000 calls at once.
@@ -63,9 +63,8 @@ struct Dial<'a> {
     answering_machine_detection: Option<&'static str>,
 }
 
-fn no_caller_id() -> String {
-    "no caller ID: set TELNYX_PHONE_NUMBER, or give the agent a number in phoneNumbers".to_owned()
-}
+/// Sets the number that calls are placed from.
+const CALLER_ID: &str = "TELNYX_PHONE_NUMBER";
 
 impl TelnyxCarrier {
     /// The account, of a carrier that reaches this node at `public`.
@@ -146,7 +145,7 @@ impl TelnyxCarrier {
     /// Rings the destination as a call of its own. Its webhooks say when to join the caller with it.
     async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         if transfer.from.is_none() && self.api.account.from.is_none() {
-            return Err(CarrierError::Refused(no_caller_id()));
+            return Err(CarrierError::Refused(http::no_caller_id(CALLER_ID)));
         }
         let dial = |which| async move {
             let mut order = self.ring(transfer, "client_state", which);
@@ -175,13 +174,9 @@ impl Carrier for TelnyxCarrier {
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let Some(from) = request.from.as_ref().or(self.api.account.from.as_ref()) else {
-            return Err(DialError::AccountRefused(no_caller_id()));
+            return Err(DialError::AccountRefused(http::no_caller_id(CALLER_ID)));
         };
-        let back = WayBack {
-            attempt: request.attempt,
-            status_token: request.status_token.clone(),
-            media_token: request.media_token.clone(),
-        };
+        let back = http::way_back(request);
         let order = self.order(request, from, &back);
         self.ways.remember(back);
         self.api.dial(&order, &request.last_look).await

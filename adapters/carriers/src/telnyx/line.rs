@@ -94,14 +94,14 @@ impl LineChoice {
 /// Turns what comes into the line's format. Telnyx falls back to the codec of the telephone network where it cannot
 /// transcode, and says so only when the stream begins; what is sent stays in the codec that was asked for.
 #[derive(Debug)]
-pub struct Heard {
+pub struct CallerAudio {
     choice: LineChoice,
     from: LineFormat,
     /// None where audio comes as it was asked for.
     translator: Option<Translator>,
 }
 
-impl Heard {
+impl CallerAudio {
     /// Audio comes as it was asked for.
     pub fn as_asked(choice: LineChoice) -> Self {
         Self {
@@ -176,25 +176,25 @@ mod tests {
     #[test]
     fn what_comes_as_asked_is_passed_on_as_it_is() {
         for codec in [Codec::Pcmu, Codec::Pcma] {
-            let mut heard = Heard::of(asked(codec), codec.name(), "8000").unwrap();
+            let mut heard = CallerAudio::of(asked(codec), codec.name(), "8000").unwrap();
             assert!(heard.is_as_asked());
             assert_eq!(heard.take(vec![1, 2, 3]), [1, 2, 3]);
         }
-        let mut heard = Heard::of(L16_BIG, "L16", "16000").unwrap();
+        let mut heard = CallerAudio::of(L16_BIG, "L16", "16000").unwrap();
         assert_eq!(heard.take(vec![0x12, 0x34, 0x56, 0x78]), [0x34, 0x12, 0x78, 0x56]);
         let little = LineChoice {
             order: ByteOrder::Little,
             ..L16_BIG
         };
-        let mut heard = Heard::of(little, "L16", "16000").unwrap();
+        let mut heard = CallerAudio::of(little, "L16", "16000").unwrap();
         assert_eq!(heard.take(vec![0x12, 0x34]), [0x12, 0x34]);
         // Half a sample at the end is left alone.
-        assert_eq!(Heard::as_asked(L16_BIG).take(vec![1, 2, 3]), [2, 1, 3]);
+        assert_eq!(CallerAudio::as_asked(L16_BIG).take(vec![1, 2, 3]), [2, 1, 3]);
     }
 
     #[test]
     fn a_line_of_another_law_is_translated() {
-        let mut heard = Heard::of(asked(Codec::Pcmu), "PCMA", "8000").unwrap();
+        let mut heard = CallerAudio::of(asked(Codec::Pcmu), "PCMA", "8000").unwrap();
         assert!(!heard.is_as_asked());
         let (mut alaw, mut mulaw) = (Vec::new(), Vec::new());
         let samples = [-12_000, -500, 0, 500, 12_000];
@@ -213,7 +213,7 @@ mod tests {
             .collect();
         let mut mulaw = Vec::new();
         codec::encode(Encoding::MuLaw, &samples, &mut mulaw);
-        let mut heard = Heard::of(L16_BIG, "PCMU", "8000").unwrap();
+        let mut heard = CallerAudio::of(L16_BIG, "PCMU", "8000").unwrap();
         let mut linear = Vec::new();
         for frame in mulaw.chunks(160) {
             let out = heard.take(frame.to_vec());
@@ -236,7 +236,7 @@ mod tests {
             ("L16", "24000"),
             ("", ""),
         ] {
-            assert!(Heard::of(L16_BIG, encoding, rate).is_none(), "{encoding} {rate}");
+            assert!(CallerAudio::of(L16_BIG, encoding, rate).is_none(), "{encoding} {rate}");
         }
     }
 
@@ -260,7 +260,7 @@ mod tests {
             comes in 0..4_usize,
         ) {
             let (encoding, rate) = [("PCMU", "8000"), ("PCMA", "8000"), ("L16", "16000"), ("L16", "8000")][comes];
-            let mut heard = Heard::of(asked(Codec::ALL[asked_for]), encoding, rate).unwrap();
+            let mut heard = CallerAudio::of(asked(Codec::ALL[asked_for]), encoding, rate).unwrap();
             for frame in frames {
                 heard.take(frame);
             }

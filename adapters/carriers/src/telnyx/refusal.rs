@@ -9,7 +9,7 @@ use reqwest::StatusCode;
 use serde::Deserialize;
 
 use crate::{
-    http::{unexpected, words_or},
+    http::{Refusal, unexpected, words_or},
     wire::number::Written,
 };
 
@@ -47,9 +47,8 @@ struct Source {
     pointer: Option<String>,
 }
 
-impl ErrorAnswer {
-    /// Reads an answer's body; one in no form at all says nothing.
-    pub fn read(body: &[u8]) -> Self {
+impl Refusal for ErrorAnswer {
+    fn read(body: &[u8]) -> Self {
         let errors = serde_json::from_slice(body).map_or_else(|_| Vec::new(), |body: Body| body.errors);
         let Some(first) = errors.into_iter().next() else {
             return Self::default();
@@ -61,8 +60,7 @@ impl ErrorAnswer {
         }
     }
 
-    /// What a dial that was answered so has come to.
-    pub fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
         let words = words_or(&self.words, status);
         match (status.as_u16(), &*self.code, &*self.pointer) {
             (429, ..) | (400..=499, TOO_MANY, _) => DialError::Busy { retry_after },
@@ -78,8 +76,7 @@ impl ErrorAnswer {
         }
     }
 
-    /// What it means for a wish that concerns a call.
-    pub fn of_wish(&self, status: StatusCode) -> CarrierError {
+    fn of_wish(&self, status: StatusCode) -> CarrierError {
         match (status.as_u16(), &*self.code) {
             (400..=499, ALREADY_ENDED) => CarrierError::NotFound,
             (400..=499, TOO_MANY) => CarrierError::Unavailable("too many requests".to_owned()),

@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use domain::ports::media_leg::{LegAbilities, OutboundItem};
 use media::{codec, format::LineFormat};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::line::{Heard, LineChoice};
+use super::line::{CallerAudio, LineChoice};
 use crate::wire::{
-    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
-    number::{Count, Written},
+    Event, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or,
+    json_stream::{DigitBody, MarkBody, MediaBody, clear, mark, media},
+    key, named,
+    number::Written,
 };
 
 /// What the far end of a stream can do.
@@ -37,7 +38,7 @@ const KNOWN: [&str; 5] = ["media", "mark", "dtmf", "start", "stop"];
 #[derive(Debug)]
 pub struct TelnyxWire {
     choice: LineChoice,
-    heard: Heard,
+    heard: CallerAudio,
 }
 
 impl TelnyxWire {
@@ -45,7 +46,7 @@ impl TelnyxWire {
     pub fn new(choice: LineChoice) -> Self {
         Self {
             choice,
-            heard: Heard::as_asked(choice),
+            heard: CallerAudio::as_asked(choice),
         }
     }
 
@@ -55,7 +56,7 @@ impl TelnyxWire {
         let channels = format
             .channels
             .map_or_else(|| "1".to_owned(), |channels| channels.to_string());
-        let heard = Heard::of(self.choice, &format.encoding, &rate).filter(|_| channels == "1");
+        let heard = CallerAudio::of(self.choice, &format.encoding, &rate).filter(|_| channels == "1");
         let Some(heard) = heard else {
             return Err(WireError::Format {
                 encoding: format.encoding,
@@ -80,22 +81,6 @@ impl TelnyxWire {
             format: self.choice.codec.format(),
         }))
     }
-
-    fn media(&mut self, media: &MediaBody<'_>) -> Result<Event, WireError> {
-        if !matches!(&*media.track, "" | "inbound") {
-            return Ok(Event::Ignored);
-        }
-        let audio = self.heard.take(BASE64.decode(media.payload.as_bytes())?);
-        Ok(if audio.is_empty() {
-            Event::Ignored
-        } else {
-            Event::Media(Media {
-                chunk: media.chunk.0,
-                timestamp_ms: media.timestamp.0,
-                audio,
-            })
-        })
-    }
 }
 
 impl MediaWire for TelnyxWire {
@@ -105,12 +90,11 @@ impl MediaWire for TelnyxWire {
             Err(error) => return ignored_or(text, &error, &KNOWN),
         };
         match message.event.as_ref() {
-            "media" => self.media(&message.media.ok_or(WireError::Incomplete("media"))?),
-            "mark" => {
-                let name = message.mark.ok_or(WireError::Incomplete("mark"))?.name;
-                named("mark.name", &name)?;
-                Ok(Event::Item(InboundItem::Mark(name.into_owned())))
+            "media" => {
+                let media = message.media.ok_or(WireError::Incomplete("media"))?;
+                media.event(|audio| self.heard.take(audio))
             }
+            "mark" => message.mark.ok_or(WireError::Incomplete("mark"))?.event(),
             "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
             "start" => {
                 let start = message.start.ok_or(WireError::Incomplete("start"))?;
@@ -190,7 +174,7 @@ impl TelnyxWriter {
     fn send(&mut self, piece: std::ops::Range<usize>, messages: &mut Vec<WireMessage>) {
         let piece = &mut self.waiting[piece];
         self.choice.reorder(self.format.encoding, piece);
-        messages.push(WireMessage::Text(media(piece)));
+        messages.push(WireMessage::Text(media("", piece)));
     }
 }
 
@@ -200,18 +184,18 @@ impl MediaWriter for TelnyxWriter {
             OutboundItem::Audio(audio) => self.audio(audio, messages),
             OutboundItem::Mark(name) => {
                 self.flush(messages);
-                messages.push(WireMessage::Text(mark(name)));
+                messages.push(WireMessage::Text(mark("", name)));
             }
             OutboundItem::Clear => {
                 self.waiting.clear();
-                messages.push(WireMessage::Text(clear()));
+                messages.push(WireMessage::Text(clear("")));
             }
             OutboundItem::Digit(_) | OutboundItem::Close => {}
         }
     }
 }
 
-/// One pass over the text; the payload of a `media` message is borrowed from it.
+/// One pass over the text.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -226,30 +210,6 @@ struct Message<'a> {
     dtmf: Option<DigitBody<'a>>,
     start: Option<StartBody>,
     payload: Option<ErrorBody>,
-}
-
-#[derive(Deserialize)]
-struct MediaBody<'a> {
-    #[serde(borrow, default)]
-    track: Cow<'a, str>,
-    #[serde(default)]
-    chunk: Count,
-    #[serde(default)]
-    timestamp: Count,
-    #[serde(borrow)]
-    payload: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct MarkBody<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct DigitBody<'a> {
-    #[serde(borrow)]
-    digit: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -268,56 +228,6 @@ struct FormatBody {
 #[derive(Deserialize, Default)]
 struct ErrorBody {
     code: Option<Written>,
-}
-
-#[derive(Serialize)]
-struct Outgoing<'a> {
-    event: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media: Option<OutgoingMedia>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<OutgoingMark<'a>>,
-}
-
-#[derive(Serialize)]
-struct OutgoingMedia {
-    payload: String,
-}
-
-#[derive(Serialize)]
-struct OutgoingMark<'a> {
-    name: &'a str,
-}
-
-fn write(message: &Outgoing<'_>) -> String {
-    // Strings and options only: such a value always has a JSON form.
-    serde_json::to_string(message).unwrap_or_default()
-}
-
-fn media(audio: &[u8]) -> String {
-    write(&Outgoing {
-        event: "media",
-        media: Some(OutgoingMedia {
-            payload: BASE64.encode(audio),
-        }),
-        mark: None,
-    })
-}
-
-fn mark(name: &str) -> String {
-    write(&Outgoing {
-        event: "mark",
-        media: None,
-        mark: Some(OutgoingMark { name }),
-    })
-}
-
-fn clear() -> String {
-    write(&Outgoing {
-        event: "clear",
-        media: None,
-        mark: None,
-    })
 }
 
 #[cfg(test)]

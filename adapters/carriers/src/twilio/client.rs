@@ -28,7 +28,7 @@ use super::{
 use crate::{
     conferences::{self, Joins},
     handovers::{Handovers, Try},
-    http::{Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial, unexpected},
+    http::{self, Clients, Refusal as _, SetupError, base, protocol, send, unexpected},
     words::hide_pair,
 };
 use net::http_client::body;
@@ -115,14 +115,7 @@ impl TwilioCarrier {
         let address = format!("{}.json", self.account.calls());
         let dial = self.clients.dialer.post(address).body(form);
         let dial = dial.header("content-type", FORM);
-        let answer = send_dial(self.with_password(dial), last_look).await?;
-        let (status, pause) = (answer.status(), retry_after(answer.headers()));
-        if !status.is_success() {
-            let said = body(answer).await.unwrap_or_default();
-            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
-        }
-        let said = body(answer).await.map_err(DialError::Unknown)?;
-        dialed(&said, |call: &Call| &call.sid)
+        http::place::<ErrorAnswer, _>(self.with_password(dial), last_look, |call: &Call| &call.sid).await
     }
 
     fn caller_id<'a>(&'a self, wanted: Option<&'a PhoneNumber>) -> Result<&'a PhoneNumber, String> {
@@ -130,25 +123,20 @@ impl TwilioCarrier {
             Flavour::Twilio => "TWILIO_PHONE_NUMBER",
             Flavour::SignalWire => "SIGNALWIRE_PHONE_NUMBER",
         };
-        let missing = || format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers");
-        wanted.or(self.account.from.as_ref()).ok_or_else(missing)
+        wanted
+            .or(self.account.from.as_ref())
+            .ok_or_else(|| http::no_caller_id(variable))
     }
 
     /// Gives a call that talks other instructions, at once.
     async fn instruct(&self, call: &CarrierCallId, twiml: &str) -> Result<(), CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let call = http::addressable(call)?;
         let form = url::form_urlencoded::Serializer::new(String::new())
             .append_pair("Twiml", twiml)
             .finish();
         let change = self.clients.client.post(self.call_address(&call)?).body(form);
-        let answer = send(self.with_password(change.header("content-type", FORM))).await?;
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(());
-        }
-        let said = body(answer).await.unwrap_or_default();
-        Err(ErrorAnswer::read(&said).of_wish(status))
+        let change = self.with_password(change.header("content-type", FORM));
+        http::ask::<ErrorAnswer>(change).await.map(drop)
     }
 
     /// Rings the destination into a conference of the try's own. Its reports say when to bring the caller there.
@@ -283,12 +271,8 @@ impl Carrier for TwilioCarrier {
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let address = format!("{}.json", self.account.calls());
         let query = [("To", to.as_str()), ("PageSize", LISTED)];
-        let answer = send(self.with_password(self.clients.client.get(address).query(&query))).await?;
-        if !answer.status().is_success() {
-            return Err(unexpected(answer.status()));
-        }
-        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
-        let listed: CallList = serde_json::from_slice(&said).map_err(|error| protocol(&error))?;
+        let listed: CallList =
+            http::ask_json(self.with_password(self.clients.client.get(address).query(&query))).await?;
         Ok(listed
             .calls
             .into_iter()
@@ -339,8 +323,7 @@ impl Joins for TwilioCarrier {
     /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
     /// one to the other.
     async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
-        // No answer gave such an id, and its address would be another's.
-        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let call = http::addressable(call)?;
         let address = self.call_address(&call)?;
         for way in [COMPLETED, CANCELED, COMPLETED] {
             if self.end(address.clone(), way).await? == End::Over {

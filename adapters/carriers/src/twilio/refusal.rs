@@ -8,7 +8,7 @@ use domain::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::http::{unexpected, words_or};
+use crate::http::{Refusal, unexpected, words_or};
 
 /// What a refusal says.
 #[derive(Debug, Default, Deserialize)]
@@ -35,14 +35,12 @@ impl From<serde_json::Value> for Code {
 /// A call that is not in the state a change asks for: "Call is not in-progress. Cannot redirect."
 pub const NOT_IN_STATE: u64 = 21_220;
 
-impl ErrorAnswer {
-    /// Reads an answer's body; one in no form at all says nothing.
-    pub fn read(body: &[u8]) -> Self {
+impl Refusal for ErrorAnswer {
+    fn read(body: &[u8]) -> Self {
         serde_json::from_slice(body).unwrap_or_default()
     }
 
-    /// What a change of a call that was answered so has come to.
-    pub fn of_wish(&self, status: StatusCode) -> CarrierError {
+    fn of_wish(&self, status: StatusCode) -> CarrierError {
         match (status.as_u16(), self.code.0) {
             (_, NOT_IN_STATE) => CarrierError::NotFound,
             (400 | 401 | 403 | 422, _) => CarrierError::Refused(words_or(&self.message, status)),
@@ -50,8 +48,7 @@ impl ErrorAnswer {
         }
     }
 
-    /// What a dial that was answered so has come to.
-    pub fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
         let words = words_or(&self.message, status);
         match (status.as_u16(), self.code.0) {
             // A limit of calls at once comes with other statuses too.

@@ -22,7 +22,7 @@ use net::key::Key;
 /// Names the key and the algorithm of a webhook that is not signed with the auth token.
 const SETTINGS: &str = "x-twilio-webhooks-signature-settings";
 
-/// Checks what comes to the doors of one account.
+/// Checks what comes in for one account.
 #[derive(Debug, Clone)]
 pub struct Guard {
     flavour: Flavour,

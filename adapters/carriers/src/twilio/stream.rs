@@ -4,14 +4,16 @@
 
 use std::borrow::Cow;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use domain::ports::media_leg::{LegAbilities, OutboundItem};
 use media::format::LineFormat;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+pub use crate::wire::json_stream::{clear, mark, media};
 use crate::wire::{
-    Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
-    number::{Count, Written},
+    Event, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or,
+    json_stream::{DigitBody, MarkBody, MediaBody, digit},
+    key, named,
+    number::Written,
 };
 
 /// Encoding and rate of every stream of this format.
@@ -74,14 +76,14 @@ impl MediaWriter for TwilioWriter {
             }
             OutboundItem::Mark(name) => messages.push(WireMessage::Text(mark(stream, name))),
             OutboundItem::Clear => messages.push(WireMessage::Text(clear(stream))),
+            // <https://signalwire.com/docs/compatibility-api/cxml/voice/stream>
             OutboundItem::Digit(key) if self.presses_keys => messages.push(WireMessage::Text(digit(stream, *key))),
             OutboundItem::Digit(_) | OutboundItem::Close => {}
         }
     }
 }
 
-/// One pass over the text; the payload of a `media` message is borrowed from it, so the frequent case allocates
-/// nothing but the audio itself.
+/// One pass over the text.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -93,30 +95,6 @@ struct Message<'a> {
     #[serde(borrow)]
     dtmf: Option<DigitBody<'a>>,
     start: Option<StartBody>,
-}
-
-#[derive(Deserialize)]
-struct MediaBody<'a> {
-    #[serde(borrow, default)]
-    track: Cow<'a, str>,
-    #[serde(default)]
-    chunk: Count,
-    #[serde(default)]
-    timestamp: Count,
-    #[serde(borrow)]
-    payload: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct MarkBody<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct DigitBody<'a> {
-    #[serde(borrow)]
-    digit: Cow<'a, str>,
 }
 
 #[derive(Deserialize)]
@@ -142,33 +120,16 @@ pub fn parse(text: &str) -> Result<Event, WireError> {
         Err(error) => return ignored_or(text, &error, &KNOWN),
     };
     match message.event.as_ref() {
-        "media" => media_event(&message.media.ok_or(WireError::Incomplete("media"))?),
-        "mark" => {
-            let name = message.mark.ok_or(WireError::Incomplete("mark"))?.name;
-            named("mark.name", &name)?;
-            Ok(Event::Item(InboundItem::Mark(name.into_owned())))
-        }
+        "media" => message
+            .media
+            .ok_or(WireError::Incomplete("media"))?
+            .event(|audio| audio),
+        "mark" => message.mark.ok_or(WireError::Incomplete("mark"))?.event(),
         "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
         "start" => start_event(message.start.ok_or(WireError::Incomplete("start"))?),
         "stop" => Ok(Event::Stop),
         _ => Ok(Event::Ignored),
     }
-}
-
-fn media_event(media: &MediaBody<'_>) -> Result<Event, WireError> {
-    if !matches!(&*media.track, "" | "inbound") {
-        return Ok(Event::Ignored);
-    }
-    let audio = BASE64.decode(media.payload.as_bytes())?;
-    Ok(if audio.is_empty() {
-        Event::Ignored
-    } else {
-        Event::Media(Media {
-            chunk: media.chunk.0,
-            timestamp_ms: media.timestamp.0,
-            audio,
-        })
-    })
 }
 
 fn start_event(start: StartBody) -> Result<Event, WireError> {
@@ -191,91 +152,13 @@ fn start_event(start: StartBody) -> Result<Event, WireError> {
     }))
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Outgoing<'a> {
-    event: &'static str,
-    stream_sid: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    media: Option<OutgoingMedia>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    mark: Option<OutgoingMark<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dtmf: Option<OutgoingDigit>,
-}
-
-#[derive(Serialize)]
-struct OutgoingMedia {
-    payload: String,
-}
-
-#[derive(Serialize)]
-struct OutgoingMark<'a> {
-    name: &'a str,
-}
-
-#[derive(Serialize)]
-struct OutgoingDigit {
-    digit: char,
-}
-
-fn write(message: &Outgoing<'_>) -> String {
-    // Strings and options only: such a value always has a JSON form.
-    serde_json::to_string(message).unwrap_or_default()
-}
-
-/// Audio to play after what was sent before; at most [`MAX_AUDIO_BYTES`] of mu-law.
-pub fn media(stream: &str, audio: &[u8]) -> String {
-    write(&Outgoing {
-        event: "media",
-        stream_sid: stream,
-        media: Some(OutgoingMedia {
-            payload: BASE64.encode(audio),
-        }),
-        mark: None,
-        dtmf: None,
-    })
-}
-
-/// Asks for `name` to come back once everything sent before it has been played.
-pub fn mark(stream: &str, name: &str) -> String {
-    write(&Outgoing {
-        event: "mark",
-        stream_sid: stream,
-        media: None,
-        mark: Some(OutgoingMark { name }),
-        dtmf: None,
-    })
-}
-
-/// Drops what is not yet played; marks not yet returned come back at once.
-pub fn clear(stream: &str) -> String {
-    write(&Outgoing {
-        event: "clear",
-        stream_sid: stream,
-        media: None,
-        mark: None,
-        dtmf: None,
-    })
-}
-
-/// Presses a key, at SignalWire.
-/// <https://signalwire.com/docs/compatibility-api/cxml/voice/stream>
-fn digit(stream: &str, digit: char) -> String {
-    write(&Outgoing {
-        event: "dtmf",
-        stream_sid: stream,
-        media: None,
-        mark: None,
-        dtmf: Some(OutgoingDigit { digit }),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use domain::ports::media_leg::InboundItem;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::wire::Media;
 
     const START: &str = r#"{"event":"start","sequenceNumber":"1","streamSid":"MZ1","start":{"accountSid":"AC1","streamSid":"MZ1","callSid":"CA1","tracks":["inbound"],"mediaFormat":{"encoding":"audio/x-mulaw","sampleRate":8000,"channels":1},"customParameters":{"conversationId":"x"}}}"#;
 

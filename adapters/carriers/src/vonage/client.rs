@@ -28,9 +28,8 @@ use super::{
 use crate::{
     conferences::{self, Joins},
     handovers::{Handovers, Try},
-    http::{Clients, SetupError, base, dialed, protocol, retry_after, send, send_dial},
+    http::{self, Clients, SetupError, base, protocol},
 };
-use net::http_client::body;
 
 /// Calls of one page of a list: the most that Vonage gives.
 const PAGE: &str = "100";
@@ -100,19 +99,12 @@ impl VonageCarrier {
         if let Some(wish) = wish {
             request = request.json(wish);
         }
-        let answer = send(request).await?;
-        let status = answer.status();
-        let said = body(answer).await;
-        if status.is_success() {
-            return said.map_err(CarrierError::Unavailable);
-        }
-        Err(ErrorAnswer::read(&said.unwrap_or_default()).of_wish(status))
+        http::ask::<ErrorAnswer>(request).await
     }
 
     /// Changes a call that is not over; one that no answer of Vonage's can have named is not found.
     async fn change(&self, call: &CarrierCallId, below: &[&str], wish: &Value) -> Result<(), CarrierError> {
-        // Its address would be another's.
-        let call = CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)?;
+        let call = http::addressable(call)?;
         let path: Vec<&str> = std::iter::once(&*call.0).chain(below.iter().copied()).collect();
         match self.ask(Method::PUT, &path, Some(wish)).await {
             Ok(_) => Ok(()),
@@ -138,22 +130,11 @@ impl VonageCarrier {
     async fn place(&self, order: &Value, last_look: &LastLook) -> Result<CarrierCallId, DialError> {
         let request = self.request(&self.clients.dialer, Method::POST, &[]);
         let request = request.map_err(DialError::Unreachable)?;
-        let answer = send_dial(request.json(order), last_look).await?;
-        let (status, pause) = (answer.status(), retry_after(answer.headers()));
-        if !status.is_success() {
-            let said = body(answer).await.unwrap_or_default();
-            return Err(ErrorAnswer::read(&said).of_dial(status, pause));
-        }
-        let said = body(answer).await.map_err(DialError::Unknown)?;
-        dialed(&said, |placed: &Placed| &placed.uuid)
+        http::place::<ErrorAnswer, _>(request.json(order), last_look, |placed: &Placed| &placed.uuid).await
     }
 
     fn order(&self, request: &DialRequest, from: &PhoneNumber) -> Value {
-        let back = WayBack {
-            attempt: request.attempt,
-            status_token: request.status_token.clone(),
-            media_token: request.media_token.clone(),
-        };
+        let back = http::way_back(request);
         let (shortest, longest) = RING_SECONDS.into_inner();
         let mut order = json!({
             "to": [{ "type": "phone", "number": digits(&request.to) }],
@@ -174,7 +155,7 @@ impl VonageCarrier {
     /// Rings the destination into a conversation of the try's own. Its events say when to bring the caller there.
     async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         let Some(from) = transfer.from.as_ref().or(self.account.from.as_ref()) else {
-            return Err(CarrierError::Refused(no_caller_id()));
+            return Err(CarrierError::Refused(http::no_caller_id(CALLER_ID)));
         };
         let dial = |which| async move {
             let order = json!({
@@ -197,12 +178,7 @@ impl VonageCarrier {
             .map_err(CarrierError::Protocol)?;
         let index = behind.to_string();
         let query = [("order", "desc"), ("page_size", PAGE), ("record_index", &index)];
-        let answer = send(request.query(&query)).await?;
-        let status = answer.status();
-        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
-        if !status.is_success() {
-            return Err(ErrorAnswer::read(&said).of_wish(status));
-        }
+        let said = http::ask::<ErrorAnswer>(request.query(&query)).await?;
         serde_json::from_slice(&said).map_err(|error| protocol(&error))
     }
 }
@@ -215,9 +191,8 @@ fn pressed(keys: &str) -> Result<String, String> {
     }
 }
 
-fn no_caller_id() -> String {
-    "no caller ID: set VONAGE_PHONE_NUMBER, or give the agent a number in phoneNumbers".to_owned()
-}
+/// Sets the number that calls are placed from.
+const CALLER_ID: &str = "VONAGE_PHONE_NUMBER";
 
 #[async_trait]
 impl Carrier for VonageCarrier {
@@ -228,7 +203,7 @@ impl Carrier for VonageCarrier {
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         match request.from.as_ref().or(self.account.from.as_ref()) {
             Some(from) => self.place(&self.order(request, from), &request.last_look).await,
-            None => Err(DialError::AccountRefused(no_caller_id())),
+            None => Err(DialError::AccountRefused(http::no_caller_id(CALLER_ID))),
         }
     }
 

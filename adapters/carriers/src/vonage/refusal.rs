@@ -8,7 +8,7 @@ use domain::ports::carrier::{CarrierError, DialError};
 use reqwest::StatusCode;
 use serde::Deserialize;
 
-use crate::http::{unexpected, words_or};
+use crate::http::{Refusal, unexpected, words_or};
 
 /// What a refusal says.
 #[derive(Debug, Default)]
@@ -40,8 +40,14 @@ struct Parameter {
 }
 
 impl ErrorAnswer {
-    /// Reads an answer's body; one in no form at all says nothing.
-    pub fn read(body: &[u8]) -> Self {
+    /// The part of a request that is at fault: `to` of `to[0].number`.
+    fn part(&self) -> &str {
+        self.parameter.split(['.', '[']).next().unwrap_or_default()
+    }
+}
+
+impl Refusal for ErrorAnswer {
+    fn read(body: &[u8]) -> Self {
         let Ok(body) = serde_json::from_slice::<Body>(body) else {
             return Self::default();
         };
@@ -54,13 +60,7 @@ impl ErrorAnswer {
         }
     }
 
-    /// The part of a request that is at fault: `to` of `to[0].number`.
-    fn part(&self) -> &str {
-        self.parameter.split(['.', '[']).next().unwrap_or_default()
-    }
-
-    /// What is certain about a dial that was refused so.
-    pub fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
+    fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
         let words = words_or(&self.words, status);
         match (status.as_u16(), self.part()) {
             (429, _) => DialError::Busy { retry_after },
@@ -76,8 +76,7 @@ impl ErrorAnswer {
         }
     }
 
-    /// What it means for a wish that concerns a call.
-    pub fn of_wish(&self, status: StatusCode) -> CarrierError {
+    fn of_wish(&self, status: StatusCode) -> CarrierError {
         match status.as_u16() {
             404 | 429 | 500.. => unexpected(status),
             400..=499 => CarrierError::Refused(words_or(&self.words, status)),

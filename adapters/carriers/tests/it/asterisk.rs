@@ -35,7 +35,7 @@ use crate::{
     conformance::outcomes::check_campaign,
     site::{
         Announced, COOPERATIVE, Carrier, DESK, INTERRUPTS, NUMBER, OURS, Setup, Site, Stub, asks, asks_and_goes_on,
-        clock, phone, sip, with_desk,
+        phone, sip, with_desk,
     },
 };
 

@@ -82,8 +82,8 @@ impl Stub for TelnyxStub {
                 .unwrap()
                 .answer
             {
-                // It was taken before.
-                200 => Announced::Taken(answered_for(&commands(self, "answer")[0])),
+                // It was taken before, and is told at its own address by now.
+                200 | 204 => Announced::Taken(answered_for(&commands(self, "answer")[0])),
                 status => Announced::Status(status),
             },
             [(action, wish)] if action == "answer" => Announced::Taken(answered_for(wish)),

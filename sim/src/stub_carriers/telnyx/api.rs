@@ -117,7 +117,7 @@ pub(super) fn broken() -> Refused {
 
 impl Telnyx {
     pub(super) fn knows(&self, headers: &HeaderMap) -> Result<(), Refused> {
-        let wanted = format!("Bearer {}", API_KEY);
+        let wanted = format!("Bearer {API_KEY}");
         let shown = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if shown == Some(&*wanted) {
             return Ok(());

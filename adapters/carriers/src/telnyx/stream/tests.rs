@@ -1,10 +1,15 @@
 //! Every message of Telnyx's stream, and what becomes of it when it is damaged.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
+use domain::ports::media_leg::InboundItem;
 use proptest::prelude::*;
 use serde_json::Value;
 
 use super::*;
-use crate::telnyx::line::{ByteOrder, Codec};
+use crate::{
+    telnyx::line::{ByteOrder, Codec},
+    wire::Media,
+};
 
 const START: &str = r#"{"event":"start","sequence_number":"1","stream_id":"32de","start":{"user_id":"u","call_control_id":"v3:a","call_session_id":"s","from":"+14155550100","to":"+14155550199","client_state":"eA==","tags":[],"media_format":{"encoding":"PCMU","sample_rate":8000,"channels":1}}}"#;
 
@@ -159,11 +164,11 @@ fn payload(message: &Value) -> Vec<u8> {
 #[test]
 fn what_is_sent_has_telnyx_s_own_form() {
     assert_eq!(
-        media(&[0x7f, 0xff, 0x80]),
+        media("", &[0x7f, 0xff, 0x80]),
         r#"{"event":"media","media":{"payload":"f/+A"}}"#
     );
-    assert_eq!(mark("u7"), r#"{"event":"mark","mark":{"name":"u7"}}"#);
-    assert_eq!(clear(), r#"{"event":"clear"}"#);
+    assert_eq!(mark("", "u7"), r#"{"event":"mark","mark":{"name":"u7"}}"#);
+    assert_eq!(clear(""), r#"{"event":"clear"}"#);
     assert_eq!(written(PCMU, &[OutboundItem::Close]), Vec::<Value>::new());
 }
 
@@ -241,7 +246,7 @@ proptest! {
 
     #[test]
     fn any_mark_comes_back_as_it_was_sent(name in "\\PC{1,30}") {
-        prop_assert_eq!(read(&mark(&name)), Ok(Event::Item(InboundItem::Mark(name))));
+        prop_assert_eq!(read(&mark("", &name)), Ok(Event::Item(InboundItem::Mark(name))));
     }
 
     #[test]

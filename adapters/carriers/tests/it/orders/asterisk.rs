@@ -2,8 +2,8 @@
 //! keeps the call there, whose reports are what the call is told.
 
 use carriers::asterisk::{
+    call::{CallState, Happening, Listed, Step},
     event::{self, News},
-    line::{Happening, Line, Listed, Step},
     names::{Names, Part},
 };
 use domain::{id::AttemptId, ports::carrier::CallProgress};
@@ -13,7 +13,7 @@ use super::life::{Cause, Fact};
 
 /// The call at an Asterisk, and which of its media channels stand.
 pub struct Exchange {
-    line: Line,
+    state: CallState,
     media: Vec<u32>,
     /// Events of the end that came before the one of the answer, which Asterisk sends in this order.
     pub held: Vec<usize>,
@@ -31,7 +31,7 @@ pub enum Follows {
 impl Exchange {
     pub fn new() -> Self {
         Self {
-            line: Line::new(),
+            state: CallState::new(),
             media: Vec::new(),
             held: Vec::new(),
             entered: false,
@@ -40,11 +40,11 @@ impl Exchange {
 
     /// Asterisk is known to have the call.
     pub fn is_placed(&self) -> bool {
-        self.line.is_placed()
+        self.state.is_placed()
     }
 
     pub fn is_over(&self) -> bool {
-        self.line.is_over()
+        self.state.is_over()
     }
 
     /// Media channels that nobody has hung up.
@@ -59,7 +59,7 @@ impl Exchange {
         {
             self.media.push(n);
         }
-        let steps = self.line.on(happening);
+        let steps = self.state.on(happening);
         let follows = steps.into_iter().filter_map(|step| match step {
             Step::Report(progress) => Some(Follows::Told(progress)),
             Step::OpenMedia(n) => Some(Follows::MediaWanted(n)),

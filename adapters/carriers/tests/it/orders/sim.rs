@@ -26,7 +26,7 @@ use super::{
     life::{Cause, Fact, Kind, Life, RING_TIMEOUT_MS},
     tongue::{CALL, Heard, Tongue},
 };
-use carriers::asterisk::line::Happening;
+use carriers::asterisk::call::Happening;
 
 /// No callback is later.
 const LATEST_MS: u64 = 35_000;

@@ -1,6 +1,6 @@
 //! How each carrier says a fact, and how its callbacks are read. The bodies follow the carriers' documents.
 
-use carriers::{asterisk::line::Happening, simulated, telnyx, twilio, vonage};
+use carriers::{asterisk::call::Happening, simulated, telnyx, twilio, vonage};
 use domain::ports::carrier::LegReport;
 use serde_json::{Value, json};
 

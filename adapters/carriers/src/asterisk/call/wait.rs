@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::ports::carrier::CallProgress;
 
-use super::{Handing, Line, Media, Stage, Step};
+use super::{CallState, Handing, Media, Stage, Step};
 use crate::asterisk::{cause::Gone, names::Part};
 
 /// What is waited for.
@@ -36,7 +36,7 @@ impl Wait {
     }
 }
 
-impl Line {
+impl CallState {
     /// What is waited for now.
     pub fn waits_for(&self) -> Option<Wait> {
         match (self.stage, self.handing) {

@@ -1,9 +1,9 @@
 //! What a call at an Asterisk learns from a list of channels, once events were missed. Pure.
 
-use super::{Handing, Line, Listed, Media, Step};
+use super::{CallState, Handing, Listed, Media, Step};
 use crate::asterisk::{cause::Gone, names::Part};
 
-impl Line {
+impl CallState {
     /// Makes up for the events that were missed. A call whose dial is still on its way may be missing in the list.
     pub(super) fn listed(&mut self, listed: &Listed) -> Vec<Step> {
         let is_there = |part| listed.channels.iter().any(|(listed, _)| *listed == part);

@@ -104,7 +104,7 @@ fn handed_on_already() -> CarrierError {
 
 /// One call.
 #[derive(Debug)]
-pub struct Line {
+pub struct CallState {
     stage: Stage,
     /// Asterisk is known to have the call.
     placed: bool,
@@ -117,7 +117,7 @@ pub struct Line {
     peer_count: u32,
 }
 
-impl Line {
+impl CallState {
     /// A call that is dialed, or that came in and is not answered yet.
     pub fn new() -> Self {
         Self {
@@ -380,7 +380,7 @@ impl Line {
     }
 }
 
-impl Default for Line {
+impl Default for CallState {
     fn default() -> Self {
         Self::new()
     }
