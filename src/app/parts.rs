@@ -90,7 +90,7 @@ impl Parts {
 
     /// What goes on until the service stops.
     pub(super) fn run_background(&self, config: &ServeConfig, tasks: &mut JoinSet<()>) {
-        let (store, siblings) = (self.store.clone(), self.node.siblings().clone());
+        let (store, switchboard) = (self.store.clone(), self.node.switchboard.clone());
         tasks.spawn(calendars::keep(self.calendars.clone()));
         let (folder, kept) = (recordings_dir(config), config.storage.kept);
         tasks.spawn(retention::run(store.clone(), self.clock.clone(), folder, kept));
@@ -98,12 +98,12 @@ impl Parts {
             config.load,
             self.gate.clone(),
             store.clone(),
-            siblings.clone(),
+            switchboard.clone(),
         ));
         tasks.spawn(async move {
             tokio::join!(store.watch_server_history(), store.forget_old_dials());
         });
-        tasks.spawn(load::watch_mailboxes(siblings));
+        tasks.spawn(load::watch_mailboxes(switchboard));
         tasks.spawn(telemetry::count(self.node.live.subscribe()));
         tasks.spawn(super::keep_metrics_small());
         tasks.spawn(prober::run(self.providers.clone(), config.providers.clone()));
