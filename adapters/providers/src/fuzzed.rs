@@ -8,7 +8,7 @@ use crate::{
     tts::{aura, cartesia, elevenlabs},
 };
 
-pub(super) fn endpoint(provider: &'static str) -> Endpoint {
+fn endpoint(provider: &'static str) -> Endpoint {
     Endpoint {
         assumed: false,
         provider,
@@ -48,8 +48,8 @@ pub fn recognisers(data: &[u8]) {
 /// Messages of voices.
 pub fn voices(data: &[u8]) {
     for line in lines(data) {
-        aura::fuzzed(line);
-        cartesia::fuzzed(line);
-        elevenlabs::fuzzed(line);
+        aura::fuzzed(endpoint("deepgram"), line);
+        cartesia::fuzzed(endpoint("cartesia"), line);
+        elevenlabs::fuzzed(&endpoint("elevenlabs"), line);
     }
 }

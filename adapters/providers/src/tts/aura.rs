@@ -267,9 +267,9 @@ impl VoiceProtocol for Speak {
 
 /// Reads a message, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn fuzzed(message: &str) {
+pub(crate) fn fuzzed(endpoint: Endpoint, message: &str) {
     let speak = Speak {
-        endpoint: crate::fuzzed::endpoint("deepgram"),
+        endpoint,
         voice: DEFAULT_VOICE.into(),
         format: LineFormat::MULAW_8000,
         warned: Arc::default(),

@@ -259,8 +259,8 @@ impl VoiceProtocol for TtsSocket {
 
 /// Reads a message, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn fuzzed(message: &str) {
-    let cartesia = Cartesia::new(crate::fuzzed::endpoint("cartesia"), None);
+pub(crate) fn fuzzed(endpoint: Endpoint, message: &str) {
+    let cartesia = Cartesia::new(endpoint, None);
     let _ = cartesia.protocol(&super::plain_config("v")).read(message);
 }
 

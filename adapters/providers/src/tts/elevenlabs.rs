@@ -223,8 +223,8 @@ impl VoiceProtocol for MultiStream {
 
 /// Reads a message, for fuzzing.
 #[cfg(feature = "fuzzing")]
-pub(crate) fn fuzzed(message: &str) {
-    let _ = messages::read(&crate::fuzzed::endpoint("elevenlabs"), message);
+pub(crate) fn fuzzed(endpoint: &Endpoint, message: &str) {
+    let _ = messages::read(endpoint, message);
 }
 
 #[cfg(test)]
