@@ -109,8 +109,10 @@ impl<O, C, T> Leg<O, C, T> {
 /// A leg, and what is to be told of it.
 pub type Added<O, C, T> = (Arc<Leg<O, C, T>>, mpsc::Receiver<T>);
 
+type ById<L> = BTreeMap<String, Arc<L>>;
+
 /// All of a stub.
-pub struct Legs<O, C, T>(Mutex<BTreeMap<String, Arc<Leg<O, C, T>>>>);
+pub struct Legs<O, C, T>(Mutex<ById<Leg<O, C, T>>>);
 
 impl<O, C, T> Default for Legs<O, C, T> {
     fn default() -> Self {

@@ -1,6 +1,6 @@
 //! What the tests of behaviour share: the real server on a port of its own, and a tiny client.
 
-#![expect(missing_docs, reason = "a test reads better without")]
+#![expect(missing_docs, clippy::new_without_default, reason = "a test reads better without")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 pub mod app;
