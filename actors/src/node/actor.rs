@@ -173,7 +173,6 @@ impl Actor for NodeActor {
             | NodeMessage::Fenced(_) => {}
             NodeMessage::Drain(leave) => {
                 state.draining = Some(leave);
-                state.with.switchboard.draining.send_replace(true);
                 state.dial_no_more();
                 let _ = state.with.switchboard.lines.cast(LinesMessage::Drain(leave));
             }
