@@ -75,11 +75,12 @@ pub async fn rest(bench: &Bench, before: Option<Counts>) -> Result<Rest, BenchEr
     let mut expected = before;
     loop {
         let idle_cores = cores(&bench.service).await?;
-        if idle_cores <= IDLE_CORES {
+        let idle = idle_cores <= IDLE_CORES;
+        if idle {
             quiet_after.get_or_insert(began.elapsed().saturating_sub(WINDOW));
         }
         let counts = Counts::read(bench).await?;
-        let settled = quiet_after.is_some() && expected == Some(counts);
+        let settled = idle && expected == Some(counts);
         if settled || began.elapsed() > REST_WITHIN {
             return Ok(Rest {
                 counts,
