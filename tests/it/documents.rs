@@ -1,5 +1,7 @@
-//! The documents keep their word: every test that ARCHITECTURE.md names for a line of the contract is there, and
-//! README.md knows every setting.
+//! The documents are true: the tests that they name exist, every setting is described, and every link leads somewhere.
+
+mod links;
+mod settings;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,8 +12,13 @@ use std::{
 
 use crate::layout::rust_files;
 
-fn read(file: &str) -> Option<String> {
-    fs::read_to_string(PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)).ok()
+/// A file of the repository.
+fn path(file: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(file)
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(path(file)).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 /// Words between backticks.
@@ -58,8 +65,7 @@ fn is_there(name: &str) -> bool {
 
 #[test]
 fn every_line_of_the_contract_has_a_test_that_exists() {
-    let text = read("ARCHITECTURE.md").unwrap();
-    let table = text.split("## The contract, line by line").nth(1).unwrap();
+    let table = read("docs/evidence/contract.md");
     let mut short = BTreeMap::new();
     for line in table.lines().filter(|line| line.starts_with("- *")) {
         let (word, name) = line.trim_start_matches("- ").split_once(": ").unwrap();
@@ -92,12 +98,7 @@ fn every_line_of_the_contract_has_a_test_that_exists() {
 
 #[test]
 fn every_complaint_has_a_test_that_exists() {
-    let text = read("ARCHITECTURE.md").unwrap();
-    let table = text
-        .split("## What users of such systems complain about")
-        .nth(1)
-        .unwrap();
-    let table = table.split("\n## ").next().unwrap();
+    let table = read("docs/evidence/complaints.md");
     let rows = table.lines().filter(|line| line.starts_with("| "));
     let mut known = 0;
     for (complaint, tests) in rows.filter_map(|row| row.trim_matches('|').split_once("|")).skip(1) {
@@ -115,11 +116,11 @@ fn every_complaint_has_a_test_that_exists() {
 
 #[test]
 fn every_field_of_an_agent_has_a_line() {
-    let text = read("ARCHITECTURE.md").unwrap();
+    let text = read("docs/evidence/contract.md");
     let agent = text.split("### Agent (2.1)").nth(1).unwrap();
     let agent = agent.split("###").next().unwrap();
     let words: BTreeSet<&str> = agent.split(|c: char| !c.is_alphanumeric()).collect();
-    let source = read("actors/domain/src/agent/table.rs").unwrap();
+    let source = read("actors/domain/src/agent/table.rs");
     let fields: Vec<&str> = ["optional(", "required("]
         .iter()
         .flat_map(|call| source.split(call).skip(1))
@@ -130,40 +131,28 @@ fn every_field_of_an_agent_has_a_line() {
     let inside = "source target overrides to cc subject includeTranscript conversationConfig platformSettings";
     for field in fields {
         let known = words.contains(field) || inside.split(' ').any(|name| name == field);
-        assert!(known, "{field} has no line in ARCHITECTURE.md");
+        assert!(known, "{field} has no line in docs/evidence/contract.md");
     }
 }
 
 #[test]
-fn the_readme_knows_every_setting() {
-    let readme = read("README.md").unwrap();
-    let known: BTreeSet<&str> = quoted(&readme).collect();
-    // Settings of benches are told by `ringback-bench --help`.
-    for source in sources(&["src", "adapters"]) {
-        for setting in source.split("env = \"").skip(1) {
-            let setting = setting.split('"').next().unwrap();
-            assert!(known.contains(setting), "README.md does not know {setting}");
-        }
+fn every_variable_of_a_provider_or_carrier_is_on_its_page() {
+    let is_variable =
+        |word: &&str| word.contains('_') && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let mut pages = read("docs/providers.md") + &read("docs/carriers.md");
+    for carrier in ["twilio", "signalwire", "telnyx", "vonage", "asterisk", "simulated"] {
+        pages += &read(&format!("docs/carriers/{carrier}.md"));
     }
-}
-
-#[test]
-fn the_readme_knows_every_carrier_s_setting() {
-    let readme = read("README.md").unwrap();
-    let known: BTreeSet<&str> = quoted(&readme).collect();
-    let sources = [
-        "adapters/carriers/src/settings.rs",
-        "adapters/carriers/src/settings/asterisk.rs",
-    ]
-    .map(|file| read(file).unwrap());
-    let sources = sources
-        .iter()
-        .map(|source| source.split("#[cfg(test)]").next().unwrap());
-    let is_setting = |word: &&str| word.contains('_') && word.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
-    let words = sources.flat_map(|source| source.split('"').skip(1).step_by(2));
-    let settings: BTreeSet<&str> = words.filter(is_setting).collect();
-    assert!(settings.len() > 10, "{settings:?}");
-    for setting in settings {
-        assert!(known.contains(setting), "README.md does not know {setting}");
+    let described: BTreeSet<&str> = quoted(&pages).collect();
+    let folder = "adapters/carriers/src/settings";
+    let carriers = [format!("{folder}.rs"), format!("{folder}/asterisk.rs"), format!("{folder}/vonage.rs")];
+    let sources: Vec<String> = carriers.iter().map(|file| read(file)).collect();
+    let product = sources.iter().map(|source| source.split("#[cfg(test)]").next().unwrap());
+    let of_carriers = product.flat_map(|source| source.split('"').skip(1).step_by(2)).filter(is_variable);
+    let of_carriers: BTreeSet<String> = of_carriers.map(str::to_owned).collect();
+    assert!(of_carriers.len() > 10, "{of_carriers:?}");
+    let of_providers = providers::settings::variables().map(str::to_owned);
+    for variable in of_carriers.into_iter().chain(of_providers) {
+        assert!(described.contains(&*variable), "no page of docs/ describes {variable}");
     }
 }

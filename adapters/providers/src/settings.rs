@@ -132,6 +132,11 @@ pub enum NotConfigured {
     Broken(String),
 }
 
+/// Environment variables of all providers' keys and addresses.
+pub fn variables() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().flat_map(|known| [known.key, known.base])
+}
+
 /// Every provider's address and key, as far as they are known.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSettings {
