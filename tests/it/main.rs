@@ -43,3 +43,4 @@ mod tls;
 mod two_nodes;
 mod voices;
 mod widget;
+mod words;
