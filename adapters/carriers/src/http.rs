@@ -204,7 +204,9 @@ pub async fn place<R: Refusal, T: DeserializeOwned>(
         let said = body(answer).await.unwrap_or_default();
         return Err(R::read(&said).of_dial(status, pause));
     }
-    let said = body(answer).await.map_err(DialError::Unknown)?;
+    let said = body(answer)
+        .await
+        .map_err(|error| DialError::Unknown(error.to_string()))?;
     dialed(&said, id)
 }
 
@@ -218,7 +220,7 @@ pub async fn ask<R: Refusal>(request: RequestBuilder) -> Result<Vec<u8>, Carrier
     let status = answer.status();
     let said = body(answer).await;
     if status.is_success() {
-        return said.map_err(CarrierError::Unavailable);
+        return said.map_err(|error| CarrierError::Unavailable(error.to_string()));
     }
     Err(R::read(&said.unwrap_or_default()).of_wish(status))
 }
@@ -233,7 +235,9 @@ pub async fn ask_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T,
     if !answer.status().is_success() {
         return Err(unexpected(answer.status()));
     }
-    let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+    let said = body(answer)
+        .await
+        .map_err(|error| CarrierError::Unavailable(error.to_string()))?;
     serde_json::from_slice(&said).map_err(|error| protocol(&error))
 }
 

@@ -19,6 +19,25 @@ pub fn install_cryptography() {
     });
 }
 
+/// The text is no address of HTTP that paths can be put behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write an address such as https://calls.example.com")]
+pub struct InvalidBaseUrl;
+
+/// Why an answer's body could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// It broke off; the cause, without the address.
+    #[error("{0}")]
+    BrokenOff(String),
+    /// It has more bytes than are read.
+    #[error("answer is larger than {most} bytes")]
+    TooLarge {
+        /// How many are read at most.
+        most: usize,
+    },
+}
+
 /// An address that paths can be put behind: of HTTP, with nothing after its path, and without a slash at its end. None
 /// when the text is no such address.
 pub fn base_url(text: &str) -> Option<String> {
@@ -28,8 +47,12 @@ pub fn base_url(text: &str) -> Option<String> {
 }
 
 /// Reads an address of HTTP without a slash at its end.
-pub fn parse_base_url(text: &str) -> Result<String, String> {
-    base_url(text).ok_or_else(|| "write an address such as https://calls.example.com".into())
+///
+/// # Errors
+///
+/// When the text is no such address.
+pub fn parse_base_url(text: &str) -> Result<String, InvalidBaseUrl> {
+    base_url(text).ok_or(InvalidBaseUrl)
 }
 
 /// A client that takes no proxy from the environment: calls to carriers and providers must not be repeated, or
@@ -44,7 +67,7 @@ pub fn builder() -> reqwest::ClientBuilder {
 /// # Errors
 ///
 /// When it breaks off or is too large.
-pub async fn body(answer: Response) -> Result<Vec<u8>, String> {
+pub async fn body(answer: Response) -> Result<Vec<u8>, BodyError> {
     body_within(answer, MAX_ANSWER_BYTES).await
 }
 
@@ -53,11 +76,15 @@ pub async fn body(answer: Response) -> Result<Vec<u8>, String> {
 /// # Errors
 ///
 /// When it breaks off or is too large.
-pub async fn body_within(mut answer: Response, most: usize) -> Result<Vec<u8>, String> {
+pub async fn body_within(mut answer: Response, most: usize) -> Result<Vec<u8>, BodyError> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(|error| cause(&error))? {
+    while let Some(chunk) = answer
+        .chunk()
+        .await
+        .map_err(|error| BodyError::BrokenOff(cause(&error)))?
+    {
         if bytes.len() + chunk.len() > most {
-            return Err(format!("answer is larger than {most} bytes"));
+            return Err(BodyError::TooLarge { most });
         }
         bytes.extend_from_slice(&chunk);
     }

@@ -141,7 +141,8 @@ impl Ari {
             return Err(unexpected(answer.status()));
         }
         let said = body_within(answer, MAX_LIST_BYTES).await;
-        serde_json::from_slice(&said.map_err(CarrierError::Unavailable)?).map_err(|error| protocol(&error))
+        let said = said.map_err(|error| CarrierError::Unavailable(error.to_string()))?;
+        serde_json::from_slice(&said).map_err(|error| protocol(&error))
     }
 
     fn origination(&self, of: &Originate) -> Result<RequestBuilder, CarrierError> {

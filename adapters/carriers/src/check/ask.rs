@@ -25,7 +25,7 @@ impl Asker {
     pub(super) async fn json(&self, request: RequestBuilder) -> Result<Value, String> {
         let answer = send(request).await.map_err(|error| error.to_string())?;
         let status = answer.status();
-        let said = body(answer).await?;
+        let said = body(answer).await.map_err(|error| error.to_string())?;
         match status {
             status if status.is_success() => serde_json::from_slice(&said)
                 .map_err(|_| "it answers, but with something that is no JSON: is the address right?".to_owned()),

@@ -161,7 +161,9 @@ impl TwilioCarrier {
         let change = change.header("content-type", FORM);
         let answer = send(self.with_password(change)).await?;
         let status = answer.status();
-        let said = body(answer).await.map_err(CarrierError::Unavailable)?;
+        let said = body(answer)
+            .await
+            .map_err(|error| CarrierError::Unavailable(error.to_string()))?;
         if !status.is_success() {
             return match ErrorAnswer::read(&said).code.0 {
                 NOT_IN_STATE => Ok(End::NotInState),

@@ -64,7 +64,7 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answered, CalendarEr
     }
     let said = body(answer)
         .await
-        .map_err(|why| CalendarError::Unknown(redact::fit(&why)))?;
+        .map_err(|error| CalendarError::Unknown(redact::fit(&error.to_string())))?;
     Ok(Answered {
         status,
         body: serde_json::from_slice(&said).unwrap_or_default(),

@@ -156,7 +156,8 @@ impl Embeddings {
         if !response.status().is_success() {
             return Err(format!("refused with status {}", response.status().as_u16()));
         }
-        let bytes = http_client::body_within(response, MOST_BYTES).await?;
+        let bytes = http_client::body_within(response, MOST_BYTES).await;
+        let bytes = bytes.map_err(|error| error.to_string())?;
         let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| format!("not understood: {error}"))?;
         in_order(answer.data, texts.len())
     }
