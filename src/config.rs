@@ -13,11 +13,11 @@ use carriers::settings::CarrierSettings;
 use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
 use net::http_client::{base_url, parse_base_url};
 use providers::{babble::imperfect::Imperfection, config::ProviderConfig};
-use rest::server::{Tls, TlsFiles};
+use rest::server::{Tls, TlsError, TlsFiles};
 use sim::exchange::Script;
 use storage::{DatabaseUrl, retention::Kept, without_password};
 
-pub use times::TimesConfig;
+pub use times::{InvalidTimes, TimesConfig};
 
 /// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
 /// agent's limit: so every call may end by itself.
@@ -182,10 +182,9 @@ impl TlsConfig {
     /// # Errors
     ///
     /// What is wrong with which file.
-    pub fn load(&self) -> Result<Option<Tls>, String> {
-        let files = TlsFiles::of(self.certificate.as_deref(), self.key.as_deref());
-        let tls = files.and_then(|files| files.map(Tls::load).transpose());
-        tls.map_err(|error| error.to_string())
+    pub fn load(&self) -> Result<Option<Tls>, TlsError> {
+        let files = TlsFiles::of(self.certificate.as_deref(), self.key.as_deref())?;
+        files.map(Tls::load).transpose()
     }
 
     /// Whether the service speaks TLS.
@@ -339,7 +338,7 @@ mod tests {
             "500",
         ];
         assert_eq!(of(&tenth).unwrap().dead_after.as_millis(), 1_500);
-        let why = of(&["--dead-after-ms", "12000"]).unwrap_err();
+        let why = of(&["--dead-after-ms", "12000"]).unwrap_err().to_string();
         assert!(
             why.starts_with("dead-after is 12000 ms, and send-within is 5000 ms"),
             "{why}"

@@ -3,7 +3,15 @@
 use std::time::Duration;
 
 use clap::Args;
-use domain::node_times::Times;
+use domain::node_times::{Times, TimesError};
+
+/// The times do not go together, and by which settings they would.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} (RINGBACK_HEARTBEAT_MS, RINGBACK_DEAD_AFTER_MS, RINGBACK_SEND_WITHIN_MS, RINGBACK_SETTLE_FROM_MS, \
+     RINGBACK_SETTLE_UNTIL_MS)"
+)]
+pub struct InvalidTimes(#[from] TimesError);
 
 /// Times in milliseconds. All nodes of a database have the same.
 #[derive(Debug, Clone, Args)]
@@ -51,7 +59,7 @@ impl TimesConfig {
     /// # Errors
     ///
     /// Which two do not, and what would.
-    pub fn times(&self) -> Result<Times, String> {
+    pub fn times(&self) -> Result<Times, InvalidTimes> {
         let times = Times {
             heartbeat: Duration::from_millis(self.heartbeat_ms),
             dead_after: Duration::from_millis(self.dead_after_ms),
@@ -59,12 +67,7 @@ impl TimesConfig {
             settle_from: Duration::from_millis(self.settle_from_ms),
             settle_until: Duration::from_millis(self.settle_until_ms),
         };
-        match times.check() {
-            Ok(()) => Ok(times),
-            Err(why) => Err(format!(
-                "{why} (RINGBACK_HEARTBEAT_MS, RINGBACK_DEAD_AFTER_MS, RINGBACK_SEND_WITHIN_MS, RINGBACK_SETTLE_FROM_MS, \
-                 RINGBACK_SETTLE_UNTIL_MS)"
-            )),
-        }
+        times.check()?;
+        Ok(times)
     }
 }

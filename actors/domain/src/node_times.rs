@@ -29,13 +29,38 @@ impl Default for Times {
     }
 }
 
+/// Why times do not go together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TimesError {
+    /// One is zero.
+    #[error("{0} is 0 ms: it must be longer")]
+    Zero(&'static str),
+    /// One is too short for another.
+    #[error(
+        "{long} is {} ms, and {short} is {} ms: {long} must be at least {times} times {short}, {} ms",
+        .is.as_millis(), .of.as_millis(), .of.saturating_mul(*times).as_millis()
+    )]
+    TooShort {
+        /// The name of the one that is too short.
+        long: &'static str,
+        /// How long it is.
+        is: Duration,
+        /// How many times the other it must be.
+        times: u32,
+        /// The name of the other.
+        short: &'static str,
+        /// How long that is.
+        of: Duration,
+    },
+}
+
 impl Times {
     /// Whether they go together.
     ///
     /// # Errors
     ///
     /// Which two do not, and what would.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), TimesError> {
         let pairs = [
             // A permit of a dead node is past its time before anybody takes it over.
             ("dead-after", self.dead_after, 3, "send-within", self.send_within),
@@ -45,19 +70,20 @@ impl Times {
             ("settle-until", self.settle_until, 4, "settle-from", self.settle_from),
         ];
         if let Some((name, _)) = self.named().into_iter().find(|(_, time)| time.is_zero()) {
-            return Err(format!("{name} is 0 ms: it must be longer"));
+            return Err(TimesError::Zero(name));
         }
         match pairs
             .into_iter()
             .find(|(_, long, times, _, short)| *long < *short * *times)
         {
             None => Ok(()),
-            Some((long, is, times, short, of)) => Err(format!(
-                "{long} is {} ms, and {short} is {} ms: {long} must be at least {times} times {short}, {} ms",
-                is.as_millis(),
-                of.as_millis(),
-                (of * times).as_millis()
-            )),
+            Some((long, is, times, short, of)) => Err(TimesError::TooShort {
+                long,
+                is,
+                times,
+                short,
+                of,
+            }),
         }
     }
 
@@ -105,7 +131,7 @@ mod tests {
             settle_until: ms(12_000),
         };
         assert_eq!(tenth.check(), Ok(()));
-        let refused = |times: Times| times.check().unwrap_err();
+        let refused = |times: Times| times.check().unwrap_err().to_string();
         let hasty = refused(Times {
             dead_after: ms(14_999),
             ..Times::default()
