@@ -9,7 +9,11 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Incarnation, NodeSettings, boot, life, reaper};
+use super::{
+    Incarnation, NodeSettings,
+    boot::{self, Registration},
+    life, reaper,
+};
 use crate::{
     call::CallContext,
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
@@ -116,7 +120,10 @@ impl Actor for NodeActor {
         let address = settings.address.as_deref();
         // Before the parts, so that a process that is refused has started nothing. With a healthy store the node is
         // ready when its start returns.
-        let registered = boot::register(&arguments.ports, settings.node, address, gate).await?;
+        let registration = boot::register(&arguments.ports, settings.node, address, gate).await;
+        if let Registration::Refused(why) = registration {
+            return Err(why.into());
+        }
         let doubts = Arc::new(Notify::new());
         let (gate, clock) = (arguments.gate.clone(), Arc::clone(&arguments.ports.clock));
         let mut state = NodeState {
@@ -135,7 +142,7 @@ impl Actor for NodeActor {
         for part in [Part::Journal, Part::Lines, Part::Campaigns, Part::SingleCalls] {
             state.start(&me, part).await?;
         }
-        state.registers(&me, Ok(registered));
+        state.registers(&me, registration);
         Ok(state)
     }
 
@@ -157,7 +164,7 @@ impl Actor for NodeActor {
                 }
             },
             NodeMessage::Registered(node, pulse) if node == state.node() => state.registered(&me, pulse),
-            NodeMessage::Refused(node, why) if node == state.node() => state.registers(&me, Err(why)),
+            NodeMessage::Refused(node, why) if node == state.node() => state.registers(&me, Registration::Refused(why)),
             NodeMessage::Alive { node, pulse, doubted } if node == state.node() => {
                 state.heard(pulse);
                 if doubted {
@@ -313,22 +320,22 @@ impl NodeState {
 
     async fn register(&mut self, me: &ActorRef<NodeMessage>) {
         let address = self.with.settings.address.as_deref();
-        let registered = boot::register(&self.with.ports, self.node(), address, &self.with.gate).await;
-        self.registers(me, registered);
+        let registration = boot::register(&self.with.ports, self.node(), address, &self.with.gate).await;
+        self.registers(me, registration);
     }
 
     /// What came of a try.
-    fn registers(&mut self, me: &ActorRef<NodeMessage>, tried: Result<Option<Pulse>, String>) {
-        match tried {
-            Ok(Some(pulse)) => self.registered(me, pulse),
-            Ok(None) => {
+    fn registers(&mut self, me: &ActorRef<NodeMessage>, registration: Registration) {
+        match registration {
+            Registration::Registered(pulse) => self.registered(me, pulse),
+            Registration::Later => {
                 let (ports, gate, node) = (self.with.ports.clone(), self.with.gate.clone(), self.node());
                 let address = self.with.settings.address.clone();
                 let later = boot::register_later(me.clone(), ports, (node, address), gate);
                 self.tasks.push(TaskGuard::spawn(later));
             }
             // Its gate stays closed: nothing was begun under this id.
-            Err(why) => drop(self.with.refused.send_replace(Some(why))),
+            Registration::Refused(why) => drop(self.with.refused.send_replace(Some(why))),
         }
     }
 

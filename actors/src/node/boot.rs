@@ -43,19 +43,20 @@ fn patience() -> Backoff {
     Backoff::new(Duration::from_millis(200), Duration::from_secs(5))
 }
 
+/// What came of a try to register this process.
+pub enum Registration {
+    /// It is one of the nodes; what the store says of the others.
+    Registered(Pulse),
+    /// The store is unavailable: it registers later.
+    Later,
+    /// It cannot be one of the nodes, however often it asks, and why.
+    Refused(String),
+}
+
 /// One try to register this process and to remove the imports that dead ones left unfinished. Both before the first
 /// request is served, so that no import of this process is taken for one of them. Their contacts take longer and go
-/// behind it: [`sweep_lists`]. What the store says of the others, when it is done; none while it is away.
-///
-/// # Errors
-///
-/// Why this process cannot be one of the nodes, however often it asks.
-pub async fn register(
-    ports: &Ports,
-    node: NodeId,
-    address: Option<&str>,
-    gate: &DialGate,
-) -> Result<Option<Pulse>, String> {
+/// behind it: [`sweep_lists`].
+pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: &DialGate) -> Registration {
     let began = Instant::now();
     let registered = async {
         ports.store.register_node(node, address).await?;
@@ -72,12 +73,12 @@ pub async fn register(
                 "registered; unfinished imports were removed"
             );
             gate.registered(began, pulse);
-            Ok(Some(pulse))
+            Registration::Registered(pulse)
         }
-        Err(StoreError::OtherTimes(why)) => Err(why),
+        Err(StoreError::OtherTimes(why)) => Registration::Refused(why),
         Err(error) => {
             tracing::warn!(%error, "store is away, registering later");
-            Ok(None)
+            Registration::Later
         }
     }
 }
@@ -93,9 +94,9 @@ pub async fn register_later(
     loop {
         tokio::time::sleep(backoff.failed()).await;
         let message = match register(&ports, node, address.as_deref(), &gate).await {
-            Ok(Some(pulse)) => NodeMessage::Registered(node, pulse),
-            Ok(None) => continue,
-            Err(why) => NodeMessage::Refused(node, why),
+            Registration::Registered(pulse) => NodeMessage::Registered(node, pulse),
+            Registration::Later => continue,
+            Registration::Refused(why) => NodeMessage::Refused(node, why),
         };
         let _ = root.cast(message);
         return;
