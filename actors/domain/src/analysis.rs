@@ -14,7 +14,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-pub use self::kept::keep;
+pub use self::{answer::UnusableAnswer, kept::keep};
 use crate::{
     agent::{Agent, Entities},
     ports::{
@@ -70,7 +70,7 @@ impl Subject<'_> {
     /// # Errors
     ///
     /// What is wrong with it, when it is not of the shape that was asked for.
-    pub fn read(&self, answer: &Value) -> Result<Analysis, String> {
+    pub fn read(&self, answer: &Value) -> Result<Analysis, UnusableAnswer> {
         answer::read(answer, self)
     }
 

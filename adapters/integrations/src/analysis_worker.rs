@@ -12,7 +12,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use domain::{
     admission::{Gate, Work},
     agent::{self, Agent},
-    analysis::{self, AnalysisInput, Subject},
+    analysis::{self, AnalysisInput, Subject, UnusableAnswer},
     ports::{
         analyst::{Analyst, AnalystError},
         store::{AnalysedBy, Analysis, ConversationRow, Job, Store, StoreError},
@@ -213,8 +213,8 @@ impl Desk {
             }
             let answer = timeout(ANSWER_WITHIN, self.analyst.answer(subject.question(meter.clone()))).await;
             let answer = answer.unwrap_or_else(|_| Err(AnalystError::Unavailable("it took too long".into())));
-            let read = |answer| subject.read(&answer).map_err(AnalystError::BadAnswer);
-            match answer.and_then(read) {
+            let bad = |why: UnusableAnswer| AnalystError::BadAnswer(why.to_string());
+            match answer.and_then(|answer| subject.read(&answer).map_err(bad)) {
                 Ok(found) => return found,
                 Err(error) => tracing::warn!(attempt = %subject.row.id, %error, again, "no analysis by the model"),
             }

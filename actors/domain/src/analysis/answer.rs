@@ -25,21 +25,38 @@ const MOST_SENTENCE: usize = 300;
 /// Items of each list.
 const MOST_ITEMS: usize = 20;
 
+/// Why an answer cannot be used: it is not of the shape that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableAnswer {
+    /// Its summary is missing or too long.
+    #[error("`summary` is no text of 1 to {MOST_SUMMARY} characters")]
+    Summary,
+    /// Its sentiment is missing or out of range.
+    #[error("`sentiment` is no number from -1 to 1")]
+    Sentiment,
+    /// A list, which is named, is missing.
+    #[error("`{0}` is no list")]
+    List(&'static str),
+    /// Its appointment is not described.
+    #[error("`appointment` is neither null nor has a `description`")]
+    Appointment,
+}
+
 /// Reads an answer.
 ///
 /// # Errors
 ///
 /// What is wrong with it, when it is not of the shape that was asked for. A single moment, mood or value that the call
 /// does not bear out is left out instead.
-pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, String> {
+pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, UnusableAnswer> {
     let summary = answer["summary"].as_str().map(one_line).unwrap_or_default();
     if summary.is_empty() || summary.chars().count() > MOST_SUMMARY {
-        return Err(format!("`summary` is no text of 1 to {MOST_SUMMARY} characters"));
+        return Err(UnusableAnswer::Summary);
     }
     let overall = answer["sentiment"]
         .as_f64()
         .filter(|score| (-1.0..=1.0).contains(score));
-    let overall = rounded(overall.ok_or("`sentiment` is no number from -1 to 1")?);
+    let overall = rounded(overall.ok_or(UnusableAnswer::Sentiment)?);
     let entities = subject.agent.platform_settings.data_collection.typed();
     let found = match entities.is_empty() {
         true => BTreeMap::new(),
@@ -66,9 +83,9 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, St
     })
 }
 
-fn list<'a>(answer: &'a Value, name: &str) -> Result<&'a [Value], String> {
+fn list<'a>(answer: &'a Value, name: &'static str) -> Result<&'a [Value], UnusableAnswer> {
     let list = answer[name].as_array().map(Vec::as_slice);
-    list.ok_or_else(|| format!("`{name}` is no list"))
+    list.ok_or(UnusableAnswer::List(name))
 }
 
 fn one_line(text: &str) -> String {
@@ -161,13 +178,13 @@ fn data(found: &[Value], subject: &Subject<'_>) -> BTreeMap<String, String> {
 }
 
 /// `appointmentScheduled`: `dateTime` and `timezone` where the time is certain, and `description`.
-fn appointment(found: &Value, subject: &Subject<'_>) -> Result<Map<String, Value>, String> {
+fn appointment(found: &Value, subject: &Subject<'_>) -> Result<Map<String, Value>, UnusableAnswer> {
     let mut shown = Map::new();
     if found.is_null() {
         return Ok(shown);
     }
     let Some(description) = found["description"].as_str() else {
-        return Err("`appointment` is neither null nor has a `description`".to_owned());
+        return Err(UnusableAnswer::Appointment);
     };
     if !was_said(&found["quote"], subject.turns, None) {
         return Ok(shown);
