@@ -7,7 +7,10 @@ use std::{
 
 use actors::attempt::{NoLine, line};
 use axum::Router;
-use domain::{ports::carrier::Carriers, time::SystemClock};
+use domain::{
+    ports::{NotReady, carrier::Carriers},
+    time::SystemClock,
+};
 use tokio::net::TcpListener;
 
 use super::StartError;
@@ -102,10 +105,10 @@ pub(super) fn lines(carriers: Carriers) -> Readiness {
                 wanted(other)
             ),
         };
-        Err(format!(
+        Err(NotReady(format!(
             "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or take the \
              number from the agent"
-        ))
+        )))
     })
 }
 

@@ -17,6 +17,11 @@ use std::sync::Arc;
 
 use crate::time::Clock;
 
+/// Why an agent cannot be called: a sentence that names the setting it needs.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NotReady(pub String);
+
 /// Everything a node needs from outside, handed down the tree.
 #[derive(Clone)]
 pub struct Ports {

@@ -21,6 +21,7 @@ use chrono_tz::Tz;
 use domain::{
     agent::{Agent, CalendarProvider},
     ports::{
+        NotReady,
         store::{Appointment, Begun, MOST_BOOKED, Store, StoreError},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
@@ -91,7 +92,7 @@ impl Calendars {
     /// # Errors
     ///
     /// What to set.
-    pub fn ready_for(&self, agent: &Agent) -> Result<(), String> {
+    pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
         settings::missing(agent, |provider| self.has(provider))
     }
 

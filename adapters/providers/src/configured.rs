@@ -2,7 +2,11 @@
 
 use std::{path::Path, sync::Arc};
 
-use domain::{agent::Agent, ports::transcriber::Transcriber, time::Clock};
+use domain::{
+    agent::Agent,
+    ports::{NotReady, transcriber::Transcriber},
+    time::Clock,
+};
 
 use super::{
     health::{Find, Health},
@@ -74,7 +78,7 @@ impl Configured {
     /// # Errors
     ///
     /// When one is not; the text names the variable to set.
-    pub fn ready_for(&self, agent: &Agent) -> Result<(), String> {
+    pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
         let config = &agent.conversation_config;
         self.llm.check(&config.agent.prompt.llm)?;
         let others = config.tts.supported_voices.iter();

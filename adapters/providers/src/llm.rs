@@ -19,7 +19,10 @@ use std::sync::Arc;
 
 use domain::{
     agent::Agent,
-    ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+    ports::{
+        NotReady,
+        language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest},
+    },
     prompt::Prompt,
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
@@ -61,7 +64,7 @@ impl LanguageModels {
     /// # Errors
     ///
     /// When it is not known or not configured; the text names what to set.
-    pub fn check(&self, llm: &str) -> Result<(), String> {
+    pub fn check(&self, llm: &str) -> Result<(), NotReady> {
         self.models.of(llm).map(drop)
     }
 
@@ -73,7 +76,7 @@ impl LanguageModels {
     }
 
     fn of(&self, llm: &str) -> Vec<Model> {
-        self.models.of(llm).unwrap_or_else(|why| {
+        self.models.of(llm).unwrap_or_else(|NotReady(why)| {
             tracing::warn!(
                 llm,
                 why,

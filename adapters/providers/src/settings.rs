@@ -1,10 +1,11 @@
 //! Where each provider is, and the key it takes: the providers' usual environment variables.
 
-use net::key::Key;
 use std::collections::BTreeMap;
 
+use domain::ports::NotReady;
+
 use super::name::ProviderName;
-use net::http_client;
+use net::{http_client, key::Key};
 
 /// Where a provider is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,6 +136,12 @@ pub enum NotConfigured {
 /// Environment variables of all providers' keys and addresses.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().flat_map(|known| [known.key, known.base])
+}
+
+impl From<NotConfigured> for NotReady {
+    fn from(why: NotConfigured) -> Self {
+        Self(why.to_string())
+    }
 }
 
 /// Every provider's address and key, as far as they are known.

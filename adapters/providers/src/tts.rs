@@ -28,6 +28,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use domain::{
     agent::{Agent, DEFAULT_VOICE},
     ports::{
+        NotReady,
         synthesizer::{Likely, SpeechError, SpeechStream, Synthesizer, Voice, VoiceConfig},
         usage::Meter,
     },
@@ -124,12 +125,12 @@ impl TextToSpeech {
     /// # Errors
     ///
     /// Why not, and what to set.
-    pub fn check(&self, voice_id: &str) -> Result<(), String> {
+    pub fn check(&self, voice_id: &str) -> Result<(), NotReady> {
         let (provider, voice) = parted(voice_id);
         let wanted = self.wanted(provider, voice);
         self.candidate(&wanted, voice)
             .map(|_| ())
-            .map_err(|why| format!("voice `{voice_id}`: {why}"))
+            .map_err(|why| NotReady(format!("voice `{voice_id}`: {why}")))
     }
 
     /// Drops from memory what was said to people: somebody's data are to be erased.

@@ -51,7 +51,11 @@ use axum::{
     middleware,
     routing::{delete, get, post},
 };
-use domain::{admission::Gate, agent::Agent, ports::store::Store};
+use domain::{
+    admission::Gate,
+    agent::Agent,
+    ports::{NotReady, store::Store},
+};
 use integrations::documents::Documents;
 use net::address_policy::AddressPolicy;
 use peers::Peers;
@@ -60,7 +64,7 @@ pub use concurrency_limit::ConcurrencyLimit;
 use tokio::sync::watch;
 
 /// Whether everything an agent names is configured.
-pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), String> + Send + Sync>;
+pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), NotReady> + Send + Sync>;
 
 /// What handlers need.
 #[derive(Clone)]

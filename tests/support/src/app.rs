@@ -8,7 +8,10 @@ use domain::{
     admission::Gate,
     api_key::generate_key,
     id::AccountId,
-    ports::store::{Account, NewAccount, Store},
+    ports::{
+        NotReady,
+        store::{Account, NewAccount, Store},
+    },
     time::{Timestamp, TokioClock},
 };
 use integrations::documents::{DocumentSettings, Documents};
@@ -105,10 +108,12 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         forget_speech: Arc::new(|| ()),
         readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
             "interviewer" | "default" => Ok(()),
-            other => Err(format!("`{other}` needs OPENAI_API_KEY")),
+            other => Err(NotReady(format!("`{other}` needs OPENAI_API_KEY"))),
         }),
         lines: Arc::new(|agent| match &agent.phone_numbers[..] {
-            [number] if number.provider.as_deref() == Some("telnyx") => Err("`telnyx` needs TELNYX_API_KEY".into()),
+            [number] if number.provider.as_deref() == Some("telnyx") => {
+                Err(NotReady("`telnyx` needs TELNYX_API_KEY".into()))
+            }
             _ => Ok(()),
         }),
         gate: Gate::default(),

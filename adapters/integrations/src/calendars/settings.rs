@@ -3,7 +3,10 @@
 use std::{convert::Infallible, path::PathBuf};
 
 use clap::Args;
-use domain::agent::{Agent, CalendarProvider};
+use domain::{
+    agent::{Agent, CalendarProvider},
+    ports::NotReady,
+};
 
 use net::{http_client::parse_base_url, key::Key};
 
@@ -52,16 +55,16 @@ impl CalendarConfig {
 }
 
 /// What is missing for an agent's appointments; `has` tells which calendars there are.
-pub(super) fn missing(agent: &Agent, has: impl Fn(CalendarProvider) -> bool) -> Result<(), String> {
+pub(super) fn missing(agent: &Agent, has: impl Fn(CalendarProvider) -> bool) -> Result<(), NotReady> {
     let wish = &agent.platform_settings.call_actions.schedule_on_calendar;
     if !wish.enabled {
         return Ok(());
     }
     let Some(provider) = wish.calendar() else {
         let named = wish.provider.as_deref().unwrap_or_default();
-        return Err(format!(
+        return Err(NotReady(format!(
             "scheduleOnCalendar.provider `{named}` is none of ics, cal.com, google"
-        ));
+        )));
     };
     let needs = match provider {
         _ if has(provider) => return Ok(()),
@@ -69,5 +72,5 @@ pub(super) fn missing(agent: &Agent, has: impl Fn(CalendarProvider) -> bool) -> 
         CalendarProvider::CalCom => "cal.com needs CALCOM_API_KEY",
         CalendarProvider::Google => "google needs GOOGLE_CALENDAR_CREDENTIALS",
     };
-    Err(format!("scheduleOnCalendar is enabled, and {needs}"))
+    Err(NotReady(format!("scheduleOnCalendar is enabled, and {needs}")))
 }

@@ -11,7 +11,10 @@ use std::time::Duration;
 use domain::{
     agent::Agent,
     deliveries::MailTarget,
-    ports::store::{Delivery, Store, StoreResult},
+    ports::{
+        NotReady,
+        store::{Delivery, Store, StoreResult},
+    },
 };
 use lettre::{
     AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor,
@@ -100,13 +103,13 @@ fn failure(error: &Error) -> String {
 /// # Errors
 ///
 /// What to set.
-pub fn ready_for(configured: bool, agent: &Agent) -> Result<(), String> {
+pub fn ready_for(configured: bool, agent: &Agent) -> Result<(), NotReady> {
     let email = &agent.platform_settings.call_actions.post_call_email;
     match email.enabled {
-        true if !configured => Err(format!("postCallEmail is enabled, and {NOT_CONFIGURED}")),
-        true if MailTarget::of(email).is_none() => {
-            Err("postCallEmail is enabled, and nobody is to get it: name them in emailConfiguration.to".into())
-        }
+        true if !configured => Err(NotReady(format!("postCallEmail is enabled, and {NOT_CONFIGURED}"))),
+        true if MailTarget::of(email).is_none() => Err(NotReady(
+            "postCallEmail is enabled, and nobody is to get it: name them in emailConfiguration.to".into(),
+        )),
         true | false => Ok(()),
     }
 }

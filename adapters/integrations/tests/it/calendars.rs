@@ -487,12 +487,12 @@ async fn what_a_caller_says_is_checked_and_reaches_no_other_calendar() {
 async fn an_agent_whose_calendar_is_not_configured_says_what_to_set() {
     let bench = Bench::with(|config| *config = Default::default()).await;
     for (agent, variable) in [(calcom(), "CALCOM_API_KEY"), (google(), "GOOGLE_CALENDAR_CREDENTIALS")] {
-        let missing = bench.calendars.ready_for(&agent).unwrap_err();
+        let missing = bench.calendars.ready_for(&agent).unwrap_err().to_string();
         assert!(missing.contains(variable), "{missing}");
     }
     let store = Arc::clone(&bench.scene.store);
     let without_mail = Calendars::new(store, bench.scene.clock.clone(), &Default::default(), false).unwrap();
-    let missing = without_mail.ready_for(&agent("ics", &[])).unwrap_err();
+    let missing = without_mail.ready_for(&agent("ics", &[])).unwrap_err().to_string();
     assert!(missing.contains("RINGBACK_SMTP_URL"), "{missing}");
     bench.calendars.ready_for(&agent("ics", &[])).unwrap();
 }

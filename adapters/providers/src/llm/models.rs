@@ -6,6 +6,7 @@ use domain::{
     agent::DEFAULT_LLM,
     interviewer::Interviewer,
     ports::{
+        NotReady,
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         usage::Meter,
     },
@@ -172,12 +173,12 @@ impl Models {
     }
 
     /// The models to ask for an agent, in order: its own, then the service's of other providers.
-    pub(super) fn of(&self, llm: &str) -> Result<Vec<Model>, String> {
+    pub(super) fn of(&self, llm: &str) -> Result<Vec<Model>, NotReady> {
         let service = self.choices.iter();
         if llm.trim().is_empty() || llm.trim() == DEFAULT_LLM {
             return Ok(service.map(|(_, model)| model.clone()).collect());
         }
-        let own = self.model(&named(llm)?).map_err(|error| error.to_string())?;
+        let own = self.model(&named(llm)?)?;
         let others = service.filter(|(name, _)| name.provider != own.provider);
         Ok(std::iter::once(own.clone())
             .chain(others.map(|(_, model)| model.clone()))
@@ -191,7 +192,7 @@ impl Models {
 }
 
 /// A name without a provider is a model of the default endpoint.
-fn named(llm: &str) -> Result<ProviderName, String> {
+fn named(llm: &str) -> Result<ProviderName, NotReady> {
     let llm = llm.trim();
     let is_provider = llm == INTERVIEWER
         || PROVIDERS
@@ -203,5 +204,5 @@ fn named(llm: &str) -> Result<ProviderName, String> {
             ..ProviderName::of(BARE)
         });
     }
-    llm.parse()
+    llm.parse().map_err(NotReady)
 }

@@ -385,7 +385,7 @@ async fn what_cannot_be_asked_is_named_with_its_variable() {
         ("nobody/x", "`nobody` is not known"),
         ("two words", "write provider"),
     ] {
-        let told = models.check(llm).unwrap_err();
+        let told = models.check(llm).unwrap_err().to_string();
         assert!(told.contains(why), "{llm}: {told}");
     }
     let names = vec!["anthropic".parse().unwrap()];
@@ -407,7 +407,7 @@ async fn a_models_name_never_leaves_its_place_in_an_address() {
         "..",
         "openai/../x",
     ] {
-        let why = models.check(llm).unwrap_err();
+        let why = models.check(llm).unwrap_err().to_string();
         assert!(
             why.contains("names no provider") || why.contains("can be no name"),
             "{llm}: {why}"

@@ -5,7 +5,10 @@ use axum::response::Response;
 use domain::{
     agent::Agent,
     id::AccountId,
-    ports::store::{CampaignRow, CampaignStatus},
+    ports::{
+        NotReady,
+        store::{CampaignRow, CampaignStatus},
+    },
 };
 
 use super::{Answer, command::command, schedule_texts};
@@ -59,7 +62,7 @@ pub fn require_voice(state: &RestState, agent: &Agent) -> ApiResult<()> {
     (state.readiness)(agent).map_err(not_configured)
 }
 
-fn not_configured(missing: String) -> ApiError {
+fn not_configured(NotReady(missing): NotReady) -> ApiError {
     ApiError::Conflict(Conflict::NotConfigured, missing)
 }
 

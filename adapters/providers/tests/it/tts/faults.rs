@@ -279,7 +279,7 @@ async fn a_voices_name_never_leaves_its_place_in_an_address() {
         "elevenlabs:a\\b",
         "elevenlabs/../x:a",
     ] {
-        let why = world.voices.check(voice).unwrap_err();
+        let why = world.voices.check(voice).unwrap_err().to_string();
         assert!(
             why.contains("can be no name") || why.contains("is not known"),
             "{voice}: {why}"

@@ -201,7 +201,7 @@ async fn an_agents_voice_is_the_providers_it_names() {
     let world = World::start("openai:nova,babble").await;
     assert_eq!(world.voices.check("default"), Ok(()));
     assert_eq!(world.voices.check("elevenlabs:anyone"), Ok(()));
-    let why = world.voices.check("nobody:x").unwrap_err();
+    let why = world.voices.check("nobody:x").unwrap_err().to_string();
     assert!(why.contains("nobody"), "{why}");
     for (provider, voice, service, want) in [
         (None, "", Service::Speech, "\"nova\""),
