@@ -33,11 +33,11 @@ struct Finding {
 }
 
 impl Finding {
-    fn new(kind: &'static str, name: &ProviderName, result: Result<(u128, String), String>) -> Self {
+    fn new(kind: &'static str, name: &ProviderName, result: Result<(u128, String), impl ToString>) -> Self {
         Self {
             kind,
             name: name.to_string(),
-            result,
+            result: result.map_err(|why| why.to_string()),
         }
     }
 
@@ -98,7 +98,7 @@ async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding
     let begun = Instant::now();
     let result = match Embeddings::new(name, settings) {
         Ok(model) => model.probe().await,
-        Err(why) => Err(why.to_string()),
+        Err(why) => Err(why.into()),
     };
     let result = result.map(|numbers| (begun.elapsed().as_millis(), format!("a vector of {numbers} numbers")));
     Finding::new("embeddings", name, result)
@@ -129,7 +129,10 @@ async fn recognisers(providers: &Configured, names: &[ProviderName], speech: Opt
     let mut findings = Vec::new();
     for name in names {
         let result = match &speech {
-            Some((samples, rate)) => providers.stt.probe(&name.to_string(), samples, *rate).await,
+            Some((samples, rate)) => {
+                let asked = providers.stt.probe(&name.to_string(), samples, *rate).await;
+                asked.map_err(|why| why.to_string())
+            }
             // Its words will not be understood, but a wrong key or address shows.
             None => {
                 let speech = prober::babble("Hello?").await;

@@ -2,7 +2,10 @@
 
 use clap::Args;
 
-use crate::{name::ProviderName, settings::ProviderSettings};
+use crate::{
+    name::ProviderName,
+    settings::{InvalidAddress, ProviderSettings},
+};
 
 /// Recognition, synthesis and language.
 #[derive(Debug, Clone, Args)]
@@ -48,7 +51,7 @@ impl ProviderConfig {
     /// # Errors
     ///
     /// When an address in the environment is none.
-    pub fn settings(&self) -> Result<ProviderSettings, String> {
+    pub fn settings(&self) -> Result<ProviderSettings, InvalidAddress> {
         self.settings
             .clone()
             .map_or_else(ProviderSettings::from_environment, Ok)

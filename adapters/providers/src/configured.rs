@@ -10,15 +10,35 @@ use domain::{
 
 use super::{
     health::{Find, Health},
-    settings::NotConfigured,
+    settings::{InvalidAddress, NotConfigured},
 };
 use crate::{
     config::ProviderConfig,
     llm::LanguageModels,
     stt::SpeechToText,
-    tts::{NoVoice, TextToSpeech},
+    tts::{NoVoice, TextToSpeech, VoicesError},
 };
 use net::guard::{Guards, Kind};
+
+/// Why the providers of the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// An address in the environment is none.
+    #[error(transparent)]
+    Address(#[from] InvalidAddress),
+    /// A language model is not known or not configured.
+    #[error("RINGBACK_LLM: {0}")]
+    LanguageModel(NotConfigured),
+    /// A recogniser is not known or not configured.
+    #[error("RINGBACK_STT: {0}")]
+    Recogniser(NotConfigured),
+    /// The voices cannot be set up.
+    #[error(transparent)]
+    Voices(#[from] VoicesError),
+    /// A voice is not there.
+    #[error("RINGBACK_TTS: {0}")]
+    NoVoice(NoVoice),
+}
 
 /// Language, and speech in and out.
 pub struct Configured {
@@ -39,15 +59,18 @@ impl Configured {
     /// # Errors
     ///
     /// When a provider is not known, or its key or address is missing; the text names the variables.
-    pub fn new(config: &ProviderConfig, babble: Arc<dyn Transcriber>, cache: Option<&Path>) -> Result<Self, String> {
+    pub fn new(
+        config: &ProviderConfig,
+        babble: Arc<dyn Transcriber>,
+        cache: Option<&Path>,
+    ) -> Result<Self, ConfigError> {
         let named_here = [&config.llm, &config.stt, &config.tts];
         let settings = config.settings()?.only_named_or_set(named_here.into_iter().flatten());
         let guards = Guards::default();
-        let named = |variable: &'static str| move |why: NotConfigured| format!("{variable}: {why}");
-        let llm = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(named("RINGBACK_LLM"))?;
-        let stt = SpeechToText::new(config.stt.clone(), &settings, &guards, babble).map_err(named("RINGBACK_STT"))?;
+        let llm = LanguageModels::new(config.llm.clone(), &settings, &guards).map_err(ConfigError::LanguageModel)?;
+        let stt = SpeechToText::new(config.stt.clone(), &settings, &guards, babble).map_err(ConfigError::Recogniser)?;
         let cache = cache.map(Path::to_owned);
-        let tts = TextToSpeech::new(config.tts.clone(), &settings, &guards, cache).map_err(|why| why.to_string())?;
+        let tts = TextToSpeech::new(config.tts.clone(), &settings, &guards, cache)?;
         Ok(Self {
             llm: Arc::new(llm),
             stt: Arc::new(stt),
@@ -62,14 +85,13 @@ impl Configured {
     /// # Errors
     ///
     /// When one is not there; the text names those that are near.
-    pub async fn check_names(&self) -> Result<(), String> {
+    pub async fn check_names(&self) -> Result<(), ConfigError> {
         match self.tts.check_names().await {
-            Ok(()) => Ok(()),
-            Err(NoVoice::Unknown(why)) => Err(format!("RINGBACK_TTS: {why}")),
             Err(NoVoice::Unasked(why)) => {
                 tracing::warn!("RINGBACK_TTS: {why}");
                 Ok(())
             }
+            checked => checked.map_err(ConfigError::NoVoice),
         }
     }
 

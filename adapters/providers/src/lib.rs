@@ -13,6 +13,7 @@ pub mod hints;
 pub mod knowledge;
 pub mod llm;
 pub mod name;
+pub mod probe;
 pub mod prober;
 pub mod settings;
 pub mod stt;

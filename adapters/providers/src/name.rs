@@ -2,6 +2,8 @@
 
 use std::{fmt, str::FromStr};
 
+use domain::ports::NotReady;
+
 /// Whether a model or a voice may have this name: nothing in it that has a meaning in an address, wherever it is put.
 pub fn is_sound(name: &str) -> bool {
     let odd = |c: char| c.is_control() || matches!(c, '\\' | '?' | '#' | '%');
@@ -34,6 +36,17 @@ pub fn path_segment(name: &str) -> String {
     segment
 }
 
+/// The text names no provider.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` names no provider: write provider, provider/model or provider:voice, such as openai/gpt-4.1-mini")]
+pub struct InvalidName(pub String);
+
+impl From<InvalidName> for NotReady {
+    fn from(why: InvalidName) -> Self {
+        Self(why.to_string())
+    }
+}
+
 /// A provider, and its model or voice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProviderName {
@@ -57,9 +70,9 @@ impl ProviderName {
 }
 
 impl FromStr for ProviderName {
-    type Err = String;
+    type Err = InvalidName;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidName> {
         let text = text.trim();
         let (rest, voice) = match text.split_once('/') {
             // A model may have a colon of its own, as in `ollama/llama3.2:3b`; a voice then needs none.
@@ -78,9 +91,7 @@ impl FromStr for ProviderName {
         let sound = |part: &str| plain(part) && is_sound(part);
         let named = plain(provider) && model.is_none_or(sound) && voice.is_none_or(sound);
         if !named {
-            return Err(format!(
-                "`{text}` names no provider: write provider, provider/model or provider:voice, such as openai/gpt-4.1-mini"
-            ));
+            return Err(InvalidName(text.to_owned()));
         }
         Ok(Self {
             provider: provider.to_ascii_lowercase(),
@@ -172,10 +183,8 @@ mod tests {
             "azure/a?b",
             "azure/a#b",
         ] {
-            assert!(
-                text.parse::<ProviderName>().unwrap_err().contains("write provider"),
-                "{text}"
-            );
+            let refused = text.parse::<ProviderName>().unwrap_err().to_string();
+            assert!(refused.contains("write provider"), "{text}");
         }
     }
 }

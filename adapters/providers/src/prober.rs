@@ -6,7 +6,7 @@ use domain::ports::synthesizer::Synthesizer;
 use futures_util::{StreamExt, stream};
 
 use crate::{babble::BabbleSynthesizer, config::ProviderConfig, tts};
-use crate::{configured::Configured, name::ProviderName};
+use crate::{configured::Configured, name::ProviderName, probe::ProbeError};
 use net::guard::{Guard, Kind, Pass, Verdict};
 
 /// How often it is looked who is down; their guards say how long they are left alone.
@@ -68,16 +68,16 @@ async fn probe(providers: &Configured, config: &ProviderConfig, guard: &Guard) {
             let Some(name) = listed(&config.stt) else { return };
             let speech = babble("Hello?").await;
             if let Err(why) = providers.stt.probe(&name.to_string(), &speech, SAMPLE_RATE).await {
-                tracing::debug!(%name, why, "recogniser probed");
+                tracing::debug!(%name, why = why.to_string(), "recogniser probed");
             }
         }
     }
 }
 
-fn settle(pass: Pass, asked: Result<(), String>) {
+fn settle(pass: Pass, asked: Result<(), ProbeError>) {
     match asked {
         Ok(()) => pass.succeeded(),
-        Err(why) => pass.failed(Verdict::Unwell, &why),
+        Err(why) => pass.failed(Verdict::Unwell, &why.to_string()),
     }
 }
 

@@ -138,6 +138,11 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().flat_map(|known| [known.key, known.base])
 }
 
+/// The environment variable of an address holds none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}: write an address such as https://api.example.com/v1, without a password")]
+pub struct InvalidAddress(pub &'static str);
+
 impl From<NotConfigured> for NotReady {
     fn from(why: NotConfigured) -> Self {
         Self(why.to_string())
@@ -156,14 +161,14 @@ impl ProviderSettings {
     /// # Errors
     ///
     /// When an address is none; the text names its variable.
-    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidAddress> {
         let given = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut endpoints = BTreeMap::new();
         for known in KNOWN {
             let key = given(known.key).map(|key| Key::new(key.trim()));
             let base = given(known.base);
             let base_url = match &base {
-                Some(text) => Some(base_url(text).map_err(|why| format!("{}: {why}", known.base))?),
+                Some(text) => Some(base_url(text).ok_or(InvalidAddress(known.base))?),
                 None => known.default_base.map(str::to_owned),
             };
             // Whoever gives an address may run a server there that wants no key.
@@ -186,7 +191,7 @@ impl ProviderSettings {
     /// # Errors
     ///
     /// As [`ProviderSettings::read`].
-    pub fn from_environment() -> Result<Self, String> {
+    pub fn from_environment() -> Result<Self, InvalidAddress> {
         Self::read(|name| std::env::var(name).ok())
     }
 
@@ -220,17 +225,15 @@ impl ProviderSettings {
     }
 }
 
-fn base_url(text: &str) -> Result<String, &'static str> {
-    http_client::base_url(text.trim())
-        .filter(|url| !url.contains('@'))
-        .ok_or("write an address such as https://api.example.com/v1, without a password")
+fn base_url(text: &str) -> Option<String> {
+    http_client::base_url(text.trim()).filter(|url| !url.contains('@'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn read(variables: &[(&str, &str)]) -> Result<ProviderSettings, String> {
+    fn read(variables: &[(&str, &str)]) -> Result<ProviderSettings, InvalidAddress> {
         ProviderSettings::read(|name| {
             let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -275,9 +278,9 @@ mod tests {
             settings.endpoint("nobody"),
             Err(NotConfigured::Unknown("nobody".into()))
         );
-        let why = read(&[("KOKORO_BASE_URL", "localhost")]).unwrap_err();
+        let why = read(&[("KOKORO_BASE_URL", "localhost")]).unwrap_err().to_string();
         assert!(why.starts_with("KOKORO_BASE_URL: write an address"), "{why}");
         let why = read(&[("OPENAI_BASE_URL", "http://u:secret@127.0.0.1/v1")]).unwrap_err();
-        assert!(!why.contains("secret"), "{why}");
+        assert!(!why.to_string().contains("secret"), "{why}");
     }
 }

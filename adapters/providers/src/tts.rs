@@ -51,6 +51,7 @@ use crate::babble::BabbleSynthesizer;
 pub use crate::tts::espeak::names::NoVoice;
 use crate::{
     name::{ProviderName, is_segment, is_sound},
+    probe::ProbeError,
     settings::{NotConfigured, ProviderSettings},
 };
 use net::guard::{Guard, Guards, Kind};
@@ -168,8 +169,8 @@ impl TextToSpeech {
     /// # Errors
     ///
     /// What is wrong with it.
-    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, String> {
-        let candidate = self.candidate(name, "").map_err(|why| why.to_string())?;
+    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, ProbeError> {
+        let candidate = self.candidate(name, "")?;
         probe::probe(&candidate).await
     }
 

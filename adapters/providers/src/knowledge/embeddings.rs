@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::{
     name::ProviderName,
+    probe::ProbeError,
     settings::{Endpoint, NotConfigured, ProviderSettings},
 };
 use net::{http_client, socket::CONNECT_WITHIN};
@@ -136,8 +137,9 @@ impl Embeddings {
     /// # Errors
     ///
     /// What is wrong, in words.
-    pub async fn probe(&self) -> Result<usize, String> {
-        let vectors = self.of_batch(&["Hello".to_owned()]).await?;
+    pub async fn probe(&self) -> Result<usize, ProbeError> {
+        let vectors = self.of_batch(&["Hello".to_owned()]).await;
+        let vectors = vectors.map_err(ProbeError::Embeddings)?;
         Ok(vectors.first().map_or(0, Vec::len))
     }
 

@@ -204,5 +204,5 @@ fn named(llm: &str) -> Result<ProviderName, NotReady> {
             ..ProviderName::of(BARE)
         });
     }
-    llm.parse().map_err(NotReady)
+    Ok(llm.parse()?)
 }

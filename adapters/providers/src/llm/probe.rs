@@ -17,7 +17,7 @@ use futures_util::StreamExt;
 use tokio::time::{Instant, timeout};
 
 use crate::llm::{LanguageModels, models::INTERVIEWER, reply_stream::Delta};
-use crate::name::ProviderName;
+use crate::{name::ProviderName, probe::ProbeError};
 use domain::ports::language_model::LanguageError;
 
 /// How long a model may take to be checked.
@@ -42,8 +42,8 @@ impl LanguageModels {
     /// # Errors
     ///
     /// When it is not configured, or does not answer; the text says why.
-    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, String> {
-        let model = self.models.model(name).map_err(|error| error.to_string())?;
+    pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, ProbeError> {
+        let model = self.models.model(name)?;
         let prompt = Arc::new(Prompt {
             stable: "Answer with one word.".into(),
             changing: String::new(),
@@ -70,14 +70,12 @@ impl LanguageModels {
             total: Duration::ZERO,
             words: String::new(),
         };
-        let late = |_| format!("no answer within {} s", WITHIN.as_secs());
+        let late = |_| ProbeError::NoAnswer(WITHIN);
         while let Some(delta) = timeout(WITHIN.saturating_sub(asked.elapsed()), deltas.next())
             .await
             .map_err(late)?
         {
-            if let Delta::Event(ReplyEvent::Text(text)) =
-                delta.map_err(|failure| LanguageError::from(failure).to_string())?
-            {
+            if let Delta::Event(ReplyEvent::Text(text)) = delta.map_err(LanguageError::from)? {
                 if report.words.is_empty() {
                     report.first_token = asked.elapsed();
                 }
@@ -86,7 +84,7 @@ impl LanguageModels {
         }
         report.total = asked.elapsed();
         match report.words.trim() {
-            "" => Err("it answered without a word".into()),
+            "" => Err(ProbeError::WithoutAWord),
             words => Ok(ProbeReport {
                 words: words.to_owned(),
                 ..report

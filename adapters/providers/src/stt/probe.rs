@@ -11,7 +11,10 @@ use tokio::{
     time::{Instant, interval, sleep_until, timeout},
 };
 
-use crate::stt::{SpeechToText, audio_buffer::BATCH_MS};
+use crate::{
+    probe::ProbeError,
+    stt::{SpeechToText, audio_buffer::BATCH_MS},
+};
 
 /// Silence behind the speech.
 const SILENCE: Duration = Duration::from_millis(300);
@@ -35,10 +38,10 @@ impl SpeechToText {
     /// # Errors
     ///
     /// What is wrong with it, in words for its operator.
-    pub async fn probe(&self, name: &str, samples: &[i16], sample_rate: u32) -> Result<ProbeReport, String> {
+    pub async fn probe(&self, name: &str, samples: &[i16], sample_rate: u32) -> Result<ProbeReport, ProbeError> {
         let known = |index: &usize| self.choices[*index].name.to_string() == name;
         let index = (0..self.choices.len()).find(known);
-        let index = index.ok_or_else(|| format!("recogniser `{name}` is not among those configured"))?;
+        let index = index.ok_or_else(|| ProbeError::NotListed(name.to_owned()))?;
         let config = TranscriberConfig {
             language: "en".into(),
             hinglish: false,
@@ -70,7 +73,7 @@ impl SpeechToText {
         stream.push(&vec![0; sample_rate as usize * SILENCE.as_millis() as usize / 1_000]);
         stream.finalize();
         let words = timeout(WITHIN, words(&mut told)).await;
-        let words = words.map_err(|_| format!("no words within {} s", WITHIN.as_secs()))??;
+        let words = words.map_err(|_| ProbeError::NoWords(WITHIN))??;
         Ok(ProbeReport {
             words,
             final_after: ended.elapsed(),
@@ -79,14 +82,14 @@ impl SpeechToText {
 }
 
 /// The first final that has words; a failure is told in the provider's.
-async fn words(told: &mut mpsc::UnboundedReceiver<TranscriptEvent>) -> Result<String, String> {
+async fn words(told: &mut mpsc::UnboundedReceiver<TranscriptEvent>) -> Result<String, ProbeError> {
     while let Some(event) = told.recv().await {
         match event {
             TranscriptEvent::Final { text, .. } if !text.is_empty() => return Ok(text),
-            TranscriptEvent::Final { .. } => return Err("it understood no word".into()),
-            TranscriptEvent::Failed(error) => return Err(error.to_string()),
+            TranscriptEvent::Final { .. } => return Err(ProbeError::NothingUnderstood),
+            TranscriptEvent::Failed(error) => return Err(error.into()),
             _ => {}
         }
     }
-    Err("it is gone".into())
+    Err(ProbeError::Gone)
 }

@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
+use domain::ports::synthesizer::SpeechError;
 use futures_util::StreamExt;
 use tokio::time::{Instant, timeout};
 
-use crate::tts::{
-    connections::Candidate,
-    plain_config,
-    sound_check::{is_audible, least_samples, sounding},
+use crate::{
+    probe::ProbeError,
+    tts::{
+        connections::Candidate,
+        plain_config,
+        sound_check::{is_audible, least_samples, sounding},
+    },
 };
 
 /// What is said.
@@ -38,7 +42,7 @@ pub struct ProbeReport {
     pub characters: usize,
 }
 
-pub(super) async fn probe(candidate: &Candidate) -> Result<ProbeReport, String> {
+pub(super) async fn probe(candidate: &Candidate) -> Result<ProbeReport, ProbeError> {
     let config = plain_config(&candidate.voice);
     let started = Instant::now();
     let mut pieces = sounding(TEXT, candidate.source.open(&config).speak(TEXT));
@@ -55,7 +59,7 @@ pub(super) async fn probe(candidate: &Candidate) -> Result<ProbeReport, String> 
     };
     let speaking = async {
         while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|failure| domain::ports::synthesizer::SpeechError::from(failure).to_string())?;
+            let piece = piece.map_err(SpeechError::from)?;
             if report.samples.is_empty() {
                 report.first_audio = started.elapsed();
             }
@@ -70,14 +74,15 @@ pub(super) async fn probe(candidate: &Candidate) -> Result<ProbeReport, String> 
         report.total = started.elapsed();
         let sounded_ms = sounded * 1_000 / u64::from(config.sample_rate);
         match sounded < least_samples(TEXT, &config) {
-            true => Err(format!(
-                "{} spoke for {sounded_ms} ms: too short for {TEXT:?}",
-                report.provider
-            )),
+            true => Err(ProbeError::TooShort {
+                provider: report.provider.clone(),
+                sounded_ms,
+                text: TEXT,
+            }),
             false => Ok(()),
         }
     };
     let spoken = timeout(WITHIN, speaking).await;
-    spoken.map_err(|_| format!("nothing more came within {} s", WITHIN.as_secs()))??;
+    spoken.map_err(|_| ProbeError::NoMoreSpeech(WITHIN))??;
     Ok(report)
 }

@@ -448,7 +448,7 @@ async fn a_probe_tells_how_a_model_does() {
         _ => None,
     });
     let models = models_with(&["openai"], &other.unwrap(), &Guards::default());
-    let why = models.probe(&"openai".parse().unwrap()).await.unwrap_err();
+    let why = models.probe(&"openai".parse().unwrap()).await.unwrap_err().to_string();
     assert!(why.contains("HTTP 401: Incorrect API key"), "{why}");
     assert!(!why.contains("sk-wrong"));
 }

@@ -23,6 +23,11 @@ const P95_DEVIATIONS: f64 = 1.645;
 /// No delay is longer, in milliseconds.
 const LONGEST_MS: u64 = 5_000;
 
+/// The text is no delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("write milliseconds from 0 to {LONGEST_MS} as the median, or as median/95th percentile, such as 247/298")]
+pub struct InvalidDelay;
+
 /// How late words come, in milliseconds; normally distributed between a quarter of the median and its fourfold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
@@ -41,14 +46,12 @@ impl Delay {
     /// # Errors
     ///
     /// When it is neither, or the second number is below the first.
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, InvalidDelay> {
         let (p50, p95) = text.split_once('/').unwrap_or((text, text));
         let read = |part: &str| part.trim().parse::<u64>().ok().filter(|ms| *ms <= LONGEST_MS);
         match (read(p50), read(p95)) {
             (Some(p50_ms), Some(p95_ms)) if p50_ms <= p95_ms => Ok(Self { p50_ms, p95_ms }),
-            _ => Err(format!(
-                "write milliseconds from 0 to {LONGEST_MS} as the median, or as median/95th percentile, such as 247/298"
-            )),
+            _ => Err(InvalidDelay),
         }
     }
 

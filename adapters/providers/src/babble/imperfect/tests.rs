@@ -255,6 +255,7 @@ fn a_delay_is_read_with_one_number_or_two() {
         })
     );
     for wrong in ["", "x", "300/200", "-1", "6000", "1/2/3"] {
-        assert!(Delay::parse(wrong).unwrap_err().contains("247/298"), "{wrong}");
+        let refused = Delay::parse(wrong).unwrap_err().to_string();
+        assert!(refused.contains("247/298"), "{wrong}");
     }
 }

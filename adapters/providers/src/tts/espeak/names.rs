@@ -46,10 +46,10 @@ pub async fn check(name: &ProviderName) -> Result<(), NoVoice> {
     known.extend(names(&self::listed("--voices=mb").await?));
     known.iter_mut().for_each(|name| name.make_ascii_lowercase());
     known.dedup();
-    known_or_near(name, &base.to_ascii_lowercase(), &known).map_err(NoVoice::Unknown)?;
+    known_or_near(name, &base.to_ascii_lowercase(), &known)?;
     if let Some(variant) = variant {
         let variants = names(&self::listed("--voices=variant").await?);
-        known_or_near(name, variant, &variants).map_err(NoVoice::Unknown)?;
+        known_or_near(name, variant, &variants)?;
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn names(list: &str) -> Vec<String> {
     names
 }
 
-fn known_or_near(name: &ProviderName, wanted: &str, known: &[String]) -> Result<(), String> {
+fn known_or_near(name: &ProviderName, wanted: &str, known: &[String]) -> Result<(), NoVoice> {
     if is_sound(wanted) && known.iter().any(|name| name == wanted) {
         return Ok(());
     }
@@ -101,7 +101,8 @@ fn known_or_near(name: &ProviderName, wanted: &str, known: &[String]) -> Result<
         true => "its voices are listed by `espeak-ng --voices`".to_owned(),
         false => format!("it has others, such as {}", near.join(", ")),
     };
-    Err(format!("`{name}`: espeak-ng has no voice `{wanted}`; {offer}"))
+    let why = format!("`{name}`: espeak-ng has no voice `{wanted}`; {offer}");
+    Err(NoVoice::Unknown(why))
 }
 
 #[cfg(test)]
@@ -130,10 +131,12 @@ Pty Language       Age/Gender VoiceName          File                 Other Lang
         for voice in ["en", "en-us", "en-gb", "eu"] {
             assert_eq!(known_or_near(&name(voice), voice, &known), Ok(()), "{voice}");
         }
-        let why = known_or_near(&name("en-uss"), "en-uss", &known).unwrap_err();
+        let why = known_or_near(&name("en-uss"), "en-uss", &known)
+            .unwrap_err()
+            .to_string();
         let says = "`espeak:en-uss`: espeak-ng has no voice `en-uss`; it has others, such as `en-us`, `en";
         assert!(why.starts_with(says), "{why}");
-        let why = known_or_near(&name("../x"), "../x", &known).unwrap_err();
+        let why = known_or_near(&name("../x"), "../x", &known).unwrap_err().to_string();
         assert!(why.contains("`espeak-ng --voices`"), "{why}");
     }
 

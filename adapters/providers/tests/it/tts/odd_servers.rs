@@ -229,7 +229,7 @@ async fn what_is_too_short_for_its_text_is_not_kept() {
     }
     let odd = Odd::http(200, Some("audio/pcm"), &linear_tone(125)).await;
     let probed = odd.voices.probe(&"openai".parse().unwrap()).await;
-    assert!(probed.unwrap_err().contains("too short"));
+    assert!(probed.unwrap_err().to_string().contains("too short"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -237,6 +237,7 @@ async fn a_probe_tells_what_was_said_and_how_fast() {
         "{report:?}"
     );
     world.stubs.set_faults(Service::Speech, vec![Fault::Refuse(401)]);
-    let why = world.voices.probe(&"openai".parse().unwrap()).await.unwrap_err();
+    let why = world.voices.probe(&"openai".parse().unwrap()).await;
+    let why = why.unwrap_err().to_string();
     assert!(why.contains("OPENAI_API_KEY") && why.contains("refused"), "{why}");
 }

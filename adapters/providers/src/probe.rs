@@ -1,0 +1,55 @@
+//! Why a provider that was asked whether it works does not.
+
+use std::time::Duration;
+
+use domain::ports::{language_model::LanguageError, synthesizer::SpeechError};
+
+use crate::settings::NotConfigured;
+
+/// What is wrong with a provider, in words for its operator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ProbeError {
+    /// It is not known or not configured.
+    #[error(transparent)]
+    NotConfigured(#[from] NotConfigured),
+    /// The recogniser is none of the service's.
+    #[error("recogniser `{0}` is not among those configured")]
+    NotListed(String),
+    /// The language model failed.
+    #[error(transparent)]
+    LanguageModel(#[from] LanguageError),
+    /// The voice or the recogniser failed.
+    #[error(transparent)]
+    Speech(#[from] SpeechError),
+    /// The model that compares meanings failed.
+    #[error("{0}")]
+    Embeddings(String),
+    /// The language model took too long.
+    #[error("no answer within {} s", .0.as_secs())]
+    NoAnswer(Duration),
+    /// The voice took too long.
+    #[error("nothing more came within {} s", .0.as_secs())]
+    NoMoreSpeech(Duration),
+    /// The recogniser took too long.
+    #[error("no words within {} s", .0.as_secs())]
+    NoWords(Duration),
+    /// The language model had nothing to say.
+    #[error("it answered without a word")]
+    WithoutAWord,
+    /// The voice said less than it was given.
+    #[error("{provider} spoke for {sounded_ms} ms: too short for {text:?}")]
+    TooShort {
+        /// The provider's name.
+        provider: String,
+        /// For how long it was heard.
+        sounded_ms: u64,
+        /// What it was to say.
+        text: &'static str,
+    },
+    /// The recogniser heard something, and no word in it.
+    #[error("it understood no word")]
+    NothingUnderstood,
+    /// The recogniser ended before it told anything.
+    #[error("it is gone")]
+    Gone,
+}
