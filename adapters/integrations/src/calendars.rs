@@ -35,10 +35,11 @@ use self::{
     wishes::{Asked, Person, offers},
 };
 
+pub use google::CredentialsError;
 pub use invitation::{Organiser, ics};
 pub use keeper::run as keep;
 pub use port::{Booked, Calendar, CalendarError, Span};
-pub use settings::CalendarConfig;
+pub use settings::{CalendarConfig, CalendarConfigError};
 pub use wishes::{BOOK_APPOINTMENT, FIND_SLOTS};
 
 /// Free times that a model is told of at once.
@@ -64,8 +65,8 @@ impl Calendars {
         clock: Arc<dyn Clock>,
         config: &CalendarConfig,
         mail: bool,
-    ) -> Result<Self, String> {
-        let client = api::client().map_err(|error| format!("calendars: {error}"))?;
+    ) -> Result<Self, CalendarConfigError> {
+        let client = api::client()?;
         let calcom = config.calcom_api_key.clone().map(|key| {
             let calcom = CalCom::new(client.clone(), config.calcom_url(), key);
             Arc::new(calcom) as Arc<dyn Calendar>

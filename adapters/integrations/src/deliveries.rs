@@ -12,6 +12,6 @@ mod webhook;
 
 pub use answer::{Answer, Wish};
 pub use courier::{Courier, DELIVERIES, Pace};
-pub use mail::{MailConfig, Mailer, SmtpUrl, ready_for as mail_ready_for};
+pub use mail::{MailConfig, MailConfigError, Mailer, SmtpUrl, ready_for as mail_ready_for};
 pub use signature::{InvalidSecret, sign};
 pub use webhook::{WebhookLimits, WebhookSender};

@@ -15,8 +15,8 @@ use std::{
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use extract::{ExtractError, Extractor, Source};
-use fetch::{FetchError, Fetched, Fetcher};
-use format::{Recognised, SNIFFED_BYTES, recognise};
+use fetch::{FetchError, Fetched, Fetcher, InvalidUrl};
+use format::{NotTaken, Recognised, SNIFFED_BYTES, recognise};
 use net::address_policy::{AddressPolicy, NotAllowed, Resolver};
 
 /// Addresses that are fetched at once; each may hold [`fetch::BODY_BYTES`] of memory.
@@ -29,7 +29,7 @@ const TURN: Duration = Duration::from_secs(5);
 pub enum DocumentError {
     /// The address cannot be one of a document.
     #[error("{0}")]
-    Address(String),
+    Address(#[from] InvalidUrl),
     /// The address, or one it leads to, is not connected to.
     #[error("{0}")]
     NotAllowed(#[from] NotAllowed),
@@ -50,10 +50,16 @@ pub enum DocumentError {
 impl From<FetchError> for DocumentError {
     fn from(error: FetchError) -> Self {
         match error {
-            FetchError::Address(text) => Self::Address(text),
+            FetchError::Address(why) => Self::Address(why),
             FetchError::NotAllowed(refusal) => Self::NotAllowed(refusal),
             FetchError::Upstream(text) => Self::Upstream(text),
         }
+    }
+}
+
+impl From<NotTaken> for DocumentError {
+    fn from(why: NotTaken) -> Self {
+        Self::Unreadable(why.to_string())
     }
 }
 
@@ -105,7 +111,7 @@ impl Documents {
         let _turn = turn(&self.turns).await.ok_or(DocumentError::Busy)?;
         let Fetched { body, content_type } = self.fetcher.fetch(url).await?;
         let head = &body[..body.len().min(SNIFFED_BYTES)];
-        let recognised = recognise(content_type.as_deref(), head).map_err(DocumentError::Unreadable)?;
+        let recognised = recognise(content_type.as_deref(), head)?;
         self.text(Source::Bytes(body), recognised).await
     }
 
@@ -115,7 +121,7 @@ impl Documents {
     /// Every way in which there is none.
     pub async fn of_file(&self, mut file: File, content_type: Option<&str>) -> Result<String, DocumentError> {
         let head = head(&mut file).map_err(|error| DocumentError::Broken(format!("cannot read an upload: {error}")))?;
-        let recognised = recognise(content_type, &head).map_err(DocumentError::Unreadable)?;
+        let recognised = recognise(content_type, &head)?;
         self.text(Source::File(file), recognised).await
     }
 

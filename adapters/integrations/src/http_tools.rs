@@ -82,7 +82,8 @@ impl HttpTools {
             drop(seat);
             fits
         });
-        check.await.map_err(|_| failed())?.map_err(ToolFault::Arguments)
+        let fits = check.await.map_err(|_| failed())?;
+        fits.map_err(|why| ToolFault::Arguments(why.to_string()))
     }
 
     async fn tool(&self, account: AccountId, key: &str) -> Result<ToolRow, ToolFault> {

@@ -15,10 +15,12 @@ use domain::{
 use reqwest::{Client, Method, RequestBuilder, StatusCode, Url};
 use serde_json::{Value, json};
 
+pub use self::token::CredentialsError;
 use self::token::Tokens;
 use super::{
     api::{Answered, send, time, utc},
     port::{Booked, Calendar, CalendarError, Span},
+    settings::CalendarConfigError,
     times,
 };
 
@@ -37,11 +39,21 @@ impl Google {
         base: &str,
         (credentials, subject): (&Path, Option<&str>),
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, String> {
-        let base = Url::parse(base).map_err(|error| format!("GOOGLE_CALENDAR_URL {base}: {error}"))?;
+    ) -> Result<Self, CalendarConfigError> {
+        let url = Url::parse(base).map_err(|error| CalendarConfigError::GoogleUrl {
+            url: base.to_owned(),
+            error,
+        })?;
         let tokens = Tokens::read(client.clone(), credentials, subject, clock);
-        let tokens = tokens.map_err(|why| format!("GOOGLE_CALENDAR_CREDENTIALS {}: {why}", credentials.display()))?;
-        Ok(Self { client, base, tokens })
+        let tokens = tokens.map_err(|error| CalendarConfigError::GoogleCredentials {
+            file: credentials.to_owned(),
+            error,
+        })?;
+        Ok(Self {
+            client,
+            base: url,
+            tokens,
+        })
     }
 
     /// Calendar ids hold characters that would mean something in a path.

@@ -8,6 +8,7 @@ use domain::{
     ports::NotReady,
 };
 
+use super::google::CredentialsError;
 use net::{http_client::parse_base_url, key::Key};
 
 /// Cal.com's own API.
@@ -38,6 +39,30 @@ pub struct CalendarConfig {
     /// Address of Google's Calendar API [default: https://www.googleapis.com/calendar/v3]
     #[arg(long, env = "GOOGLE_CALENDAR_URL", value_parser = parse_base_url)]
     pub google_calendar_url: Option<String>,
+}
+
+/// Which setting of the calendars is wrong.
+#[derive(Debug, thiserror::Error)]
+pub enum CalendarConfigError {
+    /// No HTTP client can be made.
+    #[error("calendars: {0}")]
+    Client(#[from] reqwest::Error),
+    /// The address of Google's API is invalid.
+    #[error("GOOGLE_CALENDAR_URL {url}: {error}")]
+    GoogleUrl {
+        /// What was given.
+        url: String,
+        /// What is wrong with it.
+        error: url::ParseError,
+    },
+    /// The key of Google's service account cannot be used.
+    #[error("GOOGLE_CALENDAR_CREDENTIALS {}: {error}", .file.display())]
+    GoogleCredentials {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        error: CredentialsError,
+    },
 }
 
 fn key(text: &str) -> Result<Key, Infallible> {

@@ -4,7 +4,7 @@ mod invitation;
 mod message;
 mod settings;
 
-pub use settings::{MailConfig, SmtpUrl};
+pub use settings::{MailConfig, MailConfigError, SmtpUrl};
 
 use std::time::Duration;
 
@@ -46,10 +46,9 @@ pub struct Mailer {
 impl Mailer {
     /// # Errors
     /// What is wrong with the address, without its password.
-    pub fn new(url: &str, from: Mailbox) -> Result<Self, String> {
+    pub fn new(url: &str, from: Mailbox) -> Result<Self, Error> {
         net::http_client::install_cryptography();
-        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)
-            .map_err(|error| format!("not an address of a mail server: {error}; {}", settings::WAYS))?;
+        let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)?;
         let pool = PoolConfig::new().max_size(CONNECTIONS.0).idle_timeout(CONNECTIONS.1);
         let transport = builder.timeout(Some(ANSWERS_WITHIN)).pool_config(pool).build();
         Ok(Self { transport, from })

@@ -21,12 +21,32 @@ pub const BODY_BYTES: usize = 10 * 1024 * 1024;
 /// Characters of an address.
 pub const URL_CHARACTERS: usize = 2048;
 
+/// Why an address cannot be a document's; to be read after the field's name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidUrl {
+    /// It is too long.
+    #[error("has more than {URL_CHARACTERS} characters")]
+    TooLong,
+    /// It cannot be parsed.
+    #[error("is not an address: {0}; write https://HOST/PATH")]
+    NoAddress(url::ParseError),
+    /// Its scheme is neither `http` nor `https`.
+    #[error("must begin with https:// or http://, not `{0:.40}:`")]
+    Scheme(String),
+    /// It holds a user name or a password.
+    #[error("must not hold a user name or a password")]
+    Password,
+    /// It names no host.
+    #[error("must name a host")]
+    NoHost,
+}
+
 /// Why nothing was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     /// The address that was given cannot be one of a document.
     #[error("{0}")]
-    Address(String),
+    Address(#[from] InvalidUrl),
     /// The address, or one it redirects to, is not connected to.
     #[error("{0}")]
     NotAllowed(#[from] NotAllowed),
@@ -68,7 +88,7 @@ impl Fetcher {
     /// # Errors
     /// Every way in which there is none.
     pub async fn fetch(&self, text: &str) -> Result<Fetched, FetchError> {
-        let url = parse(text).map_err(FetchError::Address)?;
+        let url = parse(text)?;
         match tokio::time::timeout(TIME, self.follow(url)).await {
             Ok(outcome) => outcome,
             Err(_) => Err(FetchError::Upstream(format!(
@@ -101,27 +121,24 @@ impl Fetcher {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(text: &str) -> Result<Url, String> {
+pub fn parse(text: &str) -> Result<Url, InvalidUrl> {
     if text.chars().count() > URL_CHARACTERS {
-        return Err(format!("has more than {URL_CHARACTERS} characters"));
+        return Err(InvalidUrl::TooLong);
     }
-    let url = Url::parse(text).map_err(|error| format!("is not an address: {error}; write https://HOST/PATH"))?;
+    let url = Url::parse(text).map_err(InvalidUrl::NoAddress)?;
     check(&url)?;
     Ok(url)
 }
 
-fn check(url: &Url) -> Result<(), String> {
+fn check(url: &Url) -> Result<(), InvalidUrl> {
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(format!(
-            "must begin with https:// or http://, not `{:.40}:`",
-            url.scheme()
-        ));
+        return Err(InvalidUrl::Scheme(url.scheme().to_owned()));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("must not hold a user name or a password".to_owned());
+        return Err(InvalidUrl::Password);
     }
     if url.host_str().is_none_or(str::is_empty) {
-        return Err("must name a host".to_owned());
+        return Err(InvalidUrl::NoHost);
     }
     Ok(())
 }
@@ -138,7 +155,7 @@ fn redirect(url: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
         .ok()
         .and_then(|text| url.join(text).ok());
     let next = next.ok_or_else(|| upstream("redirects to what is no address".to_owned()))?;
-    check(&next).map_err(|text| upstream(format!("redirects to an address that is not followed: it {text}")))?;
+    check(&next).map_err(|why| upstream(format!("redirects to an address that is not followed: it {why}")))?;
     Ok(Some(next))
 }
 

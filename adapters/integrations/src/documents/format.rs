@@ -51,11 +51,22 @@ const PAGE_STARTS: [&str; 6] = ["<!doctype html", "<html", "<head", "<body", "<t
 /// What is taken, for messages.
 const TAKEN: &str = "take a web page (text/html), a PDF, plain text or Markdown";
 
-/// Recognises a document by its content type and its first bytes; else says why not.
+/// Why a document is not read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotTaken {
+    /// Its content type is not one of those that are read.
+    #[error("the content type `{0:.100}` is not taken; {TAKEN}")]
+    ContentType(String),
+    /// It has no content type, and its first bytes are neither a PDF's nor text.
+    #[error("there is no content type, and the content is no text that is known; {TAKEN}")]
+    Content,
+}
+
+/// Recognises a document by its content type and its first bytes.
 ///
 /// # Errors
-/// A text that names the content type.
-pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, String> {
+/// When its kind is not one of those that are read.
+pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, NotTaken> {
     let content_type = content_type.unwrap_or_default();
     let mut parts = content_type.split(';').map(str::trim);
     let essence = parts.next().unwrap_or_default().to_ascii_lowercase();
@@ -70,7 +81,7 @@ pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, 
         "application/pdf" | "application/x-pdf" => Format::Pdf,
         "text/plain" | "text/markdown" | "text/x-markdown" => Format::Text,
         generic if GENERIC.contains(&generic) => sniff(head)?,
-        other => return Err(format!("the content type `{other:.100}` is not taken; {TAKEN}")),
+        other => return Err(NotTaken::ContentType(other.to_owned())),
     };
     // Servers without a type of their own for PDF files send them as text.
     let format = if format == Format::Text && head.starts_with(b"%PDF-") {
@@ -87,7 +98,7 @@ fn is_label(text: &str) -> bool {
     (1..=LABEL_CHARACTERS).contains(&text.len()) && text.bytes().all(token)
 }
 
-fn sniff(head: &[u8]) -> Result<Format, String> {
+fn sniff(head: &[u8]) -> Result<Format, NotTaken> {
     // Readers of PDF files look for this anywhere in the first kilobyte.
     if head.windows(5).any(|bytes| bytes == b"%PDF-") {
         return Ok(Format::Pdf);
@@ -97,9 +108,7 @@ fn sniff(head: &[u8]) -> Result<Format, String> {
         return Ok(Format::Text);
     }
     if head.contains(&0) {
-        return Err(format!(
-            "there is no content type, and the content is no text that is known; {TAKEN}"
-        ));
+        return Err(NotTaken::Content);
     }
     let start = String::from_utf8_lossy(head).to_lowercase();
     let start = start.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
@@ -130,7 +139,7 @@ mod tests {
         ] {
             assert_eq!(format(content_type, b"x"), expected, "{content_type}");
         }
-        let refused = recognise(Some("image/png"), b"").unwrap_err();
+        let refused = recognise(Some("image/png"), b"").unwrap_err().to_string();
         assert!(refused.contains("`image/png`"), "{refused}");
     }
 

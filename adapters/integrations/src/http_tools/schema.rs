@@ -181,30 +181,53 @@ fn usable(schema: &Value) -> Result<(Validator, usize), (&'static str, String)> 
     Ok((compiled(schema).map_err(unusable)?, values))
 }
 
+/// Why arguments do not fit a schema, for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    /// They are not an object.
+    #[error("give a JSON object")]
+    NoObject,
+    /// The schema itself cannot be used.
+    #[error("the tool's own schema {0}")]
+    Schema(String),
+    /// A check would cost too much.
+    #[error("they are too many to be checked against the tool's schema: give fewer")]
+    TooMany,
+    /// The validator's words about up to five values.
+    #[error("{0}")]
+    Worded(String),
+    /// The argument of this name does not fit; finding out why would cost too much.
+    #[error("`/{0:.100}`: does not fit the tool's schema")]
+    Argument(String),
+    /// They do not fit, and no single one is to blame; finding out why would cost too much.
+    #[error("they do not fit the tool's schema")]
+    Together,
+}
+
 /// Whether arguments fit a schema. It computes for as long as [`MOST_LOOKS`] takes: not for a thread that others wait for.
 ///
 /// # Errors
 /// With what is wrong, for the model.
-pub fn check(schema: &Value, arguments: &Value) -> Result<(), String> {
+pub fn check(schema: &Value, arguments: &Value) -> Result<(), Unfit> {
     let Some(named) = arguments.as_object() else {
-        return Err("give a JSON object".into());
+        return Err(Unfit::NoObject);
     };
     // One that was kept by an earlier version may be none that is taken now.
-    let (validator, values) = usable(schema).map_err(|(_, why)| format!("the tool's own schema {why}"))?;
+    let (validator, values) = usable(schema).map_err(|(_, why)| Unfit::Schema(why))?;
     let look = look(values, arguments);
     if look == Look::Refused {
-        return Err("they are too many to be checked against the tool's schema: give fewer".into());
+        return Err(Unfit::TooMany);
     }
     // It makes no errors, and stops at the first value that does not fit.
     if validator.is_valid(arguments) {
         return Ok(());
     }
     if look == Look::Close {
-        return Err(in_words(&validator, arguments));
+        return Err(Unfit::Worded(in_words(&validator, arguments)));
     }
     Err(match first_unfit(schema, named) {
-        Some(name) => format!("`/{name:.100}`: does not fit the tool's schema"),
-        None => "they do not fit the tool's schema".to_owned(),
+        Some(name) => Unfit::Argument(name.to_owned()),
+        None => Unfit::Together,
     })
 }
 
@@ -295,7 +318,7 @@ mod tests {
     }
 
     /// Which look is taken at an array of so many items, each of which fits none of so many branches.
-    fn taken(branches: usize, items: usize) -> (Look, Result<(), String>) {
+    fn taken(branches: usize, items: usize) -> (Look, Result<(), Unfit>) {
         let never = vec![Value::Bool(false); branches];
         let schema = json!({ "type": "object", "properties": { "a": { "items": { "anyOf": never } } } });
         let arguments = json!({ "a": vec![1; items] });
@@ -306,13 +329,13 @@ mod tests {
     fn what_a_check_costs_is_bounded_before_it_is_made() {
         let (look, told) = taken(2_600, 4_000);
         assert_eq!(look, Look::Refused);
-        assert!(told.unwrap_err().contains("too many"));
+        assert!(told.unwrap_err().to_string().contains("too many"));
         let (look, told) = taken(2_600, 300);
         assert_eq!(look, Look::Quick, "no errors of 780 000 branches are made");
-        assert!(told.unwrap_err().contains("`/a`"));
+        assert!(told.unwrap_err().to_string().contains("`/a`"));
         let (look, told) = taken(20, 50);
         assert_eq!(look, Look::Close);
-        assert!(told.unwrap_err().contains("/a/0"));
+        assert!(told.unwrap_err().to_string().contains("/a/0"));
         // The words of a text and the names of fields are values as well.
         let text = json!({ "a": "x".repeat(16_000) });
         assert!(values(&text) > 160);
@@ -365,7 +388,7 @@ mod tests {
         ] {
             assert!(check(&schema, &bad).is_err(), "{bad}");
         }
-        let told = check(&schema, &json!({ "day": 4 })).unwrap_err();
+        let told = check(&schema, &json!({ "day": 4 })).unwrap_err().to_string();
         assert!(told.contains("/day"), "{told}");
     }
 }

@@ -99,7 +99,7 @@ async fn fetched(state: &RestState, body: &Map<String, Value>) -> ApiResult<NewD
     fields.only(&["url", "name"]);
     let url = fields.required_string("url").map(str::trim);
     if let Some(Err(problem)) = url.map(fetch::parse) {
-        fields.problem("url", "invalid_value", problem);
+        fields.problem("url", "invalid_value", problem.to_string());
     }
     let name = fields.name("name");
     let (Some(url), Some(name), true) = (url, name, fields.problems.is_empty()) else {

@@ -1,7 +1,7 @@
 //! Access tokens of a Google service account: a signed statement is exchanged for one, which is kept while it is valid
 //! (RFC 7523; <https://developers.google.com/identity/protocols/oauth2/service-account>).
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, io, path::Path, sync::Arc, time::Duration};
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use domain::time::{Clock, Timestamp};
@@ -42,6 +42,28 @@ fn token_uri() -> String {
     "https://oauth2.googleapis.com/token".to_owned()
 }
 
+/// Why the file of a service account cannot be used, without its key.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialsError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unread(#[from] io::Error),
+    /// It is not the JSON that Google gives out.
+    #[error("not the JSON key of a service account (line {line}, column {column})")]
+    Json {
+        /// The line up to which it was understood, from 1 on.
+        line: usize,
+        /// The column.
+        column: usize,
+    },
+    /// Its private key is not an RSA key.
+    #[error("its private_key is no RSA key in PEM (PKCS #8)")]
+    Key,
+    /// The address that gives tokens is invalid.
+    #[error("its token_uri {0} is no address")]
+    TokenUri(String),
+}
+
 /// Gets tokens.
 pub(super) struct Tokens {
     client: Client,
@@ -63,15 +85,15 @@ impl Tokens {
         file: &Path,
         subject: Option<&str>,
         clock: Arc<dyn Clock>,
-    ) -> Result<Self, String> {
-        let text = fs::read_to_string(file).map_err(|error| error.to_string())?;
-        let credentials: Credentials = serde_json::from_str(&text).map_err(|error| {
-            let (line, column) = (error.line(), error.column());
-            format!("not the JSON key of a service account (line {line}, column {column})")
+    ) -> Result<Self, CredentialsError> {
+        let text = fs::read_to_string(file)?;
+        let credentials: Credentials = serde_json::from_str(&text).map_err(|error| CredentialsError::Json {
+            line: error.line(),
+            column: error.column(),
         })?;
-        let no_key = || "its private_key is no RSA key in PEM (PKCS #8)".to_owned();
-        let der = PrivatePkcs8KeyDer::from_pem_slice(credentials.private_key.as_bytes()).map_err(|_| no_key())?;
-        let key = RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| no_key())?;
+        let der = PrivatePkcs8KeyDer::from_pem_slice(credentials.private_key.as_bytes());
+        let der = der.map_err(|_| CredentialsError::Key)?;
+        let key = RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| CredentialsError::Key)?;
         let uri = base_url(&credentials.token_uri);
         Ok(Self {
             client,
@@ -80,7 +102,7 @@ impl Tokens {
             key_id: credentials.private_key_id,
             email: credentials.client_email,
             subject: subject.map(str::to_owned),
-            uri: uri.ok_or_else(|| format!("its token_uri {} is no address", credentials.token_uri))?,
+            uri: uri.ok_or(CredentialsError::TokenUri(credentials.token_uri))?,
             kept: Mutex::new(None),
         })
     }

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use clap::Args;
-use lettre::message::Mailbox;
+use lettre::{address::AddressError, message::Mailbox, transport::smtp};
 
 use super::Mailer;
 
 /// What an address of a mail server looks like.
-pub(super) const WAYS: &str = "write smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required; special \
+const WAYS: &str = "write smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required; special \
      characters of user and password as %40 and the like";
 
 /// The mail server; none where nothing is set.
@@ -22,6 +22,28 @@ pub struct MailConfig {
     /// Sender of that mail, such as Ringback <calls@example.com>
     #[arg(long, env = "RINGBACK_MAIL_FROM")]
     pub mail_from: Option<String>,
+}
+
+/// Which setting of the mail server is wrong or missing, without the password.
+#[derive(Debug, thiserror::Error)]
+pub enum MailConfigError {
+    /// A server is set, and no sender.
+    #[error("RINGBACK_SMTP_URL needs RINGBACK_MAIL_FROM beside it")]
+    NoSender,
+    /// A sender is set, and no server.
+    #[error("RINGBACK_MAIL_FROM needs RINGBACK_SMTP_URL beside it")]
+    NoServer,
+    /// The sender is not a mail address.
+    #[error("RINGBACK_MAIL_FROM {from}: {error}; write Ringback <calls@example.com>")]
+    Sender {
+        /// What was given.
+        from: String,
+        /// What is wrong with it.
+        error: AddressError,
+    },
+    /// The server's address is invalid.
+    #[error("RINGBACK_SMTP_URL: not an address of a mail server: {0}; {WAYS}")]
+    Server(smtp::Error),
 }
 
 /// An address of a mail server, which shows its password to nobody.
@@ -51,17 +73,18 @@ impl MailConfig {
     /// # Errors
     ///
     /// Which setting is wrong or missing, without the password.
-    pub fn mailer(&self) -> Result<Option<Mailer>, String> {
+    pub fn mailer(&self) -> Result<Option<Mailer>, MailConfigError> {
         let (url, from) = match (&self.smtp_url, &self.mail_from) {
             (None, None) => return Ok(None),
             (Some(url), Some(from)) => (url, from),
-            (Some(_), None) => return Err("RINGBACK_SMTP_URL needs RINGBACK_MAIL_FROM beside it".into()),
-            (None, Some(_)) => return Err("RINGBACK_MAIL_FROM needs RINGBACK_SMTP_URL beside it".into()),
+            (Some(_), None) => return Err(MailConfigError::NoSender),
+            (None, Some(_)) => return Err(MailConfigError::NoServer),
         };
-        let from: Mailbox = from
-            .parse()
-            .map_err(|error| format!("RINGBACK_MAIL_FROM {from}: {error}; write Ringback <calls@example.com>"))?;
-        let mailer = Mailer::new(&url.0, from).map_err(|error| format!("RINGBACK_SMTP_URL: {error}"))?;
+        let sender: Mailbox = from.parse().map_err(|error| MailConfigError::Sender {
+            from: from.clone(),
+            error,
+        })?;
+        let mailer = Mailer::new(&url.0, sender).map_err(MailConfigError::Server)?;
         Ok(Some(mailer))
     }
 }
@@ -76,7 +99,7 @@ mod tests {
             mail_from: from.map(str::to_owned),
         };
         assert!(!format!("{config:?}").contains("s3cret"));
-        config.mailer().err().unwrap_or_default()
+        config.mailer().err().map(|error| error.to_string()).unwrap_or_default()
     }
 
     #[tokio::test]

@@ -49,7 +49,7 @@ pub fn run(args: &ExtractArgs) -> ExitCode {
     match text::of(&bytes, args.format, args.charset.as_deref()) {
         Ok(text) if text.len() > TEXT_BYTES => ended(REFUSED, &too_long()),
         Ok(text) => ended(0, &text),
-        Err(reason) => ended(REFUSED, &reason),
+        Err(why) => ended(REFUSED, &why.to_string()),
     }
 }
 

@@ -13,8 +13,37 @@ const CHARSET_WITHIN: usize = 1024;
 /// Elements of a page that show nothing.
 const UNSEEN: &str = "script, style, noscript, template, svg, iframe, head, [hidden]";
 
-/// The text; else what the document does or lacks, to be read after "the document".
-pub(super) fn of(bytes: &[u8], format: Format, charset: Option<&str>) -> Result<String, String> {
+/// Why a document gives no text; to be read after "the document".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum NoText {
+    /// A PDF without text.
+    #[error("has no text: if it is scanned, run it through text recognition first")]
+    EmptyPdf,
+    /// A web page without text.
+    #[error("has no text: if scripts write it, give the text itself")]
+    EmptyPage,
+    /// A text of nothing but blanks.
+    #[error("has no text")]
+    Empty,
+    /// A PDF that asks for a password.
+    #[error("is protected by a password; take the protection off")]
+    Protected,
+    /// A PDF that is damaged.
+    #[error("is not a PDF that can be read: {0:.200}")]
+    NotPdf(String),
+    /// The charset named for it is not known.
+    #[error("is in the charset `{0:.40}`, which is not known")]
+    Charset(String),
+    /// Its bytes are not valid in its charset.
+    #[error("is not text in {0}; name its charset in the content type")]
+    NotIn(&'static str),
+    /// It holds the character U+0000.
+    #[error("is not text: it holds the character U+0000")]
+    Nul,
+}
+
+/// The text.
+pub(super) fn of(bytes: &[u8], format: Format, charset: Option<&str>) -> Result<String, NoText> {
     let text = match format {
         Format::Html => page(&decode_page(bytes, charset)),
         Format::Pdf => pdf(bytes)?,
@@ -25,9 +54,9 @@ pub(super) fn of(bytes: &[u8], format: Format, charset: Option<&str>) -> Result<
         return Ok(text);
     }
     Err(match format {
-        Format::Pdf => "has no text: if it is scanned, run it through text recognition first".to_owned(),
-        Format::Html => "has no text: if scripts write it, give the text itself".to_owned(),
-        Format::Text => "has no text".to_owned(),
+        Format::Pdf => NoText::EmptyPdf,
+        Format::Html => NoText::EmptyPage,
+        Format::Text => NoText::Empty,
     })
 }
 
@@ -62,36 +91,32 @@ fn page(html: &str) -> String {
     }
 }
 
-fn pdf(bytes: &[u8]) -> Result<String, String> {
+fn pdf(bytes: &[u8]) -> Result<String, NoText> {
     extract_text_from_mem(bytes).map_err(|error| {
         let error = error.to_string();
         let secret = ["password", "encrypt", "decrypt"]
             .iter()
             .any(|word| error.to_lowercase().contains(word));
         if secret {
-            "is protected by a password; take the protection off".to_owned()
+            NoText::Protected
         } else {
-            format!("is not a PDF that can be read: {error:.200}")
+            NoText::NotPdf(error)
         }
     })
 }
 
 /// By its byte order mark, else by the charset named, else UTF-8.
-fn decode_text(bytes: &[u8], charset: Option<&str>) -> Result<String, String> {
+fn decode_text(bytes: &[u8], charset: Option<&str>) -> Result<String, NoText> {
     let encoding = match charset {
-        Some(label) => Encoding::for_label(label.as_bytes())
-            .ok_or_else(|| format!("is in the charset `{label:.40}`, which is not known"))?,
+        Some(label) => Encoding::for_label(label.as_bytes()).ok_or_else(|| NoText::Charset(label.to_owned()))?,
         None => UTF_8,
     };
     let (text, used, damaged) = encoding.decode(bytes);
     if damaged {
-        return Err(format!(
-            "is not text in {}; name its charset in the content type",
-            used.name()
-        ));
+        return Err(NoText::NotIn(used.name()));
     }
     if text.contains('\0') {
-        return Err("is not text: it holds the character U+0000".to_owned());
+        return Err(NoText::Nul);
     }
     Ok(text.into_owned())
 }
@@ -153,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    fn html(page: &str) -> Result<String, String> {
+    fn html(page: &str) -> Result<String, NoText> {
         of(page.as_bytes(), Format::Html, None)
     }
 
@@ -181,10 +206,11 @@ mod tests {
         assert!(
             html("<html><body><script>render()</script></body></html>")
                 .unwrap_err()
+                .to_string()
                 .contains("no text")
         );
         for blank in [" \n\t", "\u{feff}", "\u{200b}\u{200d} \u{2060}\n\u{ad}"] {
-            let refused = of(blank.as_bytes(), Format::Text, None).unwrap_err();
+            let refused = of(blank.as_bytes(), Format::Text, None).unwrap_err().to_string();
             assert!(refused.contains("no text"), "{blank:?}: {refused}");
         }
         assert!(of(b"%PDF-1.4\nnothing", Format::Pdf, None).is_err());
@@ -196,9 +222,10 @@ mod tests {
         assert_eq!(text("Grüße".as_bytes(), None).as_deref(), Ok("Grüße"));
         assert_eq!(text(b"Gr\xfc\xdfe", Some("iso-8859-1")).as_deref(), Ok("Grüße"));
         assert_eq!(text(b"\xff\xfeG\0r\0\xfc\0", Some("utf-8")).as_deref(), Ok("Grü"));
-        assert!(text(b"Gr\xfc\xdfe", None).unwrap_err().contains("UTF-8"));
-        assert!(text(b"x", Some("klingon")).unwrap_err().contains("`klingon`"));
-        assert!(text(b"a\0b", None).unwrap_err().contains("U+0000"));
+        let refused = |bytes: &[u8], charset| text(bytes, charset).unwrap_err().to_string();
+        assert!(refused(b"Gr\xfc\xdfe", None).contains("UTF-8"));
+        assert!(refused(b"x", Some("klingon")).contains("`klingon`"));
+        assert!(refused(b"a\0b", None).contains("U+0000"));
     }
 
     #[test]
