@@ -5,7 +5,10 @@ use std::sync::Arc;
 use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
 
-use super::{NoOutcome, Obstacle, Owner, state::Event};
+use super::{
+    NoOutcome, Obstacle, Owner,
+    state::{AgentUnavailable, Event},
+};
 use crate::audio_stream::StreamEvent;
 use domain::{
     agent::Agent,
@@ -152,7 +155,7 @@ pub enum CallMessage {
         /// Which hand-over.
         try_no: u32,
         /// The agent, complete with defaults, or why it cannot be had.
-        found: Result<(AgentId, Arc<Agent>), String>,
+        found: Result<(AgentId, Arc<Agent>), AgentUnavailable>,
     },
     /// A timer fired, own.
     Timer {

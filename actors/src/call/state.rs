@@ -27,7 +27,7 @@ mod transfer;
 mod voicemail_flow;
 mod who_answered;
 
-pub use event::{Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
+pub use event::{AgentUnavailable, Effect, Event, PermitAnswer, ToolAnswer, TransferAnswer};
 pub use rules::Rules;
 pub use transfer::CONFERENCE;
 

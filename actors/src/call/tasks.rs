@@ -14,7 +14,7 @@ use super::{
     effects::Offers,
     knowledge::CallKnowledge,
     leg_search::{LegSearch, in_time},
-    state::{Event, ToolAnswer},
+    state::{AgentUnavailable, Event, ToolAnswer},
 };
 use crate::{audio_stream::StreamMessage, dial_gate::DialGate};
 use domain::{
@@ -282,10 +282,10 @@ pub(super) async fn look_up_agent(
     sleep(Duration::from_millis(after_ms)).await;
     let asked = AssertUnwindSafe(store.agent(account, id)).catch_unwind();
     let found = match timeout(AGENT_WITHIN, asked).await {
-        Ok(Ok(Ok(row))) => complete(&row.document).map_err(|error| error.to_string()),
-        Ok(Ok(Err(error))) => Err(error.to_string()),
-        Ok(Err(_)) => Err("the look-up crashed".to_owned()),
-        Err(_) => Err("no answer".to_owned()),
+        Ok(Ok(Ok(row))) => complete(&row.document).map_err(|error| AgentUnavailable::Unreadable(error.to_string())),
+        Ok(Ok(Err(error))) => Err(error.into()),
+        Ok(Err(_)) => Err(AgentUnavailable::Crashed),
+        Err(_) => Err(AgentUnavailable::NoAnswer),
     };
     let found = found.map(|agent| (id, Arc::new(agent)));
     let _ = me.cast(CallMessage::AgentFound { try_no, found });

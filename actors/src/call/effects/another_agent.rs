@@ -6,7 +6,11 @@ use super::{EffectHandler, rules};
 use crate::{
     attempt::fitted,
     audio_stream::StreamMessage,
-    call::{knowledge::CallKnowledge, state::Event, tasks},
+    call::{
+        knowledge::CallKnowledge,
+        state::{AgentUnavailable, Event},
+        tasks,
+    },
 };
 use domain::{agent::Agent, id::AgentId};
 
@@ -36,7 +40,7 @@ impl EffectHandler {
     }
 
     /// The agent as it would speak here, and the event that tells of it.
-    pub(super) fn agent_found(&mut self, try_no: u32, found: Result<(AgentId, Arc<Agent>), String>) -> Event {
+    pub(super) fn agent_found(&mut self, try_no: u32, found: Result<(AgentId, Arc<Agent>), AgentUnavailable>) -> Event {
         let found = found.map(|(id, agent)| {
             let plan = &self.plan;
             let mut variables = BTreeMap::clone(&plan.variables);

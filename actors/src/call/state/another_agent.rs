@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, Phase, Rules, State, event_fact, speculation::Waste};
+use super::{AgentUnavailable, Effect, Phase, Rules, State, event_fact, speculation::Waste};
 use crate::call::CallTimer;
 
 /// How often one call is handed to another agent.
@@ -127,7 +127,7 @@ impl State {
     pub(super) fn agent_found(
         &mut self,
         try_no: u32,
-        found: Result<Box<Rules>, String>,
+        found: Result<Box<Rules>, AgentUnavailable>,
         now_ms: u64,
         fx: &mut Vec<Effect>,
     ) {
@@ -143,7 +143,7 @@ impl State {
         match found {
             Ok(rules) => self.adopt_agent(TakingOver { wanted, try_no }, *rules, now_ms, fx),
             Err(why) => {
-                let detail = json!({ "reason": why }).to_string();
+                let detail = json!({ "reason": why.to_string() }).to_string();
                 fx.push(event_fact("agent_transfer_failed", self.elapsed_ms(now_ms), &detail));
                 let told = json!({ "error": "the other agent cannot be reached: go on yourself" });
                 self.history.tool_settled(wanted.run, told);

@@ -14,7 +14,7 @@ use domain::{
     ports::{
         carrier::{CallProgress, CarrierCallId, Destination, DialError, TransferKind},
         language_model::{LanguageError, ReplyEvent},
-        store::Fact,
+        store::{Fact, StoreError},
     },
 };
 
@@ -46,6 +46,23 @@ pub enum TransferAnswer {
     Refused(String),
     /// Nobody knows: the answer was lost, for this reason.
     Lost(String),
+}
+
+/// Why another agent cannot take the call over.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AgentUnavailable {
+    /// The store has no such agent, or cannot be asked.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Its stored document cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
+    /// The look-up panicked.
+    #[error("the look-up crashed")]
+    Crashed,
+    /// The store did not answer in time.
+    #[error("no answer")]
+    NoAnswer,
 }
 
 /// What a run of a tool came to.
@@ -109,7 +126,7 @@ pub enum Event {
         /// Which hand-over of the call.
         try_no: u32,
         /// The figures and texts that govern the call from then on, or why it cannot be had.
-        found: Result<Box<Rules>, String>,
+        found: Result<Box<Rules>, AgentUnavailable>,
     },
     /// A timer fired.
     Timer(CallTimer),

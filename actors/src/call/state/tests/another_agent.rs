@@ -2,7 +2,11 @@
 
 use super::{midcall::*, *};
 use crate::call::{Speculation, state::opt_out::OptOut};
-use domain::{agent::Successor, id::AgentId, ports::language_model::HistoryItem};
+use domain::{
+    agent::Successor,
+    id::AgentId,
+    ports::{language_model::HistoryItem, store::StoreError},
+};
 
 fn successor(condition: &str, message: Option<&str>, greets: bool) -> Successor {
     Successor {
@@ -137,7 +141,7 @@ fn no_other_agent_is_reached() {
 fn an_agent_that_is_gone_leaves_the_present_one_and_interruptions_keep_it() {
     let gone = Event::AgentFound {
         try_no: 1,
-        found: Err("not found".into()),
+        found: Err(AgentUnavailable::Store(StoreError::NotFound)),
     };
     let (state, _) = run(
         with_agents(CallPhase::Thinking),
@@ -310,7 +314,7 @@ fn who_spoke_while_another_agent_was_looked_up_is_answered_by_it() {
         found(1),
         Event::AgentFound {
             try_no: 1,
-            found: Err("not found".into()),
+            found: Err(AgentUnavailable::Store(StoreError::NotFound)),
         },
     ] {
         let (state, effects) = run(greeted_meanwhile(), [(said("Who is it?"), 3_000)]);
