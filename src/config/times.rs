@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use domain::node_times::{Times, TimesError};
 
-/// The times do not go together, and by which settings they would.
+/// The times do not go together; names their settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} (RINGBACK_HEARTBEAT_MS, RINGBACK_DEAD_AFTER_MS, RINGBACK_SEND_WITHIN_MS, RINGBACK_SETTLE_FROM_MS, \

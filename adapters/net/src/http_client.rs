@@ -19,7 +19,7 @@ pub fn install_cryptography() {
     });
 }
 
-/// The text is no address of HTTP that paths can be put behind.
+/// The text is not an HTTP address that paths can be appended to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write an address such as https://calls.example.com")]
 pub struct InvalidBaseUrl;
@@ -27,13 +27,13 @@ pub struct InvalidBaseUrl;
 /// Why an answer's body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// It broke off; the cause, without the address.
+    /// The connection broke off or timed out: the cause, without the address.
     #[error("{0}")]
     BrokenOff(String),
-    /// It has more bytes than are read.
+    /// It is larger than the limit.
     #[error("answer is larger than {most} bytes")]
     TooLarge {
-        /// How many are read at most.
+        /// The limit in bytes.
         most: usize,
     },
 }

@@ -23,7 +23,7 @@ use net::guard::{Guards, Kind};
 /// Why the providers of the settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// An address in the environment is none.
+    /// An environment variable does not hold an address.
     #[error(transparent)]
     Address(#[from] InvalidAddress),
     /// A language model is not known or not configured.
@@ -35,7 +35,7 @@ pub enum ConfigError {
     /// The voices cannot be set up.
     #[error(transparent)]
     Voices(#[from] VoicesError),
-    /// A voice is not there.
+    /// A voice does not exist.
     #[error("RINGBACK_TTS: {0}")]
     NoVoice(NoVoice),
 }

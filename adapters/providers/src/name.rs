@@ -36,7 +36,7 @@ pub fn path_segment(name: &str) -> String {
     segment
 }
 
-/// The text names no provider.
+/// The text is not a provider's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` names no provider: write provider, provider/model or provider:voice, such as openai/gpt-4.1-mini")]
 pub struct InvalidName(pub String);

@@ -1,4 +1,4 @@
-//! Why a provider that was asked whether it works does not.
+//! Why a probe of a provider failed.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ pub enum ProbeError {
     /// It is not known or not configured.
     #[error(transparent)]
     NotConfigured(#[from] NotConfigured),
-    /// The recogniser is none of the service's.
+    /// The recogniser is not one of the service's.
     #[error("recogniser `{0}` is not among those configured")]
     NotListed(String),
     /// The language model failed.
@@ -21,7 +21,7 @@ pub enum ProbeError {
     /// The voice or the recogniser failed.
     #[error(transparent)]
     Speech(#[from] SpeechError),
-    /// The model that compares meanings failed.
+    /// The embeddings model failed.
     #[error("{0}")]
     Embeddings(String),
     /// The language model took too long.
@@ -33,10 +33,10 @@ pub enum ProbeError {
     /// The recogniser took too long.
     #[error("no words within {} s", .0.as_secs())]
     NoWords(Duration),
-    /// The language model had nothing to say.
+    /// The language model's answer was empty.
     #[error("it answered without a word")]
     WithoutAWord,
-    /// The voice said less than it was given.
+    /// The voice spoke for less time than its text takes.
     #[error("{provider} spoke for {sounded_ms} ms: too short for {text:?}")]
     TooShort {
         /// The provider's name.
@@ -46,10 +46,10 @@ pub enum ProbeError {
         /// What it was to say.
         text: &'static str,
     },
-    /// The recogniser heard something, and no word in it.
+    /// The recogniser finished without a word.
     #[error("it understood no word")]
     NothingUnderstood,
-    /// The recogniser ended before it told anything.
+    /// The recogniser ended without a result.
     #[error("it is gone")]
     Gone,
 }

@@ -138,7 +138,7 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().flat_map(|known| [known.key, known.base])
 }
 
-/// The environment variable of an address holds none.
+/// This environment variable does not hold a provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: write an address such as https://api.example.com/v1, without a password")]
 pub struct InvalidAddress(pub &'static str);

@@ -23,7 +23,7 @@ const P95_DEVIATIONS: f64 = 1.645;
 /// No delay is longer, in milliseconds.
 const LONGEST_MS: u64 = 5_000;
 
-/// The text is no delay.
+/// The text is not a delay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("write milliseconds from 0 to {LONGEST_MS} as the median, or as median/95th percentile, such as 247/298")]
 pub struct InvalidDelay;
