@@ -1,5 +1,6 @@
-//! Asterisk, self-hosted, in front of any SIP trunk: calls by its REST interface (ARI), what happens to them by its
-//! events, audio by `chan_websocket` or AudioSocket. Here we show Asterisk who we are, and its events need no proof.
+//! A self-hosted Asterisk in front of any SIP trunk. Calls are controlled through its REST interface (ARI),
+//! progress comes from its event stream, and audio through `chan_websocket` or AudioSocket. Here we
+//! authenticate to Asterisk, so its events need no proof.
 
 pub mod account;
 pub mod ari;
@@ -29,14 +30,14 @@ use self::{
 };
 use super::{CarrierLink, Trunk, http::SetupError, words::hide_pair};
 
-/// The carrier's name in settings, routes and rows.
+/// Name of the carrier in settings, routes and stored rows.
 pub const NAME: &str = "asterisk";
 
-/// The carrier of an account.
+/// Creates the carrier of an account.
 ///
 /// # Errors
 ///
-/// When its address is none, or the address for AudioSocket cannot be listened at.
+/// Returns an error if the ARI URL is invalid or the AudioSocket address cannot be bound.
 pub fn trunk(account: AsteriskAccount) -> Result<Trunk, SetupError> {
     hide_pair(&account.user, &account.password);
     let media = account.media.clone();

@@ -1,5 +1,6 @@
-//! A bulkhead around each carrier: so many requests at once and no more, places of their own for hang-ups, and a breaker
-//! that leaves a carrier alone for dials after it failed too often. One that is slow or away costs its own calls only.
+//! A bulkhead around each carrier: limited concurrent requests, reserved slots for hang-ups, and a circuit
+//! breaker that stops dials after repeated failures. A slow or unavailable carrier affects only its own
+//! calls.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,34 +19,34 @@ use tokio::{
 
 use net::guard::{Guard, Guards, Kind, Pass, Verdict};
 
-/// Requests to one carrier at once.
+/// Concurrent requests to one carrier.
 const PLACES: usize = 128;
 
-/// Hang-ups at once that find none of those places free.
+/// Additional concurrent hang-ups when no regular slot is free.
 const RESERVED: usize = 64;
 
-/// How long a dial waits for a place: the permit behind it is good for 5 s.
+/// Time that a dial waits for a slot. Its permit is valid for 5 s.
 const DIAL_WAITS: Duration = Duration::from_millis(500);
 
-/// How long anything else does.
+/// Time that other requests wait for a slot.
 const OTHERS_WAIT: Duration = Duration::from_secs(2);
 
-/// How long a hang-up does; it is tried again after that.
+/// Time that a hang-up waits for a slot. It is retried after that.
 const HANG_UP_WAITS: Duration = Duration::from_secs(10);
 
-/// What a dial is told that found no place; nothing of it was written.
-const CROWDED: &str = "too many requests to this carrier are under way";
+/// Error if no slot became free; no request was sent.
+const CROWDED: &str = "too many concurrent requests to this carrier";
 
-/// The breakers of a node's carriers.
+/// Circuit breakers of a node's carriers.
 #[derive(Clone, Default)]
 pub struct Bulkheads {
     guards: Guards,
-    /// Of those that place calls.
+    /// Breakers of the carriers that place calls.
     dialing: Vec<Guard>,
 }
 
 impl Bulkheads {
-    /// Puts one around a carrier.
+    /// Wraps a carrier in a bulkhead.
     pub fn around(&mut self, carrier: Arc<dyn Carrier>) -> Arc<dyn Carrier> {
         let guard = self.guards.get(Kind::Carrier, carrier.name());
         if carrier.dials() {
@@ -54,7 +55,7 @@ impl Bulkheads {
         Arc::new(Bulkhead::new(carrier, guard, PLACES, RESERVED))
     }
 
-    /// Whether there is none left that takes calls.
+    /// Returns whether no carrier accepts calls. Returns false if there are no dialing carriers.
     pub fn all_are_down(&self) -> bool {
         !self.dialing.is_empty() && self.dialing.iter().all(Guard::is_down)
     }
@@ -77,9 +78,9 @@ impl Bulkhead {
         }
     }
 
-    /// A place, if one is free within the time.
+    /// Waits up to `within` for a free slot.
     async fn place(&self, within: Duration) -> Option<SemaphorePermit<'_>> {
-        // Neither is ever closed.
+        // The semaphore is never closed.
         timeout(within, self.places.acquire()).await.ok()?.ok()
     }
 
@@ -89,14 +90,14 @@ impl Bulkhead {
     }
 }
 
-/// What a dial's answer says about the carrier.
+/// Records in the breaker how the carrier handled a dial.
 fn settle(pass: Pass, result: &Result<CarrierCallId, DialError>) {
     match result {
         Ok(_) | Err(DialError::InvalidNumber(_) | DialError::Rejected(_)) => pass.succeeded(),
         Err(DialError::Unreachable(why) | DialError::Unknown(why)) => pass.failed(Verdict::Unwell, why),
-        // It answers. The campaign waits as long as it asks for, or for somebody to mend the account.
+        // The carrier responds. The campaign waits for the requested time, or until somebody fixes the account.
         Err(DialError::Busy { .. } | DialError::AccountRefused(_)) => drop(pass),
-        // It was not asked.
+        // No request was sent.
         Err(DialError::HeldBack(_)) => drop(pass),
     }
 }
@@ -115,7 +116,7 @@ impl Carrier for Bulkhead {
         let Some(_place) = self.place(DIAL_WAITS).await else {
             return Err(DialError::Busy { retry_after: None });
         };
-        // Asked with the place in hand: the one request that tries a carrier that was down is not to wait.
+        // Admitted only once the slot is held: the single trial request to a failed carrier must not wait.
         let pass = self
             .guard
             .admit()
@@ -128,7 +129,7 @@ impl Carrier for Bulkhead {
         result
     }
 
-    /// Never kept back by the breaker: a call that was placed must be ended, however unwell its carrier seems.
+    /// Bypasses the breaker: a placed call must be ended even if its carrier seems unhealthy.
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
         let any = async {
             tokio::select! {

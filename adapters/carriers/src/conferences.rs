@@ -1,5 +1,5 @@
-//! A destination that is rung as a call of its own while its caller still talks with the agent: it is joined with the
-//! caller when it answers, and hung up where nobody waits for it any more.
+//! Destinations that ring as a call of their own while the caller still talks with the agent. A destination
+//! is joined with the caller when it answers, and hung up if nobody waits for it any more.
 
 use std::sync::Arc;
 
@@ -15,32 +15,32 @@ use super::{
     link::{self, CarrierLink},
 };
 
-/// A carrier that rings such destinations.
+/// A carrier that dials transfer destinations as calls of their own.
 #[async_trait]
 pub(super) trait Joins: Carrier + 'static {
-    /// All that are under way.
+    /// Returns all transfers in progress.
     fn handovers(&self) -> &Handovers;
 
     /// Joins a caller with the destination of this try, which has answered.
     async fn join(&self, caller: &CarrierCallId, destination: &CarrierCallId, which: Try) -> Result<(), CarrierError>;
 
-    /// Hangs up a leg, whether it was answered or not.
+    /// Hangs up a leg, answered or not.
     async fn hang_up_leg(&self, leg: &CarrierCallId) -> Result<(), CarrierError>;
 }
 
-/// How the address of a destination's webhooks names a try.
+/// Formats a try for the address of the destination's webhooks.
 pub(super) fn name((attempt, try_no): Try) -> String {
     format!("{attempt}.{try_no}")
 }
 
-/// The try that an address names.
+/// Parses the try in an address.
 fn named(name: &str) -> Option<Try> {
     let (attempt, try_no) = name.split_once('.')?;
     Some((attempt.parse().ok()?, try_no.parse().ok()?))
 }
 
-/// Rings a destination for a caller. Its webhooks may come before the dial's answer, or in its place; whatever rings of
-/// an earlier try is hung up.
+/// Dials a destination for a caller. Its webhooks may arrive before the dial's response, or instead of it. A
+/// leg that still rings from an earlier try is hung up.
 pub(super) async fn ring<C: Joins, D>(
     carrier: &C,
     (attempt, caller): (AttemptId, &CarrierCallId),
@@ -60,18 +60,18 @@ where
         }
         Err(error) if handovers.not_dialed(which) => Err(of_destination(error)),
         Err(error) => {
-            tracing::warn!(%attempt, %error, "the dial of a destination that rings all the same");
+            tracing::warn!(%attempt, %error, "destination dial failed but it rings");
             Ok(())
         }
     }
 }
 
-/// A caller is gone: a destination that rings for that caller is hung up.
+/// Hangs up the destination that rings for a caller who has hung up.
 pub(super) async fn release<C: Joins>(carrier: &C, caller: &CarrierCallId) {
     let_go(carrier, carrier.handovers().caller_left(caller)).await;
 }
 
-/// The same behind the answer to a webhook, where that tells of a caller's end.
+/// Does the same in the background if a webhook reports the end of a caller.
 pub(super) fn release_at_end<C: Joins>(carrier: &Arc<C>, report: &LegReport) {
     if let (CallProgress::Ended(_), Some(call)) = (&report.progress, &report.call) {
         let (carrier, call) = (carrier.clone(), call.clone());
@@ -84,11 +84,11 @@ pub(super) async fn let_go<C: Joins>(carrier: &C, leg: Option<CarrierCallId>) {
     let Some(leg) = leg else { return };
     match carrier.hang_up_leg(&leg).await {
         Ok(()) | Err(CarrierError::NotFound) => {}
-        Err(error) => tracing::warn!(%error, "a destination that nobody waits for could not be hung up"),
+        Err(error) => tracing::warn!(%error, "hang-up of an abandoned destination failed"),
     }
 }
 
-/// A destination, as the address of its webhooks names it.
+/// A destination, as named by the address of its webhooks.
 pub(super) struct Destination<C> {
     link: CarrierLink,
     carrier: Arc<C>,
@@ -97,7 +97,7 @@ pub(super) struct Destination<C> {
 }
 
 impl<C: Joins> Destination<C> {
-    /// The one of an address; none where it names none.
+    /// Parses the destination in an address.
     pub(super) fn named(link: CarrierLink, carrier: &Arc<C>, (name, proof): (String, String)) -> Option<Self> {
         Some(Self {
             which: named(&name)?,
@@ -107,7 +107,8 @@ impl<C: Joins> Destination<C> {
         })
     }
 
-    /// Takes what is told of a leg. What follows from that is done behind the answer, for which no carrier waits long.
+    /// Handles a leg's progress. Follow-up work runs in the background, because carriers do not wait long for
+    /// the response.
     pub(super) async fn told(self, leg: CarrierCallId, progress: CallProgress) -> Response {
         let handovers = self.carrier.handovers();
         match progress {
@@ -139,8 +140,9 @@ impl<C: Joins> Destination<C> {
     }
 }
 
-/// A destination has answered: whom it was joined with, and how that went; none where there is nothing to join. One that
-/// nobody waits for is hung up. Where they cannot be joined the try has failed.
+/// Handles a destination that has answered. Returns the caller that it was joined with and the result, or
+/// `None` if there is nothing to join. Hangs up a destination that nobody waits for. If the legs cannot be
+/// joined, the try has failed.
 pub(super) async fn joined<C: Joins>(
     carrier: &C,
     which: Try,
@@ -161,7 +163,7 @@ pub(super) async fn joined<C: Joins>(
     Some((caller, answer))
 }
 
-/// What a dial that failed means for a wish of which it was a part.
+/// Converts a dial error into the error of the transfer that it was part of.
 fn of_destination(error: DialError) -> CarrierError {
     match error {
         DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
@@ -174,7 +176,7 @@ fn of_destination(error: DialError) -> CarrierError {
     }
 }
 
-/// Why nobody answered at a destination.
+/// Returns the reason why a destination did not answer.
 pub(super) fn failed(cause: &EndCause) -> CallProgress {
     let words = match cause {
         EndCause::Completed => "it was hung up",

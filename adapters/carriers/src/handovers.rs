@@ -1,5 +1,6 @@
-//! The calls that are being handed on: which leg belongs to which try, so that a late webhook of an earlier try neither
-//! fails nor joins a later one, each caller is joined once, and nobody is rung for a caller who is gone.
+//! Transfers in progress, and the try that each leg belongs to. A late webhook of an earlier try neither
+//! fails nor joins a later one, each caller is joined once, and no destination keeps ringing for a caller who
+//! has hung up.
 
 use std::{
     collections::BTreeMap,
@@ -8,75 +9,75 @@ use std::{
 
 use domain::{id::AttemptId, ports::carrier::CarrierCallId};
 
-/// Attempts that are remembered; the oldest one makes room.
+/// Attempts that are remembered; the oldest is dropped first.
 const REMEMBERED: usize = 4_096;
 
-/// A try to hand a call on: the attempt whose call it is, and its number there.
+/// A try to transfer a call: the attempt, and the number of the try within it.
 pub(super) type Try = (AttemptId, u32);
 
-/// How the two legs come together.
+/// Way in which the two legs are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Joining {
     /// The carrier joins them.
     ByCarrier,
-    /// We do, when the destination answers.
+    /// We join them when the destination answers.
     ByUs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Rings,
-    /// The two are being joined, or talk.
+    /// The two legs are being joined, or talk.
     Joined,
     Failed,
 }
 
-/// The latest try of a call.
+/// Latest transfer try of a call.
 #[derive(Debug, Clone)]
 struct Handover {
     try_no: u32,
     joining: Joining,
     caller: CarrierCallId,
-    /// The destination's leg, once it is known.
+    /// Destination's leg, once known.
     destination: Option<CarrierCallId>,
     stage: Stage,
 }
 
 impl Handover {
-    /// Whether this is the destination's leg; the first that tells of itself is.
+    /// Returns whether this is the destination's leg. The first leg that reports becomes it.
     fn is_to(&mut self, leg: &CarrierCallId) -> bool {
         self.destination.get_or_insert_with(|| leg.clone()) == leg
     }
 
-    /// Nobody waits any more: the leg that rings for nobody now, if it is known.
+    /// Marks the try as failed. Returns the leg that still rings, if known.
     fn let_go(&mut self) -> Option<CarrierCallId> {
         let rang = std::mem::replace(&mut self.stage, Stage::Failed) == Stage::Rings;
         self.destination.take().filter(|_| rang)
     }
 }
 
-/// What is to be done about a destination that answers.
+/// Action for a destination that answers.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Answered {
-    /// Join its caller with it.
+    /// Join the caller with it.
     Join(CarrierCallId),
-    /// The carrier joins them, or they are joined.
+    /// Nothing to do: the carrier joins them, or they are already joined.
     Nothing,
     /// Nobody waits for it any more.
     Nobody,
 }
 
-/// All of a node. Ids of attempts are in the order of time.
+/// Transfers of a node. Attempt ids sort by time.
 #[derive(Debug, Default)]
 pub(super) struct Handovers(Mutex<BTreeMap<AttemptId, Handover>>);
 
 impl Handovers {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<AttemptId, Handover>> {
-        // No panic leaves the map half-changed.
+        // A panic cannot leave the map half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A destination is about to be rung for this caller: the try.
+    /// Starts a try to ring a destination for this caller.
     pub(super) fn begin(&self, attempt: AttemptId, caller: &CarrierCallId, joining: Joining) -> Try {
         let mut all = self.lock();
         let try_no = all.get(&attempt).map_or(1, |last| last.try_no.wrapping_add(1));
@@ -94,25 +95,26 @@ impl Handovers {
         (attempt, try_no)
     }
 
-    /// Another try is to follow: the leg that rings for the last one, if it is known.
+    /// Abandons the current try before another one. Returns the leg that still rings, if known.
     pub(super) fn abandon(&self, attempt: AttemptId) -> Option<CarrierCallId> {
         self.lock().get_mut(&attempt)?.let_go()
     }
 
-    /// Does something with the handover of this try, if somebody still waits for it.
+    /// Calls `act` with the handover of this try, unless it has failed or a later try has replaced it.
     fn with<T>(&self, (attempt, try_no): Try, act: impl FnOnce(&mut Handover) -> T) -> Option<T> {
         let mut all = self.lock();
         let handover = all.get_mut(&attempt)?;
         (handover.try_no == try_no && handover.stage != Stage::Failed).then(|| act(handover))
     }
 
-    /// The destination's leg has a name; false when nobody waits for it any more, or for another leg.
+    /// Records the name of the destination's leg. Returns false if nobody waits for it any more, or if
+    /// another leg is expected.
     pub(super) fn rings(&self, which: Try, destination: &CarrierCallId) -> bool {
         self.with(which, |handover| handover.is_to(destination))
             .unwrap_or(false)
     }
 
-    /// The dial failed as far as we know; false when the leg has told of itself all the same.
+    /// Marks the try as failed after a dial error. Returns false if the leg has reported anyway.
     pub(super) fn not_dialed(&self, which: Try) -> bool {
         let failed = self.with(which, |handover| {
             let failed = handover.destination.is_none();
@@ -124,7 +126,7 @@ impl Handovers {
         failed.unwrap_or(true)
     }
 
-    /// A destination answers.
+    /// Handles a destination that answers.
     pub(super) fn answered(&self, which: Try, destination: &CarrierCallId) -> Answered {
         let answered = self.with(which, |handover| {
             if !handover.is_to(destination) {
@@ -141,23 +143,23 @@ impl Handovers {
         answered.unwrap_or(Answered::Nobody)
     }
 
-    /// The two talk; whether somebody waited for that.
+    /// Records that the two legs talk. Returns whether the try was still active.
     pub(super) fn bridged(&self, which: Try) -> bool {
         self.with(which, |handover| handover.stage = Stage::Joined).is_some()
     }
 
-    /// A caller talks with somebody, whoever that is.
+    /// Records that a caller talks with a destination, whichever it is.
     pub(super) fn caller_bridged(&self, attempt: AttemptId) -> bool {
         let latest = self.lock().get(&attempt).map(|handover| handover.try_no);
         latest.is_some_and(|try_no| self.bridged((attempt, try_no)))
     }
 
-    /// It failed, whatever its stage: whether somebody waited for it.
+    /// Marks the try as failed at any stage. Returns whether the try was still active.
     pub(super) fn failed(&self, which: Try) -> bool {
         self.with(which, |handover| handover.stage = Stage::Failed).is_some()
     }
 
-    /// The destination's leg is over. Where that is a failure, and not the end of a talk: whose.
+    /// Handles the end of the destination's leg. If it ended before it was joined, returns the caller.
     pub(super) fn failed_to_answer(&self, which: Try, destination: &CarrierCallId) -> Option<CarrierCallId> {
         let failed = self.with(which, |handover| {
             (handover.stage == Stage::Rings && handover.is_to(destination)).then(|| {
@@ -168,7 +170,7 @@ impl Handovers {
         failed.flatten()
     }
 
-    /// A caller is gone: the leg that rings for nobody now, if it is known.
+    /// Handles a caller who has hung up. Returns the leg that still rings, if known.
     pub(super) fn caller_left(&self, caller: &CarrierCallId) -> Option<CarrierCallId> {
         let mut all = self.lock();
         let handover = all.values_mut().find(|handover| handover.caller == *caller)?;
@@ -196,7 +198,7 @@ mod tests {
         assert_eq!(all.answered(which, &leg("desk")), Answered::Join(leg("caller")));
         assert_eq!(all.answered(which, &leg("desk")), Answered::Nothing);
         assert!(all.bridged(which) && all.caller_bridged(attempt));
-        // The end of a talk is no failure to answer, and the desk is left alone.
+        // The end of a conversation is not a failure to answer, and the desk's leg is left alone.
         assert_eq!(all.failed_to_answer(which, &leg("desk")), None);
         assert_eq!(all.caller_left(&leg("caller")), None);
         assert_eq!(all.answered(which, &leg("desk")), Answered::Nobody);
@@ -207,7 +209,7 @@ mod tests {
         let (all, attempt) = (Handovers::default(), AttemptId::new());
         let which = rung(&all, attempt, Joining::ByCarrier);
         assert_eq!(all.answered(which, &leg("desk")), Answered::Nothing);
-        // Answered and not joined yet: a hang-up is still a failure.
+        // Answered but not joined yet: a hang-up is still a failure.
         assert_eq!(all.failed_to_answer(which, &leg("desk")), Some(leg("caller")));
         assert_eq!(all.failed_to_answer(which, &leg("desk")), None);
         assert!(!all.bridged(which));

@@ -1,8 +1,8 @@
-//! The carriers: how each places calls, and the routes by which it comes back with webhooks and media sockets. All
-//! addresses given to a carrier carry an attempt and a proof of its dial permit; a real carrier signs what it sends in
-//! addition.
+//! Carrier clients, and the routes on which carriers send webhooks and open media sockets. Every address
+//! given to a carrier contains the attempt and a proof of its dial permit. Real carriers also sign their
+//! requests.
 
-#![expect(clippy::result_large_err, reason = "a handler's error is the answer that it sends")]
+#![expect(clippy::result_large_err, reason = "a handler's error is the response that it sends")]
 
 pub mod asterisk;
 mod bulkhead;
@@ -34,20 +34,20 @@ pub use self::bulkhead::Bulkheads;
 pub use self::link::CarrierLink;
 use peers::layer;
 
-/// A carrier as it is built in: its client, and its routes.
+/// An installed carrier: its client and its routes.
 pub struct Trunk {
-    /// Places calls.
+    /// Client that places calls.
     pub carrier: Arc<dyn Carrier>,
-    /// Its routes below `/carriers/{name}`.
+    /// Routes below `/carriers/{name}`.
     pub routes: Router<CarrierLink>,
-    /// Listens to a carrier that tells of calls by events.
+    /// Event listener, for a carrier that reports calls through an event stream.
     pub event_listener: Option<EventListener>,
 }
 
 /// Listens to a carrier's events until it is dropped.
 pub type EventListener = Box<dyn FnOnce(CarrierLink) -> BoxFuture<'static, ()> + Send>;
 
-/// The routes below `/carriers`, of all carriers that may come in, each with its name.
+/// Returns the routes below `/carriers` for all the given carriers, each with its name.
 pub fn router(link: &CarrierLink, routes: impl IntoIterator<Item = (&'static str, Router<CarrierLink>)>) -> Router {
     routes
         .into_iter()

@@ -1,5 +1,5 @@
-//! Leads what a carrier brings to the calls of this node: a report goes to its call, a media socket is upgraded once its
-//! call would take it.
+//! Routes reports and media sockets from carriers to the calls of this node. A media socket is upgraded once
+//! its call would take it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,12 +36,12 @@ use super::{
 use net::log_gate;
 use peers::{NotKnown, Peers, Shown, Unreached};
 
-/// Largest status callback.
+/// Largest body of a status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
-/// A call whose end is told before anybody took it may be about to be taken by another node: pauses before each look.
+/// Pauses before each lookup of a call that ends before any node accepted it: another node may be accepting it.
 const ENDED_EARLY: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_millis(1_500)];
 
-/// A carrier's way to the calls of this node.
+/// A carrier's access to the calls of this node.
 #[derive(Clone)]
 pub struct CarrierLink {
     desk: Desk,
@@ -49,31 +49,31 @@ pub struct CarrierLink {
     peers: Peers,
 }
 
-/// Why a call from outside is not taken here.
+/// Reason why an inbound call is not accepted here.
 #[derive(Debug)]
 pub enum NotTaken {
-    /// Nobody takes it.
+    /// The call is refused.
     Refused(InboundRefusal),
-    /// Another node has it, or might: what to answer before anything else is done.
+    /// Another node holds the call, or might; contains the response to send first.
     Elsewhere(Response),
 }
 
-/// Why a call that its carrier brought back does not go on from here.
+/// Reason why a call does not continue here after its carrier asked for instructions.
 #[derive(Debug)]
 pub enum NotBack {
-    /// It is over, or the address names none: it is to be hung up.
+    /// The call is over, or the address names no call; the carrier should hang up.
     Over,
-    /// That cannot be said now: it is to be asked again.
+    /// Unknown at the moment; the carrier should ask again.
     NotNow,
-    /// What to answer as it is.
+    /// Response to send as it is.
     Elsewhere(Response),
 }
 
-/// A request to open a media socket, as a handler gets it.
+/// A request to open a media socket, as a handler receives it.
 pub type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
 impl CarrierLink {
-    /// Leads to `switchboard`. It finds no call before it is told whose link it is.
+    /// Creates a link to `switchboard`. It finds calls only after [`CarrierLink::of`] sets the carrier.
     pub fn new(switchboard: Switchboard) -> Self {
         Self {
             desk: Desk {
@@ -85,23 +85,23 @@ impl CarrierLink {
         }
     }
 
-    /// The same, which knows the way to calls that these other nodes hold.
+    /// Adds the other nodes, so that calls they hold can be reached.
     #[must_use]
     pub fn among(self, peers: Peers) -> Self {
         Self { peers, ..self }
     }
 
-    /// The carrier.
+    /// Returns the carrier's name.
     pub fn carrier(&self) -> &'static str {
         self.desk.carrier
     }
 
-    /// The other nodes.
+    /// Returns the other nodes.
     pub fn peers(&self) -> &Peers {
         &self.peers
     }
 
-    /// The same as the link of this carrier, with places of its own: it leads to its calls and to nobody else's.
+    /// Creates the link of this carrier, with a waiting room of its own. It reaches only the carrier's calls.
     #[must_use]
     pub fn of(&self, carrier: &'static str) -> Self {
         Self {
@@ -114,39 +114,39 @@ impl CarrierLink {
         }
     }
 
-    /// Whether the call of an address is here, or nowhere else: the address names the attempt, alone or before a dot, and a
-    /// proof. To be asked before anything is done about a request, but once it is known to be the carrier's.
+    /// Checks that the call of an address is held here or nowhere. The address contains the attempt, alone or
+    /// before a dot, and a proof. Call this before acting on a request, but after its signature was verified.
     ///
     /// # Errors
     ///
-    /// What to answer where another node holds the call, or might; so do those below.
+    /// Returns the response to send if another node holds the call, or might. This also applies to the functions below.
     pub async fn ensure_here(&self, named: &str, purpose: Purpose, proof: &str) -> Result<(), Response> {
         self.ensure_shown_here(named, Shown::Proof(purpose, proof)).await
     }
 
-    /// The same where the proof is all that shows whose request it is.
+    /// Does the same for a request that only the proof authenticates.
     ///
     /// # Errors
     ///
-    /// As [`CarrierLink::ensure_here`].
+    /// Returns an error as [`CarrierLink::ensure_here`] does.
     pub async fn ensure_unsigned_here(&self, named: &str, purpose: Purpose, proof: &str) -> Result<(), Response> {
         self.ensure_shown_here(named, Shown::Unsigned(purpose, proof)).await
     }
 
-    /// The same for an attempt that the carrier's own signature vouches for.
+    /// Does the same for an attempt that the carrier's signature vouches for.
     ///
     /// # Errors
     ///
-    /// As [`CarrierLink::ensure_here`].
+    /// Returns an error as [`CarrierLink::ensure_here`] does.
     pub async fn ensure_vouched_here(&self, attempt: AttemptId) -> Result<(), Response> {
         self.ensure_attempt_here(attempt, Shown::Vouched).await
     }
 
-    /// The same for what is told of a call at an address of the whole account.
+    /// Does the same for a call that is reported at an address of the whole account.
     ///
     /// # Errors
     ///
-    /// As [`CarrierLink::ensure_here`].
+    /// Returns an error as [`CarrierLink::ensure_here`] does.
     pub async fn ensure_told_here(&self, call: &CarrierCallId, progress: &CallProgress) -> Result<(), Response> {
         let looks = match progress {
             CallProgress::Ended(_) => &ENDED_EARLY[..],
@@ -188,12 +188,12 @@ impl CarrierLink {
         }
     }
 
-    /// How a call goes on whose media socket broke, as its carrier asks. Where its node does not answer, `unreached`, it is
-    /// taken over here.
+    /// Decides how a call continues after its media socket broke and the carrier asks for instructions. If
+    /// the call's node does not respond (`unreached`), the call is taken over here.
     ///
     /// # Errors
     ///
-    /// What to answer where it does not, or not from here.
+    /// Returns the reason if the call does not continue, or not here.
     pub async fn came_back(
         &self,
         token: &str,
@@ -226,7 +226,7 @@ impl CarrierLink {
         }
     }
 
-    /// Has the node asked that holds a call, if it is another.
+    /// Forwards the request to the node that holds the call, if that is another one.
     async fn back_elsewhere(&self, claim: &Claim) -> Result<(), NotBack> {
         let shown = Shown::Proof(Purpose::Media, &claim.proof);
         match self.peers.holder(claim.attempt, shown).await {
@@ -236,13 +236,13 @@ impl CarrierLink {
         }
     }
 
-    /// Whether the call is here, or the node does not say.
+    /// Returns whether the call is here. Also true if the switchboard does not respond.
     async fn holds(&self, attempt: AttemptId) -> bool {
         self.desk.switchboard.holds(attempt).await != Some(false)
     }
 
-    /// Takes a status callback for the attempt and with the proof of its address. One that is late, repeated or for a
-    /// call that is over is answered like one that was taken: the carrier has done its part and shall not send it
+    /// Handles a status callback for the attempt and proof in its address. A callback that is late, repeated
+    /// or for a finished call gets the same response as an accepted one, so that the carrier does not send it
     /// again.
     pub async fn report(&self, attempt: &str, proof: String, report: LegReport) -> Response {
         let Ok(attempt) = attempt.parse::<AttemptId>() else {
@@ -264,33 +264,33 @@ impl CarrierLink {
         }
     }
 
-    /// Offers a call that a carrier announced to the agent that answers its number. Announced again at another node, it is
-    /// the same call.
+    /// Offers a call that a carrier announced to the agent that answers its number. If it is announced again
+    /// at another node, it remains the same call.
     ///
     /// # Errors
     ///
-    /// Why it is not taken here.
+    /// Returns the reason why the call is not accepted here.
     pub async fn announced(&self, call: InboundCall) -> Result<WayBack, NotTaken> {
         let (id, now) = (call.call.clone(), &ENDED_EARLY[..1]);
         self.ensure_call_here(&id, now).await.map_err(NotTaken::Elsewhere)?;
         let taken = self.receive(call).await;
         if taken == Err(InboundRefusal::NobodyAnswers) {
-            // Another node may have been announced it at the same moment.
+            // It may have been announced to another node at the same moment.
             self.ensure_call_here(&id, now).await.map_err(NotTaken::Elsewhere)?;
         }
         taken.map_err(NotTaken::Refused)
     }
 
-    /// Offers a call from outside to the agent that answers its number.
+    /// Offers an inbound call to the agent that answers its number.
     ///
     /// # Errors
     ///
-    /// Why it is not taken; the carrier is told to refuse it politely.
+    /// Returns the reason why the call is refused. The carrier is told to refuse it politely.
     pub async fn receive(&self, call: InboundCall) -> Result<WayBack, InboundRefusal> {
         self.desk.switchboard.announce(call, None).await
     }
 
-    /// Opens the media socket of the call that `token` names, `{attempt}.{proof}`.
+    /// Opens the media socket of the call that `token` names, as `{attempt}.{proof}`.
     pub async fn media(self, token: &str, socket: Upgrade, wire: Box<dyn MediaWire>) -> Response {
         let Some(claim) = Claim::parse(token) else {
             return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no call");
@@ -303,7 +303,7 @@ impl CarrierLink {
             return elsewhere;
         }
         if let Err(refused) = self.may_enter(&claim).await {
-            // A call that was asked may have found out that another node has taken it over.
+            // The call may have discovered that another node has taken it over.
             let here = self.ensure_unsigned_here(token, Purpose::Media, &claim.proof).await;
             return here.err().unwrap_or(refused);
         }
@@ -316,27 +316,28 @@ impl CarrierLink {
         }
     }
 
-    /// Hands the call that `claim` names its audio, where it does not come by a WebSocket; none when the node does not
-    /// answer.
+    /// Hands audio that does not come through a WebSocket to the call named by `claim`. Returns `None` if the
+    /// node does not respond.
     pub async fn offer(&self, claim: Claim, leg: MediaLeg) -> Option<Result<(), LegRefusal>> {
         let Claim { attempt, proof } = claim;
         let message = |reply| CallMessage::Media { proof, leg, reply };
         self.desk.tell_call(attempt, message).await
     }
 
-    /// Whether the call that a socket names has none and would take it now; none when the node does not say.
+    /// Returns whether the call named by a socket has no socket and would take one now; `None` if the node
+    /// does not respond.
     pub async fn wants_media(&self, claim: &Claim) -> Option<Result<(), LegRefusal>> {
         claim.ask(&self.desk, false).await
     }
 
-    /// Whether the call that a socket names would take it now, be it in the place of another; none when the node does not
-    /// say.
+    /// Returns whether the call named by a socket would take it now, even in place of another; `None` if the
+    /// node does not respond.
     pub async fn takes_media(&self, claim: &Claim) -> Option<Result<(), LegRefusal>> {
         claim.ask(&self.desk, true).await
     }
 
-    /// Whether the call that a socket names would take it. Asked before the upgrade: a socket that nobody proved may
-    /// not stand in the way of those that calls wait for.
+    /// Checks that the call named by a socket would take it. Called before the upgrade, so that
+    /// unauthenticated sockets do not block those that calls wait for.
     async fn may_enter(&self, claim: &Claim) -> Result<(), Response> {
         let refused = match self.takes_media(claim).await {
             Some(Ok(())) => return Ok(()),
@@ -359,7 +360,7 @@ impl CarrierLink {
     }
 }
 
-/// A callback whose body does not come whole, or within its bound.
+/// Returns the response to a callback with an incomplete or too large body.
 pub fn unread(rejection: &BytesRejection) -> Response {
     let status = rejection.status();
     if status == StatusCode::PAYLOAD_TOO_LARGE {
@@ -369,31 +370,26 @@ pub fn unread(rejection: &BytesRejection) -> Response {
     refusal(status, "invalid_body", &rejection.body_text())
 }
 
-/// A callback that is done with.
+/// Returns the response to a processed callback.
 pub fn taken() -> Response {
     StatusCode::NO_CONTENT.into_response()
 }
 
-/// A callback whose address names no attempt.
+/// Returns the response to a callback whose address names no attempt.
 pub fn no_attempt() -> Response {
     refusal(StatusCode::NOT_FOUND, "not_found", "the address names no attempt")
 }
 
-/// A callback that cannot be read.
+/// Returns the response to a callback that cannot be parsed.
 pub fn invalid(error: &dyn std::error::Error) -> Response {
     refusal(StatusCode::BAD_REQUEST, "invalid_body", &error.to_string())
 }
 
-/// What is not signed by the carrier whose address it came to: counted, and answered 403. `at` is `status` or `media`.
+/// Counts a request without the carrier's signature and returns a 403 response. `at` is `status` or `media`.
 pub fn forged(carrier: &'static str, at: &'static str) -> Response {
     metrics::counter!("ringback_carrier_forgeries_total", "carrier" => carrier, "door" => at).increment(1);
     if let Some(left_out) = log_gate::opens(carrier, at) {
-        tracing::warn!(
-            carrier,
-            door = at,
-            left_out,
-            "request without the carrier's signature refused"
-        );
+        tracing::warn!(carrier, endpoint = at, left_out, "unsigned request refused");
     }
     refusal(
         StatusCode::FORBIDDEN,
@@ -402,7 +398,7 @@ pub fn forged(carrier: &'static str, at: &'static str) -> Response {
     )
 }
 
-/// An error of ours to a carrier.
+/// Returns an error response to a carrier.
 pub fn refusal(status: StatusCode, code: &str, message: &str) -> Response {
     let error = json!({ "code": code, "message": message, "status": status.as_u16() });
     (status, Json(json!({ "success": false, "error": error }))).into_response()

@@ -1,5 +1,6 @@
-//! A carrier's media socket: taken once by the call it names, then pumped both ways within bounds until either side
-//! ends it. Whatever ends the task, the call's queue gets exactly one `Closed`.
+//! A carrier's media socket. The call named in its address takes it once; then messages are forwarded both
+//! ways within limits until either side ends it. However the task ends, the call's queue gets exactly one
+//! `Closed`.
 
 pub(super) mod allowance;
 mod claim;
@@ -38,35 +39,35 @@ use super::{
     wire::{Event, Media, MediaWire, MediaWriter, Start, WireMessage},
 };
 
-/// A message and a frame may have this many bytes.
+/// Maximum size of a message and of a frame.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
-/// Tungstenite zeroes its read buffer before every read; its default of 128 KiB costs more than the call itself.
+/// Tungstenite zeroes its read buffer before every read. Its default of 128 KiB costs more than the call itself.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
 const WRITE_BUFFER_BYTES: usize = 8 * 1024;
-/// A peer that reads nothing is cut off beyond this.
+/// A peer that does not read is disconnected beyond this size.
 const MAX_WRITE_BUFFER_BYTES: usize = 256 * 1024;
 /// Items that may wait for the socket.
 const OUTBOUND_ITEMS: usize = 256;
-/// The `start` message is due this long after the upgrade. Where the carrier may open the socket before the call is answered,
-/// the call is asked each time whether it still waits.
+/// Time limit for the `start` message after the upgrade. If the carrier may open the socket before the call
+/// is answered, the limit is extended as long as the call still waits.
 const START_WITHIN: Duration = Duration::from_secs(10);
-/// A carrier sends audio every 20 ms; a socket this quiet is dead.
+/// Maximum silence. A carrier sends audio every 20 ms, so such a quiet socket is dead.
 const IDLE: Duration = Duration::from_secs(30);
-/// Frames wait no longer than this for one before them.
+/// Maximum time that frames wait for a missing one before them.
 const GAP_WITHIN: Duration = Duration::from_millis(100);
-/// A socket that takes nothing for so long is stuck.
+/// Maximum time for a write. A socket that accepts nothing for so long is stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// To close a connection on what was not read cuts off what was written: so long the peer has to read why.
+/// Time that the peer has to read the close reason. Closing a connection with unread input discards written output.
 const READ_WHY_WITHIN: Duration = Duration::from_secs(1);
-/// What is read and thrown away meanwhile; what is more stays unread.
+/// Maximum input that is read and discarded meanwhile. The rest stays unread.
 const MOST_DISCARDED_BYTES: usize = 256 * 1024;
-/// Said to the peer of a call that is over.
+/// Close reason sent to the peer of a finished call.
 const OVER: &str = "the call is over";
-/// How long the peer may take to close after us.
+/// Time that the peer has to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Upgrades a request with the bounds of this module and serves the socket. `place` is held until a call has taken
-/// the socket, so that sockets nobody asked for are few.
+/// Upgrades a request with the limits of this module and serves the socket. `place` is held until a call has
+/// taken the socket, which limits sockets that nobody waits for.
 pub fn upgrade(
     socket: WebSocketUpgrade,
     wire: Box<dyn MediaWire>,
@@ -82,7 +83,7 @@ pub fn upgrade(
         .on_upgrade(move |socket| serve(socket, wire, desk, (claim, place)))
 }
 
-/// Pushes `Closed` when it is dropped, and so on every way out.
+/// Incoming side. Pushes `Closed` on drop, and so on every exit path.
 struct Inbound {
     wire: Box<dyn MediaWire>,
     queue: Arc<InboundQueue>,
@@ -95,13 +96,13 @@ impl Inbound {
         Self {
             wire,
             queue: Arc::default(),
-            // What comes before the format is known is not much.
+            // A default: little arrives before the format is known.
             reorder: Reorder::new(LineFormat::MULAW_8000),
             clean: false,
         }
     }
 
-    /// The event of a message; control frames have none.
+    /// Parses the event of a message. Control frames have none.
     fn event(&mut self, message: &Message) -> Result<Option<Event>, Fault> {
         match message {
             Message::Text(text) => Ok(Some(self.wire.read_text(text)?)),
@@ -128,7 +129,7 @@ impl Drop for Inbound {
     }
 }
 
-/// Adds up what was wrong with frames.
+/// Adds the frame faults to the metrics.
 fn count(faults: Faults) {
     let kinds = [
         ("duplicate", faults.duplicate),
@@ -162,7 +163,7 @@ async fn serve(mut socket: WebSocket, wire: Box<dyn MediaWire>, desk: Desk, (cla
 }
 
 fn close_frame(fault: &Fault) -> Message {
-    // A close frame holds 123 bytes of reason.
+    // A close frame holds up to 123 bytes of reason.
     let reason: String = fault.to_string().chars().take(100).collect();
     frame(fault.code(), if reason.len() > 120 { "refused" } else { &reason })
 }
@@ -174,7 +175,7 @@ fn frame(code: u16, reason: &str) -> Message {
     }))
 }
 
-/// Waits for `start`. What comes before it is kept in the (bounded) queue.
+/// Waits for `start`. Events before it are kept in the bounded queue.
 async fn start(socket: &mut WebSocket, inbound: &mut Inbound, (desk, claim): (&Desk, &Claim)) -> Result<Start, Fault> {
     let mut allowance = Allowance::new(LineFormat::MULAW_8000, Instant::now());
     let mut deadline = Instant::now() + START_WITHIN;
@@ -207,7 +208,7 @@ async fn start(socket: &mut WebSocket, inbound: &mut Inbound, (desk, claim): (&D
     }
 }
 
-/// Offers the socket to the call it names.
+/// Offers the socket to the call that it names.
 async fn take(
     desk: &Desk,
     claim: Claim,
@@ -232,16 +233,16 @@ async fn take(
     }
 }
 
-/// How a pump ended.
+/// Way in which a pump ended.
 #[derive(Debug)]
 enum End {
-    /// The peer closed, or its connection is gone.
+    /// The peer closed, or the connection was lost.
     Peer,
     /// The call closed its leg.
     Ours,
-    /// The peer said that the call is over.
+    /// The peer reported the end of the call.
     Goodbye,
-    /// The call let its leg go without a word: what came was too much for it, or it died.
+    /// The call dropped its leg without closing it: the input overloaded it, or it crashed.
     GivenUp,
     /// The peer does not read.
     Stuck,
@@ -264,14 +265,14 @@ async fn pump(
     };
     match &end {
         End::Stuck => {}
-        // The peer's close frame wants its answer.
+        // The peer's close frame needs a response.
         End::Peer => drop(timeout(CLOSE_WITHIN, sink.close()).await),
         End::Ours | End::GivenUp => {
             inbound.clean = true;
             let goodbye = match end {
                 End::GivenUp => frame(
                     close_code::POLICY,
-                    "given up by its call, as for audio far ahead of real time",
+                    "dropped by its call, for example for audio far ahead of real time",
                 ),
                 _ => frame(close_code::NORMAL, OVER),
             };
@@ -288,16 +289,16 @@ async fn pump(
         }
     }
     tracing::debug!(%attempt, ?end, clean = inbound.clean, "media socket ended");
-    // The call is told at once.
+    // The call learns of the end at once.
     drop(inbound);
     if let End::Fault(fault) = &end {
-        // Both halves are kept: the connection closes with the second.
+        // Both halves are kept: the connection closes when the second is dropped.
         let_read(&mut source, fault).await;
     }
 }
 
-/// Leaves the peer of a socket that was closed for a broken rule time to read why. What broke WebSocket's own rules is not
-/// read any more; other messages are, until the peer closes too.
+/// Gives the peer time to read the close reason after it broke a rule. Reads and discards messages until the
+/// peer closes too, unless the peer broke WebSocket's own rules.
 async fn let_read<S>(source: &mut S, fault: &Fault)
 where
     S: Stream<Item = Result<Message, axum::Error>> + Unpin,
@@ -319,7 +320,8 @@ where
 async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format: LineFormat) -> End {
     let mut last = Instant::now();
     let mut allowance = Allowance::new(format, last);
-    // Set anew only when it fires: frames come fifty times a second, and a timer for each costs more than its frame.
+    // Reset only when it fires: frames come fifty times a second, and resetting a timer for each costs more
+    // than the frame.
     let idle = sleep_until(last + IDLE);
     tokio::pin!(idle);
     loop {
@@ -355,7 +357,7 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
         };
         last = Instant::now();
         match admit(&message, inbound, &mut allowance, last) {
-            // Who says goodbye in words need not close besides.
+            // A peer that reports the end in a message need not also close.
             Ok(true) if inbound.wire.closing_ends_the_call() => {
                 inbound.clean = true;
                 return End::Goodbye;
@@ -366,7 +368,7 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
     }
 }
 
-/// Takes one message; true when it was the carrier's goodbye.
+/// Handles one message. Returns true if it ends the stream.
 fn admit(message: &Message, inbound: &mut Inbound, allowance: &mut Allowance, now: Instant) -> Result<bool, Fault> {
     match inbound.event(message)? {
         Some(Event::Media(media)) => {
@@ -435,7 +437,7 @@ async fn feed(sink: &mut SplitSink<WebSocket, Message>, messages: &mut Vec<WireM
     Ok(())
 }
 
-/// Closes from our side and reads until the peer has closed too, so that what was written is not cut off by a reset.
+/// Closes from our side and reads until the peer has closed too, so that a reset does not discard written output.
 async fn finish(
     (sink, source): (&mut SplitSink<WebSocket, Message>, &mut SplitStream<WebSocket>),
     goodbye: Message,

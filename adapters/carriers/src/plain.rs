@@ -1,5 +1,5 @@
-//! The plain media link: calls that anything which can open a WebSocket brings in. They begin by the REST API, which
-//! says who may; there is no network behind them, so the socket is the call.
+//! The plain media link, for calls from any WebSocket client. The REST API starts them and authorises the
+//! caller. There is no telephone network behind them, so the socket is the call.
 
 pub mod format;
 pub mod stream;
@@ -29,10 +29,10 @@ use super::{
     words::plain_words,
 };
 
-/// The carrier's name.
+/// Name of the carrier.
 pub const NAME: &str = "plain";
 
-/// The carrier of these calls.
+/// Carrier of plain calls.
 #[derive(Debug)]
 pub struct PlainCarrier;
 
@@ -47,11 +47,11 @@ impl Carrier for PlainCarrier {
     }
 
     async fn dial(&self, _request: &DialRequest) -> Result<CarrierCallId, DialError> {
-        let why = "the plain media door brings calls in and places none";
+        let why = "the plain media link accepts calls and cannot place any";
         Err(DialError::AccountRefused(plain_words(why)))
     }
 
-    /// The call closes its socket by itself, and without one there is nothing to end.
+    /// Does nothing: the call closes its socket by itself, and without a socket there is nothing to end.
     async fn hang_up(&self, _call: &CarrierCallId) -> Result<(), CarrierError> {
         Ok(())
     }
@@ -60,13 +60,13 @@ impl Carrier for PlainCarrier {
         Ok(Vec::new())
     }
 
-    /// A socket that died without closing is the client's to open again, at the address it has.
+    /// Does nothing: the client must reopen a socket that died, at the address it has.
     async fn reopen_media(&self, _call: &CarrierCallId, _back: &WayBack) -> Result<(), CarrierError> {
         Ok(())
     }
 }
 
-/// The carrier, built in.
+/// Creates the carrier.
 pub fn trunk() -> Trunk {
     Trunk {
         carrier: Arc::new(PlainCarrier),
@@ -75,15 +75,15 @@ pub fn trunk() -> Trunk {
     }
 }
 
-/// Where the client opens the media socket of a call, at a service that is reached at `public`; its audio has these
-/// formats unless the client names others.
+/// Returns the address at which the client opens the media socket of a call. `public` is the public URL of
+/// the service. The audio has these formats unless the client names others.
 pub fn media_url(public: &str, back: &WayBack, formats: Formats) -> String {
     let (attempt, proof) = (back.attempt, &back.media_token);
     let query = formats.query();
     socket_address(&format!("{public}/carriers/plain/media/{attempt}.{proof}{query}"))
 }
 
-/// The formats that an address names.
+/// Formats in the query of an address.
 #[derive(Deserialize)]
 struct Named {
     input: Option<String>,

@@ -1,5 +1,5 @@
-//! Which carriers are configured, and with what: each one's usual environment variables. A carrier whose account is set
-//! can be named by agents' numbers; `RINGBACK_CARRIER` says which places the calls for which nothing is said.
+//! Carrier settings, from each carrier's usual environment variables. Agents' numbers can name any carrier
+//! whose account is set. `RINGBACK_CARRIER` chooses the carrier for calls that name none.
 
 mod asterisk;
 mod vonage;
@@ -18,21 +18,21 @@ use super::{
 };
 use net::{http_client::base_url, key::Key};
 
-/// Names that `RINGBACK_CARRIER` takes.
+/// Accepted values of `RINGBACK_CARRIER`.
 pub const NAMES: [&str; 6] = ["simulated", "twilio", "signalwire", "telnyx", "vonage", "asterisk"];
 
-/// A setting that no account can be made of.
+/// An invalid or incomplete carrier setting.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// An account is set in part.
-    #[error("{name} is not set, which {account} needs: set it, or none of its variables")]
+    /// An account is only partly set.
+    #[error("{name} is not set but required for {account}: set it, or unset its related variables")]
     Missing {
-        /// The variable that is missing.
+        /// Missing variable.
         name: &'static str,
-        /// Which needs it.
+        /// Account that needs it.
         account: &'static str,
     },
-    /// A value is none; the text names the variable and says what to write.
+    /// An invalid value. The text names the variable and the valid values.
     #[error("{0}")]
     Invalid(String),
 }
@@ -46,24 +46,24 @@ impl<T: Into<String>> From<T> for SettingsError {
 /// Accounts at real carriers.
 #[derive(Debug, Clone, Default)]
 pub struct CarrierSettings {
-    /// At Twilio.
+    /// Account at Twilio.
     pub twilio: Option<TwilioAccount>,
-    /// At SignalWire, which speaks Twilio's API.
+    /// Account at SignalWire, which implements Twilio's API.
     pub signalwire: Option<TwilioAccount>,
-    /// At Telnyx.
+    /// Account at Telnyx.
     pub telnyx: Option<TelnyxAccount>,
-    /// At Vonage.
+    /// Account at Vonage.
     pub vonage: Option<VonageAccount>,
-    /// An Asterisk of one's own.
+    /// Account of a self-hosted Asterisk.
     pub asterisk: Option<AsteriskAccount>,
 }
 
 impl CarrierSettings {
-    /// Reads them with `variable`, which tells an environment variable's value.
+    /// Reads the settings. `variable` returns the value of an environment variable.
     ///
     /// # Errors
     ///
-    /// When an account is set in part, or a value is none; the text names the variable.
+    /// Returns an error that names the variable if an account is only partly set or a value is invalid.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsError> {
         let given = |name: &str| {
             let value = variable(name)?.trim().to_owned();
@@ -79,17 +79,17 @@ impl CarrierSettings {
         })
     }
 
-    /// Those of this process's environment.
+    /// Reads the settings from the environment of this process.
     ///
     /// # Errors
     ///
-    /// As [`CarrierSettings::read`].
+    /// Returns an error as [`CarrierSettings::read`] does.
     pub fn from_environment() -> Result<Self, SettingsError> {
         Self::read(|name| std::env::var(name).ok())
     }
 }
 
-/// What must be set before a carrier of this name can be used.
+/// Returns the variables to set before a carrier of this name can be used.
 pub fn wanted(carrier: &str) -> &'static str {
     match carrier {
         "twilio" => "set TWILIO_ACCOUNT_SID and TWILIO_AUTH_TOKEN",
@@ -97,11 +97,11 @@ pub fn wanted(carrier: &str) -> &'static str {
         "telnyx" => "set TELNYX_API_KEY, TELNYX_PUBLIC_KEY and TELNYX_CONNECTION_ID",
         "vonage" => "set VONAGE_APPLICATION_ID, VONAGE_PRIVATE_KEY and VONAGE_SIGNATURE_SECRET",
         "asterisk" => "set ASTERISK_ARI_URL, ASTERISK_ARI_USER, ASTERISK_ARI_PASSWORD and ASTERISK_ENDPOINT",
-        _ => "it is not known",
+        _ => "there is no such carrier",
     }
 }
 
-/// Variables that are set to something.
+/// Non-empty environment variables.
 struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
@@ -109,7 +109,7 @@ impl Variables<'_> {
         (self.0)(name)
     }
 
-    /// A variable that an account cannot do without.
+    /// Returns a variable that an account requires.
     fn needed(&self, name: &'static str, account: &'static str) -> Result<String, SettingsError> {
         self.get(name).ok_or(SettingsError::Missing { name, account })
     }
@@ -194,7 +194,7 @@ impl Variables<'_> {
     }
 }
 
-/// The variables of Telnyx.
+/// Variables of Telnyx.
 impl Variables<'_> {
     fn telnyx(&self) -> Result<Option<TelnyxAccount>, SettingsError> {
         if !self.any(&["TELNYX_API_KEY", "TELNYX_PUBLIC_KEY", "TELNYX_CONNECTION_ID"]) {
@@ -224,7 +224,7 @@ impl Variables<'_> {
     }
 }
 
-/// Where the API of a space is: `example` and `example.signalwire.com` are the same one.
+/// Returns the API address of a space. `example` and `example.signalwire.com` mean the same.
 fn space_address(space: &str) -> Result<String, SettingsError> {
     let host = if space.contains('.') {
         space.to_owned()

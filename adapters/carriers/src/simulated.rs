@@ -1,6 +1,6 @@
-//! The simulated carrier: a client of the exchange in [`sim::exchange`], by HTTP like that of any other carrier, and
-//! the routes by which that exchange comes in. Its addresses' proofs are all that it shows; a call that it announces
-//! has none yet, so the exchange is asked whether it is there.
+//! The simulated carrier: an HTTP client of the exchange in [`sim::exchange`], like that of any other
+//! carrier, and the routes for its webhooks. Requests authenticate only by the proof in their address. An
+//! announced call has no proof yet, so we ask the exchange whether it exists.
 
 pub mod callback;
 pub mod client;
@@ -25,11 +25,11 @@ use super::{
     webhooks::Request,
 };
 
-/// The carrier whose exchange is at `exchange_url` and reaches this node at `public_url`.
+/// Creates the carrier for the exchange at `exchange_url`, which reaches this node at `public_url`.
 ///
 /// # Errors
 ///
-/// When one of the two is no address.
+/// Returns an error if either URL is invalid.
 pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> {
     let carrier = Arc::new(SimulatedCarrier::new(exchange_url, public_url)?);
     Ok(Trunk {
@@ -39,7 +39,7 @@ pub fn trunk(exchange_url: &str, public_url: &str) -> Result<Trunk, SetupError> 
     })
 }
 
-/// Its routes for the calls that we place.
+/// Returns the routes for the calls that we place.
 pub fn routes() -> Router<CarrierLink> {
     Router::new()
         .route("/carriers/simulated/status/{attempt}/{proof}", post(status))

@@ -1,5 +1,5 @@
-//! The calls from outside that were taken. Some carriers report such a call at an address of the whole account, which
-//! names no attempt; and may report its end before it was taken.
+//! Accepted inbound calls. Some carriers report such a call at an address of the whole account, which names
+//! no attempt. They may report its end before it was accepted.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,26 +8,26 @@ use std::{
 
 use domain::ports::carrier::{CallProgress, CarrierCallId, LegReport, WayBack};
 
-/// Calls that are remembered; the oldest one makes room.
+/// Calls that are remembered; the oldest is dropped first.
 const REMEMBERED: usize = 4_096;
-/// Ends that are: of as many calls as may be refused in the seconds in which one is taken.
+/// Ends that are remembered: enough for the calls that may be refused during the seconds in which one is accepted.
 const ENDS: usize = 1_024;
 
 #[derive(Debug, Default)]
 struct Calls {
     ways: HashMap<CarrierCallId, WayBack>,
-    /// Oldest first. May name calls that are forgotten.
+    /// Calls, oldest first. May name calls that were already dropped.
     order: VecDeque<CarrierCallId>,
-    /// Ends of calls that were not taken, or not yet; the oldest first.
+    /// Ends of calls that were not accepted, or not yet, oldest first.
     ends: VecDeque<(CarrierCallId, LegReport)>,
 }
 
-/// Those of a node.
+/// Accepted inbound calls of a node.
 #[derive(Debug, Default)]
 pub(super) struct TakenCalls(Mutex<Calls>);
 
 impl TakenCalls {
-    /// A call was taken; its end, where that was told already.
+    /// Remembers an accepted call. Returns its end if that was already reported.
     pub(super) fn remember(&self, call: CarrierCallId, back: WayBack) -> Option<LegReport> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let end = calls.ends.iter().position(|(ended, _)| *ended == call);
@@ -43,13 +43,13 @@ impl TakenCalls {
         end
     }
 
-    /// Whether a call was taken here.
+    /// Returns whether this node accepted the call.
     pub(super) fn knows(&self, call: &CarrierCallId) -> bool {
         let calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         calls.ways.contains_key(call)
     }
 
-    /// The way back of the call that a report is of, if it was taken. Else its end is kept for when it is.
+    /// Returns the way back of a reported call, if it was accepted. Otherwise keeps an end until the call is accepted.
     pub(super) fn way_back(&self, call: &CarrierCallId, progress: &CallProgress) -> Option<WayBack> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let back = calls.ways.get(call).cloned();

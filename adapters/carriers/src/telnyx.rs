@@ -1,4 +1,5 @@
-//! Telnyx, through Call Control version 2: commands, signed webhooks that say what to command next, and media sockets.
+//! Telnyx, through Call Control version 2: commands, signed webhooks that determine the next command, and
+//! media sockets.
 
 pub mod account;
 mod api;
@@ -21,11 +22,11 @@ pub use self::webhooks::NAME;
 use self::{account::TelnyxAccount, client::TelnyxCarrier, mark::StreamTokens, webhooks::TelnyxWebhooks};
 use super::{Trunk, http::SetupError};
 
-/// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are.
+/// Creates the carrier of an account that reaches this node at `public_url`. `clock` determines the age of webhooks.
 ///
 /// # Errors
 ///
-/// When one of the addresses is none.
+/// Returns an error if either URL is invalid.
 pub fn trunk(account: TelnyxAccount, public_url: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
     let tokens = StreamTokens::new(account.api_key.secret());
     let (key, line) = (account.public_key.clone(), account.line);

@@ -1,4 +1,5 @@
-//! Twilio's formats and API, which SignalWire speaks too. The simulated exchange streams audio in the same format.
+//! Twilio's protocols and API, which SignalWire implements too. The simulated exchange streams audio in the
+//! same format.
 
 pub mod account;
 pub mod callback;
@@ -19,11 +20,11 @@ use super::{
     http::{SetupError, base},
 };
 
-/// The carrier of an account that reaches this node at `public_url`.
+/// Creates the carrier of an account that reaches this node at `public_url`.
 ///
 /// # Errors
 ///
-/// When one of the addresses is none.
+/// Returns an error if either URL is invalid.
 pub fn trunk(account: TwilioAccount, public_url: &str) -> Result<Trunk, SetupError> {
     let guard = Arc::new(Guard::new(&account, &base("public address", public_url)?));
     let carrier = Arc::new(TwilioCarrier::new(account, public_url, guard.clone())?);

@@ -1,5 +1,5 @@
-//! Vonage, through its Voice API: calls placed with inline instructions, signed webhooks that may be answered with
-//! others, and media sockets of binary frames.
+//! Vonage, through its Voice API: calls placed with inline instructions, signed webhooks that may be answered
+//! with further instructions, and media sockets of binary frames.
 
 pub mod account;
 pub mod answers;
@@ -21,12 +21,12 @@ pub use self::webhooks::NAME;
 use self::{account::VonageAccount, client::VonageCarrier, signature::WebhookKey};
 use super::{Trunk, http::SetupError};
 
-/// The carrier of an account that reaches this node at `public_url`. `clock` tells how old webhooks are, and dates the
-/// tokens that requests show.
+/// Creates the carrier of an account that reaches this node at `public_url`. `clock` determines the age of
+/// webhooks and dates the tokens of requests.
 ///
 /// # Errors
 ///
-/// When one of the addresses is none.
+/// Returns an error if either URL is invalid.
 pub fn trunk(account: VonageAccount, public_url: &str, clock: Arc<dyn Clock>) -> Result<Trunk, SetupError> {
     let key = WebhookKey::new(account.signature_secret.secret(), &account.application);
     let carrier = Arc::new(VonageCarrier::new(account, public_url, clock.clone())?);

@@ -1,5 +1,5 @@
-//! The media sockets that wait to be taken by their call. Each carrier has its own share of them, and each call very few:
-//! one address that is opened again and again stands in nobody's way.
+//! Media sockets that wait for their call to take them. Each carrier has its own limit, and each call a very
+//! small one, so that opening one address again and again blocks nobody else.
 
 use std::{
     collections::HashMap,
@@ -9,14 +9,14 @@ use std::{
 use domain::id::AttemptId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Those of one carrier. A real carrier's wait for milliseconds.
+/// Waiting sockets per carrier. A real carrier's sockets wait for milliseconds.
 const MOST: usize = 512;
-/// Those that a carrier opened while their calls still ring. They wait longer, and do not stand in the way of others.
+/// Waiting sockets per carrier whose calls still ring. They wait longer and do not count towards the limit above.
 const MOST_EARLY: usize = 4_096;
-/// Those of one call: one, and one that takes its place before the first is known to be dead.
+/// Waiting sockets per call: one, plus one that replaces it before the first is known to be dead.
 const MOST_OF_A_CALL: usize = 2;
 
-/// The places of one carrier's sockets.
+/// Slots for the waiting sockets of one carrier.
 #[derive(Debug)]
 pub(super) struct WaitingRoom {
     places: Arc<Semaphore>,
@@ -24,18 +24,18 @@ pub(super) struct WaitingRoom {
     of_calls: Mutex<HashMap<AttemptId, usize>>,
 }
 
-/// Why a socket cannot wait.
+/// Reason why a socket cannot wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoPlace {
-    /// Its call has others that wait.
-    #[error("{MOST_OF_A_CALL} media sockets of this call wait already")]
+    /// The call already has the maximum of waiting sockets.
+    #[error("{MOST_OF_A_CALL} media sockets already wait for this call")]
     OfCall,
-    /// The carrier has too many.
-    #[error("too many media sockets wait for their call")]
+    /// The carrier has too many waiting sockets.
+    #[error("too many media sockets of this carrier wait for their calls")]
     OfCarrier,
 }
 
-/// A socket's place; it is free again when this is dropped.
+/// Slot of one socket; freed on drop.
 #[derive(Debug)]
 pub(super) struct Place {
     room: Arc<WaitingRoom>,
@@ -44,7 +44,7 @@ pub(super) struct Place {
 }
 
 impl WaitingRoom {
-    /// With every place free.
+    /// Creates a waiting room with all slots free.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self {
             places: Arc::new(Semaphore::new(MOST)),
@@ -53,7 +53,7 @@ impl WaitingRoom {
         })
     }
 
-    /// A place for one more socket of a call, which may be `early`.
+    /// Takes a slot for one more socket of a call. `early` means that the call still rings.
     pub(super) fn enter(self: &Arc<Self>, attempt: AttemptId, early: bool) -> Result<Place, NoPlace> {
         let places = if early { &self.early } else { &self.places };
         let mut of_calls = self.of_calls();

@@ -1,5 +1,5 @@
-//! The webhooks that carriers have in common: how the legs of a call fare, and calls from outside. Those of two carriers
-//! are answered with instructions; what is theirs alone stands with each.
+//! Webhooks that several carriers share: progress of a call's legs, and inbound calls. Two carriers expect
+//! instructions in the response. Carrier-specific webhooks are in each carrier's own module.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -23,7 +23,7 @@ use super::{
     taken_calls::TakenCalls,
 };
 
-/// A webhook as it comes.
+/// A received webhook request.
 pub(super) struct Request {
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
@@ -41,35 +41,35 @@ impl<S: Send + Sync> FromRequest<S> for Request {
 }
 
 impl Request {
-    /// The path and the query that were asked for.
+    /// Returns the requested path and query.
     pub(super) fn asked(&self) -> &str {
         self.uri.path_and_query().map_or("", |asked| asked.as_str())
     }
 
-    /// A header's text.
+    /// Returns the text of a header.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The whole body; what to answer where it does not come, or not within its bound.
+    /// Returns the whole body, or the error response if the body is incomplete or too large.
     pub(super) fn body(&self) -> Result<&Bytes, Response> {
         self.body.as_ref().map_err(link::unread)
     }
 }
 
-/// A call from outside, as its carrier announces it.
+/// An inbound call, as its carrier announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
-    /// Its leg.
+    /// Carrier's id of the leg.
     pub call: CarrierCallId,
-    /// Who calls; none when the number is withheld.
+    /// Number of the caller; `None` if it is withheld.
     pub from: Option<PhoneNumber>,
-    /// The number that was called; none for what is no number.
+    /// Number that was called; `None` if it is not a valid number.
     pub to: Option<PhoneNumber>,
 }
 
 impl Announcement {
-    /// Offers the call to the agent that answers its number.
+    /// Offers the call to the agent that answers the called number.
     pub(super) async fn offer(self, link: &CarrierLink) -> Result<WayBack, NotTaken> {
         let Some(to) = self.to else {
             return Err(NotTaken::Refused(InboundRefusal::NobodyAnswers));
@@ -90,29 +90,29 @@ pub(super) trait Webhooks: Send + Sync + 'static {
 
     fn carrier(&self) -> &Arc<Self::Carrier>;
 
-    /// The calls from outside that were taken.
+    /// Returns the accepted inbound calls.
     fn taken(&self) -> &TakenCalls;
 
-    /// What a webhook at this address reports of a leg; else what to answer to one that is not the carrier's, or tells
-    /// nothing that we act on.
+    /// Parses the leg report of a webhook at this address. Returns the response to send if the webhook does
+    /// not come from the carrier or reports nothing that we act on.
     fn report(&self, at: &'static str, request: &Request) -> Result<LegReport, Response>;
 
-    /// What is made of a report of a call's own leg.
+    /// Adapts a report about a call's own leg.
     fn of_own_leg(&self, report: LegReport) -> LegReport {
         report
     }
 
-    /// The call from outside that a webhook announces.
+    /// Parses the inbound call that a webhook announces.
     fn announcement(&self, request: &Request) -> Result<Announcement, Response>;
 
-    /// Instructions that open the media socket of a call.
+    /// Returns instructions that open the media socket of a call.
     fn connect(&self, back: &WayBack) -> Response;
 
-    /// Instructions that turn a call away; where the service is not well, the carrier may try elsewhere.
+    /// Returns instructions that refuse a call. If the service is unhealthy, the carrier may try elsewhere.
     fn refuse(&self, refusal: InboundRefusal) -> Response;
 }
 
-/// The routes that all of them have, and `own`, whose handlers find the webhooks as an extension.
+/// Returns the shared routes plus `own`. Handlers get the webhooks as an extension.
 pub(super) fn routes<W: Webhooks>(
     webhooks: Arc<W>,
     own: &[(&str, axum::routing::MethodRouter<CarrierLink>)],
@@ -131,7 +131,7 @@ pub(super) fn routes<W: Webhooks>(
     .layer(Extension(webhooks))
 }
 
-/// A call's own leg.
+/// Handles a report about a call's own leg.
 async fn status<W: Webhooks>(
     Extension(webhooks): Extension<Arc<W>>,
     State(link): State<CarrierLink>,
@@ -143,7 +143,8 @@ async fn status<W: Webhooks>(
     Ok(own_leg(&*webhooks, &link, (&attempt, proof), report).await)
 }
 
-/// A leg that was given no address of its own: one from outside, told at an address of the account.
+/// Handles a report about an inbound leg. Such a leg has no address of its own; it is reported to an address
+/// of the account.
 async fn events<W: Webhooks>(
     Extension(webhooks): Extension<Arc<W>>,
     State(link): State<CarrierLink>,
@@ -179,7 +180,7 @@ async fn own_leg<W: Webhooks>(
     link.report(attempt, proof, report).await
 }
 
-/// The destination of a call that is to be joined with it.
+/// Handles a report about the destination that is to be joined with a call.
 async fn conference<W: Webhooks>(
     Extension(webhooks): Extension<Arc<W>>,
     State(link): State<CarrierLink>,
@@ -197,7 +198,7 @@ async fn conference<W: Webhooks>(
     )
 }
 
-/// A call from outside.
+/// Handles an inbound call.
 async fn inbound<W: Webhooks>(
     Extension(webhooks): Extension<Arc<W>>,
     State(link): State<CarrierLink>,
@@ -215,7 +216,8 @@ async fn inbound<W: Webhooks>(
     })
 }
 
-/// Some reports of a call that was taken name no attempt; and its caller may be gone already.
+/// Remembers an accepted call, because some of its reports name no attempt. If the caller has already hung
+/// up, the end is reported now.
 pub(super) async fn remember<W: Webhooks>(webhooks: &W, link: &CarrierLink, call: CarrierCallId, back: &WayBack) {
     if let Some(end) = webhooks.taken().remember(call, back.clone()) {
         link.report(&back.attempt.to_string(), back.status_token.clone(), end)

@@ -1,4 +1,4 @@
-//! What the media sockets of all carriers have in common, whatever their messages look like. Pure.
+//! Types and helpers that all carriers' media protocols share. Pure.
 
 pub mod json_stream;
 pub mod number;
@@ -9,103 +9,104 @@ use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
 use media::format::LineFormat;
 use serde::Deserialize;
 
-/// Longest name of a stream, a call or a mark.
+/// Longest name of a stream, call or mark.
 pub const MAX_NAME_BYTES: usize = 128;
 
-/// A carrier's messages: read by this, written by the writer it makes once the stream has begun.
+/// A carrier's media protocol. It reads messages, and creates the writer once the stream has started.
 pub trait MediaWire: Send + Sync {
     /// Reads a text message.
     ///
     /// # Errors
     ///
-    /// When it is not in the carrier's format. An unknown kind of message is [`Event::Ignored`].
+    /// Returns an error if the message is not in the carrier's format. An unknown kind of message is
+    /// [`Event::Ignored`].
     fn read_text(&mut self, text: &str) -> Result<Event, WireError>;
 
     /// Reads a binary message.
     ///
     /// # Errors
     ///
-    /// When it is not in the carrier's format, which for many has none.
+    /// Returns an error if the message is not in the carrier's format. Many carriers have no binary messages.
     fn read_binary(&mut self, _message: &[u8]) -> Result<Event, WireError> {
         Err(WireError::Binary)
     }
 
-    /// Whether the far end ends the call by closing the socket, rather than losing it.
+    /// Whether closing the socket means that the far end ended the call, rather than lost the connection.
     fn closing_ends_the_call(&self) -> bool {
         false
     }
 
-    /// Whether the far end may open the socket while the call still rings, and begin when it is answered.
+    /// Whether the far end may open the socket while the call still rings and send `start` when it is answered.
     fn opens_early(&self) -> bool {
         false
     }
 
-    /// What the far end of the stream can do; asked once it has begun.
+    /// Returns the abilities of the far end. Called once the stream has started.
     fn abilities(&self) -> LegAbilities;
 
-    /// Who writes to the stream that has begun so.
+    /// Creates the writer for a stream that started with `start`.
     fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter>;
 }
 
 /// Writes a carrier's messages, in order.
 pub trait MediaWriter: Send {
-    /// Adds what is said before anything else, once the call has taken the socket.
+    /// Adds the opening messages, once the call has taken the socket.
     fn begin(&mut self, _messages: &mut Vec<WireMessage>) {}
 
-    /// Adds the messages of an item. [`OutboundItem::Close`] has none.
+    /// Adds the messages for an item. [`OutboundItem::Close`] produces none.
     fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>);
 }
 
 /// A message to a carrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WireMessage {
-    /// Text.
+    /// A text message.
     Text(String),
-    /// Bytes.
+    /// A binary message.
     Binary(Vec<u8>),
 }
 
 /// A message from a carrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// Says which call this is.
+    /// Start of the stream; says which call it belongs to.
     Start(Start),
     /// Audio of the caller.
     Media(Media),
-    /// A mark that came back, or a key.
+    /// A returned mark, or a key.
     Item(InboundItem),
     /// The carrier ends the stream.
     Stop,
-    /// A message that tells nothing, or is not for us.
+    /// A message without information, or not meant for us.
     Ignored,
 }
 
-/// The beginning of a stream.
+/// Start of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {
-    /// Names the stream in what is sent back; empty where nothing does.
+    /// Name of the stream, repeated in outgoing messages; empty if they carry none.
     pub stream: String,
-    /// The carrier's name for the call leg, where it tells it.
+    /// Carrier's id of the leg, if given.
     pub call: Option<String>,
-    /// Encoding and rate, both ways.
+    /// Encoding and sample rate, both ways.
     pub format: LineFormat,
 }
 
 /// A frame of audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Media {
-    /// Its number, from 1 on; none where the carrier counts in no way we know.
+    /// Frame number, from 1; `None` if the carrier does not number frames in a known way.
     pub chunk: Option<u64>,
-    /// Its time since the start of the stream, in milliseconds.
+    /// Time since the start of the stream, in milliseconds.
     pub timestamp_ms: Option<u64>,
-    /// In the line's encoding.
+    /// Audio in the line's encoding.
     pub audio: Vec<u8>,
 }
 
 /// A message that is not in the carrier's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// Not the JSON object that the event wants.
+    /// Not the JSON object that the event requires.
     #[error("malformed message: {0}")]
     Malformed(String),
     /// A known event without the object named after it.
@@ -114,47 +115,47 @@ pub enum WireError {
     /// Audio that is not base64.
     #[error("payload is not base64: {0}")]
     Payload(#[from] base64::DecodeError),
-    /// Another line format than those of this carrier.
-    #[error("stream is {encoding} at {rate} Hz with {channels} channels; only {taken} is taken")]
+    /// A line format that this carrier does not use.
+    #[error("stream is {encoding} at {rate} Hz with {channels} channels; only {taken} is accepted")]
     Format {
-        /// The encoding it named.
+        /// Encoding that the stream named.
         encoding: String,
-        /// The rate it named.
+        /// Sample rate that the stream named.
         rate: String,
-        /// The channels it named.
+        /// Channels that the stream named.
         channels: String,
-        /// What would have been taken.
+        /// Accepted formats.
         taken: &'static str,
     },
-    /// A name that no format has.
-    #[error("`{name}` is no audio format; {taken} is taken")]
+    /// An unknown format name.
+    #[error("`{name}` is not an audio format; only {taken} is accepted")]
     NoFormat {
-        /// As it was given.
+        /// Name, as given.
         name: String,
-        /// What would have been taken.
+        /// Accepted formats.
         taken: &'static str,
     },
     /// A key that no telephone has.
-    #[error("`{0}` is not a key: 0 to 9, *, # and A to D are")]
+    #[error("`{0}` is not a telephone key; use 0 to 9, *, # or A to D")]
     Digit(String),
     /// A name that is empty or too long.
-    #[error("`{field}` has {length} bytes; 1 to {MAX_NAME_BYTES} are taken")]
+    #[error("`{field}` has {length} bytes; use 1 to {MAX_NAME_BYTES}")]
     Name {
-        /// Which name.
+        /// Name of the field.
         field: &'static str,
-        /// Its length.
+        /// Length in bytes.
         length: usize,
     },
-    /// Bytes on a stream of text.
+    /// A binary message on a text stream.
     #[error("binary message; this stream is text")]
     Binary,
 }
 
-/// A JSON message that does not fit a carrier's shapes is still only ignored when its event is none of the known ones.
+/// Returns [`Event::Ignored`] for a JSON message that could not be read if its event is not one of `known`.
 ///
 /// # Errors
 ///
-/// When its event is known, or it has none; with the words of `error`.
+/// Returns `error` as [`WireError::Malformed`] if the event is known or missing.
 pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Result<Event, WireError> {
     #[derive(Deserialize)]
     struct EventOnly<'a> {
@@ -167,11 +168,11 @@ pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Resu
     }
 }
 
-/// A key that was pressed.
+/// Parses a pressed key.
 ///
 /// # Errors
 ///
-/// When no telephone has it.
+/// Returns an error if no telephone has such a key.
 pub fn known_key(text: &str) -> Result<Event, WireError> {
     match pressed(text) {
         Some(key) => Ok(Event::Item(InboundItem::Digit(key))),
@@ -179,7 +180,7 @@ pub fn known_key(text: &str) -> Result<Event, WireError> {
     }
 }
 
-/// A key as a carrier tells it. What is none, such as a hook flash, is no reason to end a call, and passed over.
+/// Parses a key that a carrier reports. Anything else, such as a hook flash, is ignored and does not end the call.
 pub fn key(text: &str) -> Event {
     pressed(text).map_or(Event::Ignored, |key| Event::Item(InboundItem::Digit(key)))
 }
@@ -191,11 +192,11 @@ fn pressed(text: &str) -> Option<char> {
     matches!(key, '0'..='9' | '*' | '#' | 'A'..='D').then_some(key)
 }
 
-/// Takes a name that can be kept and sent back.
+/// Checks that a name can be stored and sent back.
 ///
 /// # Errors
 ///
-/// When it is empty or too long.
+/// Returns an error if the name is empty or too long.
 pub fn named(field: &'static str, name: &str) -> Result<(), WireError> {
     match name.len() {
         1..=MAX_NAME_BYTES => Ok(()),

@@ -1,5 +1,5 @@
-//! A carrier's own words, made fit to be kept and shown: an error that repeats our request must not give its key, or the
-//! proof in an address, to whoever reads the outcome of a call.
+//! Sanitises error texts from carriers before they are stored and shown. An error that repeats our request
+//! must not reveal its key or the proof in an address to readers of a call's outcome.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::text::{is_format, is_odd};
@@ -9,15 +9,16 @@ use net::{
     redact::{hide, without_secrets},
 };
 
-/// A name and its password, as they are sent together, are never passed on.
+/// Adds the Basic credentials, a user name and password encoded together, to the texts that are redacted.
 pub fn hide_pair(user: &str, password: &Key) {
     hide(&BASE64.encode(format!("{user}:{}", password.secret())));
 }
 
-/// [`domain::ports::carrier::plain_words`] without secrets.
+/// Removes secrets, then applies [`domain::ports::carrier::plain_words`].
 pub fn plain_words(said: &str) -> String {
     let marks = |c: &char| !is_odd(*c) && !is_format(*c);
-    // Before the cut, which could leave the half of a key; and without the signs that could part one.
+    // Redact before the text is cut, because the cut could leave half a key. Remove odd characters first,
+    // because they could split a key.
     let plain: String = said.chars().filter(marks).collect();
     domain::ports::carrier::plain_words(&without_secrets(&plain))
 }

@@ -1,4 +1,5 @@
-//! An Asterisk of one's own: where its REST interface (ARI) is, who asks, and how calls and their audio go.
+//! Account of a self-hosted Asterisk: the address of its REST interface (ARI), credentials, and the paths of
+//! calls and audio.
 
 use std::net::SocketAddr;
 
@@ -7,56 +8,56 @@ use media::format::{Encoding, LineFormat};
 
 use net::key::Key;
 
-/// The application that calls are handed to when nothing else is said.
+/// Default Stasis application.
 pub const APP: &str = "ringback";
-/// The section of `websocket_client.conf` when nothing else is said.
+/// Default section of `websocket_client.conf`.
 pub const WEBSOCKET_CLIENT: &str = "ringback";
-/// Where a number goes in a template.
+/// Placeholder for a number in a template.
 const NUMBER: &str = "{number}";
-/// The same without its plus sign.
+/// Placeholder for a number without its plus sign.
 const DIGITS: &str = "{digits}";
 
-/// An Asterisk.
+/// Account of an Asterisk.
 #[derive(Debug, Clone)]
 pub struct AsteriskAccount {
-    /// `http://`, host, port and `/ari`, without a slash at the end.
+    /// ARI URL: `http://`, host, port and `/ari`, without a trailing slash.
     pub ari_url: String,
-    /// A user of `ari.conf`.
+    /// User in `ari.conf`.
     pub user: String,
-    /// Its password.
+    /// Password of the user.
     pub password: Key,
-    /// The Stasis application of this node, and of no other.
+    /// Stasis application of this node, used by no other node.
     pub app: String,
-    /// How a number is dialed.
+    /// Endpoint template to dial a number.
     pub endpoint: Template,
-    /// What a number is called in a SIP REFER; none where only SIP addresses can be handed on to.
+    /// Template of a number's address in a SIP REFER. Without it, only SIP addresses can be transfer destinations.
     pub refer: Option<Template>,
-    /// Caller ID where the agent has none.
+    /// Caller ID if the agent has none.
     pub from: Option<PhoneNumber>,
-    /// How audio comes and goes.
+    /// Transport of the audio.
     pub media: Media,
 }
 
-/// How audio comes and goes.
+/// Transport of the audio.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Media {
     /// Asterisk opens a WebSocket (`chan_websocket`).
     WebSocket {
-        /// The section of `websocket_client.conf` that says where.
+        /// Section of `websocket_client.conf` with our address.
         client: String,
-        /// What it carries.
+        /// Codec of the audio.
         codec: Codec,
     },
-    /// Asterisk opens a TCP connection (`chan_audiosocket`), without a password and in the clear.
+    /// Asterisk opens a TCP connection (`chan_audiosocket`), unauthenticated and unencrypted.
     AudioSocket {
-        /// Where this service listens.
+        /// Address that this service listens on.
         listen: SocketAddr,
-        /// What Asterisk connects to, host and port.
+        /// Host and port that Asterisk connects to.
         reached_at: String,
     },
 }
 
-/// What a media WebSocket carries.
+/// Codec of a media WebSocket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Codec {
     /// Linear 16-bit at 16 kHz.
@@ -71,10 +72,10 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// All of them.
+    /// All codecs.
     pub const ALL: [Self; 4] = [Self::Slin16, Self::Slin, Self::Ulaw, Self::Alaw];
 
-    /// Asterisk's name for it.
+    /// Returns Asterisk's name of the codec.
     pub fn name(self) -> &'static str {
         match self {
             Self::Slin16 => "slin16",
@@ -84,14 +85,14 @@ impl Codec {
         }
     }
 
-    /// The one of this name, in either case.
+    /// Returns the codec with this name, in either case.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|codec| codec.name().eq_ignore_ascii_case(name))
     }
 
-    /// The line's format with this codec.
+    /// Returns the line format with this codec.
     pub fn format(self) -> LineFormat {
         let (encoding, sample_rate) = match self {
             Self::Slin16 => (Encoding::Linear16, 16_000),
@@ -103,19 +104,19 @@ impl Codec {
     }
 }
 
-/// Text with one place for a number: `{number}` with its plus sign, `{digits}` without.
+/// Text with one placeholder for a number: `{number}` with its plus sign, or `{digits}` without.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template(String);
 
 impl Template {
-    /// How a number is dialed: a technology, a slash, and a place for the number.
+    /// Parses an endpoint template: a technology, a slash, and text with a placeholder for the number.
     pub fn endpoint(text: &str) -> Option<Self> {
         let (technology, rest) = text.split_once('/')?;
         let named = !technology.is_empty() && technology.bytes().all(|b| b.is_ascii_alphanumeric());
         (named && !rest.is_empty()).then(|| Self::parse(text)).flatten()
     }
 
-    /// What a number is called in a REFER: a `sip:`, `sips:` or `tel:` address.
+    /// Parses a REFER template: a `sip:`, `sips:` or `tel:` address.
     pub fn refer(text: &str) -> Option<Self> {
         let address = ["sip:", "sips:", "tel:"].iter().any(|scheme| text.starts_with(scheme));
         address.then(|| Self::parse(text)).flatten()
@@ -127,7 +128,7 @@ impl Template {
         (places == 1 && plain).then(|| Self(text.to_owned()))
     }
 
-    /// The text with this number.
+    /// Returns the text with this number.
     pub fn with(&self, number: &PhoneNumber) -> String {
         let number = number.as_str();
         self.0
@@ -135,7 +136,7 @@ impl Template {
             .replace(DIGITS, number.trim_start_matches('+'))
     }
 
-    /// What dials a SIP address where this dials a number: by the same trunk, where the template names one
+    /// Returns the endpoint that dials a SIP address, through the same trunk if the template names one
     /// (`PJSIP/{number}@trunk` and `PJSIP/trunk/sip:{number}@host` become `PJSIP/trunk/sip:…`).
     pub fn with_sip(&self, address: &str) -> String {
         let rest = self.0.strip_prefix("PJSIP/").unwrap_or_default();
@@ -150,7 +151,7 @@ impl Template {
     }
 }
 
-/// Whether an application may have this name: it is part of channels' names and of addresses.
+/// Returns whether a name is valid for an application. It becomes part of channel names and URLs.
 pub fn is_app(name: &str) -> bool {
     let plain = name
         .bytes()

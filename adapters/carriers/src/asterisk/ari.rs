@@ -1,4 +1,4 @@
-//! The requests of Asterisk's REST interface.
+//! Requests to Asterisk's REST interface.
 //!
 //! Source: `rest-api/api-docs/channels.json`, `bridges.json` and `playbacks.json` of Asterisk.
 
@@ -16,28 +16,28 @@ use crate::{
 };
 use net::http_client::{body, body_within};
 
-/// How long Asterisk may take to answer a dial: it answers before it calls. The rest of the ten seconds of a dial is for
-/// its events to be heard, before, and for asking what became of it, after.
+/// Time limit of a dial request. Asterisk responds before it calls. The rest of a dial's ten seconds is for
+/// the wait for the event connection before, and for the lookup of the channel after.
 const DIAL_WITHIN: Duration = Duration::from_secs(5);
-/// How long it may take to say whether a channel is there.
+/// Time limit for looking up a channel.
 const LOOK_WITHIN: Duration = Duration::from_millis(2_500);
-/// Most that is read of a list: Asterisk gives all channels at once, and tells a kilobyte of each.
+/// Maximum size of a list. Asterisk lists all channels at once, with about a kilobyte each.
 const MAX_LIST_BYTES: usize = 32 * 1024 * 1024;
-/// Length of a key that is pressed, and of the pause behind it, in milliseconds.
+/// Length of a key press and of the pause after it, in milliseconds.
 const KEY_MS: &str = "100";
 
-/// A channel that Asterisk is to make, call, and hand to our application when it is answered.
+/// A channel that Asterisk is to create, call, and hand to our application when it is answered.
 #[derive(Debug, Clone)]
 pub struct Originate {
-    /// Its id: the same one twice is refused.
+    /// Id of the channel. Asterisk refuses an id that is already in use.
     pub channel: String,
-    /// What is called.
+    /// Endpoint to call.
     pub endpoint: String,
     /// Caller ID.
     pub caller: Option<String>,
-    /// How long it may ring, in seconds.
+    /// Maximum ring time, in seconds.
     pub ring_seconds: u64,
-    /// Its codec, where it is not the endpoint's own.
+    /// Codec, if not the endpoint's own.
     pub formats: Option<&'static str>,
     /// Variables of the channel.
     pub variables: Value,
@@ -47,13 +47,13 @@ pub struct Originate {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Bridge {
-    /// Its id.
+    /// Id of the bridge.
     pub id: String,
-    /// The channels in it.
+    /// Channels in the bridge.
     pub channels: Vec<String>,
 }
 
-/// ARI's words about a refusal.
+/// ARI's error response.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct ErrorAnswer {
@@ -61,7 +61,7 @@ struct ErrorAnswer {
     error: String,
 }
 
-/// An Asterisk's REST interface.
+/// Client for Asterisk's REST interface.
 #[derive(Debug, Clone)]
 pub struct Ari {
     clients: Clients,
@@ -89,7 +89,7 @@ async fn done(answer: Response) -> Result<(), CarrierError> {
     if status.is_success() {
         return Ok(());
     }
-    // A channel that leaves the application, or is not in it yet, is told of by 409.
+    // Status 409 means that the channel is leaving the application or not in it yet.
     match status {
         StatusCode::BAD_REQUEST | StatusCode::CONFLICT | StatusCode::UNPROCESSABLE_ENTITY => {
             Err(CarrierError::Refused(words(answer).await))
@@ -99,20 +99,20 @@ async fn done(answer: Response) -> Result<(), CarrierError> {
 }
 
 impl Ari {
-    /// Of this account.
+    /// Creates a client for this account.
     ///
     /// # Errors
     ///
-    /// When its address is none.
+    /// Returns an error if the ARI URL is invalid.
     pub fn new(account: AsteriskAccount) -> Result<Self, SetupError> {
-        let ari_url = base("Asterisk's address", &account.ari_url)?;
+        let ari_url = base("ASTERISK_ARI_URL", &account.ari_url)?;
         Ok(Self {
             clients: Clients::new()?,
             account: AsteriskAccount { ari_url, ..account },
         })
     }
 
-    /// Whose it is.
+    /// Returns the account.
     pub fn account(&self) -> &AsteriskAccount {
         &self.account
     }
@@ -163,12 +163,11 @@ impl Ari {
             .timeout(DIAL_WITHIN))
     }
 
-    /// Makes a channel and calls it, once. An answer that was lost, and an id that is taken, are settled by asking for
-    /// the channel.
+    /// Creates a channel and calls it, once. If the response is lost or the id is in use, looks the channel up.
     ///
     /// # Errors
     ///
-    /// What is certain of the call.
+    /// Returns an error that says what is certain about the call.
     pub async fn dial(&self, of: &Originate, last_look: &LastLook) -> Result<(), DialError> {
         let request = self
             .origination(of)
@@ -183,16 +182,16 @@ impl Ari {
         }
         match self.channel(&of.channel).await {
             Ok(_) => Ok(()),
-            // It may be over already, or the request may still be on its way.
+            // The call may be over already, or the request may still be on its way.
             Err(_) => Err(lost),
         }
     }
 
-    /// Makes one of the channels that belong to a call that talks.
+    /// Creates an additional channel for an established call.
     ///
     /// # Errors
     ///
-    /// When it is not made, or nobody knows.
+    /// Returns an error if the channel is not created or the result is unknown.
     pub async fn originate(&self, of: &Originate) -> Result<(), CarrierError> {
         self.dial(of, &LastLook::default()).await.map_err(|error| match error {
             DialError::InvalidNumber(words) | DialError::Rejected(words) | DialError::AccountRefused(words) => {
@@ -202,132 +201,132 @@ impl Ari {
         })
     }
 
-    /// A channel.
+    /// Reads a channel.
     ///
     /// # Errors
     ///
-    /// When it is not there, or nobody says.
+    /// Returns an error if the channel does not exist or Asterisk does not respond.
     pub async fn channel(&self, id: &str) -> Result<Channel, CarrierError> {
         let looked = tokio::time::timeout(LOOK_WITHIN, self.read(&["channels", id])).await;
         looked.unwrap_or_else(|_| Err(CarrierError::Unavailable("timed out".to_owned())))
     }
 
-    /// All channels, anybody's.
+    /// Lists all channels, including those of other applications.
     ///
     /// # Errors
     ///
-    /// When there is no list.
+    /// Returns an error if Asterisk returns no list.
     pub async fn channels(&self) -> Result<Vec<Channel>, CarrierError> {
         self.read(&["channels"]).await
     }
 
-    /// All bridges, anybody's.
+    /// Lists all bridges, including those of other applications.
     ///
     /// # Errors
     ///
-    /// When there is no list.
+    /// Returns an error if Asterisk returns no list.
     pub async fn bridges(&self) -> Result<Vec<Bridge>, CarrierError> {
         self.read(&["bridges"]).await
     }
 
-    /// Hangs a channel up, with a reason out of ARI's list.
+    /// Hangs up a channel, with a reason from ARI's list.
     ///
     /// # Errors
     ///
-    /// When it is not there, or nobody says.
+    /// Returns an error if the channel does not exist or Asterisk does not respond.
     pub async fn hang_up(&self, channel: &str, reason: &str) -> Result<(), CarrierError> {
         let query = [("reason", reason)];
         self.command(Method::DELETE, &["channels", channel], &query).await
     }
 
-    /// Answers a channel that came in.
+    /// Answers an inbound channel.
     ///
     /// # Errors
     ///
-    /// When it is not there, or nobody says.
+    /// Returns an error if the channel does not exist or Asterisk does not respond.
     pub async fn answer(&self, channel: &str) -> Result<(), CarrierError> {
         self.command(Method::POST, &["channels", channel, "answer"], &[]).await
     }
 
-    /// Presses keys in a channel.
+    /// Sends DTMF keys to a channel.
     ///
     /// # Errors
     ///
-    /// When it is not there, or nobody says.
+    /// Returns an error if the channel does not exist or Asterisk does not respond.
     pub async fn press(&self, channel: &str, keys: &str) -> Result<(), CarrierError> {
         let query = [("dtmf", keys), ("between", KEY_MS), ("duration", KEY_MS)];
         self.command(Method::POST, &["channels", channel, "dtmf"], &query).await
     }
 
-    /// Asks the far end of an answered channel to call somebody else (SIP REFER).
+    /// Asks the far end of an answered channel to call another party (SIP REFER).
     ///
     /// # Errors
     ///
-    /// When it is not there, is of another technology, or nobody says.
+    /// Returns an error if the channel does not exist or is not SIP, or Asterisk does not respond.
     pub async fn redirect(&self, channel: &str, endpoint: &str) -> Result<(), CarrierError> {
         let query = [("endpoint", endpoint)];
         self.command(Method::POST, &["channels", channel, "redirect"], &query)
             .await
     }
 
-    /// Makes a bridge, or finds it made.
+    /// Creates a bridge if it does not exist yet.
     ///
     /// # Errors
     ///
-    /// When nobody says.
+    /// Returns an error if Asterisk does not respond.
     pub async fn bridge(&self, bridge: &str) -> Result<(), CarrierError> {
         let query = [("type", "mixing"), ("name", bridge)];
         self.command(Method::POST, &["bridges", bridge], &query).await
     }
 
-    /// Puts a channel into a bridge.
+    /// Adds a channel to a bridge.
     ///
     /// # Errors
     ///
-    /// When one of the two is not there, or nobody says.
+    /// Returns an error if the bridge or channel does not exist or Asterisk does not respond.
     pub async fn join(&self, bridge: &str, channel: &str) -> Result<(), CarrierError> {
         let query = [("channel", channel)];
         self.command(Method::POST, &["bridges", bridge, "addChannel"], &query)
             .await
     }
 
-    /// Takes a bridge away; its channels stay.
+    /// Removes a bridge; its channels stay.
     ///
     /// # Errors
     ///
-    /// When it is not there, or nobody says.
+    /// Returns an error if the bridge does not exist or Asterisk does not respond.
     pub async fn unbridge(&self, bridge: &str) -> Result<(), CarrierError> {
         self.command(Method::DELETE, &["bridges", bridge], &[]).await
     }
 
-    /// Lets ringing be heard in a bridge, until it is stopped under this name.
+    /// Plays a ringing tone in a bridge until it is stopped by this name.
     ///
     /// # Errors
     ///
-    /// When the bridge is not there, or nobody says.
+    /// Returns an error if the bridge does not exist or Asterisk does not respond.
     pub async fn start_ringing(&self, bridge: &str, sound: &str) -> Result<(), CarrierError> {
         let query = [("media", "tone:ring")];
         self.command(Method::POST, &["bridges", bridge, "play", sound], &query)
             .await
     }
 
-    /// Stops it.
+    /// Stops the ringing tone.
     ///
     /// # Errors
     ///
-    /// When it is not heard, or nobody says.
+    /// Returns an error if the tone is not playing or Asterisk does not respond.
     pub async fn stop_ringing(&self, sound: &str) -> Result<(), CarrierError> {
         self.command(Method::DELETE, &["playbacks", sound], &[]).await
     }
 }
 
-/// What a refusal of a dial means. Asterisk makes the channel before it answers: without success there is none, unless
-/// its id was taken, which is one of ours.
+/// Converts a dial's error status. Asterisk creates the channel before it responds, so an error means that
+/// there is none. The exception is an id in use: that channel is ours.
 fn refused(status: StatusCode, words: String) -> DialError {
     match status {
         StatusCode::CONFLICT => DialError::Unknown(words),
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => DialError::Rejected(words),
-        // No such endpoint, trunk or codec: no number will do.
+        // No such endpoint, trunk or codec: every number would fail.
         StatusCode::INTERNAL_SERVER_ERROR => DialError::AccountRefused(format!(
             "Asterisk made no channel ({words}); check the endpoint that ASTERISK_ENDPOINT names"
         )),

@@ -1,5 +1,6 @@
-//! AudioSocket: Asterisk opens a TCP connection for each call's audio. It shows a UUID and nothing else, so the address
-//! belongs on a private network; a UUID is drawn at random for one call, and good for one connection.
+//! AudioSocket: Asterisk opens a TCP connection for each call's audio. The connection authenticates only by a
+//! UUID, so the address belongs on a private network. The UUID is random and valid for one connection of one
+//! call.
 
 pub mod frame;
 mod pace;
@@ -40,7 +41,7 @@ pub const FORMAT: LineFormat = LineFormat {
     encoding: Encoding::Linear16,
     sample_rate: 8_000,
 };
-/// What a connection can do: it plays what comes, when it comes.
+/// Abilities of a connection. It plays audio as soon as it arrives.
 pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: false,
     marks: false,
@@ -48,26 +49,26 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     digits: false,
 };
 
-/// The UUID is due this long after the connection.
+/// Time limit for the UUID after the connection opens.
 const UUID_WITHIN: Duration = Duration::from_secs(5);
-/// Connections that may wait for their UUID, and for their call, at the same time.
+/// Maximum number of connections that wait for their UUID or their call.
 const WAITING_CONNECTIONS: usize = 256;
 const TICK: Duration = Duration::from_millis(20);
 /// Items that may wait for the connection.
 const OUTBOUND_ITEMS: usize = 256;
-/// Asterisk sends audio every 20 ms; a connection this quiet is dead.
+/// Maximum silence. Asterisk sends audio every 20 ms, so such a quiet connection is dead.
 const IDLE: Duration = Duration::from_secs(30);
-/// A connection that takes nothing for so long is stuck.
+/// Maximum time for a write. A connection that accepts nothing for so long is stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
 const READ_BYTES: usize = 4 * 1024;
-/// The pause after a connection that could not be taken, as when no file is left.
+/// Pause after a failed accept, for example when no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Takes the address for itself.
+/// Binds the listening address.
 ///
 /// # Errors
 ///
-/// When it is taken, or none of this machine.
+/// Returns an error if the address is in use or not an address of this machine.
 pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, SetupError> {
     net::bind::bind(address).map_err(|error| SetupError::Listen {
         setting: "ASTERISK_AUDIOSOCKET_LISTEN",
@@ -76,38 +77,38 @@ pub fn bind(address: SocketAddr) -> Result<std::net::TcpListener, SetupError> {
     })
 }
 
-/// Why a connection is closed.
+/// Reason why a connection is closed.
 #[derive(Debug, thiserror::Error)]
 enum Fault {
     #[error("no UUID within {} s", UUID_WITHIN.as_secs())]
     NoUuid,
-    #[error("its UUID is of no call that waits for audio")]
+    #[error("no call with this UUID waits for audio")]
     UnknownUuid,
-    #[error("the call takes no audio now")]
+    #[error("the call does not accept audio now")]
     Refused,
     #[error(transparent)]
     Frame(#[from] FrameError),
     #[error(transparent)]
     Excess(#[from] Excess),
-    #[error("a second UUID")]
+    #[error("second UUID")]
     SecondUuid,
-    #[error("Asterisk has error {0}")]
+    #[error("Asterisk sent error {0}")]
     Asterisk(u8),
     #[error("silent for {} s", IDLE.as_secs())]
     Idle,
-    #[error("takes nothing")]
+    #[error("accepts no data")]
     Stuck,
     #[error("{0}")]
     Io(#[from] std::io::Error),
-    #[error("gone")]
+    #[error("closed")]
     Gone,
 }
 
-/// Serves until the service ends.
+/// Accepts connections until the service ends.
 pub(super) async fn serve(listener: std::net::TcpListener, switch: Arc<Switch>, link: CarrierLink) {
     let listener = match TcpListener::from_std(listener) {
         Ok(listener) => listener,
-        Err(error) => return tracing::error!(%error, "AudioSocket cannot be served"),
+        Err(error) => return tracing::error!(%error, "AudioSocket listener failed"),
     };
     let waiting = Arc::new(Semaphore::new(WAITING_CONNECTIONS));
     let mut connections = JoinSet::new();
@@ -116,12 +117,12 @@ pub(super) async fn serve(listener: std::net::TcpListener, switch: Arc<Switch>, 
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!(%error, "an AudioSocket connection could not be taken");
+                tracing::warn!(%error, "AudioSocket accept failed");
                 sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        // Beyond the bound, connections are dropped: those who show nothing may not keep others out for long.
+        // Connections beyond the limit are dropped, so that peers without a UUID cannot keep others out for long.
         let Ok(permit) = waiting.clone().try_acquire_owned() else {
             continue;
         };
@@ -148,7 +149,7 @@ struct Connection {
     attempt: AttemptId,
 }
 
-/// Its way in. Pushes `Closed` when it is dropped, and so on every way out.
+/// Incoming side of a connection. Pushes `Closed` on drop, and so on every exit path.
 struct Reader {
     source: OwnedReadHalf,
     decoder: Decoder,
@@ -204,7 +205,7 @@ impl Connection {
         let ended = tokio::select! {
             ended = self.reader.run() => ended,
             ended = write(&mut self.sink, &mut self.outbound) => {
-                // Our own goodbye is as good as Asterisk's.
+                // Our own goodbye counts as a clean end, as Asterisk's does.
                 self.reader.clean = ended.is_ok();
                 ended
             }
@@ -261,8 +262,7 @@ impl Reader {
     }
 }
 
-/// Writes what the call sends, a frame every 20 ms. Frames that are late are made up for; after a silence the time
-/// begins anew.
+/// Writes the call's audio, one frame every 20 ms. Catches up on late frames. After a silence the schedule starts over.
 async fn write(sink: &mut OwnedWriteHalf, outbound: &mut mpsc::Receiver<OutboundItem>) -> Result<(), Fault> {
     let (mut outgoing, mut bytes) = (Outgoing::default(), Vec::new());
     let mut due = Instant::now();

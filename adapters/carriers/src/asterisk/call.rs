@@ -1,5 +1,5 @@
-//! One call at an Asterisk: its channels, its bridge, and whom it is handed on to. What happens goes in, what is to be
-//! done about it comes out. Pure.
+//! State machine of one call at an Asterisk: its channels, its bridge, and its transfer destination. Events
+//! go in, steps to carry out come out. Pure.
 
 mod missed;
 pub mod wait;
@@ -12,62 +12,62 @@ use super::{
     names::Part,
 };
 
-/// What happens to a call.
+/// An event of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happening {
-    /// Asterisk has taken the dial, or the call that came in.
+    /// Asterisk has accepted the dial, or the inbound call.
     Placed,
-    /// How the dial of one of its channels goes, in Asterisk's word.
+    /// Progress of a channel's dial, in Asterisk's term.
     Dial(Part, String),
-    /// A channel is answered and ours to command.
+    /// A channel was answered and is under our control.
     Entered(Part),
-    /// A channel is gone.
+    /// A channel no longer exists.
     Gone(Part, Gone),
-    /// We are about to hang the call up.
+    /// We are about to hang up the call.
     HangingUp,
-    /// The call wants its audio again.
+    /// The call needs its audio again.
     MediaWanted,
-    /// The caller's SIP peer was asked to call somebody else.
+    /// The caller's SIP peer was asked to call another party.
     Referred,
-    /// A peer is being dialed.
+    /// A transfer destination is being dialed.
     PeerPlaced(u32),
-    /// A peer could not be dialed, or nothing was heard of its dial.
+    /// A transfer destination could not be dialed, or the result of its dial is unknown.
     PeerRefused(u32),
-    /// Which channels there are, after events were missed.
+    /// Existing channels, after events were missed.
     Listed(Listed),
-    /// It was waited for something long enough.
+    /// A wait has reached its deadline.
     InVain(Wait),
 }
 
-/// How a call's channels stand.
+/// State of a call's channels.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listed {
-    /// Each with whether it is answered.
+    /// Each part with a channel, and whether it is answered.
     pub channels: Vec<(Part, bool)>,
 }
 
-/// What is to be done, in order.
+/// A step to carry out, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The call is told.
+    /// Report progress to the call.
     Report(CallProgress),
-    /// The bridge is made.
+    /// Create the bridge.
     Bridge,
-    /// A channel is put into it.
+    /// Add a channel to the bridge.
     Join(Part),
-    /// Asterisk is to open our audio under this number.
+    /// Have Asterisk open our audio under this number.
     OpenMedia(u32),
-    /// A channel is hung up.
+    /// Hang up a channel.
     HangUp(Part),
-    /// Ringing is heard in the bridge while this peer is rung.
+    /// Start the ringing tone in the bridge while this destination rings.
     StartRinging(u32),
-    /// … and no longer.
+    /// Stop the ringing tone.
     StopRinging(u32),
-    /// The bridge is taken away.
+    /// Remove the bridge.
     Unbridge,
 }
 
-/// How far the call is.
+/// Progress of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Dialing,
@@ -75,7 +75,7 @@ enum Stage {
     Over,
 }
 
-/// Our audio.
+/// State of our audio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Media {
     None,
@@ -83,26 +83,26 @@ enum Media {
     Joined(u32),
 }
 
-/// Whom the call is handed on to.
+/// State of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Handing {
-    /// Nobody.
+    /// No transfer.
     No,
-    /// A peer's dial was sent.
+    /// The destination's dial was sent.
     Asking(TransferKind, u32),
-    /// A peer rings.
+    /// The destination rings.
     Ringing(TransferKind, u32),
-    /// It talks with the caller.
+    /// The destination talks with the caller.
     Joined(u32),
-    /// The caller's own peer sees to it.
+    /// The caller's own SIP peer handles the transfer.
     Referred,
 }
 
 fn handed_on_already() -> CarrierError {
-    CarrierError::Refused("the call is being handed on already".to_owned())
+    CarrierError::Refused("the call is already being transferred".to_owned())
 }
 
-/// One call.
+/// State of one call.
 #[derive(Debug)]
 pub struct CallState {
     stage: Stage,
@@ -118,7 +118,7 @@ pub struct CallState {
 }
 
 impl CallState {
-    /// A call that is dialed, or that came in and is not answered yet.
+    /// Creates a call that is dialed, or inbound and not answered yet.
     pub fn new() -> Self {
         Self {
             stage: Stage::Dialing,
@@ -133,7 +133,8 @@ impl CallState {
         }
     }
 
-    /// A call of an earlier life of this service, which talks with a peer and needs nobody but for its end.
+    /// Creates a call of an earlier process of this service. It talks with a transfer destination and is only
+    /// followed to its end.
     pub fn handed_on(peer: u32) -> Self {
         Self {
             stage: Stage::Up,
@@ -144,21 +145,21 @@ impl CallState {
         }
     }
 
-    /// Whether nothing more is to come.
+    /// Returns whether the call is over.
     pub fn is_over(&self) -> bool {
         self.stage == Stage::Over
     }
 
-    /// Whether Asterisk is known to have the call.
+    /// Returns whether Asterisk is known to have the call.
     pub fn is_placed(&self) -> bool {
         self.placed
     }
 
-    /// The call is to be handed on to a peer, whose dial follows; its number.
+    /// Starts a transfer to a destination, whose dial follows. Returns the destination's number.
     ///
     /// # Errors
     ///
-    /// When the call does not talk, or is handed on already.
+    /// Returns an error if the call is not established or is already being transferred.
     pub fn hand_on(&mut self, kind: TransferKind) -> Result<u32, CarrierError> {
         if self.stage != Stage::Up {
             return Err(CarrierError::NotFound);
@@ -171,11 +172,11 @@ impl CallState {
         Ok(self.peer_count)
     }
 
-    /// Whether the caller's own peer may be asked to call somebody else.
+    /// Checks whether the caller's own SIP peer may be asked to call another party.
     ///
     /// # Errors
     ///
-    /// When the call does not talk, or is handed on already.
+    /// Returns an error if the call is not established or is already being transferred.
     pub fn may_refer(&self) -> Result<(), CarrierError> {
         match (self.stage, self.handing) {
             (Stage::Up, Handing::No) => Ok(()),
@@ -184,7 +185,7 @@ impl CallState {
         }
     }
 
-    /// What is to be done about something that happened.
+    /// Handles an event. Returns the steps to carry out.
     pub fn on(&mut self, happening: Happening) -> Vec<Step> {
         if self.stage == Stage::Over {
             return self.late(&happening);
@@ -209,7 +210,7 @@ impl CallState {
         Vec::new()
     }
 
-    /// A channel that comes when its call is over goes, too.
+    /// Hangs up a channel that arrives after its call is over.
     fn late(&self, happening: &Happening) -> Vec<Step> {
         match happening {
             Happening::Entered(part) => vec![Step::HangUp(*part)],
@@ -268,7 +269,7 @@ impl CallState {
         }
         let mut steps = Vec::new();
         if kind == TransferKind::Blind {
-            // The agent is gone when its peer answers sooner than its dial.
+            // Close the agent's audio, in case the destination answers before its dial returns.
             steps.extend(self.close_media());
             steps.push(Step::StopRinging(n));
         }
@@ -293,7 +294,8 @@ impl CallState {
         steps
     }
 
-    /// A peer whose dial was taken though its answer got lost must not ring on; one that is here already stays.
+    /// Handles a failed dial. A destination whose dial was accepted but whose response was lost must not keep
+    /// ringing. One that has already joined stays.
     fn peer_refused(&mut self, n: u32) -> Vec<Step> {
         if !matches!(self.handing, Handing::Asking(_, due) if due == n) {
             return Vec::new();

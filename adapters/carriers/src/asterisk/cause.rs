@@ -1,23 +1,23 @@
-//! What the end of a channel means: by its cause (Q.850, as in Asterisk's `causes.h`), the SIP answer behind it, and
-//! the last word of the dial. Pure.
+//! Meaning of a channel's end: its cause (Q.850, as in Asterisk's `causes.h`), the SIP status behind it, and
+//! the last dial status. Pure.
 
 use domain::ports::carrier::EndCause;
 
 use crate::words::plain_words;
 
-/// Why a channel is gone, as far as Asterisk says.
+/// Cause of a channel's end, as reported by Asterisk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Gone {
-    /// The cause; 0 for none.
+    /// Cause code; 0 for none.
     pub cause: u64,
-    /// Its words.
+    /// Text of the cause.
     pub words: String,
-    /// The answer of the technology, such as a SIP status.
+    /// Status of the technology, such as a SIP status.
     pub technical: Option<u64>,
 }
 
 impl Gone {
-    /// A channel of which nothing more is known than that it is gone.
+    /// Returns a cause for a channel whose end was missed.
     pub fn unseen() -> Self {
         Self {
             words: "its end was missed while Asterisk's events could not be heard".to_owned(),
@@ -25,7 +25,7 @@ impl Gone {
         }
     }
 
-    /// Cause and words together.
+    /// Returns cause and text together.
     pub fn said(&self, dial_status: &str) -> String {
         let mut said = match (&*self.words, self.cause) {
             ("", 0) => "no cause".to_owned(),
@@ -43,10 +43,10 @@ impl Gone {
     }
 }
 
-/// How a call ended that nobody answered, and that was not hung up by us.
+/// Returns the end cause of a call that was not answered and not hung up by us.
 pub fn unanswered(gone: &Gone, dial_status: &str) -> EndCause {
     let failed = || EndCause::Failed(gone.said(dial_status));
-    // Asterisk makes "call rejected" of a trunk's refusal to let *us* call, too.
+    // Asterisk also reports "call rejected" if a trunk refuses to let *us* call.
     if matches!(gone.technical, Some(401 | 402 | 403 | 405 | 407)) {
         return failed();
     }
@@ -55,7 +55,7 @@ pub fn unanswered(gone: &Gone, dial_status: &str) -> EndCause {
         18..=20 => EndCause::NoAnswer,
         21 => EndCause::Rejected,
         1 | 22 | 28 => EndCause::InvalidNumber,
-        // No cause, "normal clearing" and "normal, unspecified" say nothing of a call that was not answered.
+        // No cause, "normal clearing" and "normal, unspecified" do not explain why a call was not answered.
         0 | 16 | 31 => match dial_status {
             "BUSY" => EndCause::Busy,
             "NOANSWER" => EndCause::NoAnswer,
@@ -88,7 +88,7 @@ mod tests {
             (1, Some(404), "CONGESTION", EndCause::InvalidNumber),
             (22, Some(410), "", EndCause::InvalidNumber),
             (28, Some(484), "", EndCause::InvalidNumber),
-            // The ring time of the dial is over.
+            // The dial's ring time has ended.
             (0, None, "NOANSWER", EndCause::NoAnswer),
             (16, None, "NOANSWER", EndCause::NoAnswer),
             (31, None, "BUSY", EndCause::Busy),

@@ -1,4 +1,4 @@
-//! Places, ends, finds and hands on calls at an Asterisk.
+//! Places, ends, finds and transfers calls at an Asterisk.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ use super::{
 };
 use crate::http;
 
-/// An Asterisk as a carrier.
+/// Carrier client for an Asterisk.
 #[derive(Debug, Clone)]
 pub struct AsteriskCarrier {
     switch: Arc<Switch>,
 }
 
 impl AsteriskCarrier {
-    /// Whose calls are these.
+    /// Creates a client for this switch.
     pub fn new(switch: Arc<Switch>) -> Self {
         Self { switch }
     }
@@ -49,7 +49,7 @@ impl AsteriskCarrier {
     }
 }
 
-/// An id that an answer of Asterisk's, or a name of ours, gave; another one's address would be another's.
+/// Validates a call id from Asterisk or from us, because it becomes part of a URL.
 fn checked(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> {
     CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
 }
@@ -63,12 +63,12 @@ impl Carrier for AsteriskCarrier {
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         self.switch.hears().await.map_err(|link| match link {
             Connection::Refused(words) => DialError::AccountRefused(words),
-            Connection::Down(words) => DialError::Unreachable(format!("Asterisk's events are not heard: {words}")),
-            Connection::Up => DialError::Unreachable("Asterisk's events are not heard".to_owned()),
+            Connection::Down(words) => DialError::Unreachable(format!("no connection to Asterisk's events: {words}")),
+            Connection::Up => DialError::Unreachable("no connection to Asterisk's events".to_owned()),
         })?;
         let attempt = request.attempt;
         let call = CarrierCallId(self.switch.names.channel(attempt, Part::Call));
-        // Before the request goes out: what Asterisk tells may be sooner than its answer.
+        // Before the request is sent, because events may arrive before its response.
         self.switch
             .begin(call.clone(), http::way_back(request), CallState::new());
         match self
@@ -97,7 +97,7 @@ impl Carrier for AsteriskCarrier {
         self.switch.ari.hang_up(&call.0, "normal").await
     }
 
-    /// Asterisk lists the channels there are, by our names and not by number; those that are over it does not know.
+    /// Asterisk lists existing channels only, by our names and not by number. Finished calls are not listed.
     async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let channels = self.switch.ari.channels().await?;
         let ours = channels.into_iter().filter_map(|channel| {

@@ -1,4 +1,4 @@
-//! The task of one call at an Asterisk: asks for what its [`CallState`] wants done, one thing after the other.
+//! The task of one call at an Asterisk. It carries out the steps of its [`CallState`], one after the other.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -21,23 +21,23 @@ use super::{
     switch::Switch,
 };
 
-/// How often something is tried that Asterisk, or the node, cannot do at the moment …
+/// Tries of a request that Asterisk, or the node, cannot serve at the moment …
 const TRIES: u32 = 4;
-/// … and the first pause between two tries, doubled each time.
+/// … and the first pause between two tries, which doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// How long whom a call is handed on to may be rung, in seconds.
+/// Maximum ring time of a transfer destination, in seconds.
 const PEER_RINGS_SECONDS: u64 = 30;
-/// How long Asterisk may take to open our audio, in seconds.
+/// Time that Asterisk has to open our audio, in seconds.
 const MEDIA_WITHIN_SECONDS: u64 = 5;
 
-/// What a call's task is asked for.
+/// An order to a call's task.
 #[derive(Debug)]
 pub enum Order {
-    /// Something happened.
+    /// Something happened to the call.
     Happening(Happening),
-    /// Hand the call on.
+    /// Transfer the call.
     HandOn(Transfer, oneshot::Sender<Result<(), CarrierError>>),
-    /// The addresses of the call are these from now on, and it wants its audio again.
+    /// Use these addresses from now on, and open the audio again.
     Reopen(WayBack),
 }
 
@@ -47,7 +47,7 @@ struct Performer<'a> {
     back: WayBack,
 }
 
-/// What is waited for at the moment, and until when.
+/// The current wait and its deadline.
 #[derive(Default)]
 struct Patience(Option<(Wait, Instant)>);
 
@@ -59,14 +59,14 @@ impl Patience {
         Some(self.0?.1)
     }
 
-    /// It is over; if it is still wanted, it begins anew.
+    /// Ends the wait. If it still applies, it starts again.
     fn ends(&mut self) -> Option<Order> {
         let (wait, _) = self.0.take()?;
         Some(Order::Happening(Happening::InVain(wait)))
     }
 }
 
-/// Serves a call until it is over.
+/// Runs the call until it is over.
 pub(super) async fn run(
     switch: &Arc<Switch>,
     (call, back): (CarrierCallId, WayBack),
@@ -95,7 +95,7 @@ pub(super) async fn run(
                     Ok(happening) => (Ok(()), Some(happening)),
                     Err((error, happening)) => (Err(error), happening),
                 };
-                // The wish is taken before its consequences are seen to.
+                // Reply to the request before handling its consequences.
                 let _ = reply.send(answer);
                 let Some(happening) = happening else { continue };
                 happening
@@ -111,7 +111,7 @@ pub(super) async fn run(
 }
 
 impl Performer<'_> {
-    /// Does what is to be done; what follows from it at once.
+    /// Carries out a step. Returns the event that follows at once, if any.
     async fn perform(&self, step: Step) -> Option<Happening> {
         let (ari, attempt) = (&self.switch.ari, self.back.attempt);
         let (bridge, names) = (self.switch.names.bridge(attempt), &self.switch.names);
@@ -131,7 +131,7 @@ impl Performer<'_> {
                 let channel = self.channel(part);
                 let hung_up = self.patiently(|| ari.hang_up(&channel, "normal")).await;
                 if part == Part::Call && hung_up == Err(CarrierError::NotFound) {
-                    // Its end was missed, or is about to be told.
+                    // We missed its end, or will be told of it soon.
                     return Some(Happening::Gone(part, Gone::unseen()));
                 }
                 hung_up
@@ -141,24 +141,25 @@ impl Performer<'_> {
             Step::Unbridge => self.patiently(|| ari.unbridge(&bridge)).await,
         };
         match done {
-            // Gone is as good as hung up.
+            // A channel that no longer exists counts as hung up.
             Ok(()) | Err(CarrierError::NotFound) => {}
             Err(error) => {
                 metrics::counter!("ringback_asterisk_requests_failed_total").increment(1);
-                tracing::warn!(%attempt, what, %error, "Asterisk did not do what a call needs");
+                tracing::warn!(%attempt, what, %error, "Asterisk request failed");
             }
         }
         None
     }
 
-    /// A list may be older than the call it does not name: that one is asked for before it is given up.
+    /// Completes a list of channels. It may be older than a call that it does not contain, so the call is
+    /// looked up before it is given up.
     async fn looked_after(&self, state: &CallState, mut listed: Listed) -> Happening {
         let is_listed = listed.channels.iter().any(|(part, _)| *part == Part::Call);
         if state.is_placed() && !is_listed {
             match self.switch.ari.channel(&self.call.0).await {
                 Ok(channel) => listed.channels.push((Part::Call, channel.is_up())),
                 Err(CarrierError::NotFound) => {}
-                // Nobody knows: the next list tells, or the end of its waiting.
+                // Unknown: the next list or the end of the wait decides.
                 Err(_) => listed.channels.push((Part::Call, false)),
             }
         }
@@ -172,7 +173,7 @@ impl Performer<'_> {
         }
     }
 
-    /// Tries again what may be tried again.
+    /// Retries a request while Asterisk is unavailable.
     async fn patiently<F: Future<Output = Result<(), CarrierError>>>(
         &self,
         request: impl Fn() -> F,
@@ -204,10 +205,10 @@ impl Performer<'_> {
             sleep(pause).await;
             pause *= 2;
         }
-        tracing::warn!(attempt, ?progress, "the node takes no report");
+        tracing::warn!(attempt, ?progress, "report not delivered");
     }
 
-    /// Has Asterisk open our audio. An answer that is lost does no harm: the channel comes, or the call asks again.
+    /// Has Asterisk open our audio. A lost response does no harm: the channel arrives, or the call asks again.
     async fn open_media(&self, n: u32) -> Result<(), CarrierError> {
         let back = &self.back;
         let (endpoint, formats) = match &self.switch.ari.account().media {
@@ -234,7 +235,7 @@ impl Performer<'_> {
         self.switch.ari.originate(&media).await
     }
 
-    /// Hands the call on: what follows for its line, even where it was not taken.
+    /// Transfers the call. Returns the event that follows for the line, even if the transfer was refused.
     async fn hand_on(
         &self,
         state: &mut CallState,
@@ -272,14 +273,14 @@ impl Performer<'_> {
     }
 }
 
-/// What the far end of a call is asked to call.
+/// Returns the endpoint that the far end is asked to call.
 fn refer_to(template: Option<&Template>, transfer: &Transfer) -> Result<String, CarrierError> {
     match &transfer.to {
         Destination::Sip(address) => Ok(format!("PJSIP/{address}")),
         Destination::Phone(number) => match template {
             Some(template) => Ok(format!("PJSIP/{}", template.with(number))),
             None => Err(CarrierError::Refused(
-                "a number cannot be handed on to by SIP REFER: set ASTERISK_REFER, or name a sip: address".to_owned(),
+                "SIP REFER needs ASTERISK_REFER for a phone number: set it, or use a sip: address".to_owned(),
             )),
         },
     }

@@ -1,4 +1,4 @@
-//! ARI's events and channels: the fields that count. What comes is read tolerantly, as versions differ. Pure.
+//! ARI's events and channels, with the fields that we use. Parsed tolerantly, because versions differ. Pure.
 //!
 //! Source: `rest-api/api-docs/events.json` and `channels.json` of Asterisk.
 
@@ -7,17 +7,17 @@ use serde_json::Value;
 
 use super::cause::Gone;
 
-/// A channel, as events and listings show it.
+/// A channel, as in events and lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Channel {
-    /// Its id.
+    /// Id of the channel.
     pub id: String,
-    /// `Down`, `Rsrved`, `OffHook`, `Dialing`, `Ring`, `Ringing`, `Up`, `Busy` …
+    /// State: `Down`, `Rsrved`, `OffHook`, `Dialing`, `Ring`, `Ringing`, `Up`, `Busy` …
     pub state: String,
-    /// Who calls.
+    /// Calling party.
     pub caller: Party,
-    /// Where it stands in the dialplan.
+    /// Current position in the dialplan.
     pub dialplan: Dialplan,
 }
 
@@ -25,34 +25,34 @@ pub struct Channel {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Party {
-    /// Its number; empty when it is withheld.
+    /// Number of the party; empty if it is withheld.
     pub number: String,
 }
 
-/// A place in the dialplan.
+/// A position in the dialplan.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Dialplan {
-    /// The extension: the number that was called.
+    /// Extension: the number that was called.
     pub exten: String,
-    /// The application that runs there.
+    /// Application that runs there.
     pub app_name: String,
-    /// What it was given.
+    /// Arguments of the application.
     pub app_data: String,
 }
 
 impl Channel {
-    /// Whether it is answered.
+    /// Returns whether the channel is answered.
     pub fn is_up(&self) -> bool {
         self.state == "Up"
     }
 
-    /// Whether it rings at the far end.
+    /// Returns whether the far end rings.
     pub fn is_ringing(&self) -> bool {
         self.state == "Ringing"
     }
 
-    /// What this application was given for the channel, if it has it: the words behind its own name.
+    /// Returns the dialplan's arguments to our application after its name, if the channel is in it.
     pub fn in_app(&self, app: &str) -> Option<Vec<String>> {
         let mut data = self.dialplan.app_data.split(',').map(str::to_owned);
         let ours = self.dialplan.app_name == "Stasis" && data.next()? == app;
@@ -60,39 +60,40 @@ impl Channel {
     }
 }
 
-/// What an event tells.
+/// Information in an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// A channel is ours to command.
+    /// A channel is under our control.
     Entered {
-        /// Which.
+        /// The channel.
         channel: Box<Channel>,
-        /// What the dialplan gave with it.
+        /// Arguments from the dialplan.
         args: Vec<String>,
     },
     /// A channel's state changed.
     Changed(Box<Channel>),
-    /// How a dial of a channel goes.
+    /// Progress of a channel's dial.
     Dial {
-        /// The channel that is called.
+        /// Id of the channel that is called.
         peer: String,
-        /// `RINGING`, `PROGRESS`, `ANSWER`, `BUSY`, `NOANSWER`, `CANCEL`, `CONGESTION`, `CHANUNAVAIL`; empty at first.
+        /// Dial status: `RINGING`, `PROGRESS`, `ANSWER`, `BUSY`, `NOANSWER`, `CANCEL`, `CONGESTION` or
+        /// `CHANUNAVAIL`; empty at first.
         status: String,
     },
-    /// A channel is gone.
+    /// A channel no longer exists.
     Destroyed {
-        /// Which.
+        /// Id of the channel.
         id: String,
-        /// Why.
+        /// Cause of its end.
         gone: Gone,
     },
-    /// Somebody else has taken our place: an application has one socket.
+    /// Another program has replaced us: an application has one socket.
     Replaced,
-    /// Nothing that counts here.
+    /// Nothing that matters here.
     Nothing,
 }
 
-/// An event that is none.
+/// A malformed event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("malformed event: {0}")]
 pub struct EventError(String);
@@ -117,7 +118,7 @@ struct Event {
     tech_cause: Value,
 }
 
-/// A number, written as one or as text.
+/// Reads a number, written as one or as text.
 fn number(value: &Value) -> Option<u64> {
     match value {
         Value::String(text) => text.parse().ok(),
@@ -125,11 +126,11 @@ fn number(value: &Value) -> Option<u64> {
     }
 }
 
-/// Reads an event.
+/// Parses an event.
 ///
 /// # Errors
 ///
-/// When it is not ARI's. One of a kind that is not known is [`News::Nothing`].
+/// Returns an error if it is not an ARI event. An unknown kind of event is [`News::Nothing`].
 pub fn parse(text: &str) -> Result<News, EventError> {
     let event: Event = serde_json::from_str(text).map_err(|error| EventError(error.to_string()))?;
     let channel = |event: &mut Event| {

@@ -1,5 +1,5 @@
-//! The events of an Asterisk: one socket for our application, made again whenever it is lost. What was missed meanwhile
-//! is asked for.
+//! Asterisk's event stream: one socket for our application, reconnected whenever it is lost. After a
+//! reconnect the missed changes are read from Asterisk.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,14 +20,14 @@ use super::{
 use crate::{CarrierLink, http::socket_address, words::plain_words};
 use net::socket::{ConnectError, ProviderSocket, connect};
 
-/// A lost socket is made again after this, then after twice as long, and so on.
+/// First pause before a reconnect; it doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
-/// A socket that held for so long is lost for a reason of its own: the pauses begin anew.
+/// After a connection of this length the pauses start over.
 const STEADY_AFTER: Duration = Duration::from_secs(30);
-/// How often Asterisk is asked whether it is there.
+/// Interval of pings to Asterisk.
 const PING_EVERY: Duration = Duration::from_secs(10);
-/// A socket that says nothing for so long, pings notwithstanding, is dead.
+/// A socket without any message for so long, despite pings, is dead.
 const SILENT_FOR: Duration = Duration::from_secs(30);
 
 /// Listens until the service ends.
@@ -42,14 +42,14 @@ pub async fn listen(switch: Arc<Switch>, link: CarrierLink) {
                 if begun.elapsed() >= STEADY_AFTER {
                     pause = FIRST_PAUSE;
                 }
-                tracing::warn!(why, "Asterisk's events are lost; connecting again");
+                tracing::warn!(why, "Asterisk event connection lost");
                 switch.connection_is(Connection::Down(why));
             }
             Err(ConnectError::Refused { status, words }) if matches!(status, 400..=499) => {
                 let words = plain_words(&words);
                 let why =
                     format!("{status}: {words}; check ASTERISK_ARI_URL, ASTERISK_ARI_USER and ASTERISK_ARI_PASSWORD");
-                tracing::error!(why, "Asterisk refuses its events");
+                tracing::error!(why, "Asterisk refused the event connection");
                 switch.connection_is(Connection::Refused(why));
             }
             Err(error) => switch.connection_is(Connection::Down(plain_words(&error.to_string()))),
@@ -71,11 +71,11 @@ async fn open(switch: &Switch) -> Result<ProviderSocket, ConnectError> {
     connect(&url, &[("authorization", &format!("Basic {login}"))]).await
 }
 
-/// Hears until the socket is lost; why it is.
+/// Reads events until the socket is lost. Returns the reason.
 async fn hear(switch: &Arc<Switch>, mut socket: ProviderSocket) -> String {
-    // The socket stands: what happens from now on is told, and what happened before is listed.
+    // The socket is open: later changes arrive as events, and earlier ones are in the list.
     if let Err(error) = resync::catch_up(switch).await {
-        return format!("what was missed cannot be asked for: {error}");
+        return format!("resynchronisation failed: {error}");
     }
     switch.connection_is(Connection::Up);
     let mut pings = interval(PING_EVERY);
@@ -108,7 +108,7 @@ async fn hear(switch: &Arc<Switch>, mut socket: ProviderSocket) -> String {
     }
 }
 
-/// Takes one event; words when the socket is of no more use.
+/// Handles one event. Returns the reason if the socket is of no more use.
 fn take(switch: &Arc<Switch>, text: &str) -> Option<String> {
     match event::parse(text) {
         Ok(News::Entered { channel, args }) => match switch.owner(&channel.id) {
@@ -131,23 +131,23 @@ fn take(switch: &Arc<Switch>, text: &str) -> Option<String> {
             }
         }
         Ok(News::Replaced) => {
-            return Some("another program listens for the same application; give each its own ASTERISK_APP".to_owned());
+            return Some("another program uses the same Stasis application; give each its own ASTERISK_APP".to_owned());
         }
         Ok(News::Nothing) => {}
         Err(error) => {
             metrics::counter!("ringback_asterisk_events_malformed_total").increment(1);
-            tracing::warn!(%error, "an event of Asterisk's cannot be read");
+            tracing::warn!(%error, "malformed Asterisk event");
         }
     }
     None
 }
 
-/// A channel of ours was answered. One whose call nobody knows any more is hung up: nobody is there to talk to it.
+/// Handles an answered channel of ours. If its call is unknown, it is hung up, because nobody would talk to it.
 fn happens(switch: &Arc<Switch>, (attempt, part): (AttemptId, Part), happening: Happening) {
     if !switch.happens(attempt, happening) && !switch.knows(attempt) {
         let (switch, channel) = (switch.clone(), switch.names.channel(attempt, part));
         tokio::spawn(async move {
-            tracing::warn!(channel, "hanging up a channel whose call is not known");
+            tracing::warn!(channel, "hanging up channel of an unknown call");
             let _ = switch.ari.hang_up(&channel, "normal").await;
         });
     }

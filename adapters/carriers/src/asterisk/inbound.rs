@@ -1,4 +1,4 @@
-//! Calls that come in: a channel that the dialplan hands to our application, and that is not of our making.
+//! Inbound calls: channels that the dialplan hands to our application and that we did not create.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{
     switch::Switch,
 };
 
-/// Offers a call to whoever answers its number. The same call announced twice is one call.
+/// Offers a call to the agent that answers its number. A call that is announced twice remains one call.
 pub(super) fn arrives(switch: &Arc<Switch>, channel: Channel, args: &[String]) {
     let call = announced(&channel, args);
     let switch = switch.clone();
@@ -25,7 +25,7 @@ pub(super) fn arrives(switch: &Arc<Switch>, channel: Channel, args: &[String]) {
             None => {
                 tracing::warn!(
                     to = channel.dialplan.exten.escape_debug().to_string(),
-                    "a call came in for what is no telephone number; give it to the application: Stasis(app,number)"
+                    "inbound call without a phone number; pass it in the dialplan as Stasis(app,number)"
                 );
                 Some("unallocated")
             }
@@ -33,12 +33,12 @@ pub(super) fn arrives(switch: &Arc<Switch>, channel: Channel, args: &[String]) {
         if let Some(reason) = refusal
             && let Err(error) = switch.ari.hang_up(&channel.id, reason).await
         {
-            tracing::warn!(%error, "a call that came in could not be refused");
+            tracing::warn!(%error, "refusal of inbound call failed");
         }
     });
 }
 
-/// Takes it; with what reason it is refused if it is not.
+/// Accepts the call. Returns the hang-up reason if it is refused.
 async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
     let (id, link) = (call.call.clone(), switch.link()?);
     let back = match link.receive(call).await {
@@ -48,7 +48,7 @@ async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
         Err(InboundRefusal::Unavailable) => return Some("congestion"),
     };
     let attempt = back.attempt;
-    // Announced again, it is the call that is there already.
+    // If the call is announced again, it already exists.
     if switch.knows(attempt) {
         return None;
     }
@@ -58,16 +58,17 @@ async fn take(switch: &Arc<Switch>, call: InboundCall) -> Option<&'static str> {
             switch.happens(attempt, Happening::Entered(Part::Call));
         }
         Err(error) => {
-            tracing::info!(%attempt, %error, "a call that came in was not answered");
+            tracing::info!(%attempt, %error, "inbound call not answered");
             switch.happens(attempt, Happening::Gone(Part::Call, super::cause::Gone::unseen()));
-            // It may have been answered all the same.
+            // It may have been answered anyway.
             return (error != CarrierError::NotFound).then_some("congestion");
         }
     }
     None
 }
 
-/// The call as it is announced; none when it is for no telephone number. The dialplan's word outranks its extension.
+/// Parses the announced call. Returns `None` if it is not for a telephone number. The dialplan's argument
+/// takes precedence over its extension.
 pub fn announced(channel: &Channel, args: &[String]) -> Option<InboundCall> {
     let called = args.first().filter(|given| !given.is_empty());
     Some(InboundCall {
@@ -78,7 +79,7 @@ pub fn announced(channel: &Channel, args: &[String]) -> Option<InboundCall> {
     })
 }
 
-/// Trunks write international numbers with and without their plus sign.
+/// Parses a number. Trunks send international numbers with or without the plus sign.
 fn number(text: &str) -> Option<PhoneNumber> {
     let parsed = PhoneNumber::parse(text).ok();
     parsed.or_else(|| PhoneNumber::parse(&format!("+{text}")).ok())

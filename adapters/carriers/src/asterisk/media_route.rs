@@ -1,5 +1,5 @@
-//! Where Asterisk comes in with a call's audio. Its address is a setting of Asterisk's, the same for every call; the
-//! call and its proof are in the query that `chan_websocket` adds.
+//! Media socket route for Asterisk. Its address is one of Asterisk's settings and the same for every call.
+//! The call and its proof are in the query that `chan_websocket` adds.
 
 use axum::{
     Router,
@@ -19,7 +19,7 @@ use crate::{
     link::{self, Upgrade},
 };
 
-/// Without it, Asterisk takes no connection.
+/// Required subprotocol. Without it, Asterisk refuses the connection.
 const SUBPROTOCOL: &str = "media";
 
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ struct Address {
     token: String,
 }
 
-/// The route; there is none where audio comes by AudioSocket.
+/// Returns the route. There is none if audio uses AudioSocket.
 pub fn route(media: &Media) -> Router<CarrierLink> {
     match media {
         Media::AudioSocket { .. } => Router::new(),

@@ -1,34 +1,34 @@
-//! The names we give to channels, bridges and sounds at an Asterisk: each tells the attempt and the part it plays, so
-//! that an event, a listing or a lost answer is enough to know whose it is. Pure.
+//! Our names for channels, bridges and sounds at an Asterisk. Each contains the attempt and the part, so that
+//! an event, a list or a lost response is enough to identify the owner. Pure.
 
 use std::fmt;
 
 use domain::id::AttemptId;
 
-/// What a channel of ours is to its call.
+/// Part of a channel of ours in its call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
     /// The telephone that was called.
     Call,
     /// Our audio; counted from 1.
     Media(u32),
-    /// Whom the call is handed on to; counted from 1.
+    /// The transfer destination; counted from 1.
     Peer(u32),
 }
 
-/// The names of one application.
+/// Names within one application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Names {
     app: String,
 }
 
 impl Names {
-    /// Of this application.
+    /// Creates the names of this application.
     pub fn new(app: &str) -> Self {
         Self { app: app.to_owned() }
     }
 
-    /// The channel that plays a part in an attempt's call.
+    /// Returns the name of the channel with this part in the attempt's call.
     pub fn channel(&self, attempt: AttemptId, part: Part) -> String {
         let part = match part {
             Part::Call => return self.of(attempt),
@@ -38,17 +38,17 @@ impl Names {
         format!("{}.{part}", self.of(attempt))
     }
 
-    /// The bridge of an attempt's call.
+    /// Returns the name of the bridge of an attempt's call.
     pub fn bridge(&self, attempt: AttemptId) -> String {
         self.of(attempt)
     }
 
-    /// The sound of ringing in an attempt's bridge while a peer is rung.
+    /// Returns the name of the ringing tone in an attempt's bridge while a transfer destination rings.
     pub fn ringing(&self, attempt: AttemptId, peer: u32) -> String {
         format!("{}.r{peer}", self.of(attempt))
     }
 
-    /// Whose channel, or bridge, this is; none where it is not of our making.
+    /// Parses the name of a channel or bridge. Returns `None` if we did not create it.
     pub fn read(&self, name: &str) -> Option<(AttemptId, Part)> {
         let rest = name.strip_prefix(&*self.app)?.strip_prefix('.')?;
         let Some((attempt, part)) = rest.split_once('.') else {
@@ -71,7 +71,7 @@ impl Names {
     }
 }
 
-/// An attempt as we write it, and in no other way: two names are never one.
+/// Parses an attempt id only in the form that we write, so that two names never mean the same channel.
 fn parse(text: &str) -> Option<AttemptId> {
     let attempt: AttemptId = text.parse().ok()?;
     (attempt.to_string() == text).then_some(attempt)
@@ -95,7 +95,7 @@ mod tests {
         for part in [Part::Call, Part::Media(1), Part::Media(12), Part::Peer(3)] {
             let name = names.channel(attempt, part);
             assert_eq!(names.read(&name), Some((attempt, part)), "{name}");
-            // Asterisk takes ids of up to 149 bytes.
+            // Asterisk accepts ids of up to 149 bytes.
             assert!(name.len() < 100, "{name}");
             assert_eq!(Names::new("ring").read(&name), None);
         }

@@ -1,4 +1,4 @@
-//! What was missed while no events were heard: the channels there are, compared with the calls we know.
+//! Resynchronisation after lost events: compares the existing channels with the known calls.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -16,9 +16,10 @@ use super::{
     switch::Switch,
 };
 
-/// Tells every call how its channels stand, answers whoever came in meanwhile, and hangs up what nobody knows.
+/// Updates every call with the state of its channels, answers calls that arrived meanwhile, and hangs up
+/// unknown channels.
 pub(super) async fn catch_up(switch: &Arc<Switch>) -> Result<(), CarrierError> {
-    // Taken first: a call that is dialed meanwhile need not be in the list.
+    // Taken before the list, which need not contain a call that is dialed meanwhile.
     let living = switch.living();
     let channels = switch.ari.channels().await?;
     let bridges = switch.ari.bridges().await?;
@@ -45,7 +46,7 @@ pub(super) async fn catch_up(switch: &Arc<Switch>) -> Result<(), CarrierError> {
     Ok(())
 }
 
-/// A channel that stands in our application, and in no bridge: one that came in.
+/// Handles a channel that is in our application but in no bridge, which means an inbound call.
 async fn take_care_of(switch: &Arc<Switch>, channel: Channel) -> Result<(), CarrierError> {
     let Some(args) = channel.in_app(&switch.ari.account().app) else {
         return Ok(());
@@ -54,22 +55,22 @@ async fn take_care_of(switch: &Arc<Switch>, channel: Channel) -> Result<(), Carr
         return Ok(());
     }
     if channel.state == "Ring" {
-        // It was announced while nobody heard it.
+        // It was announced while we received no events.
         inbound::arrives(switch, channel, &args);
         return Ok(());
     }
-    // It was answered by an earlier life of this service, which got no further.
-    tracing::warn!(channel = %channel.id.escape_debug(), "hanging up a call that came in and that nobody talks with");
+    // It was answered by an earlier process of this service, which got no further.
+    tracing::warn!(channel = %channel.id.escape_debug(), "hanging up abandoned inbound call");
     hang_up(switch, &channel.id).await
 }
 
-/// Hangs a channel up that nobody needs. What Asterisk cannot do now is tried again with the next list.
+/// Hangs up an unneeded channel. If Asterisk is unavailable, the next resynchronisation tries again.
 async fn hang_up(switch: &Switch, channel: &str) -> Result<(), CarrierError> {
     match switch.ari.hang_up(channel, "normal").await {
         Err(error @ CarrierError::Unavailable(_)) => Err(error),
         Err(CarrierError::NotFound) | Ok(()) => Ok(()),
         Err(error) => {
-            tracing::warn!(channel = %channel.escape_debug(), %error, "a channel that nobody needs is not hung up");
+            tracing::warn!(channel = %channel.escape_debug(), %error, "hang-up of unneeded channel failed");
             Ok(())
         }
     }
@@ -88,8 +89,8 @@ fn listed(switch: &Switch, channels: &[Channel], (attempt, call): (AttemptId, &C
     }
 }
 
-/// Ends what is left of a call of an earlier life of this service, unless its caller talks with whom it was handed on
-/// to: then it is only seen to its end.
+/// Ends the remains of a call of an earlier process of this service. If its caller talks with a transfer
+/// destination, the call is only followed until its end.
 async fn settle(
     switch: &Arc<Switch>,
     attempt: AttemptId,
@@ -116,7 +117,7 @@ async fn settle(
     let ours = channels.iter().map(|channel| &channel.id);
     let ours = ours.filter(|channel| switch.names.read(channel).is_some_and(|(owner, _)| owner == attempt));
     let all: BTreeSet<&String> = ours.chain(inside).collect();
-    tracing::warn!(%attempt, channels = all.len(), "ending what is left of a call of an earlier start");
+    tracing::warn!(%attempt, channels = all.len(), "ending call of an earlier process");
     for channel in all {
         hang_up(switch, channel).await?;
     }

@@ -1,5 +1,5 @@
-//! The media format of Asterisk's `chan_websocket`: audio in binary messages, control in texts. Those are words or JSON,
-//! by Asterisk's version and settings; we answer as we are spoken to. Pure.
+//! Media protocol of Asterisk's `chan_websocket`: audio in binary messages, control in text messages. Control
+//! messages are plain text or JSON, depending on Asterisk's version and settings. We use the same form. Pure.
 //!
 //! Source: `channels/chan_websocket.c` of Asterisk, and its document `Channel-Drivers/WebSocket.md`.
 
@@ -21,7 +21,7 @@ use crate::wire::{
     Event, MAX_NAME_BYTES, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
 };
 
-/// What the far end of a stream can do. Keys are pressed by ARI.
+/// Abilities of the far end of a stream. Keys are pressed through ARI.
 pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
@@ -29,35 +29,35 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     digits: false,
 };
 
-/// A frame of Asterisk's, in milliseconds.
+/// Length of Asterisk's frames, in milliseconds.
 const FRAME_MS: u32 = 20;
-/// Most audio in one outgoing message, in milliseconds: 16,000 bytes of the widest codec, of 65,500 that Asterisk takes.
+/// Maximum audio in one outgoing message, in milliseconds: 16,000 bytes at most. Asterisk accepts 65,500 bytes.
 const MAX_AUDIO_MS: u32 = 500;
-/// Longer commands are dropped by Asterisk without a word.
+/// Maximum length of a command. Asterisk silently drops longer ones.
 const MAX_COMMAND_BYTES: usize = 128;
-/// What is taken of a stream's beginning, for an error's words.
+/// Accepted formats, for the text of an error.
 const TAKEN: &str = "slin16, slin, ulaw or alaw in frames of 20 ms";
 
-/// The events whose messages must be in the format.
+/// Events whose messages must be well-formed.
 const KNOWN: [&str; 3] = ["MEDIA_START", "MEDIA_MARK_PROCESSED", "DTMF_END"];
 
-/// How control messages are written.
+/// Form of control messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speech {
     Words,
     Json,
 }
 
-/// Reads and writes this format.
+/// Reads and writes this protocol.
 #[derive(Debug)]
 pub struct AsteriskWire {
     codec: Codec,
     speech: Speech,
-    /// Asterisk's queue is full.
+    /// Whether Asterisk's queue is full.
     full: Arc<AtomicBool>,
 }
 
-/// A control message, however it was written.
+/// A control message in either form.
 #[derive(Deserialize)]
 struct Control<'a> {
     #[serde(borrow)]
@@ -77,7 +77,7 @@ struct Control<'a> {
 }
 
 impl<'a> Control<'a> {
-    /// Reads words: the event, and `name:value` behind it; a mark's name stands alone.
+    /// Parses plain text: the event, then `name:value` pairs. The name of a mark stands alone.
     fn words(text: &'a str) -> Self {
         let (event, rest) = text.split_once(' ').unwrap_or((text, ""));
         let field = |name: &str| {
@@ -99,7 +99,7 @@ impl<'a> Control<'a> {
 }
 
 impl AsteriskWire {
-    /// A stream for which this codec was asked.
+    /// Creates the protocol for a stream that was requested with this codec.
     pub fn new(codec: Codec) -> Self {
         Self {
             codec,
@@ -111,7 +111,7 @@ impl AsteriskWire {
     fn event(&mut self, control: &Control<'_>) -> Result<Event, WireError> {
         match &*control.event {
             "MEDIA_START" => return self.start(control),
-            // A mark without a name is none of ours.
+            // A mark without a name is not ours.
             "MEDIA_MARK_PROCESSED" if !control.correlation_id.is_empty() => {
                 named("correlation_id", &control.correlation_id)?;
                 let name = control.correlation_id.clone().into_owned();
@@ -126,7 +126,7 @@ impl AsteriskWire {
             "ERROR" => {
                 metrics::counter!("ringback_asterisk_stream_errors_total").increment(1);
                 let words: String = control.error_text.chars().take(200).collect();
-                tracing::warn!(words = %words.escape_debug(), "Asterisk refuses something it was sent on a media stream");
+                tracing::warn!(words = %words.escape_debug(), "Asterisk rejected a media stream message");
             }
             _ => {}
         }
@@ -134,7 +134,7 @@ impl AsteriskWire {
     }
 
     fn start(&mut self, control: &Control<'_>) -> Result<Event, WireError> {
-        // The first versions do not tell the format: then it is what was asked for.
+        // The first versions do not send the format. Then it is the requested one.
         let codec = match &*control.format {
             "" => Some(self.codec),
             name => Codec::named(name),
@@ -161,7 +161,7 @@ impl AsteriskWire {
         self.codec = codec;
         Ok(Event::Start(Start {
             stream: control.connection_id.chars().take(MAX_NAME_BYTES).collect(),
-            // The channel it names is the stream's, not the telephone's.
+            // The channel in this message is the stream's, not the telephone's.
             call: None,
             format: codec.format(),
         }))
@@ -189,7 +189,7 @@ impl MediaWire for AsteriskWire {
         }
         let (length, sample) = (message.len(), self.codec.format().encoding.bytes_per_sample());
         if !length.is_multiple_of(sample) {
-            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+            return Err(WireError::Malformed(format!("{length} bytes are not whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
@@ -212,8 +212,7 @@ impl MediaWire for AsteriskWire {
     }
 }
 
-/// Writes to one stream, in whole frames: of anything else Asterisk drops the rest. What is less waits for more, and is
-/// filled up with silence where nothing more may come: before a mark.
+/// Writes one stream in whole frames, because Asterisk drops the rest. Audio is padded with silence before a mark.
 struct AsteriskWriter {
     speech: Speech,
     format: LineFormat,
@@ -223,7 +222,7 @@ struct AsteriskWriter {
 
 impl AsteriskWriter {
     fn audio(&mut self, audio: &[u8], messages: &mut Vec<WireMessage>) {
-        // 18 s wait at Asterisk already; what came behind them would be thrown away there, or be heard far too late.
+        // 18 s of audio already wait at Asterisk. More would be discarded there, or played far too late.
         if self.full.load(Ordering::Relaxed) {
             metrics::counter!("ringback_asterisk_audio_dropped_total").increment(1);
             self.waiting.clear();
@@ -319,7 +318,7 @@ mod tests {
                 assert_eq!((start.format, start.call, &*start.stream), (codec.format(), None, "c1"));
             }
         }
-        // The first versions tell neither format nor more than the frame's size.
+        // The first versions send neither the format nor anything beyond the frame size.
         let old = "MEDIA_START connection_id:c1 channel:WebSocket/c1/0x1 optimal_frame_size:160";
         assert_eq!(started(Codec::Ulaw, old).1.format, Codec::Ulaw.format());
         let (_, start) = started(Codec::Slin16, "MEDIA_START");
@@ -383,7 +382,7 @@ mod tests {
                 "{damaged}"
             );
         }
-        // A key that no telephone has is nobody's reason to end a call.
+        // A key that no telephone has does not end a call.
         for (text, event) in [
             ("DTMF_END digit:x", Event::Ignored),
             ("DTMF_END digit:a", Event::Item(InboundItem::Digit('A'))),

@@ -1,4 +1,4 @@
-//! The calls at an Asterisk: each has a task of its own, which takes what happens to it in order and does what follows.
+//! Calls at an Asterisk. Each has its own task, which handles the call's events in order.
 
 use std::{
     collections::HashMap,
@@ -21,41 +21,41 @@ use super::{
 };
 use crate::CarrierLink;
 
-/// What may wait for one call: Asterisk tells a dozen things of one.
+/// Queue length per call. Asterisk sends about a dozen events per call.
 const WAITING: usize = 64;
-/// A dial waits so long for the events to be heard: without them nobody would see the call answered.
+/// Time that a dial waits for the event connection. Without events the answer of the call would go unnoticed.
 const EVENTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// Whether Asterisk's events are heard.
+/// State of the connection to Asterisk's events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Connection {
-    /// Not now; why.
+    /// Not connected, and why.
     Down(String),
-    /// Asterisk refuses us; its words.
+    /// Asterisk refused the connection; contains its error text.
     Refused(String),
-    /// Yes.
+    /// Connected.
     Up,
 }
 
-/// One call's task.
+/// Handle to a call's task.
 #[derive(Clone)]
 struct Handle {
     call: CarrierCallId,
-    /// Dropped, it ends the task.
+    /// Orders to the task. Dropping the sender ends it.
     orders: mpsc::Sender<Order>,
-    /// Tells it from an earlier one of the same attempt.
+    /// Distinguishes this task from an earlier one of the same attempt.
     serial: u64,
 }
 
 #[derive(Default)]
 struct Calls {
     by_attempt: HashMap<AttemptId, Handle>,
-    /// Calls that came in have names of Asterisk's own.
+    /// Inbound calls, by the channel id that Asterisk assigned.
     came_in: HashMap<String, AttemptId>,
     begun: u64,
 }
 
-/// All of them.
+/// All calls at an Asterisk.
 pub struct Switch {
     pub(super) ari: Ari,
     pub(super) names: Names,
@@ -74,7 +74,7 @@ impl std::fmt::Debug for Switch {
 }
 
 impl Switch {
-    /// No call yet.
+    /// Creates a switch without calls.
     pub fn new(ari: Ari) -> Self {
         Self {
             names: Names::new(&ari.account().app),
@@ -87,30 +87,30 @@ impl Switch {
     }
 
     fn calls(&self) -> MutexGuard<'_, Calls> {
-        // No panic leaves what is kept here half-changed.
+        // A panic cannot leave this state half-changed.
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where calls are told what happens to them, once the service stands.
+    /// Returns the link that reports to calls, once the service has started.
     pub(super) fn link(&self) -> Option<&CarrierLink> {
         self.link.get()
     }
 
-    /// The service stands.
+    /// Sets the link when the service has started.
     pub(super) fn opens(&self, link: CarrierLink) {
         let _ = self.link.set(link);
     }
 
-    /// Events are heard, or not.
+    /// Sets the state of the event connection.
     pub(super) fn connection_is(&self, connection: Connection) {
         self.connection.send_replace(connection);
     }
 
-    /// Waits for the events to be heard.
+    /// Waits until the event connection is up.
     ///
     /// # Errors
     ///
-    /// When they are not; how it stands.
+    /// Returns the state of the connection if it is not up.
     pub(super) async fn hears(&self) -> Result<(), Connection> {
         let mut connection = self.connection.subscribe();
         let settled = connection.wait_for(|connection| !matches!(connection, Connection::Down(_)));
@@ -121,7 +121,7 @@ impl Switch {
         }
     }
 
-    /// A call begins, dialed or come in. Its task ends with it.
+    /// Starts the task of a dialed or inbound call. The task ends with the call.
     pub(super) fn begin(self: &Arc<Self>, call: CarrierCallId, back: WayBack, state: CallState) {
         let (orders, waiting) = mpsc::channel(WAITING);
         let attempt = back.attempt;
@@ -145,7 +145,7 @@ impl Switch {
         });
     }
 
-    /// A call of which nothing more is to be known.
+    /// Removes a call.
     pub(super) fn forget(&self, attempt: AttemptId) {
         let mut calls = self.calls();
         if let Some(handle) = calls.by_attempt.remove(&attempt) {
@@ -157,31 +157,31 @@ impl Switch {
         let living = self.calls().by_attempt.get(&attempt).map(|handle| handle.serial);
         match living {
             Some(living) if living == serial => self.forget(attempt),
-            // Dialed anew meanwhile, it is another call.
+            // It was dialed again meanwhile and is another call.
             Some(_) => return,
             None => {}
         }
         self.tickets.forget(attempt);
     }
 
-    /// Whose channel this is, and what it is to its call.
+    /// Returns the owner of a channel and the channel's part in the call.
     pub(super) fn owner(&self, channel: &str) -> Option<(AttemptId, Part)> {
         let came_in = || Some((*self.calls().came_in.get(channel)?, Part::Call));
         self.names.read(channel).or_else(came_in)
     }
 
-    /// The call an id of the carrier's names, if it lives here.
+    /// Returns the attempt of a carrier call id, if the call has a task here.
     pub(super) fn attempt_of(&self, call: &CarrierCallId) -> Option<AttemptId> {
         let (attempt, part) = self.owner(&call.0)?;
         (part == Part::Call && self.knows(attempt)).then_some(attempt)
     }
 
-    /// Whether a call lives here.
+    /// Returns whether a call has a task here.
     pub(super) fn knows(&self, attempt: AttemptId) -> bool {
         self.calls().by_attempt.contains_key(&attempt)
     }
 
-    /// The calls that live here, and Asterisk's names for them.
+    /// Returns the calls that have a task here, with Asterisk's ids for them.
     pub(super) fn living(&self) -> Vec<(AttemptId, CarrierCallId)> {
         let calls = self.calls();
         let living = calls.by_attempt.iter();
@@ -190,7 +190,7 @@ impl Switch {
             .collect()
     }
 
-    /// Gives a call an order; whether it lives here and could take it.
+    /// Queues an order for a call. Returns false if the call has no task here or its queue is full.
     pub(super) fn order(&self, attempt: AttemptId, order: Order) -> bool {
         let handle = self.calls().by_attempt.get(&attempt).cloned();
         let Some(handle) = handle else { return false };
@@ -198,13 +198,13 @@ impl Switch {
             Ok(()) => true,
             Err(error) => {
                 metrics::counter!("ringback_asterisk_orders_lost_total").increment(1);
-                tracing::warn!(%attempt, %error, "a call at Asterisk is told more than it can take");
+                tracing::warn!(%attempt, %error, "Asterisk command queue is full; command dropped");
                 false
             }
         }
     }
 
-    /// Something happened to a call; whether it lives here.
+    /// Queues an event for a call. Returns false if the call has no task here or its queue is full.
     pub(super) fn happens(&self, attempt: AttemptId, happening: Happening) -> bool {
         self.order(attempt, Order::Happening(happening))
     }

@@ -1,4 +1,4 @@
-//! One carrier's trouble stays its own.
+//! Tests that a failing carrier affects only its own calls.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,7 @@ use tokio::{task::JoinSet, time::Instant};
 
 use super::*;
 
-/// A carrier that answers after ten seconds, or is not there.
+/// A carrier that takes ten seconds to respond, or is unavailable.
 #[derive(Default)]
 struct Slow {
     away: AtomicBool,

@@ -1,4 +1,4 @@
-//! The one request of a dial, as it comes out at the other end of a connection.
+//! Tests of the single request of a dial, as it arrives at the other end of a connection.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ use tokio::{
 
 use super::*;
 
-/// A server that answers once it was sent a whole request; what the one connection brought, and the address.
+/// Starts a server that responds once it has received a whole request. Returns its address and what it received.
 async fn listening() -> (String, tokio::task::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}/calls", listener.local_addr().unwrap());
@@ -53,7 +53,7 @@ async fn a_dial_whose_connection_took_too_long_writes_not_a_byte() {
     let dial = Clients::new().unwrap().dialer.post(address).body("To=1");
     let refused = send_dial(dial, &too_late).await;
     assert_eq!(refused.err(), Some(DialError::HeldBack("too late".to_owned())));
-    // The connection stood: it was asked after that.
+    // The connection was open: the last look was taken after that.
     assert_eq!((heard.await.unwrap().as_str(), looks.load(Ordering::Relaxed)), ("", 1));
 }
 

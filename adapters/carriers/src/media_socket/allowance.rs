@@ -1,22 +1,22 @@
-//! How much a media socket may send: audio hardly faster than it is spoken, other messages at a telephone's pace.
+//! Limits of a media socket: audio at most slightly faster than real time, other messages at a telephone's pace.
 
 use media::format::LineFormat;
 use tokio::time::Instant;
 
-/// Audio may be this far ahead of the time since the start of the stream, in milliseconds.
+/// Maximum lead of audio over the time since the start of the stream, in milliseconds.
 const AHEAD_MS: u64 = 10_000;
-/// Messages that carry no audio: this many at once …
+/// Messages without audio that are allowed at once …
 const BURST: u64 = 500;
-/// … and this many a second beyond. Marks come back at most every 200 ms, but all at once at a clear.
+/// … and this many per second after that. Marks return at most every 200 ms, but all at once after a clear.
 const PER_SECOND: u64 = 50;
-/// Messages of any kind: an audio message of less than 20 ms is no carrier's.
+/// Messages of any kind. No carrier sends audio messages shorter than 20 ms.
 const ANY_BURST: u64 = 2_000;
 const ANY_PER_SECOND: u64 = 200;
 
-/// A peer that sends more than a telephone call can.
+/// Limit that a peer exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Excess {
-    /// More audio than time has passed.
+    /// Audio too far ahead of real time.
     #[error("audio more than {} s ahead of real time", AHEAD_MS / 1000)]
     Ahead,
     /// Too many messages.
@@ -24,7 +24,7 @@ pub(crate) enum Excess {
     Flood,
 }
 
-/// What a socket has sent so far.
+/// Counters of what a socket has sent so far.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     since: Instant,
@@ -45,7 +45,7 @@ impl Allowance {
         }
     }
 
-    /// Counts a message of so many bytes of audio.
+    /// Counts a message with `bytes` bytes of audio.
     pub(crate) fn admit_audio(&mut self, bytes: usize, now: Instant) -> Result<(), Excess> {
         self.count(now)?;
         self.audio_bytes += bytes as u64;

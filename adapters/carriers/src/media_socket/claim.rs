@@ -1,4 +1,4 @@
-//! Which call a media socket says it is for, and whether that would take it.
+//! The call that a media socket claims to belong to, and whether that call would take it.
 
 use actors::{
     call::{CallMessage, LegRefusal, LegReply},
@@ -6,26 +6,26 @@ use actors::{
 };
 use domain::id::AttemptId;
 
-/// The node's switchboard, asked in the name of one carrier.
+/// The node's switchboard, addressed on behalf of one carrier.
 #[derive(Clone)]
 pub struct Desk {
-    /// Who answers.
+    /// Switchboard that is asked.
     pub switchboard: Switchboard,
-    /// Which carrier asks.
+    /// Carrier that asks.
     pub carrier: &'static str,
 }
 
-/// Whom a socket says it is for.
+/// Call that a socket claims to belong to.
 #[derive(Debug, Clone)]
 pub struct Claim {
-    /// The attempt named in the address.
+    /// Attempt in the address.
     pub attempt: AttemptId,
-    /// The proof named there, 64 hex digits.
+    /// Proof in the address, 64 hex digits.
     pub proof: String,
 }
 
 impl Desk {
-    /// Passes a report or a media socket on to a call of the carrier; none when the node does not answer.
+    /// Sends a report or a media socket to a call of the carrier. Returns `None` if the node does not respond.
     pub async fn tell_call(
         &self,
         attempt: AttemptId,
@@ -36,7 +36,7 @@ impl Desk {
 }
 
 impl Claim {
-    /// Reads `{attempt}.{proof}`; nothing else is worth an upgrade.
+    /// Parses `{attempt}.{proof}`. Anything else is rejected before the upgrade.
     pub fn parse(token: &str) -> Option<Self> {
         let (attempt, proof) = token.split_once('.')?;
         let hex = proof.len() == 64 && proof.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
@@ -47,8 +47,8 @@ impl Claim {
         })
     }
 
-    /// Whether the call would take a socket now, where it has none or, if `replacing`, in the place of the one it has;
-    /// none when the node does not say.
+    /// Asks whether the call would take a socket now, if it has none or, with `replacing`, in place of its
+    /// current one. Returns `None` if the node does not respond.
     pub(crate) async fn ask(&self, desk: &Desk, replacing: bool) -> Option<Result<(), LegRefusal>> {
         let message = |reply| CallMessage::AskMedia {
             proof: self.proof.clone(),

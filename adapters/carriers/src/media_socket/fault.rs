@@ -1,4 +1,4 @@
-//! Why a media socket is closed, and how that is told.
+//! Reasons to close a media socket, and their close codes.
 
 use actors::call::LegRefusal;
 use axum::extract::ws::close_code;
@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 use super::{IDLE, MAX_MESSAGE_BYTES, START_WITHIN, allowance::Excess};
 use crate::wire::WireError;
 
-/// Why a socket is closed, as far as the peer is told.
+/// Close reason that the peer is told.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     #[error("no start message within {} s", START_WITHIN.as_secs())]
@@ -30,7 +30,7 @@ pub(super) enum Fault {
     TooLarge,
     #[error("a text message that is not UTF-8")]
     NotText,
-    #[error("not by WebSocket's rules")]
+    #[error("WebSocket protocol error")]
     Rules,
 }
 
@@ -49,7 +49,7 @@ impl Fault {
         }
     }
 
-    /// What a peer did whose message cannot be read; it is gone, or broke WebSocket's own rules.
+    /// Classifies a read error: the connection is lost, or the peer broke WebSocket's own rules.
     pub(super) fn of_unread(error: axum::Error) -> Self {
         let error = error.into_inner();
         match error.downcast_ref::<tungstenite::Error>() {
@@ -61,7 +61,7 @@ impl Fault {
         }
     }
 
-    /// Whether the rest of what the peer sent is left unread. To read on would mean to buffer a message of any size.
+    /// Returns whether further input stays unread. Reading on would mean buffering a message of any size.
     pub(super) fn leaves_unread(&self) -> bool {
         matches!(self, Self::TooLarge | Self::NotText | Self::Rules)
     }

@@ -1,40 +1,41 @@
-//! Puts a stream's frames back in order by their `chunk` numbers: copies are dropped, swapped frames put right, lost
-//! ones waited for a moment. Frames in order pass at once and cost nothing. Pure.
+//! Restores the order of a stream's frames by their `chunk` numbers. Drops duplicates, swaps frames back into
+//! order, and waits briefly for lost ones. Frames in order pass at once and cost nothing. Pure.
 
 use media::{codec, format::LineFormat};
 
 use crate::wire::Media;
 
-/// A frame is waited for until so many later ones are there: 60 ms of frames of 20 ms.
+/// Later frames that may be held while one is missing: 60 ms of frames of 20 ms.
 pub const WINDOW: usize = 3;
-/// A frame this far behind is a copy or too late. One further behind comes from a carrier that counts anew.
+/// A frame at most this far behind is a duplicate or late. If it is further behind, the carrier has restarted
+/// its numbering.
 const REMEMBERED: u64 = 64;
-/// No stream loses more frames in a row (30 s of them) and lives; one further ahead comes from a carrier that counts
-/// anew, too.
+/// Longest loss that a live stream survives, in frames (30 s). If a frame is further ahead, the carrier has
+/// restarted its numbering.
 const LONGEST_LOSS: u64 = 1_500;
-/// Up to so many lost frames in a row are replaced by silence, so that what follows stays in time.
+/// Maximum number of consecutive lost frames that are replaced by silence to keep the timing.
 const MOST_REPLACED: u64 = 5;
-/// Carriers round their timestamps.
+/// Tolerance, because carriers round their timestamps.
 const TIMESTAMP_SLACK_MS: u64 = 10;
 
-/// What was wrong with a stream's frames, each counted.
+/// Faults in a stream's frames, counted by kind.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// Came a second time; dropped.
+    /// Frames that came a second time; dropped.
     pub duplicate: u64,
-    /// Came behind later ones, and was put right.
+    /// Frames that came after later ones and were put back in order.
     pub swapped: u64,
-    /// Came when it was no longer waited for; dropped.
+    /// Frames that came after the wait for them had ended; dropped.
     pub late: u64,
-    /// Had not come when it was no longer waited for.
+    /// Frames that were missing when the wait for them ended.
     pub missing: u64,
 }
 
-/// The frames of one stream.
+/// Frames of one stream.
 #[derive(Debug)]
 pub struct Reorder {
     format: LineFormat,
-    /// The number of the frame that is due.
+    /// Number of the next expected frame.
     due: Option<u64>,
     /// Bit n: frame `due - 1 - n` was delivered.
     delivered: u64,
@@ -45,7 +46,7 @@ pub struct Reorder {
 }
 
 impl Reorder {
-    /// No frame yet of a stream in this format.
+    /// Creates an empty buffer for a stream in this format.
     pub fn new(format: LineFormat) -> Self {
         Self {
             format,
@@ -57,12 +58,12 @@ impl Reorder {
         }
     }
 
-    /// From now on frames are in this format.
+    /// Sets the format of the following frames.
     pub fn set_format(&mut self, format: LineFormat) {
         self.format = format;
     }
 
-    /// Takes a frame; `deliver` gets the audio that is due, in order. A frame without a number is due at once.
+    /// Adds a frame. `deliver` gets the audio that is due, in order. A frame without a number is due at once.
     pub fn take(&mut self, media: Media, deliver: impl FnMut(Vec<u8>)) {
         let Some(number) = media.chunk else {
             return self.pass_unnumbered(media, deliver);
@@ -84,17 +85,17 @@ impl Reorder {
         }
     }
 
-    /// Whether frames wait for one that is missing.
+    /// Returns whether frames wait for a missing one.
     pub fn is_holding(&self) -> bool {
         !self.held.is_empty()
     }
 
-    /// Delivers what waits: the missing ones are given up.
+    /// Delivers the held frames and stops waiting for missing ones.
     pub fn flush(&mut self, mut deliver: impl FnMut(Vec<u8>)) {
         self.release(0, &mut deliver);
     }
 
-    /// What was wrong so far.
+    /// Returns the faults so far.
     pub fn faults(&self) -> Faults {
         self.faults
     }
@@ -128,7 +129,7 @@ impl Reorder {
         }
     }
 
-    /// Delivers held frames as long as they are due, or there are more than `window`.
+    /// Delivers held frames while they are due or there are more than `window`.
     fn release(&mut self, window: usize, deliver: &mut impl FnMut(Vec<u8>)) {
         while let Some((number, _)) = self.held.first() {
             let missing = number.saturating_sub(self.due.unwrap_or(*number));
@@ -143,7 +144,7 @@ impl Reorder {
         }
     }
 
-    /// Counts lost frames and lets silence stand for them, where the timestamps tell that time has passed.
+    /// Counts lost frames. Replaces them with silence if the timestamps show that the time has passed.
     fn give_up(&mut self, missing: u64, next: &Media, deliver: &mut impl FnMut(Vec<u8>)) {
         self.faults.missing += missing;
         self.delivered = self
@@ -163,7 +164,7 @@ impl Reorder {
     }
 }
 
-/// Streams count from 1; one that is joined later begins where it begins.
+/// Streams count from 1. A stream that is joined later starts at its current number.
 fn first_due(number: u64) -> u64 {
     if number <= 1 + WINDOW as u64 {
         number.min(1)
@@ -186,7 +187,7 @@ mod tests {
         }
     }
 
-    /// The first byte of each frame delivered for these numbers.
+    /// Returns the first byte of each frame delivered for these numbers.
     fn run(numbers: &[u64]) -> (Vec<u8>, Faults) {
         let (mut reorder, mut out) = (Reorder::new(LineFormat::MULAW_8000), Vec::new());
         for number in numbers {
@@ -279,7 +280,7 @@ mod tests {
         fn any_permutation_within_the_window_and_any_copies_give_the_same_audio(
             moves in proptest::collection::vec((0..=WINDOW as u64, 0..3_u64, 0..20_u64), 1..120),
         ) {
-            // A frame moves behind at most as many later ones as the window holds; a copy comes some frames later.
+            // A frame moves behind at most as many later ones as the window holds. A duplicate comes some frames later.
             let mut order: Vec<(u64, u64)> = Vec::new();
             for (number, (later, copies, copies_later)) in (1..).zip(&moves) {
                 order.push((number + later, number));

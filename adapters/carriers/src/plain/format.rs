@@ -1,24 +1,24 @@
-//! The audio formats of the plain link: their names, the pair an agent asks for, and what both become inside.
+//! Audio formats of the plain link: their names, an agent's pair, and the format inside the call.
 
 use domain::agent::Agent;
 use media::format::{Encoding, LineFormat};
 
 use crate::wire::WireError;
 
-/// What is taken as a format, for an error's words.
+/// Accepted formats, for the text of an error.
 pub const TAKEN: &str = "pcm_8000, pcm_16000, pcm_22050, pcm_24000, pcm_44100, pcm_48000 or ulaw_8000";
 
-/// A format with its name. Linear samples have 16 bits, the low byte first.
+/// A named format. Linear samples have 16 bits, low byte first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AudioFormat {
-    /// As agents and clients call it.
+    /// Name in agents and client messages.
     pub name: &'static str,
-    /// What it stands for.
+    /// Encoding and sample rate.
     pub line: LineFormat,
 }
 
 impl AudioFormat {
-    /// Every format there is.
+    /// All formats.
     pub const ALL: [Self; 7] = [
         Self::linear("pcm_8000", 8_000),
         Self::linear("pcm_16000", 16_000),
@@ -32,7 +32,7 @@ impl AudioFormat {
         },
     ];
 
-    /// That of an agent that names none.
+    /// Default format of agents.
     const DEFAULT: Self = Self::linear("pcm_16000", 16_000);
 
     const fn linear(name: &'static str, sample_rate: u32) -> Self {
@@ -45,11 +45,11 @@ impl AudioFormat {
         }
     }
 
-    /// The format of this name.
+    /// Returns the format with this name.
     ///
     /// # Errors
     ///
-    /// When there is none.
+    /// Returns an error if there is no such format.
     pub fn named(name: &str) -> Result<Self, WireError> {
         let known = Self::ALL.into_iter().find(|format| format.name == name);
         known.ok_or_else(|| WireError::NoFormat {
@@ -59,12 +59,12 @@ impl AudioFormat {
     }
 }
 
-/// What comes from the client, and what goes to it.
+/// Formats of both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Formats {
-    /// From the client.
+    /// Format of audio from the client.
     pub input: AudioFormat,
-    /// To the client.
+    /// Format of audio to the client.
     pub output: AudioFormat,
 }
 
@@ -78,10 +78,10 @@ impl Default for Formats {
 }
 
 impl Formats {
-    /// Those that an agent asks for.
+    /// Returns the formats of an agent.
     pub fn of(agent: &Agent) -> Self {
         let config = &agent.conversation_config;
-        // A stored agent's formats were checked when it was saved.
+        // The formats of a stored agent were validated when it was saved.
         let named = |name: &str| AudioFormat::named(name).unwrap_or(AudioFormat::DEFAULT);
         Self {
             input: named(&config.asr.user_input_audio_format),
@@ -89,11 +89,11 @@ impl Formats {
         }
     }
 
-    /// Those of an address, where what is not named is the default.
+    /// Returns the formats with these names, or the default where a name is missing.
     ///
     /// # Errors
     ///
-    /// When one is no format.
+    /// Returns an error if a name is unknown.
     pub fn named(input: Option<&str>, output: Option<&str>) -> Result<Self, WireError> {
         let named = |name: Option<&str>| name.map_or(Ok(AudioFormat::DEFAULT), AudioFormat::named);
         Ok(Self {
@@ -102,7 +102,7 @@ impl Formats {
         })
     }
 
-    /// The query of an address that names them; empty for the default.
+    /// Returns the query that names these formats in an address; empty for the default.
     pub fn query(self) -> String {
         match self == Self::default() {
             true => String::new(),
@@ -110,8 +110,8 @@ impl Formats {
         }
     }
 
-    /// What a call works with that has these at its ends. A session knows 8 and 16 kHz; formats that are one and the same
-    /// of those stay as they are.
+    /// Returns the format inside a call between these formats. A session supports 8 and 16 kHz. If both
+    /// formats are the same and have one of these rates, that format is used.
     pub fn inside(self) -> LineFormat {
         let [input, output] = [self.input.line, self.output.line];
         let wide = input.sample_rate.max(output.sample_rate) > 8_000;

@@ -1,7 +1,8 @@
-//! The plain door's media sockets: binary messages of audio, and small JSON messages with an `event` both ways. Pure.
+//! Media protocol of the plain link: binary audio messages, and small JSON messages with an `event`, both ways. Pure.
 //!
-//! The client begins with `start`; what it says there, or else its agent, decides the formats, and it says whether we may
-//! send ahead of time. Audio is translated here: the call knows one format for both ways.
+//! The client begins with `start`. The formats are those in `start`, or else the agent's. `start` also says
+//! whether we may send audio ahead of time. Audio is converted here, so that the call has one format for both
+//! directions.
 
 use std::borrow::Cow;
 
@@ -13,19 +14,19 @@ use serde_json::{Value, json};
 use super::format::{AudioFormat, Formats};
 use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, known_key, named};
 
-/// The events whose messages must be in the format.
+/// Events whose messages must be well-formed.
 const KNOWN: [&str; 4] = ["start", "mark", "digit", "stop"];
 
-/// Reads and writes this format.
+/// Reads and writes this protocol.
 #[derive(Debug, Default)]
 pub struct PlainWire {
-    /// Those of the call's agent, until the client has named others.
+    /// Formats of the call's agent, until the client names others.
     formats: Formats,
     started: bool,
     buffers: bool,
-    /// From the client to the call.
+    /// Converter from the client to the call.
     hears: Option<Translator>,
-    /// From the call to the client, until the writer takes it.
+    /// Converter from the call to the client, until the writer takes it.
     speaks: Option<Translator>,
 }
 
@@ -49,7 +50,7 @@ struct Message<'a> {
 }
 
 impl PlainWire {
-    /// One of a call whose agent asks for these formats.
+    /// Creates the protocol for a call whose agent has these formats.
     pub fn new(formats: Formats) -> Self {
         Self {
             formats,
@@ -110,7 +111,7 @@ impl MediaWire for PlainWire {
             .is_multiple_of(self.formats.input.line.encoding.bytes_per_sample())
         {
             let length = message.len();
-            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+            return Err(WireError::Malformed(format!("{length} bytes are not whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
@@ -126,7 +127,7 @@ impl MediaWire for PlainWire {
         true
     }
 
-    /// A client that does not keep what comes ahead gets 20 ms at a time, and so has nothing to mark or to drop.
+    /// A client without a buffer gets 20 ms at a time, so there is nothing to mark or clear.
     fn abilities(&self) -> LegAbilities {
         LegAbilities {
             buffers: self.buffers,
@@ -167,7 +168,7 @@ impl MediaWriter for PlainWriter {
             OutboundItem::Audio(audio) => match &mut self.speaks {
                 None => WireMessage::Binary(audio.clone()),
                 Some(translator) => match translator.translate(audio) {
-                    // So little that it waits for more.
+                    // Too little for output; it waits for more.
                     none if none.is_empty() => return,
                     audio => WireMessage::Binary(audio),
                 },
@@ -197,7 +198,7 @@ mod tests {
         PlainWire::default().read_text(text)
     }
 
-    /// The formats a client that says this gets, of an agent with these; what `ready` tells of them.
+    /// Returns the formats that a client gets from this `start` message and agent, and the content of `ready`.
     fn begun(agent: Formats, text: &str) -> (PlainWire, Start, Value) {
         let mut wire = PlainWire::new(agent);
         let Ok(Event::Start(start)) = wire.read_text(text) else {
@@ -259,7 +260,7 @@ mod tests {
         }
     }
 
-    /// So many bytes of a format for so many of another, within what the filters hold.
+    /// The audio has the right length in the other format, within what the filters hold back.
     #[test]
     fn every_pair_of_formats_keeps_time_both_ways() {
         for input in AudioFormat::ALL {
@@ -299,7 +300,7 @@ mod tests {
     #[test]
     fn a_clear_drops_what_the_filter_holds_too() {
         let (mut wire, start, _) = begun(formats("pcm_48000", "pcm_48000"), r#"{"event":"start","buffers":true}"#);
-        // The first writer took the way out with it.
+        // The first writer took the output converter with it.
         wire.read_text(r#"{"event":"start","buffers":true}"#).unwrap();
         let mut writer = wire.writer(&start);
         let mut messages = Vec::new();

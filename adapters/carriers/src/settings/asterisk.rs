@@ -1,4 +1,4 @@
-//! The variables of Asterisk.
+//! Variables of Asterisk.
 
 use std::net::SocketAddr;
 
@@ -48,7 +48,7 @@ impl Variables<'_> {
                 if reached_at.is_none() && listen.ip().is_unspecified() {
                     let name = "ASTERISK_AUDIOSOCKET_ADDRESS";
                     return Err(format!(
-                        "{name} is not set: write the host and port at which Asterisk reaches {listen}"
+                        "{name} is not set: set it to the host and port at which Asterisk reaches {listen}"
                     )
                     .into());
                 }

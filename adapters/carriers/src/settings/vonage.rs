@@ -1,4 +1,4 @@
-//! The variables of Vonage.
+//! Variables of Vonage.
 
 use super::{SettingsError, Variables};
 use crate::vonage::{
@@ -23,15 +23,15 @@ impl Variables<'_> {
     }
 }
 
-/// A key, or the path of its file.
+/// Reads a key from its text or from the file at this path.
 fn application_key(text: &str) -> Result<ApplicationKey, SettingsError> {
     if text.contains("-----BEGIN") {
         return ApplicationKey::from_pem(text).map_err(|error| format!("VONAGE_PRIVATE_KEY: {error}").into());
     }
-    // What is no path may be a key that lost its frame, and is not shown.
+    // The value is not shown: if it is not a path, it may be a key without its PEM header.
     let pem = std::fs::read_to_string(text).map_err(|error| {
         format!(
-            "VONAGE_PRIVATE_KEY: is neither a key in PEM nor the path of one: {}",
+            "VONAGE_PRIVATE_KEY: must be a PEM key or the path of one: {}",
             error.kind()
         )
     })?;

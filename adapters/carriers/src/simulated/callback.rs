@@ -1,17 +1,17 @@
-//! The exchange's status callback: a JSON object with `callId`, `status`, `sequence` and, at the end, `cause`. Pure.
+//! Status callbacks of the exchange: a JSON object with `callId`, `status`, `sequence` and, at the end, `cause`. Pure.
 
 use domain::ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport};
 use serde::Deserialize;
 
 use crate::words::plain_words;
 
-/// A body that is no status callback.
+/// An invalid status callback.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackError {
-    /// Not the JSON object it should be.
+    /// Not the expected JSON object.
     #[error("malformed status callback: {0}")]
     Malformed(String),
-    /// The end of a call without how it ended.
+    /// The end of a call without its cause.
     #[error("status `ended` without `cause`")]
     NoCause,
 }
@@ -48,7 +48,7 @@ enum Cause {
     Failed,
 }
 
-/// Reads a callback's body.
+/// Parses the body of a callback.
 pub fn parse(body: &[u8]) -> Result<LegReport, CallbackError> {
     let callback: Callback =
         serde_json::from_slice(body).map_err(|error| CallbackError::Malformed(error.to_string()))?;

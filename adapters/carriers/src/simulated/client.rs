@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 
 use crate::http::{self, Clients, Refusal, SetupError, base, send, socket_address, unexpected, words_or};
 
-/// How long the exchange may take to say who calls: its announcement waits for an answer meanwhile.
+/// Time limit for asking the exchange about the caller. Its announcement waits for our response meanwhile.
 const ASKED_BACK_WITHIN: Duration = Duration::from_secs(2);
 
-/// The fields that choose the callee.
+/// Fields that choose the callee.
 const HINTS: [&str; 3] = ["persona", "script", "line"];
 
 /// An account at the exchange.
@@ -28,9 +28,10 @@ const HINTS: [&str; 3] = ["persona", "script", "line"];
 pub struct SimulatedCarrier {
     clients: Clients,
     calls: String,
-    /// Where the calls that phones make are asked for.
+    /// URL of the inbound calls.
     inbound: String,
-    /// Where the exchange reaches this node by HTTP and by WebSocket, without a slash at the end.
+    /// Base URL at which the exchange reaches this node by HTTP, without a trailing slash; `streams` is the
+    /// same for WebSockets.
     callbacks: String,
     streams: String,
 }
@@ -44,7 +45,7 @@ struct DialBody<'a> {
     status_url: String,
     stream_url: String,
     ring_timeout_seconds: f64,
-    /// Of the contact's fields only the one an exchange reads: the others are none of a carrier's business.
+    /// Only the contact fields that the exchange reads; the others are none of a carrier's business.
     hints: BTreeMap<&'static str, &'a str>,
 }
 
@@ -83,7 +84,7 @@ struct ErrorAnswer {
 }
 
 impl SimulatedCarrier {
-    /// An account at the exchange at `exchange_url`, which reaches this node at `public_url`.
+    /// Creates the client of the exchange at `exchange_url`, which reaches this node at `public_url`.
     pub fn new(exchange_url: &str, public_url: &str) -> Result<Self, SetupError> {
         let callbacks = base("public address", public_url)?;
         let streams = socket_address(&callbacks);
@@ -100,7 +101,7 @@ impl SimulatedCarrier {
         format!("{}/carriers/simulated/media/{attempt}.{token}", self.streams)
     }
 
-    /// The address of a call, or of something below it.
+    /// Returns the URL of a call, or of a resource below it.
     fn address_of(&self, call: &CarrierCallId, below: Option<&str>) -> Result<Url, CarrierError> {
         let call = http::addressable(call)?;
         let mut address = Url::parse(&self.calls).map_err(|error| CarrierError::Protocol(error.to_string()))?;
@@ -110,7 +111,7 @@ impl SimulatedCarrier {
         Ok(address)
     }
 
-    /// Asks for something in the middle of a call.
+    /// Sends a mid-call request.
     async fn ask(&self, call: &CarrierCallId, what: &str, body: &Value) -> Result<(), CarrierError> {
         let address = self.address_of(call, Some(what))?;
         http::ask::<ErrorAnswer>(self.clients.client.post(address).json(body))
@@ -118,7 +119,7 @@ impl SimulatedCarrier {
             .map(drop)
     }
 
-    /// Where the exchange reports on a call, and where it brings its media.
+    /// Returns the addresses for status reports and media of a call.
     pub fn addresses(&self, back: &WayBack) -> (String, String) {
         let (attempt, of_carrier) = (back.attempt, "carriers/simulated");
         (
@@ -127,11 +128,11 @@ impl SimulatedCarrier {
         )
     }
 
-    /// Who makes a call that was announced, and whom it calls, as the exchange itself says.
+    /// Asks the exchange for the caller and the called number of an announced call.
     ///
     /// # Errors
     ///
-    /// `NotFound` when no phone makes it.
+    /// Returns `NotFound` if there is no such call.
     pub async fn who_calls(&self, call: &CarrierCallId) -> Result<(Option<PhoneNumber>, PhoneNumber), CarrierError> {
         let mut address = Url::parse(&self.inbound).map_err(|error| CarrierError::Protocol(error.to_string()))?;
         if let Ok(mut path) = address.path_segments_mut() {
@@ -229,13 +230,10 @@ impl Carrier for SimulatedCarrier {
     }
 }
 
-/// A call that cannot be asked for again is as good as not listed: its dial's fate stays unknown.
+/// Converts a listed call. A call whose id cannot be used is left out, so the outcome of its dial stays unknown.
 fn listed_call(item: ListedItem) -> Option<ListedCall> {
     let Some(call) = CarrierCallId::checked(&item.call_id) else {
-        tracing::warn!(
-            bytes = item.call_id.len(),
-            "a listed call has an id that cannot be used"
-        );
+        tracing::warn!(bytes = item.call_id.len(), "listed call has an unusable id");
         return None;
     };
     Some(ListedCall {

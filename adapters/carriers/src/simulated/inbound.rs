@@ -1,5 +1,5 @@
-//! The route for calls that the exchange's phones make. Anybody could announce one, so nothing is taken from the
-//! announcement but the call's id: who calls whom is what the exchange says when it is asked back.
+//! The route for calls from the exchange's phones. Anybody could send an announcement, so only the call's id
+//! is taken from it. The exchange is then asked for the numbers.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
 };
 use net::log_gate;
 
-/// The carrier's name.
+/// Name of the carrier.
 const NAME: &str = "simulated";
 
 #[derive(Deserialize)]
@@ -31,7 +31,7 @@ struct CallBody {
     call_id: String,
 }
 
-/// The route.
+/// Returns the route.
 pub(super) fn route(carrier: Arc<SimulatedCarrier>) -> Router<CarrierLink> {
     let announced = move |State(link): State<CarrierLink>, request: Request| {
         let carrier = carrier.clone();
@@ -47,7 +47,7 @@ async fn announced(carrier: &SimulatedCarrier, link: CarrierLink, request: &Requ
     let (from, to) = carrier.who_calls(&call).await.map_err(|error| match error {
         CarrierError::NotFound => nobody_calls(),
         error => {
-            tracing::warn!(%error, "the exchange did not say who calls");
+            tracing::warn!(%error, "exchange request failed");
             unavailable()
         }
     })?;
@@ -83,12 +83,16 @@ fn nobody_calls() -> Response {
     if let Some(left_out) = log_gate::opens(NAME, "inbound") {
         tracing::warn!(
             carrier = NAME,
-            door = "inbound",
+            endpoint = "inbound",
             left_out,
-            "announcement of a call that the exchange does not know refused"
+            "announcement of an unknown call refused"
         );
     }
-    link::refusal(StatusCode::FORBIDDEN, "unknown_call", "the exchange knows no such call")
+    link::refusal(
+        StatusCode::FORBIDDEN,
+        "unknown_call",
+        "the exchange does not know this call",
+    )
 }
 
 fn unavailable() -> Response {

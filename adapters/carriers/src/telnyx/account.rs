@@ -5,41 +5,41 @@ use domain::phone_number::PhoneNumber;
 use super::{line::LineChoice, signature::WebhookKey};
 use net::key::Key;
 
-/// Where Telnyx is asked.
+/// Default base URL of Telnyx's API.
 pub const BASE_URL: &str = "https://api.telnyx.com/v2";
 
-/// Where it is, who asks, and what its webhooks are signed with.
+/// API address, credentials, and the public key of webhook signatures.
 #[derive(Debug, Clone)]
 pub struct TelnyxAccount {
-    /// `https://`, the host and the version, without a slash at the end.
+    /// Base URL: `https://`, the host and the version, without a trailing slash.
     pub base_url: String,
-    /// Who asks.
+    /// API key.
     pub api_key: Key,
-    /// Checks the signatures of webhooks.
+    /// Public key that verifies webhooks.
     pub public_key: WebhookKey,
-    /// The Call Control application that calls are placed by.
+    /// Call Control application that places calls.
     pub connection: String,
-    /// Caller ID where the agent has none.
+    /// Caller ID if the agent has none.
     pub from: Option<PhoneNumber>,
-    /// The codec of calls.
+    /// Codec of calls.
     pub line: LineChoice,
-    /// How it is found out who answers, where that is asked for.
+    /// Method of answering machine detection, if it is requested.
     pub machines: Machines,
 }
 
-/// Telnyx's ways to find out who answers. Both tell when a mailbox beeps.
+/// Telnyx's methods of answering machine detection. Both report when a mailbox beeps.
 /// <https://developers.telnyx.com/docs/voice/programmable-voice/answering-machine-detection>
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Machines {
-    /// By the length of what is said; part of every call's price.
+    /// By the length of the greeting; included in the price of a call.
     #[default]
     Standard,
-    /// By a model of theirs, at a price of its own.
+    /// By Telnyx's own model, at an extra price.
     Premium,
 }
 
 impl Machines {
-    /// The one of this name: `standard` or `premium`.
+    /// Returns the method with this name: `standard` or `premium`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "standard" => Some(Self::Standard),
@@ -48,7 +48,7 @@ impl Machines {
         }
     }
 
-    /// As a dial asks for it.
+    /// Returns the value of the field in a dial.
     pub fn word(self) -> &'static str {
         match self {
             Self::Standard => "detect_beep",

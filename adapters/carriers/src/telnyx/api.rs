@@ -1,4 +1,4 @@
-//! Requests to Telnyx's Call Control, version 2: dials, commands to a call, lists; and what each stream is asked for.
+//! Requests to Telnyx's Call Control, version 2: dials, commands to a call, lists, and the stream options.
 //!
 //! Source: <https://developers.telnyx.com/api-reference/call-commands/dial>
 
@@ -18,30 +18,30 @@ use super::{
 };
 use crate::http::{self, Clients, SetupError, base, socket_address};
 
-/// Calls of one page of a list: the most that Telnyx gives.
+/// Page size of a list, in calls: Telnyx's maximum.
 const PAGE: &str = "250";
-/// A command that found Telnyx not well is sent again with the same id after so long (Telnyx's documents: more than
-/// 500 ms), once.
+/// Pause before a command that found Telnyx unhealthy is sent again, once, with the same id. Telnyx's
+/// documentation requires more than 500 ms.
 const AGAIN_AFTER: Duration = Duration::from_millis(600);
 
-/// Who is asked, and what addresses are made of.
+/// Account, credentials, and the base of our addresses.
 #[derive(Debug, Clone)]
 pub(super) struct Api {
     clients: Clients,
     pub(super) account: TelnyxAccount,
     tokens: StreamTokens,
-    /// Where Telnyx reaches this node, without a slash at the end.
+    /// Base URL at which Telnyx reaches this node, without a trailing slash.
     public: String,
 }
 
-/// A media stream, as dials, answers and `streaming_start` ask for it. What is sent goes to the leg itself (`self`), and
-/// not to whom it may be joined with.
+/// Options of a media stream in dials, answers and `streaming_start`. Our audio goes to the leg itself
+/// (`self`), not to the leg that it may be joined with.
 #[derive(Serialize)]
 pub(super) struct Stream {
     stream_url: String,
     stream_track: &'static str,
     stream_codec: &'static str,
-    /// Without it, what is sent is dropped without a word.
+    /// Without this field, Telnyx silently drops our audio.
     stream_bidirectional_mode: &'static str,
     stream_bidirectional_codec: &'static str,
     stream_bidirectional_sampling_rate: u32,
@@ -49,7 +49,7 @@ pub(super) struct Stream {
     stream_auth_token: String,
 }
 
-/// Where a leg's webhooks go, and what they say of themselves.
+/// Webhook address of a leg, and the state that its webhooks carry.
 #[derive(Serialize)]
 pub(super) struct Reports {
     webhook_url: String,
@@ -62,7 +62,7 @@ struct Dialed {
     data: Call,
 }
 
-/// A call as lists show it.
+/// A call in a list.
 #[derive(Deserialize)]
 pub(super) struct Call {
     pub(super) call_control_id: String,
@@ -107,7 +107,7 @@ impl Api {
         request.bearer_auth(self.account.api_key.secret())
     }
 
-    /// An address below the account's.
+    /// Returns a URL below the account's base URL.
     fn address(&self, segments: &[&str]) -> Result<Url, CarrierError> {
         let protocol = |error: url::ParseError| CarrierError::Protocol(error.to_string());
         let mut address = Url::parse(&self.account.base_url).map_err(protocol)?;
@@ -117,7 +117,7 @@ impl Api {
         Ok(address)
     }
 
-    /// The stream of an attempt's call.
+    /// Returns the stream options of an attempt's call.
     pub(super) fn stream(&self, back: &WayBack) -> Stream {
         let codec = self.account.line.codec;
         let public = socket_address(&self.public);
@@ -133,7 +133,7 @@ impl Api {
         }
     }
 
-    /// The webhooks of an attempt's own leg.
+    /// Returns the webhook options of an attempt's own leg.
     pub(super) fn reports(&self, back: &WayBack) -> Reports {
         Reports {
             webhook_url: self.status_url(back),
@@ -142,7 +142,7 @@ impl Api {
         }
     }
 
-    /// Where the webhooks of all legs of an attempt go.
+    /// Returns the webhook address of all legs of an attempt.
     pub(super) fn status_url(&self, back: &WayBack) -> String {
         let (attempt, token) = (back.attempt, &back.status_token);
         format!("{}/carriers/{NAME}/status/{attempt}/{token}", self.public)
@@ -155,7 +155,7 @@ impl Api {
         http::place::<ErrorAnswer, _>(dial, last_look, |answer: &Dialed| &answer.data.call_control_id).await
     }
 
-    /// Sends a command to a call; one that no answer of Telnyx's can have named is not found.
+    /// Sends a command to a call. Returns `NotFound` if Telnyx cannot have issued this id.
     pub(super) async fn command(&self, call: &CarrierCallId, action: &str, wish: &Value) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
         let address = self.address(&["calls", &call.0, "actions", action])?;
@@ -163,7 +163,7 @@ impl Api {
         http::ask::<ErrorAnswer>(command).await.map(drop)
     }
 
-    /// Sends a command that has an id, and once more where Telnyx was not well: it is done once.
+    /// Sends a command with an id, and again if Telnyx was unhealthy. Telnyx carries it out once.
     pub(super) async fn command_once(
         &self,
         call: &CarrierCallId,
@@ -182,7 +182,7 @@ impl Api {
         }
     }
 
-    /// One page of the calls that ring or talk, and where the next one begins.
+    /// Reads one page of ringing and answered calls. Returns also the cursor of the next page.
     pub(super) async fn page(&self, after: Option<&str>) -> Result<(Vec<Call>, Option<String>), CarrierError> {
         let address = self.address(&["connections", &self.account.connection, "active_calls"])?;
         let mut request = self.clients.client.get(address).query(&[("page[limit]", PAGE)]);
@@ -195,7 +195,7 @@ impl Api {
     }
 }
 
-/// The fields of several parts of a request as one object.
+/// Merges the fields of several objects into one.
 pub(super) fn wish(parts: &[Value]) -> Value {
     let fields = parts.iter().filter_map(Value::as_object).flatten();
     Value::Object(fields.map(|(name, value)| (name.clone(), value.clone())).collect())

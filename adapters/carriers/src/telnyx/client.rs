@@ -1,4 +1,4 @@
-//! Places, ends, lists and changes calls by Telnyx's Call Control, version 2.
+//! Places, ends, lists and changes calls through Telnyx's Call Control, version 2.
 //!
 //! Source: <https://developers.telnyx.com/api-reference/call-commands/dial>
 
@@ -28,13 +28,13 @@ use crate::{
     http::{self, SetupError},
 };
 
-/// Pages of a list that are read at most: 10,000 calls at once.
+/// Maximum pages of a list: 10,000 concurrent calls.
 const PAGES: usize = 40;
-/// How long it may ring by Telnyx's limits, in seconds.
+/// Ring times that Telnyx accepts, in seconds.
 const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
-/// How long the destination of a call that is handed on rings, in seconds.
+/// Ring time of a transfer destination, in seconds.
 const TRANSFER_RINGS_SECONDS: u64 = 30;
-/// How long a key that Telnyx presses sounds, in milliseconds: its own choice where none is named.
+/// Length of a key press, in milliseconds. This is Telnyx's default.
 const KEY_MS: u32 = 250;
 
 /// An account at Telnyx.
@@ -45,33 +45,33 @@ pub struct TelnyxCarrier {
     pub(super) ways: Ways,
 }
 
-/// A dial.
+/// Request body of a dial.
 #[derive(Serialize)]
 struct Dial<'a> {
     connection_id: &'a str,
     to: &'a str,
     from: &'a str,
     timeout_secs: u64,
-    /// A repeat with the same id within 60 s is ignored. The client never repeats; whatever stands between might.
+    /// Telnyx ignores a repeat with the same id within 60 s. The client never repeats, but a proxy might.
     command_id: String,
     #[serde(flatten)]
     reports: Reports,
     #[serde(flatten)]
     stream: Stream,
-    /// Telnyx says who answered, and when a mailbox has beeped.
+    /// Has Telnyx report who answered, and when a mailbox has beeped.
     #[serde(skip_serializing_if = "Option::is_none")]
     answering_machine_detection: Option<&'static str>,
 }
 
-/// Sets the number that calls are placed from.
+/// Variable that sets the caller ID.
 const CALLER_ID: &str = "TELNYX_PHONE_NUMBER";
 
 impl TelnyxCarrier {
-    /// The account, of a carrier that reaches this node at `public`.
+    /// Creates the client of an account. Telnyx reaches this node at `public`.
     ///
     /// # Errors
     ///
-    /// When one of the addresses is none.
+    /// Returns an error if either URL is invalid.
     pub fn new(account: TelnyxAccount, public: &str, tokens: StreamTokens) -> Result<Self, SetupError> {
         Ok(Self {
             api: Api::new(account, public, tokens)?,
@@ -94,14 +94,14 @@ impl TelnyxCarrier {
         }
     }
 
-    /// Takes a call from outside.
+    /// Answers an inbound call.
     pub(super) async fn answer(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let command = json!({ "command_id": format!("{}-answer", back.attempt) });
         let wish = wish(&[json!(self.api.reports(back)), json!(self.api.stream(back)), command]);
         self.api.command_once(call, "answer", wish).await
     }
 
-    /// Turns a call from outside away.
+    /// Rejects an inbound call.
     pub(super) async fn reject(&self, call: &CarrierCallId, refusal: InboundRefusal) -> Result<(), CarrierError> {
         let cause = match refusal {
             InboundRefusal::NobodyAnswers => "CALL_REJECTED",
@@ -110,7 +110,7 @@ impl TelnyxCarrier {
         self.api.command_once(call, "reject", json!({ "cause": cause })).await
     }
 
-    /// What both ways of handing on ask for.
+    /// Returns the fields that both kinds of transfer need.
     fn ring(&self, transfer: &Transfer, field: &str, (attempt, try_no): Try) -> Value {
         let from = transfer.from.as_ref().or(self.api.account.from.as_ref());
         let mut wish = json!({
@@ -127,7 +127,7 @@ impl TelnyxCarrier {
         wish
     }
 
-    /// Telnyx rings the destination, joins it with the caller, and says how that went.
+    /// Has Telnyx ring the destination, join it with the caller, and report the result.
     async fn hand_on(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         let attempt = transfer.back.attempt;
         let earlier = self.handovers.abandon(attempt);
@@ -155,10 +155,10 @@ impl TelnyxCarrier {
         conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
 
-    /// Asks the caller's own peer to call the destination.
+    /// Asks the caller's own SIP peer to call the destination.
     async fn refer(&self, call: &CarrierCallId, to: &Destination) -> Result<(), CarrierError> {
         let Destination::Sip(address) = to else {
-            let wanted = "SIP REFER needs a sip: address, and not a telephone number";
+            let wanted = "SIP REFER needs a sip: address instead of a telephone number";
             return Err(CarrierError::Refused(wanted.to_owned()));
         };
         let wish = json!({ "sip_address": address });
@@ -187,8 +187,8 @@ impl Carrier for TelnyxCarrier {
         self.hang_up_leg(call).await
     }
 
-    /// Telnyx lists the calls of an application that ring or talk, by our mark and not by number; those that are over
-    /// it does not list.
+    /// Telnyx lists an application's ringing and answered calls with our mark, and not by number. Finished
+    /// calls are not listed.
     async fn find_calls(&self, _: &PhoneNumber, _: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let (mut found, mut after) = (Vec::new(), None);
         for _ in 0..PAGES {
@@ -226,7 +226,7 @@ impl Carrier for TelnyxCarrier {
         self.api.command_once(call, "send_dtmf", wish).await
     }
 
-    /// A call has one stream. Where Telnyx still believes in the lost one, that is stopped first.
+    /// Reopens the call's only stream. If Telnyx considers the lost one active, that is stopped first.
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let start = json!(self.api.stream(back));
         match self.api.command_once(call, "streaming_start", start.clone()).await {
@@ -255,7 +255,8 @@ impl Joins for TelnyxCarrier {
     }
 }
 
-/// A call that bears our mark; without one it may be anybody's. Whom it calls the list does not tell.
+/// Converts a listed call with our mark. A call without one may be anybody's. The list does not contain the
+/// called number.
 fn listed_call(call: &Call) -> Option<ListedCall> {
     let attempt: AttemptId = mark::attempt(call.client_state.as_deref()?)?;
     Some(ListedCall {

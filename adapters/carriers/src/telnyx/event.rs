@@ -1,4 +1,4 @@
-//! Telnyx's webhooks: a JSON object with an event and the state of its call leg. Pure.
+//! Telnyx's webhooks: a JSON object with an event and the state of its leg. Pure.
 
 use std::borrow::Cow;
 
@@ -12,43 +12,43 @@ use serde::Deserialize;
 use super::mark;
 use crate::{webhooks::Announcement, wire::number::Written, words::plain_words};
 
-/// A webhook, as far as it concerns us.
+/// The parts of a webhook that we use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
-    /// The attempt its `client_state` names.
+    /// Attempt in its `client_state`.
     pub attempt: Option<AttemptId>,
-    /// The try, where it is about the leg to somebody that the attempt's call is handed on to.
+    /// Number of the try, if the leg is a transfer destination of the attempt's call.
     pub destination: Option<u32>,
-    /// The leg.
+    /// Carrier's id of the leg.
     pub call: Option<CarrierCallId>,
-    /// What it tells.
+    /// Content of the webhook.
     pub news: News,
 }
 
-/// What a webhook tells.
+/// Content of a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// How a leg fares.
+    /// Progress of a leg.
     Leg(LegReport),
-    /// A call from outside.
+    /// Announcement of an inbound call.
     Announced(Announcement),
-    /// A leg talks with another one.
+    /// A leg was joined with another one.
     Bridged,
-    /// A call was handed on by SIP REFER, or why not.
+    /// A call was transferred by SIP REFER, or the reason why not.
     Referred(Result<(), String>),
-    /// The media socket could not be opened, or broke; Telnyx's words.
+    /// The media socket could not be opened, or broke; contains Telnyx's text.
     StreamFailed(String),
     /// Nothing that we act on.
     Nothing,
 }
 
-/// A body that is no webhook.
+/// An invalid webhook.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WebhookError {
-    /// Not the JSON object it should be.
+    /// Not the expected JSON object.
     #[error("malformed webhook: {0}")]
     Malformed(String),
-    /// An event about a call that does not say which.
+    /// An event about a call that does not name it.
     #[error("`{0}` without `payload.call_control_id`")]
     NoCall(&'static str),
 }
@@ -82,11 +82,11 @@ struct Payload {
     sip_notify_response: Option<Written>,
 }
 
-/// Reads a webhook's body. An event of a kind that is not known is [`News::Nothing`].
+/// Parses the body of a webhook. An unknown event is [`News::Nothing`].
 ///
 /// # Errors
 ///
-/// When it is not Telnyx's.
+/// Returns an error if it is not a Telnyx webhook.
 pub fn parse(body: &[u8]) -> Result<Webhook, WebhookError> {
     let envelope: Envelope<'_> =
         serde_json::from_slice(body).map_err(|error| WebhookError::Malformed(error.to_string()))?;
@@ -126,7 +126,7 @@ fn news(event: &str, payload: &Payload) -> Result<News, WebhookError> {
             }
             _ => News::Nothing,
         },
-        // Keys come by the media socket too, and are taken from there alone.
+        // Keys also arrive through the media socket, and only those are used.
         _ => News::Nothing,
     })
 }
@@ -150,7 +150,7 @@ fn announcement(payload: &Payload) -> Result<Announcement, WebhookError> {
     })
 }
 
-/// A silence, and what Telnyx is not sure of, are left to what is heard here.
+/// Returns who answered. Silence and uncertain results are left to our own detection.
 fn who_answered(payload: &Payload) -> Option<MachineVerdict> {
     match payload.result.as_deref()? {
         "human" | "human_residence" | "human_business" => Some(MachineVerdict::Human),
@@ -165,17 +165,18 @@ fn refused(payload: &Payload) -> String {
     plain_words(&answer.map_or_else(|| "refused".to_owned(), |code| format!("SIP {code}")))
 }
 
-/// How a leg ended. Where Telnyx names no cause of its own, the answer of the network does.
+/// Returns how a leg ended. If Telnyx gives no cause of its own, the SIP status decides.
 fn end_cause(payload: &Payload) -> EndCause {
     let cause = payload.hangup_cause.as_deref().unwrap_or_default();
     let sip = payload.sip_hangup_cause.as_deref().unwrap_or_default();
-    // These are the account's: a limit of calls at once or of their rate, a connection that is switched off, a balance
-    // that is used up. They say nothing of whom we called. A 404 may be either, and then has a cause of its own.
+    // These are caused by our account: its limit of concurrent calls or call rate, a disabled connection, or
+    // a used-up balance. They say nothing about the callee. A 404 may be either, and then has a cause of its
+    // own.
     if matches!(sip, "401" | "402" | "403" | "407") {
         return EndCause::Failed(words(cause, sip));
     }
     match cause {
-        // A leg that was never answered may be cleared as normal too.
+        // A leg that was never answered may also end with normal clearing.
         "normal_clearing" => from_sip(sip).unwrap_or(EndCause::Completed),
         "time_limit" => EndCause::Completed,
         "user_busy" => EndCause::Busy,
@@ -187,7 +188,7 @@ fn end_cause(payload: &Payload) -> EndCause {
     }
 }
 
-/// What an answer of the network means for a call that was not answered (RFC 3261, section 21; 607 is in RFC 8197).
+/// Returns the meaning of a SIP status for an unanswered call (RFC 3261, section 21; 607 is in RFC 8197).
 fn from_sip(code: &str) -> Option<EndCause> {
     match code {
         "486" | "600" => Some(EndCause::Busy),

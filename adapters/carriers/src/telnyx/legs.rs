@@ -1,4 +1,4 @@
-//! What webhooks tell of the legs of one attempt: its own, and those to whom its call is handed on.
+//! Handles webhooks about the legs of one attempt: its own leg and its transfer destinations.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,15 +21,15 @@ use crate::{
     media_socket::Claim,
 };
 
-/// The word that two legs talk may come behind that of a hang-up by so much: webhooks have no order.
+/// Maximum time by which the report of a join may come after that of a hang-up. Webhooks have no order.
 const LATE_WORD: Duration = Duration::from_secs(2);
-/// A stream opens when its call is answered, or before; one that has not begun so long after that is asked for. The call
-/// waits for 10 s.
+/// Time after which a missing stream is requested. Streams open when the call is answered, or before. The
+/// call waits for 10 s.
 const STREAM_DUE: Duration = Duration::from_secs(3);
-/// How long after a stream that did not come about the next one is tried.
+/// Pause before a failed stream is tried again.
 const STREAM_AGAIN: Duration = Duration::from_secs(1);
 
-/// An attempt, as the address of a webhook names it.
+/// An attempt, as named by the address of a webhook.
 #[derive(Clone)]
 pub(super) struct Leg {
     pub(super) link: CarrierLink,
@@ -43,7 +43,7 @@ impl Leg {
         self.link.report(&self.attempt, self.proof.clone(), report).await
     }
 
-    /// Tells the call how it was handed on. Where that failed and its media socket is closed, that is opened again.
+    /// Reports the result of a transfer to the call. If it failed and the media socket is closed, opens it again.
     async fn handed_on(&self, caller: Option<CarrierCallId>, progress: CallProgress) -> Response {
         let failed = matches!(progress, CallProgress::TransferFailed(_));
         let answer = self.report(progress.into()).await;
@@ -54,7 +54,7 @@ impl Leg {
         answer
     }
 
-    /// Opens the media socket again, if the call would take it.
+    /// Reopens the media socket, if the call would take it.
     async fn stream_again(&self, call: &CarrierCallId) {
         let attempt = self.attempt.parse::<AttemptId>().ok();
         let Some(back) = attempt.and_then(|attempt| self.carrier.ways.of(attempt)) else {
@@ -68,12 +68,12 @@ impl Leg {
             return;
         }
         if let Err(error) = self.carrier.reopen_media(call, &back).await {
-            tracing::warn!(attempt = %back.attempt, %error, "the media socket could not be opened again");
+            tracing::warn!(attempt = %back.attempt, %error, "media socket not reopened");
         }
     }
 }
 
-/// Takes a webhook of an attempt; its address and its signature are proved.
+/// Handles a webhook of an attempt, after its address and signature were verified.
 pub(super) async fn heard(leg: Leg, webhook: Webhook) -> Response {
     match (webhook.attempt, webhook.destination) {
         (Some(attempt), Some(try_no)) => destination(leg, (attempt, try_no), webhook).await,
@@ -81,7 +81,7 @@ pub(super) async fn heard(leg: Leg, webhook: Webhook) -> Response {
     }
 }
 
-/// The call's own leg.
+/// Handles a webhook about the call's own leg.
 async fn own(leg: Leg, webhook: Webhook) -> Response {
     let named = leg.attempt.parse::<AttemptId>().ok();
     match webhook.news {
@@ -100,7 +100,7 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
         News::StreamFailed(reason) => {
             metrics::counter!("ringback_telnyx_streams_failed_total").increment(1);
             let attempt = leg.attempt.escape_debug().to_string();
-            tracing::warn!(attempt, reason, "Telnyx has no media socket to this service");
+            tracing::warn!(attempt, reason, "Telnyx could not open the media socket");
             if let Some(call) = webhook.call {
                 stream_in(STREAM_AGAIN, &leg, call);
             }
@@ -110,7 +110,7 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
     }
 }
 
-/// Opens the media socket in a while, if the call has none then.
+/// Opens the media socket after a pause, if the call has none then.
 fn stream_in(pause: Duration, leg: &Leg, call: CarrierCallId) {
     let leg = leg.clone();
     tokio::spawn(async move {
@@ -119,7 +119,7 @@ fn stream_in(pause: Duration, leg: &Leg, call: CarrierCallId) {
     });
 }
 
-/// The leg to somebody that the call is handed on to.
+/// Handles a webhook about a transfer destination.
 async fn destination(leg: Leg, which: Try, webhook: Webhook) -> Response {
     let Some(call) = webhook.call else {
         return link::taken();
@@ -150,7 +150,8 @@ async fn destination(leg: Leg, which: Try, webhook: Webhook) -> Response {
     link::taken()
 }
 
-/// A destination answers: where we join it with its caller, that is done now. That they talk is told by itself.
+/// Handles a destination that answers. If we are the ones to join it with the caller, does so now. Telnyx
+/// reports the join separately.
 async fn answered(leg: &Leg, which: Try, destination: CarrierCallId) {
     let carrier = &*leg.carrier;
     if let Some((caller, Err(error))) = conferences::joined(carrier, which, &destination).await {
@@ -162,7 +163,7 @@ async fn answered(leg: &Leg, which: Try, destination: CarrierCallId) {
     }
 }
 
-/// A call from outside was gone before it was answered, or Telnyx does not take the answer.
+/// Reports the end of an inbound call that was over before it was answered, or whose answer Telnyx refused.
 pub(super) async fn never_answered(link: &CarrierLink, back: WayBack, call: CarrierCallId, error: &CarrierError) {
     let cause = match error {
         CarrierError::NotFound => EndCause::Canceled,

@@ -1,12 +1,12 @@
-//! What a Telnyx line carries: the codec that is asked for, the one that comes, and the translation between them where
-//! they differ. Pure.
+//! The codec of a Telnyx line: the requested one, the received one, and the conversion between them if they
+//! differ. Pure.
 
 use media::{
     format::{Encoding, LineFormat},
     translate::Translator,
 };
 
-/// The codec asked for, both ways.
+/// Requested codec, both ways.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Codec {
     /// Mu-law at 8 kHz.
@@ -19,10 +19,10 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// All of them.
+    /// All codecs.
     pub const ALL: [Self; 3] = [Self::Pcmu, Self::Pcma, Self::L16];
 
-    /// Telnyx's name for it.
+    /// Returns Telnyx's name of the codec.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pcmu => "PCMU",
@@ -31,14 +31,14 @@ impl Codec {
         }
     }
 
-    /// The one of this name, in either case.
+    /// Returns the codec with this name, in either case.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|codec| codec.name().eq_ignore_ascii_case(name))
     }
 
-    /// The line's format with this codec.
+    /// Returns the line format with this codec.
     pub fn format(self) -> LineFormat {
         let (encoding, sample_rate) = match self {
             Self::Pcmu => (Encoding::MuLaw, 8_000),
@@ -49,8 +49,8 @@ impl Codec {
     }
 }
 
-/// The order of the two bytes of an L16 sample. RFC 3551 has the high one first. Telnyx's documents do not say, and
-/// clients in use differ, so it is a setting.
+/// Byte order of an L16 sample. RFC 3551 puts the high byte first. Telnyx's documentation does not say, and
+/// existing clients differ, so it is a setting.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ByteOrder {
     /// High byte first.
@@ -61,7 +61,7 @@ pub enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The one of this name: `big` or `little`.
+    /// Returns the byte order with this name: `big` or `little`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "big" => Some(Self::Big),
@@ -71,17 +71,17 @@ impl ByteOrder {
     }
 }
 
-/// What is asked of Telnyx for every call.
+/// Line options of every call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LineChoice {
-    /// The codec.
+    /// Codec of the line.
     pub codec: Codec,
-    /// How L16 samples are written.
+    /// Byte order of L16 samples.
     pub order: ByteOrder,
 }
 
 impl LineChoice {
-    /// Writes audio of the line's format as it goes on the wire, and the other way round.
+    /// Converts audio between the line's format and the byte order of messages, both ways.
     pub fn reorder(self, encoding: Encoding, audio: &mut [u8]) {
         if encoding == Encoding::Linear16 && self.order == ByteOrder::Big {
             for sample in audio.chunks_exact_mut(2) {
@@ -91,18 +91,18 @@ impl LineChoice {
     }
 }
 
-/// Turns what comes into the line's format. Telnyx falls back to the codec of the telephone network where it cannot
-/// transcode, and says so only when the stream begins; what is sent stays in the codec that was asked for.
+/// Converts received audio into the line's format. If Telnyx cannot transcode, it sends the telephone
+/// network's codec and says so only when the stream starts. Our audio stays in the requested codec.
 #[derive(Debug)]
 pub struct CallerAudio {
     choice: LineChoice,
     from: LineFormat,
-    /// None where audio comes as it was asked for.
+    /// Converter; `None` if audio arrives as requested.
     translator: Option<Translator>,
 }
 
 impl CallerAudio {
-    /// Audio comes as it was asked for.
+    /// Creates a converter for audio that arrives as requested.
     pub fn as_asked(choice: LineChoice) -> Self {
         Self {
             choice,
@@ -111,7 +111,8 @@ impl CallerAudio {
         }
     }
 
-    /// Audio comes in `encoding` at `rate` Hz, as Telnyx writes them; none where we cannot decode that.
+    /// Creates a converter for audio in `encoding` at `rate` Hz, as Telnyx writes them. Returns `None` if we
+    /// cannot decode it.
     pub fn of(choice: LineChoice, encoding: &str, rate: &str) -> Option<Self> {
         let from = match (Codec::named(encoding)?, rate) {
             (codec @ (Codec::Pcmu | Codec::Pcma), "8000") | (codec @ Codec::L16, "16000") => codec.format(),
@@ -128,12 +129,12 @@ impl CallerAudio {
         })
     }
 
-    /// Whether audio comes as it was asked for.
+    /// Returns whether audio arrives as requested.
     pub fn is_as_asked(&self) -> bool {
         self.translator.is_none()
     }
 
-    /// Turns a frame into the line's format.
+    /// Converts a frame into the line's format.
     pub fn take(&mut self, mut audio: Vec<u8>) -> Vec<u8> {
         self.choice.reorder(self.from.encoding, &mut audio);
         match &mut self.translator {
@@ -188,7 +189,7 @@ mod tests {
         };
         let mut heard = CallerAudio::of(little, "L16", "16000").unwrap();
         assert_eq!(heard.take(vec![0x12, 0x34]), [0x12, 0x34]);
-        // Half a sample at the end is left alone.
+        // Half a sample at the end is not changed.
         assert_eq!(CallerAudio::as_asked(L16_BIG).take(vec![1, 2, 3]), [2, 1, 3]);
     }
 
@@ -207,7 +208,7 @@ mod tests {
 
     #[test]
     fn a_line_of_another_rate_keeps_its_tone_and_its_length() {
-        // 500 Hz at 8 kHz.
+        // A tone of 500 Hz at 8 kHz.
         let samples: Vec<i16> = (0..1_600)
             .map(|n| ((f64::from(n) * std::f64::consts::TAU / 16.0).sin() * 8_000.0) as i16)
             .collect();

@@ -1,5 +1,5 @@
-//! Our marks on a Telnyx call: the attempt in `client_state`, which comes back with every webhook and every listing, the
-//! same for a leg that a call is handed on to, and the token that a media socket of the call must show. Pure.
+//! Our marks on a Telnyx call. `client_state` contains the attempt and returns with every webhook and list,
+//! also for transfer destinations. A token authenticates the call's media socket. Pure.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::id::AttemptId;
 use ring::hmac;
 
-/// The `client_state` of a call placed for this attempt.
+/// Returns the `client_state` of a call placed for this attempt.
 pub fn client_state(attempt: AttemptId) -> String {
     BASE64.encode(attempt.to_string())
 }
@@ -16,25 +16,25 @@ fn text(client_state: &str) -> Option<String> {
     String::from_utf8(BASE64.decode(client_state).ok()?).ok()
 }
 
-/// The attempt a `client_state` names as its own; none where it is not of our making, or a destination's.
+/// Parses the attempt of a call's own `client_state`. Returns `None` if it is a destination's or not ours.
 pub fn attempt(client_state: &str) -> Option<AttemptId> {
     text(client_state)?.parse().ok()
 }
 
-/// The `client_state` of a leg to somebody the attempt's call is handed on to, by the number of the try.
+/// Returns the `client_state` of a transfer destination, with the number of the try.
 pub fn destination_state(attempt: AttemptId, try_no: u32) -> String {
     BASE64.encode(format!("to {attempt} {try_no}"))
 }
 
-/// Whose destination a `client_state` names, and of which try.
+/// Parses a destination's `client_state` into its attempt and the number of the try.
 pub fn destination(client_state: &str) -> Option<(AttemptId, u32)> {
     let text = text(client_state)?;
     let (attempt, try_no) = text.strip_prefix("to ")?.split_once(' ')?;
     Some((attempt.parse().ok()?, try_no.parse().ok()?))
 }
 
-/// Makes and checks the tokens that Telnyx shows when it opens a media socket (`stream_auth_token`). They depend on the
-/// account's API key, so that whoever reads a stream's address in some log cannot use it.
+/// Creates and verifies the tokens that Telnyx presents when it opens a media socket (`stream_auth_token`).
+/// They depend on the account's API key, so that an address from a log is not enough to open one.
 #[derive(Clone)]
 pub struct StreamTokens(hmac::Key);
 
@@ -49,19 +49,19 @@ fn message(attempt: AttemptId) -> String {
 }
 
 impl StreamTokens {
-    /// Tokens of the account with this API key.
+    /// Creates the tokens of the account with this API key.
     pub fn new(api_key: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, api_key.as_bytes()))
     }
 
-    /// The token of an attempt's call, 64 hex digits.
+    /// Returns the token of an attempt's call, 64 hex digits.
     pub fn token(&self, attempt: AttemptId) -> String {
         hex::encode(hmac::sign(&self.0, message(attempt).as_bytes()))
     }
 
-    /// Whether this is the token of that attempt's call; takes the same time for every wrong one.
+    /// Returns whether this is the token of the attempt's call. Takes the same time for every wrong token.
     pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
-        // One spelling and no other.
+        // Only this spelling is accepted.
         let tag = hex::decode(shown).ok().filter(|tag| hex::encode(tag) == shown);
         tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())
     }

@@ -1,4 +1,4 @@
-//! What Telnyx's refusals mean to the dialer, by status, error code and the field they point at. Pure.
+//! Meaning of Telnyx's errors for the dialer: by status, error code and the field they point at. Pure.
 //!
 //! Source: <https://developers.telnyx.com/development/api-fundamentals/api-errors>
 
@@ -13,18 +13,18 @@ use crate::{
     wire::number::Written,
 };
 
-/// A command for a call that is over: "Call has already ended".
+/// Error code of a command for a finished call: "Call has already ended".
 pub const ALREADY_ENDED: &str = "90018";
-/// Too many requests, whatever the status.
+/// Error code of too many requests, with any status.
 const TOO_MANY: &str = "10011";
 
-/// What a refusal says; the first of its errors counts.
+/// An error response; the first of its errors counts.
 #[derive(Debug, Default)]
 pub struct ErrorAnswer {
-    /// Telnyx's own number of the error.
+    /// Telnyx's error code.
     pub code: String,
     words: String,
-    /// The field of the request that is at fault, such as `/to`.
+    /// Pointer to the invalid request field, such as `/to`.
     pointer: String,
 }
 
@@ -64,11 +64,11 @@ impl Refusal for ErrorAnswer {
         let words = words_or(&self.words, status);
         match (status.as_u16(), &*self.code, &*self.pointer) {
             (429, ..) | (400..=499, TOO_MANY, _) => DialError::Busy { retry_after },
-            // This number may not be called, or cannot be; the next one may.
+            // This number must not or cannot be called; the next one may.
             (403, _, "/to") => DialError::Rejected(words),
             (400 | 422, _, "/to") | (400 | 422, "10002" | "10016", "") => DialError::InvalidNumber(words),
-            // The key, the balance, the application, the caller ID or what else we send with every call is at fault.
-            // Nobody's number shall be given up for that.
+            // The cause is the key, the balance, the application, the caller ID or something else that we
+            // send with every call. No number is given up for that.
             (401..=404, ..) => DialError::AccountRefused(words),
             (400 | 422, _, field) if field.starts_with('/') => DialError::AccountRefused(words),
             (400 | 422, ..) => DialError::Rejected(words),

@@ -1,21 +1,21 @@
-//! Telnyx's signature below a webhook: Ed25519 over `{timestamp}|{body}` by the account's key. Pure.
+//! Telnyx's webhook signature: Ed25519 over `{timestamp}|{body}`, with the account's key. Pure.
 //!
-//! The signature covers neither address nor method: that a webhook is for the call its address names is proved by the
-//! proof in the address and by the `client_state` in the body.
+//! The signature covers neither address nor method. The proof in the address and the `client_state` in the
+//! body show that a webhook is for the call in its address.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use ring::signature::{ED25519, UnparsedPublicKey};
 
-/// The header that holds the signature, 64 bytes in base64.
+/// Header with the signature, 64 bytes in base64.
 pub const SIGNATURE_HEADER: &str = "telnyx-signature-ed25519";
-/// The header that holds the time of signing, in seconds since 1970.
+/// Header with the time of signing, in seconds since 1970.
 pub const TIMESTAMP_HEADER: &str = "telnyx-timestamp";
-/// A signature this old, or from this far in the future, is refused; Telnyx's own libraries do the same.
+/// Maximum age of a signature, also in the future. Telnyx's own libraries use the same limit.
 pub const WINDOW_SECONDS: u64 = 300;
 
 const KEY_BYTES: usize = 32;
 
-/// The key that Telnyx signs an account's webhooks with.
+/// Public key of an account's webhook signatures.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookKey([u8; KEY_BYTES]);
 
@@ -25,18 +25,18 @@ impl std::fmt::Debug for WebhookKey {
     }
 }
 
-/// What Telnyx shows as a public key is something else.
+/// An invalid public key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("is not a public key of Telnyx: {KEY_BYTES} bytes in base64, as its portal shows them")]
+#[error("is not a Telnyx public key: use the {KEY_BYTES} bytes in base64 that its portal shows")]
 pub struct NotAKey;
 
-/// Why a webhook is refused.
+/// Reason why a webhook is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// A header is not there, or there is no text in it.
+    /// A header is missing or not text.
     #[error("no `{0}` header")]
     Missing(&'static str),
-    /// The time is not a number of seconds.
+    /// The timestamp is not a number of seconds.
     #[error("`{TIMESTAMP_HEADER}` is not a number of seconds since 1970")]
     Timestamp,
     /// Signed too long ago, or in the future.
@@ -45,28 +45,28 @@ pub enum SignatureError {
     /// Not base64.
     #[error("`{SIGNATURE_HEADER}` is not base64")]
     Encoding,
-    /// Not signed by this key, or changed since.
+    /// Signed by another key, or changed since.
     #[error("signature does not match")]
     Forged,
 }
 
 impl WebhookKey {
-    /// Reads the key as Telnyx's portal shows it.
+    /// Parses the key as Telnyx's portal shows it.
     ///
     /// # Errors
     ///
-    /// When it is not 32 bytes in base64.
+    /// Returns an error if it is not 32 bytes in base64.
     pub fn parse(text: &str) -> Result<Self, NotAKey> {
         let bytes = BASE64.decode(text.trim()).map_err(|_| NotAKey)?;
         Ok(Self(bytes.try_into().map_err(|_| NotAKey)?))
     }
 
-    /// Checks the signature and the time of a webhook's body. `header` gives the value of a request's header;
+    /// Verifies the signature and age of a webhook's body. `header` returns the value of a request header;
     /// `now_seconds` counts from 1970.
     ///
     /// # Errors
     ///
-    /// Why it is refused.
+    /// Returns the reason if the webhook is refused.
     pub fn verify<'a>(
         &self,
         header: impl Fn(&'static str) -> Option<&'a str>,

@@ -1,4 +1,4 @@
-//! Telnyx's media stream format: JSON text messages, base64 audio in the codec that was asked for, marks, clear. Pure.
+//! Telnyx's media protocol: JSON text messages, base64 audio in the requested codec, marks, clear. Pure.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::wire::{
     number::Written,
 };
 
-/// What the far end of a stream can do.
+/// Abilities of the far end of a stream.
 pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
@@ -22,19 +22,19 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     digits: false,
 };
 
-/// Least audio in one outgoing message, in milliseconds (Telnyx's documents: 20 ms to 30 s).
+/// Minimum audio in one outgoing message, in milliseconds (Telnyx's documentation: 20 ms to 30 s).
 pub const MIN_AUDIO_MS: u32 = 20;
-/// Most audio in one outgoing message, in milliseconds: far below Telnyx's 30 s, and a third of the 64 KiB that a
-/// message may have here.
+/// Maximum audio in one outgoing message, in milliseconds. This is far below Telnyx's 30 s, and a third of
+/// the 64 KiB that a message may have here.
 pub const MAX_AUDIO_MS: u32 = 500;
 
-/// What is taken of a stream's beginning, for an error's words.
+/// Accepted formats, for the text of an error.
 const TAKEN: &str = "PCMU or PCMA at 8000 Hz or L16 at 16000 Hz, mono,";
 
-/// The events whose messages must be in the format.
+/// Events whose messages must be well-formed.
 const KNOWN: [&str; 5] = ["media", "mark", "dtmf", "start", "stop"];
 
-/// Reads and writes this format.
+/// Reads and writes this protocol.
 #[derive(Debug)]
 pub struct TelnyxWire {
     choice: LineChoice,
@@ -42,7 +42,7 @@ pub struct TelnyxWire {
 }
 
 impl TelnyxWire {
-    /// A stream for which this was asked.
+    /// Creates the protocol for a stream requested with these options.
     pub fn new(choice: LineChoice) -> Self {
         Self {
             choice,
@@ -71,7 +71,7 @@ impl TelnyxWire {
             tracing::info!(
                 asked = self.choice.codec.name(),
                 comes = format.encoding,
-                "Telnyx sends another codec than it was asked for; it is translated"
+                "Telnyx sends another codec than requested; converting"
             );
         }
         self.heard = heard;
@@ -109,7 +109,7 @@ impl MediaWire for TelnyxWire {
         }
     }
 
-    /// A stream is asked for with the dial.
+    /// Streams are requested with the dial.
     fn opens_early(&self) -> bool {
         true
     }
@@ -123,15 +123,15 @@ impl MediaWire for TelnyxWire {
     }
 }
 
-/// What Telnyx says about something we sent. A call outlives it: the audio in question is merely not heard.
+/// Logs an error that Telnyx reports about our messages. The call continues; only the audio in question is not heard.
 fn complain(error: &ErrorBody) {
     metrics::counter!("ringback_telnyx_stream_errors_total").increment(1);
     let code = error.code.as_ref().map(ToString::to_string).unwrap_or_default();
-    tracing::warn!(code = %code.escape_debug(), "Telnyx refuses something it was sent on a media stream");
+    tracing::warn!(code = %code.escape_debug(), "Telnyx rejected a media stream message");
 }
 
-/// Writes to one stream. What is shorter than [`MIN_AUDIO_MS`] waits for more, and is filled up with silence where
-/// nothing more may come: before a mark.
+/// Writes to one stream. Audio shorter than [`MIN_AUDIO_MS`] waits for more. Before a mark it is padded with
+/// silence, because nothing more may follow.
 struct TelnyxWriter {
     choice: LineChoice,
     format: LineFormat,
@@ -153,7 +153,7 @@ impl TelnyxWriter {
         let most = self.format.bytes_for_ms(MAX_AUDIO_MS);
         let mut sent = 0;
         while self.waiting.len() - sent >= least {
-            // Whole samples: half of one waits for its other half.
+            // Only whole samples are sent.
             let length = (self.waiting.len() - sent).min(most) / 2 * 2;
             self.send(sent..sent + length, messages);
             sent += length;
@@ -195,7 +195,7 @@ impl MediaWriter for TelnyxWriter {
     }
 }
 
-/// One pass over the text.
+/// Every message, parsed in one pass.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]

@@ -1,5 +1,5 @@
-//! The ways back of the calls of a node: what a media socket is opened with again, and which call from outside a webhook
-//! is about that came to the application's own address.
+//! Ways back to a node's calls: the tokens to reopen a media socket, and the inbound call behind a webhook to
+//! the application's own address.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -11,29 +11,29 @@ use domain::{
     ports::carrier::{CarrierCallId, WayBack},
 };
 
-/// Calls that are remembered; the oldest one makes room.
+/// Calls that are remembered; the oldest is dropped first.
 const REMEMBERED: usize = 16_384;
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Ids of attempts are in the order of time.
+    /// Ways by attempt. Attempt ids sort by time.
     by_attempt: BTreeMap<AttemptId, WayBack>,
     came_in: HashMap<CarrierCallId, AttemptId>,
-    /// Those that came in, oldest first.
+    /// Inbound calls, oldest first.
     order: VecDeque<CarrierCallId>,
 }
 
-/// Those of a node.
+/// Ways back of a node's calls.
 #[derive(Debug, Default)]
 pub(super) struct Ways(Mutex<Known>);
 
 impl Ways {
     fn lock(&self) -> MutexGuard<'_, Known> {
-        // No panic leaves what is kept here half-changed.
+        // A panic cannot leave this state half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call was given this way back.
+    /// Remembers the way back of a call.
     pub(super) fn remember(&self, back: WayBack) {
         let mut known = self.lock();
         known.by_attempt.insert(back.attempt, back);
@@ -42,7 +42,7 @@ impl Ways {
         }
     }
 
-    /// A call from outside is taken; false when it was taken before.
+    /// Remembers an accepted inbound call. Returns false if it was accepted before.
     pub(super) fn take(&self, call: &CarrierCallId, back: &WayBack) -> bool {
         self.remember(back.clone());
         let mut known = self.lock();
@@ -58,12 +58,12 @@ impl Ways {
         true
     }
 
-    /// The way back of an attempt's call.
+    /// Returns the way back of an attempt's call.
     pub(super) fn of(&self, attempt: AttemptId) -> Option<WayBack> {
         self.lock().by_attempt.get(&attempt).cloned()
     }
 
-    /// The way back of a call that came in.
+    /// Returns the way back of an inbound call.
     pub(super) fn of_call(&self, call: &CarrierCallId) -> Option<WayBack> {
         let known = self.lock();
         known.by_attempt.get(known.came_in.get(call)?).cloned()

@@ -1,5 +1,5 @@
-//! Telnyx's webhooks, each signed, and media sockets, each with its call's token. Unsigned requests are rejected before
-//! parsing. What a webhook asks for is commanded once it is answered.
+//! Telnyx's signed webhooks, and media sockets with their call's token. Unsigned requests are rejected before
+//! parsing. Commands that follow from a webhook are sent after its response.
 
 use std::sync::Arc;
 
@@ -33,28 +33,28 @@ use crate::{
 };
 use net::log_gate;
 
-/// The carrier's name in settings, routes and rows.
+/// Name of the carrier in settings, routes and stored rows.
 pub const NAME: &str = "telnyx";
-/// Shows the token that was given with the dial.
+/// Header with the token from the dial.
 const TOKEN_HEADER: &str = "x-telnyx-streaming-auth-token";
 
-/// What the handlers share.
+/// State that the handlers share.
 #[derive(Debug)]
 pub(super) struct TelnyxWebhooks {
-    /// Checks webhooks.
+    /// Key that verifies webhooks.
     pub(super) key: WebhookKey,
-    /// Checks media sockets.
+    /// Tokens that authenticate media sockets.
     pub(super) tokens: StreamTokens,
-    /// How old a webhook is.
+    /// Clock for the age of webhooks.
     pub(super) clock: Arc<dyn Clock>,
-    /// The codec of streams.
+    /// Line options of streams.
     pub(super) line: LineChoice,
     pub(super) carrier: Arc<TelnyxCarrier>,
 }
 
 type Shared = Extension<Arc<TelnyxWebhooks>>;
 
-/// The routes.
+/// Returns the routes.
 pub(super) fn routes(webhooks: TelnyxWebhooks) -> Router<CarrierLink> {
     Router::new()
         .route(&format!("/carriers/{NAME}/status/{{attempt}}/{{proof}}"), post(status))
@@ -64,21 +64,21 @@ pub(super) fn routes(webhooks: TelnyxWebhooks) -> Router<CarrierLink> {
 }
 
 impl TelnyxWebhooks {
-    /// A webhook that is Telnyx's.
+    /// Verifies and parses a webhook.
     fn webhook(&self, at: &'static str, request: &Request) -> Result<Webhook, Response> {
         let body = request.body()?;
         let now_seconds = self.clock.now().0.div_euclid(1_000_000);
         let verified = self.key.verify(|name| request.header(name), body, now_seconds);
         verified.map_err(|reason| {
             if let Some(left_out) = log_gate::opens(NAME, "webhook") {
-                tracing::warn!(%reason, left_out, "webhook of Telnyx refused");
+                tracing::warn!(%reason, left_out, "Telnyx webhook refused");
             }
             link::forged(NAME, at)
         })?;
         event::parse(body).map_err(|error| link::invalid(&error))
     }
 
-    /// A call from outside. What is done with it is commanded: the answer of a webhook says nothing but that it came.
+    /// Handles an inbound call. Telnyx expects commands for it; the response to the webhook only acknowledges it.
     async fn announced(&self, link: CarrierLink, announced: Announcement) -> Response {
         let (carrier, call) = (self.carrier.clone(), announced.call.clone());
         match announced.offer(&link).await {
@@ -89,12 +89,12 @@ impl TelnyxWebhooks {
             Err(NotTaken::Elsewhere(elsewhere)) => return elsewhere,
             Err(NotTaken::Refused(refusal)) => drop(tokio::spawn(async move {
                 if let Err(error) = carrier.reject(&call, refusal).await {
-                    tracing::warn!(%error, "a call that came in could not be refused");
+                    tracing::warn!(%error, "refusal of inbound call failed");
                 }
             })),
             Ok(back) if carrier.ways.take(&call, &back) => drop(tokio::spawn(async move {
                 if let Err(error) = carrier.answer(&call, &back).await {
-                    tracing::warn!(attempt = %back.attempt, %error, "a call that came in could not be answered");
+                    tracing::warn!(attempt = %back.attempt, %error, "inbound call not answered");
                     legs::never_answered(&link, back, call, &error).await;
                 }
             })),
@@ -104,7 +104,7 @@ impl TelnyxWebhooks {
     }
 }
 
-/// The legs of a call whose address they were given.
+/// Handles webhooks about a call's legs, at the address given to them.
 async fn status(
     Extension(telnyx): Shared,
     State(link): State<CarrierLink>,
@@ -112,7 +112,7 @@ async fn status(
     request: Request,
 ) -> Result<Response, Response> {
     let webhook = telnyx.webhook("status", &request)?;
-    // The signature does not cover the address: this webhook was signed for another call.
+    // The signature does not cover the address; this webhook was signed for another call.
     if webhook.attempt.is_some_and(|named| named.to_string() != attempt) {
         return Err(link::forged(NAME, "status"));
     }
@@ -126,8 +126,8 @@ async fn status(
     Ok(legs::heard(leg, webhook).await)
 }
 
-/// The application's own address: calls from outside are announced here, and until they are answered all that is
-/// told of them comes here.
+/// Handles webhooks at the application's own address: announcements of inbound calls, and everything about
+/// them until they are answered.
 async fn inbound(
     Extension(telnyx): Shared,
     State(link): State<CarrierLink>,
@@ -168,7 +168,7 @@ async fn media(
     link.media(&token, socket, Box::new(TelnyxWire::new(telnyx.line))).await
 }
 
-/// What to answer to a webhook at the application's address that is of a call which another node holds.
+/// Checks that no other node holds the call of a webhook at the application's address.
 async fn ensure_of_no_other_node(link: &CarrierLink, webhook: &Webhook) -> Result<(), Response> {
     match (webhook.attempt, &webhook.call, &webhook.news) {
         (Some(attempt), ..) => link.ensure_vouched_here(attempt).await,

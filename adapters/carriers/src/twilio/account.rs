@@ -1,10 +1,10 @@
-//! An account at Twilio, or at SignalWire, which speaks Twilio's API at addresses and with headers of its own.
+//! An account at Twilio, or at SignalWire, which implements Twilio's API with its own addresses and headers.
 
 use domain::phone_number::PhoneNumber;
 
 use net::key::Key;
 
-/// Whose account it is.
+/// Provider of the account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// <https://www.twilio.com/docs/voice/api/call-resource>
@@ -14,7 +14,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// The carrier's name in settings, routes and rows.
+    /// Returns the carrier's name in settings, routes and stored rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::Twilio => "twilio",
@@ -23,29 +23,29 @@ impl Flavour {
     }
 }
 
-/// Where it is, who asks, and what its webhooks are signed with.
+/// API address, credentials, and the keys of webhook signatures.
 #[derive(Debug, Clone)]
 pub struct TwilioAccount {
-    /// Whose.
+    /// Provider of the account.
     pub flavour: Flavour,
-    /// `https://` and the host, without a slash at the end.
+    /// Base URL: `https://` and the host, without a trailing slash.
     pub base_url: String,
-    /// The account's id (at SignalWire the project's).
+    /// Id of the account (at SignalWire, of the project).
     pub account: String,
-    /// Who asks: the account itself, or one of its API keys.
+    /// User name for requests: the account itself, or one of its API keys.
     pub user: String,
-    /// The secret of who asks.
+    /// Secret of that user.
     pub password: Key,
-    /// What webhooks are signed with: the account's auth token, or the project's signing key.
+    /// Key of webhook signatures: the account's auth token, or the project's signing key.
     pub signing_key: Key,
-    /// What webhooks are signed with that name an algorithm of their own.
+    /// Key of webhook signatures that name their own algorithm.
     pub shared_key: Option<Key>,
-    /// Caller ID where the agent has none.
+    /// Caller ID if the agent has none.
     pub from: Option<PhoneNumber>,
 }
 
 impl TwilioAccount {
-    /// The collection of the account's calls.
+    /// Returns the URL of the account's calls.
     pub fn calls(&self) -> String {
         let api = match self.flavour {
             Flavour::Twilio => "",

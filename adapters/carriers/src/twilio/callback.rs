@@ -1,5 +1,5 @@
-//! Twilio's webhooks: how a call stands, who answered it, what became of one that was handed on, and calls from outside.
-//! Fields that are not asked for may come and go. Pure.
+//! Twilio's webhooks: the status of a call, who answered it, the result of a transfer, and inbound calls.
+//! Unused fields may be present or missing. Pure.
 //!
 //! Sources: <https://www.twilio.com/docs/voice/api/call-resource#statuscallback>,
 //! <https://www.twilio.com/docs/voice/answering-machine-detection>, <https://www.twilio.com/docs/voice/twiml/dial#action>
@@ -12,13 +12,13 @@ use domain::{
 use super::fields::Fields;
 use crate::{webhooks::Announcement, words::plain_words};
 
-/// Fields that are no webhook of the wanted kind.
+/// Invalid webhook fields.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackError {
-    /// It lacks what every one has.
+    /// A required field is missing.
     #[error("webhook without `{0}`")]
     Missing(&'static str),
-    /// An id that cannot be kept.
+    /// An unusable id.
     #[error("`CallSid` is not an id: 1 to 256 visible ASCII characters")]
     Id,
 }
@@ -27,29 +27,29 @@ fn wanted<'a>(fields: &'a Fields, name: &'static str) -> Result<&'a str, Callbac
     fields.get(name).ok_or(CallbackError::Missing(name))
 }
 
-/// The call that a webhook is about.
+/// Returns the id of a webhook's call.
 ///
 /// # Errors
 ///
-/// When it names none.
+/// Returns an error if the id is missing or unusable.
 pub fn call(fields: &Fields) -> Result<CarrierCallId, CallbackError> {
     CarrierCallId::checked(wanted(fields, "CallSid")?).ok_or(CallbackError::Id)
 }
 
-/// Reads a status callback's form; none when it tells of a status nobody has told us about.
+/// Parses the form of a status callback. Returns `None` if the status is unknown.
 ///
 /// # Errors
 ///
-/// When it names no call or no status.
+/// Returns an error if the call or the status is missing.
 pub fn parse(form: &[u8]) -> Result<Option<LegReport>, CallbackError> {
     report(&Fields::of_form(form))
 }
 
-/// How a call stands; none when nobody has told us about such a status.
+/// Returns the progress of a call. Returns `None` if the status is unknown.
 ///
 /// # Errors
 ///
-/// When it names no call or no status.
+/// Returns an error if the call or the status is missing.
 pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     let call = Some(call(fields)?);
     let status = wanted(fields, "CallStatus")?;
@@ -57,12 +57,12 @@ pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     Ok(progress(status, code).map(|progress| LegReport { call, progress }))
 }
 
-/// Who answered; none when the carrier does not know either. A verdict that comes at the end of a greeting tells that
-/// the mailbox records.
+/// Returns who answered. Returns `None` if the carrier does not know either. A verdict at the end of a
+/// greeting means that the mailbox records.
 ///
 /// # Errors
 ///
-/// When it names no call or no verdict.
+/// Returns an error if the call or the verdict is missing.
 pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     let call = Some(call(fields)?);
     let verdict = match wanted(fields, "AnsweredBy")? {
@@ -76,22 +76,22 @@ pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     Ok(Some(LegReport { call, progress }))
 }
 
-/// What became of a destination that was dialed for a call.
+/// Result of the dial of a transfer destination.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Dialed {
     /// The two have talked.
     Talked,
-    /// Nobody answered there.
+    /// Nobody answered at the destination.
     Failed(EndCause),
-    /// The caller is gone; nobody needs further instructions.
+    /// The caller has hung up; nobody needs further instructions.
     CallerLeft(LegReport),
 }
 
-/// What is told at the end of a dial that was part of a call.
+/// Returns the result of a dial within a call.
 ///
 /// # Errors
 ///
-/// When it does not say how the dial went.
+/// Returns an error if the result of the dial is missing.
 pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
     if let Some(report) = report(fields)?
         && matches!(report.progress, CallProgress::Ended(_))
@@ -108,11 +108,11 @@ pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
     })
 }
 
-/// Reads the announcement of a call from outside.
+/// Parses the announcement of an inbound call.
 ///
 /// # Errors
 ///
-/// When it names no call, or nobody who is called.
+/// Returns an error if the call or the called number is missing.
 pub fn announcement(fields: &Fields) -> Result<Announcement, CallbackError> {
     Ok(Announcement {
         call: call(fields)?,
@@ -121,8 +121,8 @@ pub fn announcement(fields: &Fields) -> Result<Announcement, CallbackError> {
     })
 }
 
-/// A number in E.164 with its plus, as Twilio writes it. Its words for a withheld number are no such one, or have the
-/// digits of one of their letters.
+/// Parses a number in E.164 with its plus, as Twilio writes it. Withheld numbers have no such form, or are
+/// the digits of a word such as `anonymous`.
 fn number(text: &str) -> Option<PhoneNumber> {
     // anonymous, restricted, blocked, unknown, unavailable
     let withheld = ["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"];
@@ -130,7 +130,7 @@ fn number(text: &str) -> Option<PhoneNumber> {
     number.then(|| PhoneNumber::parse(text).ok()).flatten()
 }
 
-/// What a call's status says, with the SIP code of its end where it has one.
+/// Returns the progress that a status means, with the SIP code of an end if there is one.
 pub fn progress(status: &str, sip_code: Option<u16>) -> Option<CallProgress> {
     Some(match status {
         "queued" | "initiated" => CallProgress::Placed,
@@ -144,8 +144,8 @@ pub fn progress(status: &str, sip_code: Option<u16>) -> Option<CallProgress> {
     })
 }
 
-/// Codes: RFC 3261 section 21, of which 607 and 608 are RFC 8197 and RFC 8688. A 403 is a network's refusal to let us
-/// call as often as a callee's to be called.
+/// Returns the cause of an unanswered call. Codes: RFC 3261 section 21; 607 is in RFC 8197 and 608 in RFC
+/// 8688. A 403 can be a network that refuses us just as well as a callee who refuses calls.
 fn not_reached(status: &str, sip_code: Option<u16>) -> EndCause {
     match sip_code {
         Some(404 | 410 | 484 | 604) => EndCause::InvalidNumber,

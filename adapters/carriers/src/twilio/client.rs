@@ -1,4 +1,4 @@
-//! Places, ends, lists and changes calls by Twilio's API, 2010-04-01.
+//! Places, ends, lists and changes calls through Twilio's API, 2010-04-01.
 //!
 //! Source: <https://www.twilio.com/docs/voice/api/call-resource>
 
@@ -33,9 +33,9 @@ use crate::{
 };
 use net::http_client::body;
 
-/// Calls of one list; the newest come first, and those of one number since one dial are few.
+/// Page size of a list, in calls. The newest come first, and calls to one number since one dial are few.
 const LISTED: &str = "200";
-/// How long it may ring by Twilio's limits, in seconds.
+/// Ring times that Twilio accepts, in seconds.
 const RING_SECONDS: std::ops::RangeInclusive<u64> = 5..=600;
 
 /// An account at Twilio or SignalWire.
@@ -67,11 +67,11 @@ struct CallList {
 }
 
 impl TwilioCarrier {
-    /// The account, of a carrier that reaches this node at `public`.
+    /// Creates the client of an account. The carrier reaches this node at `public`.
     ///
     /// # Errors
     ///
-    /// When one of the addresses is none.
+    /// Returns an error if either URL is invalid.
     pub fn new(account: TwilioAccount, public: &str, guard: Arc<Guard>) -> Result<Self, SetupError> {
         let account = TwilioAccount {
             base_url: base("carrier's address", &account.base_url)?,
@@ -95,7 +95,7 @@ impl TwilioCarrier {
         request.basic_auth(&self.account.user, Some(self.account.password.secret()))
     }
 
-    /// The form of a dial.
+    /// Returns the form of a dial.
     fn order(&self, request: &DialRequest, from: &PhoneNumber) -> String {
         let (attempt, proof) = (request.attempt, &*request.status_token);
         let (shortest, longest) = RING_SECONDS.into_inner();
@@ -128,7 +128,7 @@ impl TwilioCarrier {
             .ok_or_else(|| http::no_caller_id(variable))
     }
 
-    /// Gives a call that talks other instructions, at once.
+    /// Gives an answered call new instructions, effective at once.
     async fn instruct(&self, call: &CarrierCallId, twiml: &str) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
         let form = url::form_urlencoded::Serializer::new(String::new())
@@ -139,7 +139,7 @@ impl TwilioCarrier {
         http::ask::<ErrorAnswer>(change).await.map(drop)
     }
 
-    /// Rings the destination into a conference of the try's own. Its reports say when to bring the caller there.
+    /// Rings the destination into a conference of this try. Its reports say when to bring the caller there.
     async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         let from = self.caller_id(transfer.from.as_ref()).map_err(CarrierError::Refused)?;
         let dial = |which| async move {
@@ -155,7 +155,7 @@ impl TwilioCarrier {
         conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
 
-    /// Asks for a call's end in one of its two ways.
+    /// Requests a call's end in one of the two ways.
     async fn end(&self, address: Url, way: &str) -> Result<End, CarrierError> {
         let change = self.clients.client.post(address).body(format!("Status={way}"));
         let change = change.header("content-type", FORM);
@@ -178,7 +178,7 @@ impl TwilioCarrier {
         })
     }
 
-    /// Whether a call has not started yet; not where the carrier does not say.
+    /// Returns whether a call has not started yet. Returns false if the carrier does not respond.
     pub(super) async fn is_queued(&self, call: &CarrierCallId) -> bool {
         let Ok(address) = self.call_address(call) else {
             return false;
@@ -200,21 +200,21 @@ impl TwilioCarrier {
     }
 }
 
-/// The type of what is sent.
+/// Content type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A call that is to be placed.
+/// A call to place.
 struct Order<'a> {
     to: &'a str,
     from: &'a PhoneNumber,
     ring_seconds: u64,
     twiml: &'a str,
-    /// Where it is reported.
+    /// Address of its status reports.
     reports: &'a str,
 }
 
 impl Order<'_> {
-    /// Its form; `verdicts` is where it is told who answered, if the carrier is to find that out.
+    /// Returns the form. `verdicts` is the address for the report of who answered, if the carrier is to detect that.
     fn form(&self, verdicts: Option<&str>) -> String {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.append_pair("To", self.to)
@@ -227,7 +227,8 @@ impl Order<'_> {
             form.append_pair("StatusCallbackEvent", event);
         }
         if let Some(verdicts) = verdicts {
-            // Not `DetectMessageEnd`: a machine is to be known while it greets. Asynchronous, so that nobody waits for it.
+            // Not `DetectMessageEnd`: we need to know during the greeting. Asynchronous, so that nobody waits
+            // for the result.
             form.append_pair("MachineDetection", "Enable")
                 .append_pair("AsyncAmd", "true")
                 .append_pair("AsyncAmdStatusCallback", verdicts)
@@ -237,16 +238,16 @@ impl Order<'_> {
     }
 }
 
-/// Ends a call that was answered; one that was not, perhaps.
+/// Status that ends an answered call, and sometimes an unanswered one.
 const COMPLETED: &str = "completed";
-/// Ends a call that was not answered yet, and does nothing to one that was.
+/// Status that ends an unanswered call. It does not affect an answered one.
 const CANCELED: &str = "canceled";
 
-/// What became of a wish to end a call.
+/// Result of a request to end a call.
 #[derive(Debug, PartialEq, Eq)]
 enum End {
     Over,
-    /// It was answered, or not yet, or it is over.
+    /// The call is in the other state (answered or unanswered), or over.
     NotInState,
 }
 
@@ -269,7 +270,7 @@ impl Carrier for TwilioCarrier {
         self.hang_up_leg(call).await
     }
 
-    /// Not by `StartTime`, which a call that still waits in the carrier's queue has none of.
+    /// Does not filter by `StartTime`, because a call that still waits in the carrier's queue has none.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let address = format!("{}.json", self.account.calls());
         let query = [("To", to.as_str()), ("PageSize", LISTED)];
@@ -282,7 +283,8 @@ impl Carrier for TwilioCarrier {
             .collect())
     }
 
-    /// SignalWire takes keys by the media socket. Twilio has only an instruction for them, which would end the stream.
+    /// SignalWire accepts keys through the media socket. Twilio has only an instruction for them, which would
+    /// end the stream.
     fn abilities(&self) -> CarrierAbilities {
         CarrierAbilities {
             detects_machines: true,
@@ -294,8 +296,8 @@ impl Carrier for TwilioCarrier {
 
     async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         match transfer.kind {
-            // `<Refer>` is for calls that came in over a SIP domain, and not known to work from a stream.
-            TransferKind::SipRefer => Err(CarrierError::NotOffered("handing calls on by SIP REFER")),
+            // `<Refer>` is for calls that arrived over a SIP domain. It is not known to work from a stream.
+            TransferKind::SipRefer => Err(CarrierError::NotOffered("transfer by SIP REFER")),
             TransferKind::Conference => self.ring_destination(call, transfer).await,
             TransferKind::Blind => {
                 let from = transfer.from.as_ref().or(self.account.from.as_ref());
@@ -322,8 +324,8 @@ impl Joins for TwilioCarrier {
         self.instruct(caller, &self.instructions.conference(which)).await
     }
 
-    /// A call that rings is cancelled, one that was answered is completed, and between the two requests it may go from
-    /// one to the other.
+    /// Cancels a ringing call or completes an answered one. Between the two requests it may change from one
+    /// to the other.
     async fn hang_up_leg(&self, call: &CarrierCallId) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
         let address = self.call_address(&call)?;
@@ -336,7 +338,7 @@ impl Joins for TwilioCarrier {
     }
 }
 
-/// A call that we placed since then and that can be asked for again. The carrier keeps no mark of ours on it.
+/// Converts a listed call that we placed since `since`. The carrier keeps no mark of ours on it.
 fn listed_call(call: Call, since: Timestamp) -> Option<ListedCall> {
     let outbound = call.direction.starts_with("outbound");
     let created = call.date_created.as_deref().and_then(seconds)?;
@@ -351,7 +353,7 @@ fn listed_call(call: Call, since: Timestamp) -> Option<ListedCall> {
     })
 }
 
-/// A time in RFC 2822's form, as Twilio writes it, or in RFC 3339's; in seconds since 1970.
+/// Parses a time in RFC 2822 format, as Twilio writes it, or in RFC 3339 format. Returns seconds since 1970.
 fn seconds(text: &str) -> Option<i64> {
     let time = DateTime::parse_from_rfc2822(text).or_else(|_| DateTime::parse_from_rfc3339(text));
     time.ok().map(|time| time.timestamp())

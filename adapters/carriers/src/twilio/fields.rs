@@ -1,13 +1,13 @@
-//! The fields of a webhook: a form as a rule, a JSON object where its type says so. Pure.
+//! The fields of a webhook: usually a form, or a JSON object if its content type says so. Pure.
 
 use axum::http::{HeaderMap, header::CONTENT_TYPE};
 use serde_json::{Map, Value};
 
-/// Names and values. One that is empty is none.
+/// Names and values. An empty value counts as missing.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Fields(Vec<(String, String)>);
 
-/// Whether a request says that its body is JSON.
+/// Returns whether a request declares a JSON body.
 pub fn is_json(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
@@ -15,7 +15,7 @@ pub fn is_json(headers: &HeaderMap) -> bool {
 }
 
 impl Fields {
-    /// Those of a body, by the type its request names. What cannot be read has none.
+    /// Parses the fields of a body by its content type. An unreadable body has none.
     pub fn read(headers: &HeaderMap, body: &[u8]) -> Self {
         if is_json(headers) {
             return Self::of_json(body);
@@ -23,7 +23,7 @@ impl Fields {
         Self::of_form(body)
     }
 
-    /// Those of a form.
+    /// Parses the fields of a form.
     pub fn of_form(form: &[u8]) -> Self {
         Self(url::form_urlencoded::parse(form).into_owned().collect())
     }
@@ -41,7 +41,7 @@ impl Fields {
         Self(fields.collect())
     }
 
-    /// The first value of a name that is not empty.
+    /// Returns the first non-empty value of a name.
     pub fn get(&self, wanted: &str) -> Option<&str> {
         let mut fields = self.0.iter();
         let (_, value) = fields.find(|(name, value)| name == wanted && !value.is_empty())?;

@@ -1,4 +1,4 @@
-//! What a call does next, in TwiML, and the addresses in it where the carrier comes in. Pure.
+//! Instructions for calls in TwiML, with the addresses for the carrier's requests. Pure.
 //!
 //! Sources: <https://www.twilio.com/docs/voice/twiml/stream>, <https://www.twilio.com/docs/voice/twiml/dial>
 
@@ -14,31 +14,31 @@ use domain::{
 use super::{account::Flavour, signature::Guard};
 use crate::{conferences, handovers::Try, http::socket_address};
 
-/// How long a call that is handed on may ring, in seconds.
+/// Ring time of a transfer destination, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;
-/// How long a call waits before it asks for its next socket, from the second time on, in seconds.
+/// Pause before a call opens its next socket, from the second time on, in seconds.
 const PAUSE_SECONDS: u64 = 1;
 
-/// How often a call asks again that nobody can say anything about, with a pause each time: longer than a node counts as
-/// alive that is not, and not for ever.
+/// Maximum times that a call asks again while its state is unknown, with a pause each time. This lasts longer
+/// than a dead node counts as alive, but not for ever.
 const MOST_ASKED_AGAIN: u32 = 40;
 
-/// Has Twilio ask once more, five times, where nobody is there or something on the way fails: else a call is over with the
-/// first such answer. It keeps this part of an address to itself.
+/// Fragment that has Twilio retry a request five times if the service is unreachable or fails. Otherwise the
+/// first failure would end the call. Twilio does not send this part of an address.
 /// <https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides>
 pub const ASKS_AGAIN: &str = "#rc=5&rp=5xx,ct,rt";
 
-/// Ends a call.
+/// Instructions that end a call.
 pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
 
-/// Writes instructions for the calls of one account at a node.
+/// Writes instructions for one account's calls at a node.
 #[derive(Debug, Clone)]
 pub struct Instructions {
-    /// Whose account.
+    /// Provider of the account.
     pub flavour: Flavour,
-    /// Where the carrier reaches this node, without a slash at the end.
+    /// Base URL at which the carrier reaches this node, without a trailing slash.
     pub public: String,
-    /// Says what SignalWire's media sockets show.
+    /// Creates the tokens of SignalWire's media sockets.
     pub guard: Arc<Guard>,
 }
 
@@ -47,33 +47,33 @@ impl Instructions {
         format!("{}/carriers/{}/{path}", self.public, self.flavour.name())
     }
 
-    /// An address that reports on a call, for one kind of report.
+    /// Returns a report address of a call, for one kind of report.
     fn reports(&self, path: &str, attempt: AttemptId, status_token: &str) -> String {
         self.at(&format!("{path}/{attempt}/{status_token}"))
     }
 
-    /// Where a call's own leg is reported.
+    /// Returns the status address of a call's own leg.
     pub fn status_url(&self, attempt: AttemptId, status_token: &str) -> String {
         self.reports("status", attempt, status_token)
     }
 
-    /// Where it is told who answered.
+    /// Returns the address for the report of who answered.
     pub fn machine_url(&self, attempt: AttemptId, status_token: &str) -> String {
         self.reports("machine", attempt, status_token)
     }
 
-    /// Where the destination is reported that a call is to be joined with.
+    /// Returns the status address of the destination that a call is to be joined with.
     pub(crate) fn conference_url(&self, which: Try, status_token: &str) -> String {
         self.at(&format!("conference/{}/{status_token}", conferences::name(which)))
     }
 
-    /// Connects the call with its media socket. When that is lost the carrier asks how the call goes on, whichever node
-    /// that comes to: its own may be gone.
+    /// Connects the call with its media socket. When that is lost, the carrier asks for further instructions.
+    /// Any node may receive the request, because the call's own node may be down.
     pub fn stream(&self, attempt: AttemptId, media_token: &str) -> String {
         response(&self.connect(attempt, media_token))
     }
 
-    /// The same for a call that came back: at once, and where sockets break one after the other not too often.
+    /// Does the same for a call that came back: at once, but with a pause if sockets break repeatedly.
     pub fn stream_again(&self, goes_on: &GoesOn) -> String {
         let connect = self.connect(goes_on.back.attempt, &goes_on.back.media_token);
         match goes_on.asked_before {
@@ -82,7 +82,7 @@ impl Instructions {
         }
     }
 
-    /// Has a call wait a moment and ask once more how it goes on, `asked` times by now; none where that was often enough.
+    /// Has a call pause and ask again. `asked` counts the earlier times. Returns `None` after too many.
     pub fn ask_again(&self, token: &str, asked: u32) -> Option<String> {
         let asked = asked.checked_add(1).filter(|asked| *asked <= MOST_ASKED_AGAIN)?;
         let back = self.asked_back(&format!("{token}/{asked}"));
@@ -91,7 +91,7 @@ impl Instructions {
         )))
     }
 
-    /// Where a call asks how it goes on; escaped.
+    /// Returns the escaped address at which a call asks for further instructions.
     fn asked_back(&self, token: &str) -> String {
         let again = match self.flavour {
             Flavour::Twilio => ASKS_AGAIN,
@@ -105,7 +105,7 @@ impl Instructions {
         let path = format!("/carriers/{name}/media/{attempt}.{media_token}");
         let address = escaped(&format!("{}{path}", socket_address(&self.public)));
         let shown = match self.flavour {
-            // It signs the request that opens the socket.
+            // Twilio signs the request that opens the socket.
             Flavour::Twilio => String::new(),
             Flavour::SignalWire => {
                 let token = escaped(&self.guard.bearer(&path));
@@ -116,8 +116,8 @@ impl Instructions {
         format!(r#"<Connect><Stream url="{address}"{shown}/></Connect><Redirect method="POST">{back}</Redirect>"#)
     }
 
-    /// Hands the call on. It is told when somebody answers; what became of it in the end is asked about, and the answer
-    /// brings the caller back where nobody did.
+    /// Transfers the call. The carrier reports when the destination answers. At the end it asks for
+    /// instructions, which bring the caller back if nobody answered.
     pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> String {
         let WayBack {
             attempt,
@@ -137,8 +137,8 @@ impl Instructions {
         ))
     }
 
-    /// Joins a call with the others of the try's conference, which ends when one of them leaves. Whoever waits there hears
-    /// nothing.
+    /// Joins a call with the others in the try's conference, which ends when one of them leaves. Waiting
+    /// participants hear silence.
     pub(crate) fn conference(&self, (attempt, try_no): Try) -> String {
         response(&format!(
             r#"<Dial><Conference beep="false" waitUrl="" startConferenceOnEnter="true" endConferenceOnExit="true">ringback-{attempt}-{try_no}</Conference></Dial>"#
@@ -146,7 +146,7 @@ impl Instructions {
     }
 }
 
-/// Refuses a call from outside; `reason` is `busy` or `rejected`.
+/// Refuses an inbound call; `reason` is `busy` or `rejected`.
 pub fn reject(reason: &'static str) -> String {
     response(&format!(r#"<Reject reason="{reason}"/>"#))
 }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn the_longest_instructions_fit() {
-        // Most characters of instructions in a request.
+        // Maximum length of the instructions in a request, in characters.
         // <https://www.twilio.com/docs/voice/api/call-resource#create-a-call-resource>
         let most = 4_000;
         let public = format!("https://{}.example", "a".repeat(240));

@@ -1,5 +1,6 @@
-//! Calls that Twilio took and has not started: over an account's rate they wait, up to a day. One that still waits after
-//! a while is cancelled, so that nobody is called long after their turn, and its end is told for what it was.
+//! Calls that Twilio accepted but has not started. Above an account's call rate they wait up to a day. A call
+//! that waits too long is cancelled, so that nobody is called long after their turn, and its end is reported
+//! accordingly.
 //!
 //! Source: <https://www.twilio.com/docs/voice/api/call-resource#create-a-call-resource>
 
@@ -15,32 +16,32 @@ use tokio::time::sleep;
 use super::client::TwilioCarrier;
 use crate::conferences::Joins;
 
-/// How long a call may wait for its start. Twilio starts one a second for an account unless it grants more.
+/// Maximum wait for the start of a call. Twilio starts one a second per account unless it grants more.
 const STARTED_WITHIN: Duration = Duration::from_secs(10);
-/// How long the end of a call that was cancelled may take to be reported.
+/// Maximum wait for the report of a cancelled call's end.
 const REPORTED_WITHIN: Duration = Duration::from_secs(60);
-/// Why it was.
+/// Failure reason of a cancelled call.
 const STALE: &str = "it waited 10 s in the carrier's queue and was cancelled: set RINGBACK_CALLS_PER_SECOND to what the \
                      account is granted";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Nothing was reported of it.
+    /// No report about the call has arrived.
     Waits,
     Cancelled,
 }
 
-/// Those of a node.
+/// Queued calls of a node.
 #[derive(Debug, Default)]
 pub(super) struct Queue(Mutex<HashMap<CarrierCallId, Place>>);
 
 impl Queue {
     fn lock(&self) -> MutexGuard<'_, HashMap<CarrierCallId, Place>> {
-        // No panic leaves the map half-changed.
+        // A panic cannot leave the map half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a report on a call means; it does not wait any more.
+    /// Interprets a report about a call, which stops waiting.
     pub(super) fn told(&self, call: Option<&CarrierCallId>, progress: CallProgress) -> CallProgress {
         let place = call.and_then(|call| self.lock().remove(call));
         match (place, progress) {
@@ -57,17 +58,17 @@ impl Queue {
 }
 
 impl TwilioCarrier {
-    /// A call was placed: whether it starts is looked after.
+    /// Watches a placed call until it starts.
     pub(super) fn watch(&self, call: &CarrierCallId) {
         let (carrier, call) = (self.clone(), call.clone());
         carrier.queue.lock().insert(call.clone(), Place::Waits);
         tokio::spawn(async move {
             sleep(STARTED_WITHIN).await;
-            // Its reports may be lost: the carrier knows.
+            // Its reports may be lost, so the carrier is asked.
             if carrier.queue.waits(&call) && carrier.is_queued(&call).await {
                 carrier.queue.lock().insert(call.clone(), Place::Cancelled);
                 if let Err(error) = carrier.hang_up_leg(&call).await {
-                    tracing::warn!(%error, "a call that waits in the carrier's queue could not be cancelled");
+                    tracing::warn!(%error, "cancellation of a queued call failed");
                 }
                 sleep(REPORTED_WITHIN).await;
             }

@@ -1,4 +1,4 @@
-//! What Twilio's refusals mean to the dialer, by its error codes. Pure.
+//! Meaning of Twilio's error codes for the dialer. Pure.
 //!
 //! Source: <https://www.twilio.com/docs/api/errors>
 
@@ -10,17 +10,17 @@ use serde::Deserialize;
 
 use crate::http::{Refusal, unexpected, words_or};
 
-/// What a refusal says.
+/// An error response.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ErrorAnswer {
-    /// Twilio's own number of the error.
+    /// Twilio's error code.
     pub code: Code,
-    /// Its words.
+    /// Text of the error.
     pub message: String,
 }
 
-/// An error's number; SignalWire writes some as text.
+/// An error code; SignalWire writes some as text.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(from = "serde_json::Value")]
 pub struct Code(pub u64);
@@ -32,7 +32,7 @@ impl From<serde_json::Value> for Code {
     }
 }
 
-/// A call that is not in the state a change asks for: "Call is not in-progress. Cannot redirect."
+/// Error code of a change that does not fit the call's state: "Call is not in-progress. Cannot redirect."
 pub const NOT_IN_STATE: u64 = 21_220;
 
 impl Refusal for ErrorAnswer {
@@ -51,14 +51,14 @@ impl Refusal for ErrorAnswer {
     fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError {
         let words = words_or(&self.message, status);
         match (status.as_u16(), self.code.0) {
-            // A limit of calls at once comes with other statuses too.
+            // The limit of concurrent calls also comes with other statuses.
             (429, _) | (400 | 403, 10_004 | 20_429) => DialError::Busy { retry_after },
-            // The account is closed, on trial or suspended; the caller ID is none of its numbers; or an address of ours
-            // is not taken: all of it holds for every call. Nobody's number shall be given up for that.
+            // The account is closed, on trial or suspended; the caller ID is not one of its numbers; or it
+            // rejects an address of ours. All of this affects every call. No number is given up for that.
             (401 | 403 | 404, _)
             | (400, 10_001 | 10_002 | 20_003 | 20_005)
             | (400, 21_205 | 21_210 | 21_212 | 21_213 | 21_609 | 21_626) => DialError::AccountRefused(words),
-            // The number is malformed, cannot be reached, or is one of a kind that nobody calls.
+            // The number is malformed, unreachable, or of a kind that cannot be called.
             (400 | 422, 13_223 | 13_224 | 21_211 | 21_214 | 21_217 | 21_401 | 21_421) => {
                 DialError::InvalidNumber(words)
             }

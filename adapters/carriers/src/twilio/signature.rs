@@ -1,5 +1,6 @@
-//! How Twilio and SignalWire sign what they send: an HMAC over the address they asked for and the form they sent, or, for
-//! JSON, over an address that holds the body's hash (Twilio) or over address and body (SignalWire). The address is rebuilt from the public one of the settings: a `Host` header says what its sender likes. Pure.
+//! Signatures of Twilio and SignalWire. They are an HMAC over the requested address and the form. For JSON,
+//! Twilio signs an address that contains the body's hash, and SignalWire signs address and body. The address
+//! is rebuilt from the configured public URL, because a `Host` header can contain anything. Pure.
 //!
 //! Sources: <https://www.twilio.com/docs/usage/security>, and `request_validator.py` of twilio-python 9.13.0 and of
 //! signalwire 2.1.1.
@@ -19,16 +20,16 @@ use super::{
 use crate::http::socket_address;
 use net::key::Key;
 
-/// Names the key and the algorithm of a webhook that is not signed with the auth token.
+/// Header that names key and algorithm of a webhook that is not signed with the auth token.
 const SETTINGS: &str = "x-twilio-webhooks-signature-settings";
 
-/// Checks what comes in for one account.
+/// Verifies requests for one account.
 #[derive(Debug, Clone)]
 pub struct Guard {
     flavour: Flavour,
     key: Key,
     shared_key: Option<Key>,
-    /// The public address, once for each way its port can be written.
+    /// Public URL, once for each way to write its port.
     public: Vec<String>,
 }
 
@@ -39,7 +40,7 @@ enum Algorithm {
 }
 
 impl Guard {
-    /// Checks by the account's keys, for a service at `public`, which has no slash at its end.
+    /// Creates the guard from the account's keys. `public` is the service's URL without a trailing slash.
     pub fn new(account: &TwilioAccount, public: &str) -> Self {
         Self {
             flavour: account.flavour,
@@ -49,7 +50,7 @@ impl Guard {
         }
     }
 
-    /// Whether what was posted to `path`, with its query, is the carrier's.
+    /// Returns whether a request posted to `path`, including its query, comes from the carrier.
     pub fn admits(&self, path: &str, headers: &HeaderMap, body: &[u8]) -> bool {
         match (is_json(headers), self.flavour) {
             (false, _) => self.admits_form(path, headers, body),
@@ -77,10 +78,10 @@ impl Guard {
         }
     }
 
-    /// Whether a form that was posted to `path` is the carrier's.
+    /// Returns whether a form posted to `path` comes from the carrier.
     fn admits_form(&self, path: &str, headers: &HeaderMap, form: &[u8]) -> bool {
         let fields = sorted_fields(form);
-        // Whether the carrier signs the part of an address that it keeps to itself, it does not say.
+        // The carrier does not document whether it signs the fragment of an address.
         let kept: &[&str] = match self.flavour {
             Flavour::Twilio => &["", ASKS_AGAIN],
             Flavour::SignalWire => &[""],
@@ -91,7 +92,7 @@ impl Guard {
             .any(|public| kept.iter().any(|kept| signed(public, kept)))
     }
 
-    /// Whether a WebSocket that is to be opened at `path` is the carrier's.
+    /// Returns whether a WebSocket to be opened at `path` comes from the carrier.
     pub fn admits_socket(&self, path: &str, headers: &HeaderMap) -> bool {
         match self.flavour {
             Flavour::Twilio => self.public.iter().any(|public| {
@@ -102,8 +103,8 @@ impl Guard {
         }
     }
 
-    /// What SignalWire shows when it opens the socket at `path`: it does not sign that request, but sends a token that
-    /// the instructions name.
+    /// Returns the token that SignalWire presents when it opens the socket at `path`. It does not sign that
+    /// request, but sends a token from the instructions.
     pub fn bearer(&self, path: &str) -> String {
         let mac = keyed::<Hmac<Sha256>>(&self.key).chain_update(path);
         BASE64.encode(mac.finalize().into_bytes())
@@ -121,14 +122,14 @@ impl Guard {
         let (Some(signature), Some((key, algorithm))) = (signature, self.key_of(headers)) else {
             return false;
         };
-        // Both compare in the same time whatever is wrong.
+        // Both compare in constant time.
         match algorithm {
             Algorithm::Sha1 => verifies(keyed::<Hmac<Sha1>>(key), message, &signature),
             Algorithm::Sha256 => verifies(keyed::<Hmac<Sha256>>(key), message, &signature),
         }
     }
 
-    /// What a request says it is signed with; none when that is not ours, or not known.
+    /// Returns the key and algorithm that a request names, or `None` if they are unknown or not ours.
     fn key_of(&self, headers: &HeaderMap) -> Option<(&Key, Algorithm)> {
         let settings = match self.flavour {
             Flavour::Twilio => headers.get(SETTINGS),
@@ -148,7 +149,7 @@ impl Guard {
 }
 
 fn keyed<M: Mac + KeyInit>(key: &Key) -> M {
-    // An HMAC takes a key of any length.
+    // An HMAC accepts a key of any length.
     <M as Mac>::new_from_slice(key.secret().as_bytes()).unwrap_or_else(|_| <M as Mac>::new(&Default::default()))
 }
 
@@ -156,8 +157,8 @@ fn verifies<M: Mac>(mac: M, message: &str, signature: &[u8]) -> bool {
     mac.chain_update(message).verify_slice(signature).is_ok()
 }
 
-/// Every field of a form in the order of names, name and value without anything between; of a name that comes more than
-/// once, each value once, in order.
+/// Concatenates the names and values of a form's fields, sorted by name and without separators. If a name is
+/// repeated, each distinct value appears once, in order.
 fn sorted_fields(form: &[u8]) -> String {
     let mut fields: Vec<_> = url::form_urlencoded::parse(form).collect();
     fields.sort();
@@ -165,17 +166,17 @@ fn sorted_fields(form: &[u8]) -> String {
     fields.iter().flat_map(|(name, value)| [&**name, &**value]).collect()
 }
 
-/// Whether an address tells the SHA-256 of this body.
+/// Returns whether an address contains the SHA-256 of this body.
 fn holds_hash(path: &str, body: &[u8]) -> bool {
     let query = path.split_once('?').map_or("", |(_, query)| query);
     let mut fields = form_urlencoded::parse(query.as_bytes());
     let told = fields.find(|(name, _)| name == "bodySHA256");
-    // The hash is no secret: it may show in the time taken where it differs.
+    // The hash is not secret, so the comparison need not take constant time.
     told.and_then(|(_, told)| hex::decode(&*told).ok())
         .is_some_and(|told| told[..] == Sha256::digest(body)[..])
 }
 
-/// An address as it is, and with or without the port that goes without saying: Twilio signs either.
+/// Returns an address as it is, and with or without its default port: Twilio signs either.
 fn ways_to_write(public: &str) -> Vec<String> {
     let mut ways = vec![public.to_owned()];
     let Some((scheme, rest)) = public.split_once("://") else {
@@ -243,7 +244,7 @@ mod tests {
         assert!(twilio().admits(path, &sound, br#"{"a":1}"#));
         assert!(!twilio().admits(path, &sound, br#"{"a":2}"#));
         assert!(!twilio().admits("/hook", &sound, br#"{"a":1}"#));
-        // A sound signature of an address without a hash says nothing of the body.
+        // A valid signature of an address without a hash says nothing about the body.
         assert!(!twilio().admits("/hook", &sent("JuPavG0Zweu3T+LUwMO9lxmVvgY="), b"{}"));
         let signalwire = guard(Flavour::SignalWire, "PSK_test", "https://example.com");
         let whole = headers(&[

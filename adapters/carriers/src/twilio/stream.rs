@@ -1,4 +1,4 @@
-//! Twilio's media stream: JSON text over a WebSocket, audio as base64 of 8 kHz mu-law, numbers as strings. Pure.
+//! Twilio's media protocol: JSON text over a WebSocket, audio as base64 of 8 kHz mu-law, numbers as strings. Pure.
 //!
 //! Source: <https://www.twilio.com/docs/voice/media-streams/websocket-messages>
 
@@ -16,10 +16,10 @@ use crate::wire::{
     number::Written,
 };
 
-/// Encoding and rate of every stream of this format.
+/// Encoding and sample rate of every stream.
 pub const FORMAT: LineFormat = LineFormat::MULAW_8000;
 
-/// What the far end of Twilio's own streams can do.
+/// Abilities of the far end of Twilio's own streams.
 pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
@@ -27,16 +27,16 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     digits: false,
 };
 
-/// Most bytes of audio in one outgoing message: 2 s, which stays below half of the 64 KiB a message may have.
+/// Maximum audio in one outgoing message, in bytes: 2 s, which stays below half of the 64 KiB that a message may have.
 pub const MAX_AUDIO_BYTES: usize = 16_000;
 
-/// The events whose messages must be in the format.
+/// Events whose messages must be well-formed.
 const KNOWN: [&str; 6] = ["media", "mark", "dtmf", "start", "connected", "stop"];
 
-/// Reads and writes this format.
+/// Reads and writes this protocol.
 #[derive(Debug, Default)]
 pub struct TwilioWire {
-    /// Whether the far end presses keys that are sent: SignalWire's does, Twilio's does not.
+    /// Whether the far end presses keys that are sent. SignalWire's does, Twilio's does not.
     pub presses_keys: bool,
 }
 
@@ -83,7 +83,7 @@ impl MediaWriter for TwilioWriter {
     }
 }
 
-/// One pass over the text.
+/// Every message, parsed in one pass.
 #[derive(Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
@@ -113,7 +113,7 @@ struct FormatBody {
     channels: Written,
 }
 
-/// Reads one text message. An unknown event is [`Event::Ignored`], whatever else the message holds.
+/// Parses one text message. An unknown event is [`Event::Ignored`], whatever else the message contains.
 pub fn parse(text: &str) -> Result<Event, WireError> {
     let message: Message<'_> = match serde_json::from_str(text) {
         Ok(message) => message,
@@ -191,7 +191,7 @@ mod tests {
             ),
             // An encoder may escape the slash, and order the keys as it likes.
             (r#"{"media":{"payload":"f\/+A"},"event":"media"}"#, audio(None, None)),
-            // Numbers come as such or as strings; without sense they are none.
+            // Numbers come as numbers or strings; invalid ones are `None`.
             (
                 r#"{"event":"media","media":{"chunk":7,"timestamp":140,"payload":"f/+A"}}"#,
                 audio(Some(7), Some(140)),

@@ -1,5 +1,5 @@
-//! Webhooks and media sockets of Twilio, or SignalWire, each signed. Unsigned requests are rejected before parsing. Some
-//! webhooks are answered with instructions.
+//! Signed webhooks and media sockets of Twilio and SignalWire. Unsigned requests are rejected before parsing.
+//! Some webhooks are answered with instructions.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ use crate::{
 };
 use peers::{InVain, Unreached};
 
-/// What the handlers share.
+/// State that the handlers share.
 #[derive(Debug)]
 struct TwilioWebhooks {
     guard: Arc<Guard>,
@@ -44,13 +44,13 @@ struct TwilioWebhooks {
 
 type Shared = Extension<Arc<TwilioWebhooks>>;
 
-/// The attempt and the proof that an address names.
+/// Attempt and proof in an address.
 type Named = Path<(String, String)>;
 
-/// What came of asking the node that holds a call.
+/// Result of asking the node that holds a call.
 type Tried = (Option<Extension<Unreached>>, Option<Extension<InVain>>);
 
-/// The routes to calls of this carrier, whose requests this guard checks.
+/// Returns the routes to this carrier's calls, whose requests `guard` verifies.
 pub(super) fn routes(guard: Arc<Guard>, carrier: Arc<TwilioCarrier>) -> Router<CarrierLink> {
     let webhooks = TwilioWebhooks {
         guard,
@@ -76,7 +76,7 @@ fn hang_up() -> Response {
     instructions(HANG_UP.to_owned())
 }
 
-/// What to answer to fields that are no webhook of the wanted kind.
+/// Returns the response to invalid webhook fields.
 #[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
 fn invalid(error: CallbackError) -> Response {
     link::invalid(&error)
@@ -87,7 +87,7 @@ impl TwilioWebhooks {
         self.carrier.name()
     }
 
-    /// The fields of a webhook that is the carrier's.
+    /// Verifies a webhook and returns its fields.
     fn signed(&self, at: &'static str, request: &Request) -> Result<Fields, Response> {
         let body = request.body()?;
         if !self.guard.admits(request.asked(), &request.headers, body) {
@@ -138,7 +138,7 @@ impl Webhooks for TwilioWebhooks {
     }
 }
 
-/// The carrier's verdict on who answered.
+/// Handles the carrier's verdict on who answered.
 async fn machine(
     Extension(twilio): Shared,
     State(link): State<CarrierLink>,
@@ -151,7 +151,7 @@ async fn machine(
     Ok(link.report(&attempt, proof, report).await)
 }
 
-/// The destination of a call that was handed on, while the caller waits for it.
+/// Handles a report about a transfer destination while the caller waits for it.
 async fn handed(
     Extension(twilio): Shared,
     State(link): State<CarrierLink>,
@@ -165,8 +165,8 @@ async fn handed(
     Ok(link.report(&attempt, proof, CallProgress::Transferred.into()).await)
 }
 
-/// What became of a call that was handed on. Where nobody answered, the answer brings the caller back; where its node
-/// is gone meanwhile, to another one.
+/// Handles the result of a transfer. If nobody answered, the response brings the caller back. If the caller's
+/// node is down, it brings the caller to another one.
 async fn transfer(
     Extension(twilio): Shared,
     State(link): State<CarrierLink>,
@@ -194,7 +194,7 @@ async fn transfer(
     if !answer.status().is_success() {
         return Err(answer);
     }
-    // A socket that no call takes would leave the caller with silence.
+    // A socket that no call takes would leave the caller in silence.
     Ok(
         match failed && matches!(link.takes_media(&claim).await, Some(Ok(())) | None) {
             true => instructions(twilio.carrier.instructions.stream(claim.attempt, media_token)),
@@ -203,7 +203,7 @@ async fn transfer(
     )
 }
 
-/// A call whose media socket is gone, and which its instructions bring here.
+/// Handles a call that lost its media socket and asks for instructions.
 async fn back(
     twilio: Shared,
     link: State<CarrierLink>,
@@ -214,7 +214,7 @@ async fn back(
     back_again(twilio, link, Path((token, "0".to_owned())), tried, request).await
 }
 
-/// The same, so many times behind the first.
+/// Does the same for a later request; the address contains the number of earlier ones.
 async fn back_again(
     Extension(twilio): Shared,
     State(link): State<CarrierLink>,
@@ -223,13 +223,13 @@ async fn back_again(
     request: Request,
 ) -> Result<Response, Response> {
     let leg = callback::call(&twilio.signed("back", &request)?).map_err(invalid)?;
-    // What we never wrote there is the last time.
+    // A value that we never wrote counts as the last time.
     let asked = asked.parse().unwrap_or(u32::MAX);
     Ok(twilio.goes_on(&link, (&token, asked, tried), leg).await)
 }
 
 impl TwilioWebhooks {
-    /// How a call goes on whose caller has neither a media socket nor anybody else on the line.
+    /// Decides how a call continues whose caller has neither a media socket nor anybody else on the line.
     async fn goes_on(
         &self,
         link: &CarrierLink,
@@ -247,14 +247,11 @@ impl TwilioWebhooks {
                 instructions(self.carrier.instructions.stream_again(&goes_on))
             }
             Err(NotBack::Over) => hang_up(),
-            // To the carrier an error would be the end of the call.
+            // An error response would end the call.
             Err(NotBack::NotNow) => match self.carrier.instructions.ask_again(token, asked) {
                 Some(again) => instructions(again),
                 None => {
-                    tracing::error!(
-                        carrier = self.name(),
-                        "a call is hung up: nobody can say how it goes on"
-                    );
+                    tracing::error!(carrier = self.name(), "hanging up a call in unknown state");
                     hang_up()
                 }
             },

@@ -6,46 +6,46 @@ use media::format::{Encoding, LineFormat};
 use super::token::ApplicationKey;
 use net::key::Key;
 
-/// Where Vonage is asked.
+/// Default base URL of Vonage's API.
 pub const BASE_URL: &str = "https://api.nexmo.com";
 
-/// Where it is, which application asks, and what its webhooks are signed with.
+/// API address, credentials, and the key of webhook signatures.
 #[derive(Debug, Clone)]
 pub struct VonageAccount {
-    /// `https://` and the host, without a slash at the end.
+    /// Base URL: `https://` and the host, without a trailing slash.
     pub base_url: String,
-    /// The application that calls are placed by.
+    /// Application that places calls.
     pub application: String,
-    /// Signs the tokens that requests show.
+    /// Private key that signs the tokens of requests.
     pub key: ApplicationKey,
-    /// Signs webhooks.
+    /// Key of webhook signatures.
     pub signature_secret: Key,
-    /// Caller ID where the agent has none.
+    /// Caller ID if the agent has none.
     pub from: Option<PhoneNumber>,
-    /// The sampling rate of calls.
+    /// Sample rate of calls.
     pub rate: Rate,
 }
 
-/// Samples a second of a media socket, both ways. Vonage offers 24,000 too, which no telephone fills.
+/// Sample rate of a media socket, both ways. Vonage also offers 24,000 Hz, which no telephone uses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Rate {
-    /// 8,000: what most telephone networks carry.
+    /// 8,000 Hz, as in most telephone networks.
     Narrow,
-    /// 16,000.
+    /// 16,000 Hz.
     #[default]
     Wide,
 }
 
 impl Rate {
-    /// Both of them.
+    /// Both rates.
     pub const ALL: [Self; 2] = [Self::Narrow, Self::Wide];
 
-    /// The one of so many samples a second, in digits.
+    /// Returns the rate with this number of samples per second, in digits.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rate| rate.hz().to_string() == name)
     }
 
-    /// Samples a second.
+    /// Returns the samples per second.
     pub fn hz(self) -> u32 {
         match self {
             Self::Narrow => 8_000,
@@ -53,7 +53,7 @@ impl Rate {
         }
     }
 
-    /// The line's format at this rate.
+    /// Returns the line format at this rate.
     pub fn format(self) -> LineFormat {
         LineFormat {
             encoding: Encoding::Linear16,
@@ -61,7 +61,7 @@ impl Rate {
         }
     }
 
-    /// As Vonage writes it.
+    /// Returns the content type that Vonage uses.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Narrow => "audio/l16;rate=8000",

@@ -1,4 +1,4 @@
-//! What Vonage's API answers: a call that was placed, and its lists of calls. Pure.
+//! Responses of Vonage's API: placed calls and lists of calls. Pure.
 
 use chrono::DateTime;
 use domain::{
@@ -9,14 +9,14 @@ use serde::Deserialize;
 
 use super::{event, instructions::number};
 
-/// A call that was placed.
+/// A placed call.
 #[derive(Deserialize)]
 pub struct Placed {
-    /// Its name.
+    /// Id of the call.
     pub uuid: String,
 }
 
-/// A call as lists and details show it.
+/// A call in lists and details.
 #[derive(Deserialize)]
 pub struct Call {
     #[serde(default)]
@@ -40,7 +40,7 @@ struct Party {
 /// One page of a list.
 #[derive(Deserialize)]
 pub struct CallList {
-    /// Calls that the whole list has.
+    /// Number of calls in the whole list.
     #[serde(default)]
     pub count: u64,
     #[serde(rename = "_embedded", default)]
@@ -54,21 +54,21 @@ struct Embedded {
 }
 
 impl CallList {
-    /// Its calls.
+    /// Returns the calls of the page.
     pub fn calls(&self) -> &[Call] {
         &self.embedded.calls
     }
 }
 
 impl Call {
-    /// Whether it is over.
+    /// Returns whether the call is over.
     pub fn is_over(&self) -> bool {
         let body = serde_json::json!({ "status": self.status, "uuid": "x" }).to_string();
         let event = event::parse(body.as_bytes()).ok().flatten();
         event.is_some_and(|event| matches!(event.news, event::News::Progress(CallProgress::Ended(_))))
     }
 
-    /// Whether it began before this time. One that was not answered may have no beginning.
+    /// Returns whether the call started before this time. An unanswered call may have no start time.
     pub fn is_older_than(&self, since: Timestamp) -> bool {
         let began = self
             .start_time
@@ -78,7 +78,7 @@ impl Call {
         began.is_some_and(|began| began.timestamp() < since.0.div_euclid(1_000_000))
     }
 
-    /// As the caller of a list wants it, where we placed it to this number. Vonage keeps no mark of ours on a call.
+    /// Converts the call to a [`ListedCall`] if we placed it to this number. Vonage keeps no mark of ours on a call.
     pub fn listed(&self, to: &str) -> Option<ListedCall> {
         let called = number(self.to.as_ref()?.number.as_deref()?)?;
         (self.direction == "outbound" && called.as_str() == to).then_some(())?;

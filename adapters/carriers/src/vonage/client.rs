@@ -1,4 +1,4 @@
-//! Places, ends, lists and changes calls by Vonage's Voice API, version 1.
+//! Places, ends, lists and changes calls through Vonage's Voice API, version 1.
 //!
 //! Source: <https://developer.vonage.com/en/api/voice>
 
@@ -31,15 +31,15 @@ use crate::{
     http::{self, Clients, SetupError, base, protocol},
 };
 
-/// Calls of one page of a list: the most that Vonage gives.
+/// Page size of a list, in calls: Vonage's maximum.
 const PAGE: &str = "100";
-/// Pages that are read at most.
+/// Maximum pages that are read.
 const PAGES: usize = 40;
-/// How long it may ring by Vonage's limits, in seconds.
+/// Ring times that Vonage accepts, in seconds.
 const RING_SECONDS: std::ops::RangeInclusive<u64> = 1..=120;
-/// How long Vonage listens for a mailbox's beep: the shortest that it offers, in seconds.
+/// Time that Vonage listens for a mailbox's beep, in seconds. This is the shortest that it offers.
 const BEEP_TIMEOUT_SECONDS: u64 = 45;
-/// Vonage reports a lost media socket within about this time. Without a report it is told unasked.
+/// Time within which Vonage usually reports a lost media socket. Without a report, we send the instructions unasked.
 const LOSS_TOLD_WITHIN: Duration = Duration::from_secs(2);
 
 /// An account at Vonage.
@@ -54,11 +54,11 @@ pub struct VonageCarrier {
 }
 
 impl VonageCarrier {
-    /// The account, of a carrier that reaches this node at `public`.
+    /// Creates the client of an account. Vonage reaches this node at `public`.
     ///
     /// # Errors
     ///
-    /// When one of the addresses is none.
+    /// Returns an error if either URL is invalid.
     pub fn new(account: VonageAccount, public: &str, clock: Arc<dyn Clock>) -> Result<Self, SetupError> {
         let account = VonageAccount {
             base_url: base("carrier's address", &account.base_url)?,
@@ -78,7 +78,7 @@ impl VonageCarrier {
         })
     }
 
-    /// A request to an address below that of all calls; none when it cannot be signed.
+    /// Builds a request below the URL of all calls. Returns an error if its token cannot be signed.
     fn request(&self, client: &Client, method: Method, below: &[&str]) -> Result<RequestBuilder, String> {
         let address = format!("{}/v1/calls", self.account.base_url);
         let mut address = Url::parse(&address).map_err(|error| error.to_string())?;
@@ -91,7 +91,7 @@ impl VonageCarrier {
         Ok(client.request(method, address).bearer_auth(token))
     }
 
-    /// Asks for what may be asked again; the answer's body.
+    /// Sends a request that may be repeated. Returns the body of the response.
     async fn ask(&self, method: Method, below: &[&str], wish: Option<&Value>) -> Result<Vec<u8>, CarrierError> {
         let mut request = self
             .request(&self.clients.client, method, below)
@@ -102,13 +102,13 @@ impl VonageCarrier {
         http::ask::<ErrorAnswer>(request).await
     }
 
-    /// Changes a call that is not over; one that no answer of Vonage's can have named is not found.
+    /// Changes an active call. Returns `NotFound` if Vonage cannot have issued this id.
     async fn change(&self, call: &CarrierCallId, below: &[&str], wish: &Value) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
         let path: Vec<&str> = std::iter::once(&*call.0).chain(below.iter().copied()).collect();
         match self.ask(Method::PUT, &path, Some(wish)).await {
             Ok(_) => Ok(()),
-            // What cannot be done to a call may be so because it is over.
+            // A change may be refused because the call is over.
             Err(CarrierError::Refused(_)) if self.is_over(&call).await => Err(CarrierError::NotFound),
             Err(error) => Err(error),
         }
@@ -120,7 +120,7 @@ impl VonageCarrier {
         call.is_some_and(|call| call.is_over())
     }
 
-    /// Gives a call that talks other instructions, at once.
+    /// Gives an answered call new instructions, effective at once.
     async fn instruct(&self, call: &CarrierCallId, ncco: Value) -> Result<(), CarrierError> {
         let wish = json!({ "action": "transfer", "destination": { "type": "ncco", "ncco": ncco } });
         self.change(call, &[], &wish).await
@@ -152,7 +152,7 @@ impl VonageCarrier {
         order
     }
 
-    /// Rings the destination into a conversation of the try's own. Its events say when to bring the caller there.
+    /// Rings the destination into a conversation of this try. Its events say when to bring the caller there.
     async fn ring_destination(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         let Some(from) = transfer.from.as_ref().or(self.account.from.as_ref()) else {
             return Err(CarrierError::Refused(http::no_caller_id(CALLER_ID)));
@@ -171,7 +171,7 @@ impl VonageCarrier {
         conferences::ring(self, (transfer.back.attempt, call), dial).await
     }
 
-    /// One page of the list of calls, the newest first, from behind so many.
+    /// Reads one page of the list of calls, newest first, after the first `behind` calls.
     async fn page(&self, behind: u64) -> Result<CallList, CarrierError> {
         let request = self
             .request(&self.clients.client, Method::GET, &[])
@@ -183,15 +183,15 @@ impl VonageCarrier {
     }
 }
 
-/// Keys as Vonage writes them: its pause of half a second is a `p`. It has no A to D.
+/// Converts keys to Vonage's notation, where `p` is a pause of half a second. Vonage does not support A to D.
 fn pressed(keys: &str) -> Result<String, String> {
     match keys.chars().find(|key| !matches!(key, '0'..='9' | '*' | '#' | 'w')) {
-        Some(key) => Err(format!("Vonage presses 0 to 9, * and #, and not {key}")),
+        Some(key) => Err(format!("Vonage cannot press {key}; use 0 to 9, * or #")),
         None => Ok(keys.replace('w', "p")),
     }
 }
 
-/// Sets the number that calls are placed from.
+/// Variable that sets the caller ID.
 const CALLER_ID: &str = "VONAGE_PHONE_NUMBER";
 
 #[async_trait]
@@ -212,8 +212,8 @@ impl Carrier for VonageCarrier {
         self.hang_up_leg(call).await
     }
 
-    /// Vonage lists calls by time and not by number. Not by `date_start` either, which a call that rings may have none
-    /// of: the newest are read until all on a page are older.
+    /// Vonage lists calls by time and not by number. `date_start` is not used as a filter, because a ringing
+    /// call may have none. Pages are read, newest first, until all calls on a page are older.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError> {
         let mut found = Vec::new();
         let mut read = 0;
@@ -240,7 +240,7 @@ impl Carrier for VonageCarrier {
 
     async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         match transfer.kind {
-            TransferKind::SipRefer => Err(CarrierError::NotOffered("handing calls on by SIP REFER")),
+            TransferKind::SipRefer => Err(CarrierError::NotOffered("transfer by SIP REFER")),
             TransferKind::Conference => self.ring_destination(call, transfer).await,
             TransferKind::Blind => {
                 let from = transfer.from.as_ref().or(self.account.from.as_ref());
@@ -256,8 +256,8 @@ impl Carrier for VonageCarrier {
         self.change(call, &["dtmf"], &wish).await
     }
 
-    /// Vonage reports a lost socket by itself, and then waits for what it is told: that is the shortest way. It is told
-    /// unasked only where no report comes.
+    /// Vonage reports a lost socket by itself and then waits for instructions, which is the fastest way.
+    /// Instructions are sent unasked only if no report comes.
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         if self.reopened.within(back.attempt, LOSS_TOLD_WITHIN).await {
             return Ok(());

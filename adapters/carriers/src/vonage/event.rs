@@ -1,4 +1,4 @@
-//! Vonage's webhooks: a JSON object about one leg, and the announcement of a call from outside. Pure.
+//! Vonage's webhooks: a JSON object about one leg, and the announcement of an inbound call. Pure.
 //!
 //! Source: <https://developer.vonage.com/en/voice/voice-api/webhook-reference>
 
@@ -9,33 +9,33 @@ use serde_json::Value;
 use super::instructions::number;
 use crate::{webhooks::Announcement, words::plain_words};
 
-/// What a webhook tells of a leg.
+/// Content of a webhook about a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// The leg.
+    /// Id of the leg.
     pub call: CarrierCallId,
-    /// Whether that is a media socket, which Vonage calls a leg too.
+    /// Whether the leg is a media socket. Vonage treats those as legs, too.
     pub is_socket: bool,
-    /// What happened.
+    /// Event of the leg.
     pub news: News,
 }
 
-/// What happened to a leg.
+/// An event of a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// How it fares.
+    /// Progress of the leg.
     Progress(CallProgress),
-    /// The connection of a media socket is gone.
+    /// The connection of a media socket was lost.
     Disconnected,
 }
 
-/// A body that is no webhook.
+/// An invalid webhook.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
-    /// Not the JSON object it should be.
+    /// Not the expected JSON object.
     #[error("malformed webhook: {0}")]
     Malformed(String),
-    /// About a call that it does not name.
+    /// The id of the call is missing.
     #[error("webhook without the `uuid` of a call")]
     NoCall,
 }
@@ -46,7 +46,7 @@ struct Body {
     status: Option<String>,
     #[serde(default)]
     uuid: Option<String>,
-    /// Instead of `uuid`, where a machine was listened for.
+    /// Replaces `uuid` in the results of machine detection.
     #[serde(default)]
     call_uuid: Option<String>,
     #[serde(default)]
@@ -61,7 +61,7 @@ struct Body {
 
 impl Body {
     fn read(body: &[u8]) -> Result<Self, EventError> {
-        // A list would be read as an object without any field.
+        // Serde would parse a list as an object without any field.
         if body.trim_ascii_start().first() != Some(&b'{') {
             return Err(EventError::Malformed("not a JSON object".to_owned()));
         }
@@ -95,7 +95,7 @@ impl Body {
     }
 }
 
-/// Why a leg was refused, by the detail that Vonage gives; without one, `rejected` is what a callee does.
+/// Returns why a leg was refused, by Vonage's detail. Without one, `rejected` means that the callee declined.
 fn refused(status: &str, detail: Option<&str>) -> EndCause {
     match (status, detail) {
         (_, Some("invalid_number" | "number_out_of_service")) => EndCause::InvalidNumber,
@@ -104,11 +104,11 @@ fn refused(status: &str, detail: Option<&str>) -> EndCause {
     }
 }
 
-/// Reads a webhook about a leg; none where it tells nothing that we act on, such as a status nobody knows.
+/// Parses a webhook about a leg. Returns `None` if there is nothing that we act on, such as an unknown status.
 ///
 /// # Errors
 ///
-/// When it is not Vonage's.
+/// Returns an error if it is not a Vonage webhook.
 pub fn parse(body: &[u8]) -> Result<Option<Event>, EventError> {
     let body = Body::read(body)?;
     let Some(news) = body.news() else { return Ok(None) };
@@ -119,11 +119,11 @@ pub fn parse(body: &[u8]) -> Result<Option<Event>, EventError> {
     }))
 }
 
-/// Reads the announcement of a call from outside.
+/// Parses the announcement of an inbound call.
 ///
 /// # Errors
 ///
-/// When it is not Vonage's.
+/// Returns an error if it is not a Vonage webhook.
 pub fn announcement(body: &[u8]) -> Result<Announcement, EventError> {
     let body = Body::read(body)?;
     Ok(Announcement {

@@ -1,4 +1,4 @@
-//! What Vonage is told to do with a call (NCCO, a list of actions), and the addresses in it where Vonage comes in. Pure.
+//! Instructions for calls at Vonage (NCCO, a list of actions), with the addresses for Vonage's requests. Pure.
 //!
 //! Source: <https://developer.vonage.com/en/voice/voice-api/ncco-reference>
 
@@ -12,33 +12,33 @@ use serde_json::{Value, json};
 use super::{account::Rate, token::StreamTokens, webhooks::NAME};
 use crate::{conferences, handovers::Try, http::socket_address};
 
-/// How long a call that is handed on may ring, in seconds.
+/// Ring time of a transfer destination, in seconds.
 pub const TRANSFER_RINGS_SECONDS: u64 = 30;
 
-/// A number as Vonage writes it: without a plus.
+/// Returns a number as Vonage writes it, without the plus.
 pub fn digits(number: &PhoneNumber) -> &str {
     number.as_str().trim_start_matches('+')
 }
 
-/// A number as Vonage writes it; none for what is none, such as `anonymous`.
+/// Parses a number as Vonage writes it. Returns `None` for other text, such as `anonymous`.
 pub fn number(text: &str) -> Option<PhoneNumber> {
     let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     plain.then(|| PhoneNumber::parse(&format!("+{text}")).ok()).flatten()
 }
 
-/// Writes instructions for the calls of one account at a node.
+/// Writes instructions for one account's calls at a node.
 #[derive(Debug, Clone)]
 pub struct Instructions {
-    /// Where Vonage reaches this node, without a slash at the end.
+    /// Base URL at which Vonage reaches this node, without a trailing slash.
     pub public: String,
-    /// What media sockets show.
+    /// Tokens that authenticate media sockets.
     pub tokens: StreamTokens,
-    /// The sampling rate of media sockets.
+    /// Sample rate of media sockets.
     pub rate: Rate,
 }
 
 impl Instructions {
-    /// Where the events of a call's own leg go.
+    /// Returns the event address of a call's own leg.
     pub fn status_url(&self, back: &WayBack) -> String {
         let WayBack {
             attempt, status_token, ..
@@ -46,14 +46,14 @@ impl Instructions {
         format!("{}/carriers/{NAME}/status/{attempt}/{status_token}", self.public)
     }
 
-    /// Where the events of the destination go that a call's partner is to be joined with.
+    /// Returns the event address of the destination that a call is to be joined with.
     pub(crate) fn conference_url(&self, which: Try, status_token: &str) -> String {
         let named = conferences::name(which);
         format!("{}/carriers/{NAME}/conference/{named}/{status_token}", self.public)
     }
 
-    /// Connects the call with its media socket. Where that cannot be opened, or ends while the call talks, its events
-    /// are answered with further instructions (`synchronous`); without them Vonage would end the call.
+    /// Connects the call with its media socket. If that cannot be opened or ends early, its events are
+    /// answered with further instructions (`synchronous`). Without them Vonage would end the call.
     pub fn stream(&self, attempt: AttemptId, media_token: &str) -> Value {
         let token = format!("{attempt}.{media_token}");
         let socket = json!({
@@ -71,8 +71,8 @@ impl Instructions {
         }])
     }
 
-    /// Hands the call on. What became of it goes to an address of its own, and is answered with instructions that bring
-    /// the caller back where nobody answered.
+    /// Transfers the call. Vonage reports the result to a separate address. The response brings the caller
+    /// back if nobody answered.
     pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> Value {
         let WayBack {
             attempt,
@@ -96,13 +96,13 @@ impl Instructions {
         json!([action])
     }
 
-    /// Joins a call with the others of the try's conversation, which ends when one of them leaves.
+    /// Joins a call with the others in the try's conversation, which ends when one of them leaves.
     pub(crate) fn conversation(&self, (attempt, try_no): Try) -> Value {
         json!([{ "action": "conversation", "name": format!("ringback-{attempt}-{try_no}"), "endOnExit": true }])
     }
 }
 
-/// Whom to call.
+/// Returns the endpoint of a transfer destination.
 pub fn endpoint(to: &Destination) -> Value {
     match to {
         Destination::Phone(number) => json!({ "type": "phone", "number": digits(number) }),
@@ -157,7 +157,7 @@ mod tests {
             (&ncco[0]["action"], &ncco[0]["eventType"]),
             (&json!("connect"), &json!("synchronous"))
         );
-        // Vonage's bound.
+        // Vonage's limit.
         assert!(socket["headers"].to_string().len() <= 512);
     }
 

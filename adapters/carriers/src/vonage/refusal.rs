@@ -1,4 +1,4 @@
-//! What Vonage's refusals mean, by status and by the parameter they point at. Pure.
+//! Meaning of Vonage's errors: by status and by the parameter they point at. Pure.
 //!
 //! Source: <https://developer.vonage.com/en/api-errors>
 
@@ -10,11 +10,11 @@ use serde::Deserialize;
 
 use crate::http::{Refusal, unexpected, words_or};
 
-/// What a refusal says.
+/// An error response.
 #[derive(Debug, Default)]
 pub struct ErrorAnswer {
     words: String,
-    /// The parameter that is at fault, such as `to` or `to[0].number`.
+    /// Invalid parameter, such as `to` or `to[0].number`.
     parameter: String,
 }
 
@@ -22,7 +22,7 @@ pub struct ErrorAnswer {
 struct Body {
     #[serde(default)]
     title: Option<String>,
-    /// The title's name where a service of the older kind answers.
+    /// Name of the title field in responses of Vonage's older services.
     #[serde(default)]
     error_title: Option<String>,
     #[serde(default)]
@@ -40,7 +40,7 @@ struct Parameter {
 }
 
 impl ErrorAnswer {
-    /// The part of a request that is at fault: `to` of `to[0].number`.
+    /// Returns the invalid part of a request: `to` for `to[0].number`.
     fn part(&self) -> &str {
         self.parameter.split(['.', '[']).next().unwrap_or_default()
     }
@@ -64,11 +64,11 @@ impl Refusal for ErrorAnswer {
         let words = words_or(&self.words, status);
         match (status.as_u16(), self.part()) {
             (429, _) => DialError::Busy { retry_after },
-            // This number may not be called, or cannot be; the next one may.
+            // This number must not or cannot be called; the next one may.
             (403, "to") => DialError::Rejected(words),
             (400 | 422, "to") => DialError::InvalidNumber(words),
-            // The key, the balance, the application, the caller ID or what else we send with every call is at fault.
-            // Nobody's number shall be given up for that.
+            // The cause is the key, the balance, the application, the caller ID or something else that we
+            // send with every call. No number is given up for that.
             (401..=404, _) => DialError::AccountRefused(words),
             (400 | 422, part) if !part.is_empty() => DialError::AccountRefused(words),
             (400 | 409 | 422, _) => DialError::Rejected(words),

@@ -1,5 +1,5 @@
-//! Media sockets that Vonage was told to open again when it reported their loss. The call asks for the same thing by
-//! itself; two new sockets for one loss would get in each other's way.
+//! Media sockets that Vonage was told to reopen when it reported their loss. The call requests the same by
+//! itself, and two new sockets for one loss would get in each other's way.
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +13,10 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-/// A loss that was told so long ago is another one.
+/// Time during which reports count as the same loss.
 const SAME_LOSS: Duration = Duration::from_secs(10);
 
-/// Those of a node.
+/// Reopened sockets of a node.
 #[derive(Debug)]
 pub(super) struct Reopened {
     told: Mutex<BTreeMap<AttemptId, Instant>>,
@@ -33,7 +33,7 @@ impl Default for Reopened {
 }
 
 impl Reopened {
-    /// Vonage was told to open this attempt's socket again.
+    /// Records that Vonage was told to reopen this attempt's socket.
     pub(super) fn tell(&self, attempt: AttemptId) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.retain(|_, at| at.elapsed() < SAME_LOSS);
@@ -47,12 +47,12 @@ impl Reopened {
         told.remove(&attempt).is_some_and(|at| at.elapsed() < SAME_LOSS)
     }
 
-    /// Whether Vonage is told so, or was a moment ago; waits this long for it.
+    /// Waits up to `patience` until Vonage was told so. Returns immediately if that happened a moment ago.
     pub(super) async fn within(&self, attempt: AttemptId, patience: Duration) -> bool {
         let mut changed = self.changed.subscribe();
         let told = async {
             while !self.take(attempt) {
-                // The sender lives as long as this.
+                // The sender lives as long as `self`.
                 let _ = changed.changed().await;
             }
         };

@@ -1,8 +1,8 @@
-//! Vonage's signature below a webhook: a token in its `Authorization` header (HS256, by the account's signature secret)
-//! that holds a hash of the body. Pure.
+//! Vonage's webhook signature: a token in the `Authorization` header, signed with HS256 and the account's
+//! signature secret, which contains a hash of the body. Pure.
 //!
-//! The signature does not cover the address: that a webhook is for the call its address names is proved by the proof in
-//! the address. Source: <https://developer.vonage.com/en/getting-started/concepts/webhooks#signed-webhooks>
+//! The signature does not cover the address. The proof in the address shows that a webhook is for the call in
+//! it. Source: <https://developer.vonage.com/en/getting-started/concepts/webhooks#signed-webhooks>
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64URL};
 use ring::hmac;
@@ -10,12 +10,12 @@ use serde::Deserialize;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// A signature this old, or from this far in the future, is refused.
+/// Maximum age of a signature, also in the future.
 pub const WINDOW_SECONDS: u64 = 300;
-/// A longer token is none of Vonage's.
+/// Maximum length of a token; Vonage's are shorter.
 const MAX_TOKEN_BYTES: usize = 4096;
 
-/// Checks the webhooks of one application.
+/// Verifies the webhooks of one application.
 #[derive(Clone)]
 pub struct WebhookKey {
     key: hmac::Key,
@@ -30,25 +30,25 @@ impl std::fmt::Debug for WebhookKey {
     }
 }
 
-/// Why a webhook is refused.
+/// Reason why a webhook is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     /// No token in the header, or not in three parts.
-    #[error("no token in the `Authorization` header; switch signed webhooks on for the application")]
+    #[error("no token in the `Authorization` header; enable signed webhooks for the application")]
     Missing,
-    /// Signed in another way, or not at all.
+    /// Signed with another algorithm, or not at all.
     #[error("token is not signed with HS256")]
     Algorithm,
-    /// Not signed with this secret, or changed since.
+    /// Signed with another secret, or changed since.
     #[error("signature does not match; VONAGE_SIGNATURE_SECRET must be the account's")]
     Forged,
-    /// The token holds something else than it should.
+    /// The token lacks a required claim or is malformed.
     #[error("token without its `iat` and `payload_hash`")]
     Claims,
     /// Signed too long ago, or in the future.
     #[error("signed more than {WINDOW_SECONDS} s before or after now")]
     Stale,
-    /// Another application of the same account.
+    /// Signed for another application of the same account.
     #[error("signed for another application than VONAGE_APPLICATION_ID")]
     Application,
     /// Signed for another body.
@@ -70,7 +70,7 @@ struct Claims {
 }
 
 impl WebhookKey {
-    /// The key of the account with this signature secret, for the webhooks of `application`.
+    /// Creates the key from the account's signature secret, for the webhooks of `application`.
     pub fn new(signature_secret: &str, application: &str) -> Self {
         Self {
             key: hmac::Key::new(hmac::HMAC_SHA256, signature_secret.as_bytes()),
@@ -78,15 +78,15 @@ impl WebhookKey {
         }
     }
 
-    /// Checks the signature, time and application of a webhook, and that it was signed for this body. `authorization`
-    /// is the header's value; `now_seconds` counts from 1970.
+    /// Verifies the signature, age and application of a webhook, and that it was signed for this body.
+    /// `authorization` is the header's value; `now_seconds` counts from 1970.
     ///
     /// # Errors
     ///
-    /// Why it is refused.
+    /// Returns the reason if the webhook is refused.
     pub fn verify(&self, authorization: Option<&str>, body: &[u8], now_seconds: i64) -> Result<(), SignatureError> {
         let claims = self.claims(authorization)?;
-        // Times have whole seconds in Vonage's tokens, and fractions in those of some libraries.
+        // Vonage's tokens have times in whole seconds; some libraries write fractions.
         if (now_seconds as f64 - claims.iat).abs() > WINDOW_SECONDS as f64 {
             return Err(SignatureError::Stale);
         }
@@ -102,7 +102,7 @@ impl WebhookKey {
         }
     }
 
-    /// What a token says, once its signature is checked.
+    /// Verifies the signature of a token and returns its claims.
     fn claims(&self, authorization: Option<&str>) -> Result<Claims, SignatureError> {
         let token = authorization
             .and_then(|value| value.strip_prefix("Bearer "))
@@ -115,7 +115,7 @@ impl WebhookKey {
             return Err(SignatureError::Algorithm);
         }
         let signature = BASE64URL.decode(signature).map_err(|_| SignatureError::Forged)?;
-        // Takes the same time whatever is wrong.
+        // Compares in constant time.
         hmac::verify(&self.key, message.as_bytes(), &signature).map_err(|_| SignatureError::Forged)?;
         part(claims).ok_or(SignatureError::Claims)
     }
@@ -223,7 +223,7 @@ mod tests {
         fn one_changed_character_is_noticed(at in 0..TOKEN.len(), with in "[A-Za-z0-9_.-]") {
             let mut token = TOKEN.to_owned();
             token.replace_range(at..=at, &with);
-            // The last character holds two bits that mean nothing.
+            // The last character contains two bits without meaning.
             if token != TOKEN && at + 1 < TOKEN.len() {
                 let header = format!("Bearer {token}");
                 prop_assert!(verify(&header, BODY, NOW).is_err());

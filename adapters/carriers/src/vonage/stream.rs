@@ -1,5 +1,5 @@
-//! Vonage's media sockets: binary frames of linear samples, low byte first, 20 ms each, and JSON messages between them.
-//! Pure.
+//! Vonage's media protocol: binary frames of linear samples, low byte first, 20 ms each, and JSON messages
+//! between them. Pure.
 //!
 //! Source: <https://developer.vonage.com/en/voice/voice-api/concepts/websockets>
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::account::Rate;
 use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named};
 
-/// What the far end of a socket can do. It buffers 20 s at least, which is far more than is ever sent ahead.
+/// Abilities of the far end of a socket. It buffers at least 20 s, far more than is ever sent ahead.
 pub const ABILITIES: LegAbilities = LegAbilities {
     buffers: true,
     marks: true,
@@ -21,20 +21,20 @@ pub const ABILITIES: LegAbilities = LegAbilities {
     digits: false,
 };
 
-/// Audio of one message, in milliseconds. One of another length is heard as noise, or not at all.
+/// Length of an audio message, in milliseconds. Other lengths are heard as noise, or not at all.
 pub const FRAME_MS: u32 = 20;
 
-/// What is taken of a socket's beginning, for an error's words.
+/// Accepted formats, for the text of an error.
 const TAKEN: &str = "audio/l16 at 8000 or 16000 Hz, mono,";
 
-/// The events whose messages must be in the format.
+/// Events whose messages must be well-formed.
 const KNOWN: [&str; 3] = ["websocket:connected", "websocket:dtmf", "websocket:notify"];
 
-/// Reads and writes this format.
+/// Reads and writes this protocol.
 #[derive(Debug)]
 pub struct VonageWire;
 
-/// The rate that a content type such as `audio/l16;rate=16000` names.
+/// Returns the rate in a content type such as `audio/l16;rate=16000`.
 fn rate(content_type: &str) -> Result<Rate, WireError> {
     let mut parts = content_type.split(';').map(str::trim);
     let encoding = parts.next().unwrap_or_default();
@@ -91,7 +91,7 @@ impl MediaWire for VonageWire {
                     format: rate(&content_type)?.format(),
                 }))
             }
-            // Some put the key one level deeper, with or without the event's name.
+            // Some clients nest the key one level deeper, with or without the event's name.
             ("websocket:dtmf" | "", Some(pressed)) => Ok(key(&pressed.digit)),
             ("websocket:dtmf", None) => Ok(key(&message.digit.ok_or(WireError::Incomplete("digit"))?)),
             ("websocket:notify", _) => {
@@ -110,7 +110,7 @@ impl MediaWire for VonageWire {
         }
         if !message.len().is_multiple_of(2) {
             let length = message.len();
-            return Err(WireError::Malformed(format!("{length} bytes are no whole samples")));
+            return Err(WireError::Malformed(format!("{length} bytes are not whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
@@ -128,8 +128,8 @@ impl MediaWire for VonageWire {
     }
 }
 
-/// Writes to one socket. What is shorter than a frame waits for more, and is filled up with silence where nothing more
-/// may come: before a mark.
+/// Writes to one socket. Audio shorter than a frame waits for more. Before a mark it is padded with silence,
+/// because nothing more may follow.
 struct VonageWriter {
     frame_bytes: usize,
     waiting: Vec<u8>,

@@ -1,5 +1,5 @@
-//! What this side shows: the token of an application that a request to Vonage bears (RS256), and the token that Vonage's
-//! media sockets bring back. Pure.
+//! Tokens of this side: the application's token for requests to Vonage (RS256), and the token that Vonage's
+//! media sockets return. Pure.
 //!
 //! Source: `vonage_jwt` of the Vonage Python SDK, and <https://developer.vonage.com/en/getting-started/concepts/authentication>
 
@@ -16,10 +16,10 @@ use rustls::pki_types::{PrivateKeyDer, pem::PemObject};
 use serde_json::json;
 use uuid::Uuid;
 
-/// How long a request's token holds, in seconds. Each request has its own; the rest is for clocks that differ.
+/// Lifetime of a request's token, in seconds. Each request has its own; the rest is tolerance for different clocks.
 pub const VALID_SECONDS: i64 = 300;
 
-/// The private key of a Vonage application.
+/// Private key of a Vonage application.
 #[derive(Clone)]
 pub struct ApplicationKey(Arc<RsaKeyPair>);
 
@@ -29,24 +29,23 @@ impl fmt::Debug for ApplicationKey {
     }
 }
 
-/// A text that is no private key of an application.
+/// Text that is not an application's private key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "is not the private key of a Vonage application: an RSA key of 2048 bits or more in PEM, as the dashboard gives it"
-)]
+#[error("is not the private key of a Vonage application: use the dashboard's RSA key of 2048 bits or more in PEM")]
 pub struct NotAKey;
 
-/// A token that could not be signed.
+/// A failure to sign a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the application's private key cannot sign")]
 pub struct NotSigned;
 
 impl ApplicationKey {
-    /// Reads a key in PEM (PKCS #8, or PKCS #1). Line breaks may be written as `\n`, as in files of variables.
+    /// Parses a key in PEM (PKCS #8 or PKCS #1). Line breaks may be written as `
+    /// `, as in env files.
     ///
     /// # Errors
     ///
-    /// When there is no such key in it.
+    /// Returns an error if the text contains no such key.
     pub fn from_pem(text: &str) -> Result<Self, NotAKey> {
         let pem = text.replace("\\n", "\n");
         let key = match PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| NotAKey)? {
@@ -57,11 +56,11 @@ impl ApplicationKey {
         Ok(Self(Arc::new(key.map_err(|_| NotAKey)?)))
     }
 
-    /// A token of this application for one request, at a time in seconds since 1970.
+    /// Creates the application's token for one request, at a time in seconds since 1970.
     ///
     /// # Errors
     ///
-    /// When the system gives no randomness.
+    /// Returns an error if the system provides no randomness.
     pub fn token(&self, application: &str, now_seconds: i64) -> Result<String, NotSigned> {
         let header = json!({ "alg": "RS256", "typ": "JWT" });
         let claims = json!({
@@ -83,8 +82,8 @@ impl ApplicationKey {
     }
 }
 
-/// Makes and checks what Vonage shows when it opens a media socket, as its instructions tell it to. It depends on the
-/// account's signature secret, so that whoever reads a socket's address in some log cannot use it.
+/// Creates and verifies the token that Vonage presents when it opens a media socket. Its instructions contain
+/// it. It depends on the account's signature secret, so that an address from a log is not enough to open one.
 #[derive(Clone)]
 pub struct StreamTokens(hmac::Key);
 
@@ -99,18 +98,18 @@ fn message(attempt: AttemptId) -> String {
 }
 
 impl StreamTokens {
-    /// Tokens of the account with this signature secret.
+    /// Creates the tokens of the account with this signature secret.
     pub fn new(signature_secret: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, signature_secret.as_bytes()))
     }
 
-    /// The `Authorization` header of the socket of an attempt's call.
+    /// Returns the `Authorization` header of the socket of an attempt's call.
     pub fn header(&self, attempt: AttemptId) -> String {
         let tag = hmac::sign(&self.0, message(attempt).as_bytes());
         format!("Bearer {}", BASE64URL.encode(tag))
     }
 
-    /// Whether this is that header; takes the same time for every wrong one.
+    /// Returns whether this is that header. Takes the same time for every wrong one.
     pub fn matches(&self, attempt: AttemptId, shown: &str) -> bool {
         let tag = shown.strip_prefix("Bearer ").and_then(|tag| BASE64URL.decode(tag).ok());
         tag.is_some_and(|tag| hmac::verify(&self.0, message(attempt).as_bytes(), &tag).is_ok())

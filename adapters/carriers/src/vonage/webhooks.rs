@@ -1,4 +1,4 @@
-//! Vonage's webhooks, each signed, and media sockets, each with its call's token. Unsigned requests are rejected before
+//! Vonage's signed webhooks, and media sockets with their call's token. Unsigned requests are rejected before
 //! parsing. Some webhooks are answered with instructions.
 
 use std::{sync::Arc, time::Duration};
@@ -34,14 +34,14 @@ use crate::{
 };
 use net::log_gate;
 
-/// The carrier's name in settings, routes and rows.
+/// Name of the carrier in settings, routes and stored rows.
 pub const NAME: &str = "vonage";
-/// A call that lost its socket has not noticed yet: it is asked again …
+/// Pause between questions to a call that may not have noticed the loss of its socket yet …
 const ASK_AGAIN: Duration = Duration::from_millis(250);
-/// … so many times. Vonage waits for an answer for 5 s.
+/// … and their number. Vonage waits 5 s for a response.
 const ASKED: u32 = 8;
 
-/// What the handlers share.
+/// State that the handlers share.
 #[derive(Debug)]
 struct VonageWebhooks {
     key: WebhookKey,
@@ -52,7 +52,7 @@ struct VonageWebhooks {
 
 type Shared = Extension<Arc<VonageWebhooks>>;
 
-/// The routes to calls of this carrier, whose webhooks are signed with this key.
+/// Returns the routes to this carrier's calls, whose webhooks are signed with this key.
 pub(super) fn routes(key: WebhookKey, clock: Arc<dyn Clock>, carrier: Arc<VonageCarrier>) -> Router<CarrierLink> {
     let webhooks = VonageWebhooks {
         key,
@@ -68,19 +68,19 @@ pub(super) fn routes(key: WebhookKey, clock: Arc<dyn Clock>, carrier: Arc<Vonage
     webhooks::routes(Arc::new(webhooks), &own)
 }
 
-/// Instructions that are none: the call ends.
+/// Returns empty instructions, which end the call.
 fn nothing_more() -> Response {
     Json(json!([])).into_response()
 }
 
-/// What to answer to a body that is no webhook.
+/// Returns the response to an invalid webhook.
 #[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
 fn invalid(error: EventError) -> Response {
     link::invalid(&error)
 }
 
 impl VonageWebhooks {
-    /// The body of a webhook that is Vonage's.
+    /// Verifies a webhook and returns its body.
     fn signed<'a>(&self, at: &'static str, request: &'a Request) -> Result<&'a [u8], Response> {
         let body = request.body()?;
         let now_seconds = self.clock.now().0.div_euclid(1_000_000);
@@ -89,14 +89,14 @@ impl VonageWebhooks {
             .verify(request.header(AUTHORIZATION.as_str()), body, now_seconds);
         verified.map_err(|reason| {
             if let Some(left_out) = log_gate::opens(NAME, "webhook") {
-                tracing::warn!(%reason, left_out, "webhook of Vonage refused");
+                tracing::warn!(%reason, left_out, "Vonage webhook refused");
             }
             link::forged(NAME, at)
         })?;
         Ok(body)
     }
 
-    /// The event of a webhook; what to answer where it tells nothing.
+    /// Parses the event of a webhook. Returns the response to send if there is no event.
     fn event(&self, at: &'static str, request: &Request) -> Result<Event, Response> {
         let event = event::parse(self.signed(at, request)?).map_err(invalid)?;
         event.ok_or_else(link::taken)
@@ -141,7 +141,7 @@ impl Webhooks for VonageWebhooks {
         Json(self.carrier.instructions.stream(back.attempt, &back.media_token)).into_response()
     }
 
-    /// These statuses make Vonage try the application's fallback address.
+    /// These statuses have Vonage try the application's fallback address.
     fn refuse(&self, refusal: InboundRefusal) -> Response {
         match refusal {
             InboundRefusal::NobodyAnswers => nothing_more(),
@@ -151,7 +151,7 @@ impl Webhooks for VonageWebhooks {
     }
 }
 
-/// The destination of a call that was handed on. Where nobody answers there the caller is brought back.
+/// Handles a report about a transfer destination. If nobody answers there, brings the caller back.
 async fn transfer(
     Extension(vonage): Shared,
     State(link): State<CarrierLink>,
@@ -171,7 +171,7 @@ async fn transfer(
             if !answer.status().is_success() {
                 return Err(answer);
             }
-            // A socket that no call takes would leave the caller with silence; without instructions the call ends.
+            // A socket that no call takes would leave the caller in silence. Without instructions the call ends.
             match Claim::parse(&token) {
                 Some(claim) if matches!(link.takes_media(&claim).await, Some(Ok(())) | None) => vonage.stream(&claim),
                 _ => nothing_more(),
@@ -181,7 +181,7 @@ async fn transfer(
     })
 }
 
-/// The media socket as a leg: where it is lost and the call would take it again, it is opened again.
+/// Handles a report about the media socket. If it is lost and the call would take it again, reopens it.
 async fn stream(
     Extension(vonage): Shared,
     State(link): State<CarrierLink>,
@@ -199,7 +199,7 @@ async fn stream(
     if !lost || !wants_socket(&link, &claim).await {
         return Ok(link::taken());
     }
-    tracing::info!(attempt = %claim.attempt, "media socket lost; Vonage opens it again");
+    tracing::info!(attempt = %claim.attempt, "media socket lost; Vonage reopens it");
     vonage.carrier.reopened.tell(claim.attempt);
     Ok(vonage.stream(&claim))
 }
@@ -220,7 +220,7 @@ async fn media(
     link.media(&token, socket, Box::new(VonageWire)).await
 }
 
-/// Whether the call would take its socket again. Vonage may know of the loss before the call does.
+/// Returns whether the call would take its socket again. Vonage may notice the loss before the call does.
 async fn wants_socket(link: &CarrierLink, claim: &Claim) -> bool {
     for _ in 0..ASKED {
         match link.wants_media(claim).await {

@@ -1,5 +1,5 @@
-//! What Twilio's and Telnyx's media streams have in common: JSON text messages with an event and an object named after
-//! it, audio as base64. Pure.
+//! The common part of Twilio's and Telnyx's media streams: JSON text messages with an `event` field and an
+//! object of the same name, and audio as base64. Pure.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, Media, WireError, named, number::Count};
 
-/// A frame of audio; its payload is borrowed from the text, so the frequent case allocates nothing but the audio.
+/// A frame of audio. Its payload borrows from the text, so in the usual case only the audio is allocated.
 #[derive(Deserialize)]
 pub struct MediaBody<'a> {
     #[serde(borrow, default)]
@@ -23,11 +23,11 @@ pub struct MediaBody<'a> {
 }
 
 impl MediaBody<'_> {
-    /// What it says, with the audio as `read` makes it of the bytes; nothing when it is not the caller's.
+    /// Returns the event, with the audio converted by `read`. Audio of another track than the caller's is ignored.
     ///
     /// # Errors
     ///
-    /// When its payload is not base64.
+    /// Returns an error if the payload is not base64.
     pub fn event(&self, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<Event, WireError> {
         if !matches!(&*self.track, "" | "inbound") {
             return Ok(Event::Ignored);
@@ -44,7 +44,7 @@ impl MediaBody<'_> {
     }
 }
 
-/// A mark that comes back.
+/// A returned mark.
 #[derive(Deserialize)]
 pub struct MarkBody<'a> {
     #[serde(borrow)]
@@ -52,21 +52,21 @@ pub struct MarkBody<'a> {
 }
 
 impl MarkBody<'_> {
-    /// What it says.
+    /// Returns the event.
     ///
     /// # Errors
     ///
-    /// When its name cannot be kept.
+    /// Returns an error if the name is empty or too long.
     pub fn event(self) -> Result<Event, WireError> {
         named("mark.name", &self.name)?;
         Ok(Event::Item(InboundItem::Mark(self.name.into_owned())))
     }
 }
 
-/// A key that was pressed.
+/// A pressed key.
 #[derive(Deserialize)]
 pub struct DigitBody<'a> {
-    /// Which.
+    /// Key, as sent.
     #[serde(borrow)]
     pub digit: Cow<'a, str>,
 }
@@ -101,12 +101,12 @@ struct OutgoingDigit {
 
 impl Outgoing<'_> {
     fn text(&self) -> String {
-        // Strings and options only: such a value always has a JSON form.
+        // Contains only strings and options, so serialisation cannot fail.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Audio to play after what was sent before. `stream` is the stream's name, and empty where messages bear none.
+/// Returns a message with audio to play after what was sent before. `stream` is empty if messages carry no stream name.
 pub fn media(stream: &str, audio: &[u8]) -> String {
     let payload = BASE64.encode(audio);
     let message = Outgoing {
@@ -118,7 +118,7 @@ pub fn media(stream: &str, audio: &[u8]) -> String {
     message.text()
 }
 
-/// Asks for `name` to come back once everything sent before it has been played.
+/// Returns a message that asks for `name` to come back once everything sent before it has been played.
 pub fn mark(stream: &str, name: &str) -> String {
     let message = Outgoing {
         event: "mark",
@@ -129,7 +129,7 @@ pub fn mark(stream: &str, name: &str) -> String {
     message.text()
 }
 
-/// Drops what is not yet played; marks not yet returned come back at once.
+/// Returns a message that drops audio not yet played. Outstanding marks come back at once.
 pub fn clear(stream: &str) -> String {
     let message = Outgoing {
         event: "clear",
@@ -139,7 +139,7 @@ pub fn clear(stream: &str) -> String {
     message.text()
 }
 
-/// Presses a key.
+/// Returns a message that presses a key.
 pub fn digit(stream: &str, digit: char) -> String {
     let message = Outgoing {
         event: "dtmf",

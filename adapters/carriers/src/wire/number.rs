@@ -1,10 +1,11 @@
-//! Numbers as carriers write them: documents show numbers where the wire has strings, and the other way round. Pure.
+//! Numbers in carrier messages. Carriers send strings where their documentation shows numbers, and the other
+//! way round. Pure.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, de::Visitor};
 
-/// A number, as such or as a string; none where it is something else.
+/// A number, or a string that contains one; `None` for anything else.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Count(pub Option<u64>);
 
@@ -44,7 +45,7 @@ impl Visitor<'_> for CountVisitor {
     }
 }
 
-/// A number or a string, shown as it was written.
+/// A number or a string, displayed as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Written {

@@ -1,10 +1,10 @@
-//! AudioSocket's frames: a type, a length, and what belongs to it. Pure.
+//! AudioSocket's frames: a type, a length and a payload. Pure.
 //!
 //! Source: `include/asterisk/res_audiosocket.h` and `res/res_audiosocket.c` of Asterisk.
 
 use uuid::Uuid;
 
-/// Bytes before what belongs to a frame: its type, and its length with the high byte first.
+/// Bytes before the payload: the type, and the length with the high byte first.
 const HEADER: usize = 3;
 const HANG_UP: u8 = 0x00;
 const UUID: u8 = 0x01;
@@ -20,52 +20,52 @@ const ERROR: u8 = 0xff;
 pub enum Frame {
     /// The call is over.
     HangUp,
-    /// Whose connection it is; the first frame.
+    /// UUID of the connection; the first frame.
     Uuid(Uuid),
     /// A key.
     Digit(char),
     /// Linear 16-bit at 8 kHz, low byte first.
     Audio(Vec<u8>),
-    /// Asterisk has an error, by its own number.
+    /// An error at Asterisk, by its own number.
     Error(u8),
-    /// A type that is not known.
+    /// An unknown type.
     Unknown(u8),
 }
 
-/// What is no AudioSocket.
+/// A malformed AudioSocket frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// A UUID has 16 bytes.
-    #[error("a UUID of {0} bytes")]
+    /// A UUID that does not have 16 bytes.
+    #[error("UUID has {0} bytes instead of 16")]
     Uuid(usize),
-    /// A key has one.
-    #[error("a key of {0} bytes")]
+    /// A key that does not have one byte.
+    #[error("key has {0} bytes instead of 1")]
     Digit(usize),
-    /// Half a sample.
-    #[error("audio of {0} bytes, which is half a sample too much")]
+    /// Audio with half a sample.
+    #[error("audio has {0} bytes, which is not a whole number of 16-bit samples")]
     Audio(usize),
-    /// Another rate than the one that was asked for.
-    #[error("audio of type {0:#04x}; only 8 kHz (0x10) is taken")]
+    /// Audio at another rate than the requested one.
+    #[error("audio of type {0:#04x}; only 8 kHz (0x10) is accepted")]
     Rate(u8),
 }
 
-/// Cuts a stream of bytes into frames. Holds one frame at most: 65,538 bytes.
+/// Splits a byte stream into frames. Holds one frame at most: 65,538 bytes.
 #[derive(Debug, Default)]
 pub struct Decoder {
     waiting: Vec<u8>,
 }
 
 impl Decoder {
-    /// Takes what came. All frames must have been taken out before.
+    /// Adds received bytes. All frames must have been taken before.
     pub fn push(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
     }
 
-    /// The next whole frame.
+    /// Takes the next complete frame.
     ///
     /// # Errors
     ///
-    /// When it is none.
+    /// Returns an error if the frame is malformed.
     pub fn take(&mut self) -> Result<Option<Frame>, FrameError> {
         let &[kind, high, low, ..] = &*self.waiting else {
             return Ok(None);
@@ -97,7 +97,7 @@ fn read(kind: u8, payload: &[u8]) -> Result<Frame, FrameError> {
     })
 }
 
-/// A frame of audio to Asterisk, of at most 65,535 bytes; the rest of it is cut off.
+/// Appends an audio frame for Asterisk. Audio beyond 65,535 bytes is cut off.
 pub fn audio(samples: &[u8], into: &mut Vec<u8>) {
     let length = u16::try_from(samples.len()).unwrap_or(u16::MAX);
     into.push(SLIN);
@@ -105,7 +105,7 @@ pub fn audio(samples: &[u8], into: &mut Vec<u8>) {
     into.extend_from_slice(&samples[..usize::from(length)]);
 }
 
-/// The frame that ends a connection.
+/// Frame that ends a connection.
 pub const GOODBYE: [u8; HEADER] = [HANG_UP, 0, 0];
 
 #[cfg(test)]

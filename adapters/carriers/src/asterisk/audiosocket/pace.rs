@@ -1,15 +1,16 @@
-//! What is sent to Asterisk, a frame every 20 ms: AudioSocket plays what comes when it comes, so we keep the time. Pure.
+//! Pacing of the audio sent to Asterisk, one frame every 20 ms. AudioSocket plays audio as soon as it
+//! arrives, so we keep the time. Pure.
 
 use std::collections::VecDeque;
 
 use super::frame;
 
-/// Bytes of a frame of 20 ms at 8 kHz.
+/// Bytes of a 20 ms frame at 8 kHz.
 pub(super) const FRAME_BYTES: usize = 320;
-/// More than this waits only where nobody keeps the time: one second. The oldest goes.
+/// Maximum waiting audio: one second. More waits only if the sender ignores the pace. The oldest is dropped.
 const MOST_BYTES: usize = 50 * FRAME_BYTES;
 
-/// Audio that waits for its time.
+/// Audio that waits to be sent.
 #[derive(Debug, Default)]
 pub(super) struct Outgoing {
     waiting: VecDeque<u8>,
@@ -20,23 +21,23 @@ impl Outgoing {
         self.waiting.is_empty()
     }
 
-    /// Takes audio of any length.
+    /// Adds audio of any length.
     pub(super) fn take(&mut self, audio: &[u8]) {
         self.waiting.extend(audio);
         let excess = self.waiting.len().saturating_sub(MOST_BYTES);
         if excess > 0 {
             metrics::counter!("ringback_asterisk_audio_dropped_total").increment(1);
-            // Whole samples.
+            // Drop whole samples.
             self.waiting.drain(..excess.next_multiple_of(2));
         }
     }
 
-    /// What was not sent yet is not to be heard.
+    /// Drops audio that was not sent yet.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
     }
 
-    /// The frame that is due now, if there is one; what is short is filled up with silence.
+    /// Appends the frame that is due now, if any. A short frame is padded with silence.
     pub(super) fn due(&mut self, into: &mut Vec<u8>) {
         if self.waiting.is_empty() {
             return;

@@ -1,4 +1,4 @@
-//! The UUIDs that AudioSocket connections show: made for one call, drawn at random, and good for one connection.
+//! UUIDs that AudioSocket connections present: random, issued for one call, and valid for one connection.
 
 use std::{
     collections::HashMap,
@@ -10,17 +10,17 @@ use uuid::Uuid;
 
 use crate::media_socket::Claim;
 
-/// The ones that were not shown yet: at most one of each call.
+/// Tickets that were not presented yet, at most one per call.
 #[derive(Debug, Default)]
 pub struct Tickets(Mutex<HashMap<Uuid, Claim>>);
 
 impl Tickets {
     fn lock(&self) -> MutexGuard<'_, HashMap<Uuid, Claim>> {
-        // No panic leaves what is kept here half-changed.
+        // A panic cannot leave this state half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One for a call; an earlier one of the same call is void.
+    /// Issues a ticket for a call. An earlier ticket of the same call becomes invalid.
     pub fn issue(&self, back: &WayBack) -> Uuid {
         let ticket = Uuid::new_v4();
         let claim = Claim {
@@ -33,12 +33,12 @@ impl Tickets {
         ticket
     }
 
-    /// Whom one is for; it is void from then on.
+    /// Returns the claim of a ticket, which then becomes invalid.
     pub fn redeem(&self, ticket: Uuid) -> Option<Claim> {
         self.lock().remove(&ticket)
     }
 
-    /// A call is over.
+    /// Removes the ticket of a finished call.
     pub fn forget(&self, attempt: AttemptId) {
         self.lock().retain(|_, claim| claim.attempt != attempt);
     }

@@ -1,10 +1,10 @@
-//! What a call at an Asterisk learns from a list of channels, once events were missed. Pure.
+//! Updates a call at an Asterisk from a list of channels, after events were missed. Pure.
 
 use super::{CallState, Handing, Listed, Media, Step};
 use crate::asterisk::{cause::Gone, names::Part};
 
 impl CallState {
-    /// Makes up for the events that were missed. A call whose dial is still on its way may be missing in the list.
+    /// Catches up on missed events. A call whose dial is still on its way may be missing from the list.
     pub(super) fn listed(&mut self, listed: &Listed) -> Vec<Step> {
         let is_there = |part| listed.channels.iter().any(|(listed, _)| *listed == part);
         let is_up = |part| listed.channels.iter().any(|(listed, up)| *listed == part && *up);
@@ -21,7 +21,7 @@ impl CallState {
         }
         match self.media {
             Media::Opening(n) if is_up(Part::Media(n)) => steps.extend(self.entered(Part::Media(n))),
-            // One that was asked for just now is not there yet.
+            // Audio that was requested just now is not in the list yet.
             Media::Joined(n) if !is_there(Part::Media(n)) => steps.extend(self.media_gone(n)),
             _ => {}
         }

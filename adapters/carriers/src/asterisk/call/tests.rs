@@ -1,4 +1,4 @@
-//! The state machine of one call at an Asterisk, in order and out of it.
+//! Tests of a call's state machine, with events in and out of order.
 
 use proptest::prelude::*;
 
@@ -53,7 +53,7 @@ fn a_call_is_answered_bridged_and_taken_down() {
     assert_eq!(state.on(Happening::Gone(Part::Call, gone(16))), over);
     assert!(state.is_over());
     assert_eq!(state.on(Happening::Gone(Part::Call, gone(16))), []);
-    // What comes too late goes, too.
+    // A channel that arrives too late is hung up, too.
     assert_eq!(state.on(media), [Step::HangUp(Part::Media(1))]);
 }
 
@@ -171,7 +171,7 @@ fn a_refer_that_comes_to_nothing_leaves_the_caller_with_the_agent() {
     let in_vain = state.on(Happening::InVain(Wait::Refer));
     assert!(failed(&in_vain) && in_vain[0] == Step::OpenMedia(2), "{in_vain:?}");
     assert_eq!(state.on(Happening::InVain(Wait::Refer)), []);
-    // One that is taken ends the call.
+    // A REFER that is accepted ends the call.
     state.on(Happening::Referred);
     assert_eq!(
         ended(&state.on(Happening::Gone(Part::Call, gone(16)))),
@@ -185,7 +185,7 @@ fn a_caller_who_hears_nobody_is_hung_up_in_the_end() {
     assert_eq!(state.waits_for(), None);
     assert_eq!(state.on(Happening::InVain(Wait::Company)), []);
     assert_eq!(state.on(Happening::Gone(Part::Media(1), gone(16))), []);
-    // Again and again, as long as it is here.
+    // Again and again, as long as the caller is there.
     for _ in 0..2 {
         assert_eq!(state.waits_for(), Some(Wait::Company));
         assert_eq!(state.on(Happening::InVain(Wait::Company)), [Step::HangUp(Part::Call)]);
@@ -232,7 +232,7 @@ fn what_was_missed_is_made_up_for() {
             channels: channels.to_vec(),
         })
     };
-    // A dial on its way is not taken for an end.
+    // A dial on its way does not count as an end.
     assert_eq!(CallState::new().on(listed(&[])), []);
     let mut dialed = CallState::new();
     dialed.on(Happening::Placed);

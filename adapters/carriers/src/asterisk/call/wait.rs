@@ -1,5 +1,4 @@
-//! What a call at an Asterisk waits for that may never come: without an end to it, a caller would sit in a bridge with
-//! nobody for ever. Pure.
+//! Time limits for events that may never come. Without them, a caller could stay alone in a bridge for ever. Pure.
 
 use std::time::Duration;
 
@@ -8,27 +7,27 @@ use domain::ports::carrier::CallProgress;
 use super::{CallState, Handing, Media, Stage, Step};
 use crate::asterisk::{cause::Gone, names::Part};
 
-/// What is waited for.
+/// An event that a call waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wait {
-    /// A word of the dial.
+    /// Progress of the dial.
     Dial,
-    /// Whom the call is handed on to.
+    /// The transfer destination.
     Peer,
-    /// What comes of a SIP REFER. Asterisk tells nothing of it but the end of the call, if the far end takes it.
+    /// The result of a SIP REFER. Asterisk reports only the end of the call, if the far end accepts.
     Refer,
-    /// Anybody, for a caller who hears nobody.
+    /// Anybody to talk with, for a caller who is alone.
     Company,
 }
 
 impl Wait {
-    /// How long. A call waits 45 s for bad news of a transfer, and takes none for a good one.
+    /// Returns the time limit. A call waits 45 s for bad news of a transfer and treats none as good news.
     pub fn lasts(self) -> Duration {
         Duration::from_secs(match self {
             Self::Dial => 15 * 60,
-            // A peer rings for 30 s, which Asterisk ends by itself.
+            // A destination rings for 30 s; Asterisk ends it by itself.
             Self::Peer => 40,
-            // The same 30 s, and some for the signalling.
+            // The same 30 s, plus time for the signalling.
             Self::Refer => 35,
             // A call asks for lost audio three times, for 8 s each.
             Self::Company => 60,
@@ -37,7 +36,7 @@ impl Wait {
 }
 
 impl CallState {
-    /// What is waited for now.
+    /// Returns what the call waits for now.
     pub fn waits_for(&self) -> Option<Wait> {
         match (self.stage, self.handing) {
             (Stage::Dialing, _) => (!self.placed).then_some(Wait::Dial),
@@ -48,7 +47,7 @@ impl CallState {
         }
     }
 
-    /// It did not come. Whatever came meanwhile is waited for no more.
+    /// Handles the end of a wait. Does nothing if the call no longer waits for it.
     pub(super) fn in_vain(&mut self, wait: Wait) -> Vec<Step> {
         if self.waits_for() != Some(wait) {
             return Vec::new();
@@ -69,7 +68,7 @@ impl CallState {
         }
     }
 
-    /// The caller is still here: the far end has called nobody, or nobody who answered.
+    /// Ends a REFER while the caller is still here: the far end called nobody, or nobody answered.
     fn refer_came_to_nothing(&mut self) -> Vec<Step> {
         self.handing = Handing::No;
         let mut steps = match self.media {

@@ -1,4 +1,4 @@
-//! Every message of Telnyx's stream, and what becomes of it when it is damaged.
+//! Tests of every message of Telnyx's stream, intact and damaged.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::ports::media_leg::InboundItem;
@@ -103,7 +103,7 @@ fn a_start_with_numbers_as_strings_or_without_channels_is_read() {
 fn the_line_stays_what_was_asked_for_whatever_comes() {
     let mut wire = TelnyxWire::new(PCMU);
     assert_eq!(wire.read_text(&START.replace("PCMU", "PCMA")), Ok(started(PCMU)));
-    // The loudest of A-law is the loudest of mu-law.
+    // The loudest A-law sample becomes the loudest mu-law sample.
     let frame = r#"{"event":"media","media":{"payload":"Kqo="}}"#;
     let Ok(Event::Media(heard)) = wire.read_text(frame) else {
         panic!("no audio");
@@ -144,7 +144,7 @@ fn a_corrupted_message_is_an_error_that_names_its_fault() {
     assert_eq!(TelnyxWire::new(PCMU).read_binary(&[1]), Err(WireError::Binary));
 }
 
-/// What a writer sends for these items.
+/// Returns the messages that a writer sends for these items.
 fn written(choice: LineChoice, items: &[OutboundItem]) -> Vec<Value> {
     let (mut writer, mut messages) = (TelnyxWriter::new(choice), Vec::new());
     for item in items {
