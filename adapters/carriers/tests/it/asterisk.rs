@@ -1,4 +1,4 @@
-//! Calls through an Asterisk, over both ways of audio: what the other carriers do not have.
+//! Tests of calls through Asterisk, over both kinds of audio, that go beyond the shared suite.
 
 mod adapter;
 mod admission;
@@ -45,7 +45,7 @@ impl Stub for AsteriskStub {
         self
     }
 
-    /// Of telephones' channels; what belongs to one has another part behind its name.
+    /// Counts only telephone channels; the names of their other channels have a suffix.
     fn endings(&self) -> Vec<String> {
         let hung_up = self.hung_up().into_iter();
         hung_up
@@ -71,7 +71,7 @@ impl Stub for AsteriskStub {
     }
 }
 
-/// Both ways of audio.
+/// Both kinds of audio.
 fn ways() -> [Media; 2] {
     [websocket(Codec::Ulaw), audiosocket()]
 }
@@ -96,7 +96,7 @@ fn websocket(codec: Codec) -> Media {
     }
 }
 
-/// A port that is free now, on an address of loopback where nobody else looks for one.
+/// Uses a port that is free now, on a loopback address that no other test uses.
 fn audiosocket() -> Media {
     static PLACES: AtomicU8 = AtomicU8::new(0);
     let [.., high, low] = std::process::id().to_be_bytes();
@@ -148,7 +148,7 @@ pub async fn start(carrier: Carrier, setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) 
     (stub, trunk)
 }
 
-/// A service in front of a stub whose own words a test reads.
+/// Starts a service with a stub that the test can inspect.
 async fn at(stub: &Arc<AsteriskStub>, media: Media) -> Site {
     let account = AsteriskAccount {
         media,
@@ -159,7 +159,7 @@ async fn at(stub: &Arc<AsteriskStub>, media: Media) -> Site {
     Site::of(Carrier::AsteriskWebSocket, stub.clone(), trunk, Setup::default().node).await
 }
 
-/// Whether a telephone and its audio are in one bridge.
+/// Returns whether a telephone and its audio are in one bridge.
 fn talks(stub: &AsteriskStub) -> bool {
     stub.bridges().values().any(|inside| inside.len() == 2)
 }
@@ -216,7 +216,7 @@ async fn a_refer_that_the_far_end_takes_hands_the_caller_on() {
         over.check_completed();
         assert!(over.is_transferred(), "{:#}", over.conversation);
         assert_eq!(stub.redirected().len(), 1);
-        // The far end calls, not we.
+        // The far end places the call, not we.
         over.site.ends_tidy(1).await;
     }
 }

@@ -1,4 +1,4 @@
-//! What every carrier must do, as one suite: each check is a test of its own for each carrier.
+//! The conformance suite of all carriers: each check is a separate test for each carrier.
 
 mod ends;
 pub mod inbound;
@@ -6,7 +6,7 @@ pub mod media;
 pub mod midcall;
 pub mod outcomes;
 
-/// Makes one test of each check for a carrier, and of those that follow it.
+/// Creates a test of each check for a carrier, and for the checks that follow it.
 macro_rules! tests_of {
     ($module:ident: $carrier:expr, $($suite:ident::$check:ident)*) => {
         mod $module {
@@ -22,7 +22,7 @@ macro_rules! tests_of {
     };
 }
 
-/// What holds of all, and then what some carriers cannot do.
+/// Lists the checks for all carriers, then those that some carriers cannot support.
 macro_rules! conformance {
     ($module:ident: $carrier:expr $(, $suite:ident::$check:ident)*) => {
         tests_of!($module: $carrier,
@@ -48,7 +48,7 @@ macro_rules! conformance {
     };
 }
 
-/// The carriers that announce calls by webhooks and tell by them what becomes of calls.
+/// Adds the checks for carriers that announce calls and report their progress through webhooks.
 macro_rules! conformance_of_webhooks {
     ($module:ident: $carrier:expr $(, $suite:ident::$check:ident)*) => {
         conformance!($module: $carrier,

@@ -1,8 +1,9 @@
-//! Hostile peers at the media sockets of every carrier, over real sockets: malformed and oversized messages, wrong types
-//! and kinds, deep JSON, huge numbers, second starts, floods, broken frames, and tokens that are not theirs. The socket is
-//! closed with the code that says why, nothing panics, and another call on the same node goes on untouched.
+//! Hostile peers at the media sockets of every carrier, over real sockets: malformed and oversized messages,
+//! wrong types and kinds, deep JSON, huge numbers, second starts, floods, broken frames, and foreign tokens.
+//! The socket is closed with the right code, nothing panics, and another call on the same node is not
+//! affected.
 //!
-//! `HOSTILE_MESSAGES=10000 cargo test -p carriers hostile::` is the long form, for each wire.
+//! `HOSTILE_MESSAGES=10000 cargo test -p carriers hostile::` runs the long form, for each protocol.
 
 mod audiosocket;
 mod messages;
@@ -31,9 +32,9 @@ use self::{
     wires::{WIRES, Wire},
 };
 
-/// Hostile messages for each wire in the short form.
+/// Hostile messages per protocol in the short form.
 const SHORT: usize = 400;
-/// The other call is looked at after so many of them.
+/// Number of messages between checks of the other call.
 const LOOK_EVERY: usize = 50;
 
 fn messages() -> usize {
@@ -41,7 +42,7 @@ fn messages() -> usize {
     wanted.map_or(SHORT, |count| count.parse().unwrap())
 }
 
-/// Counts the panics of this thread: of the test and of the service, which shares it.
+/// Counts the panics of this thread, which the test and the service share.
 fn count_panics() -> Arc<AtomicUsize> {
     let (count, here) = (Arc::new(AtomicUsize::new(0)), thread::current().id());
     let (counting, before) = (count.clone(), std::panic::take_hook());
@@ -54,7 +55,7 @@ fn count_panics() -> Arc<AtomicUsize> {
     count
 }
 
-/// A call that behaves, beside those that do not.
+/// A well-behaved call on the same node.
 struct Bystander {
     peer: Peer,
     seen: Seen,
@@ -76,7 +77,7 @@ impl Bystander {
         }
     }
 
-    /// Audio and a mark go in and audio comes out, and nothing else came meanwhile.
+    /// Sends audio and a mark, expects both and audio in return, and nothing else.
     async fn is_untouched(&mut self) {
         self.frames += 1;
         let (name, frame) = (format!("u{}", self.frames), self.wire.frame(self.frames));
@@ -98,10 +99,10 @@ impl Bystander {
     }
 }
 
-/// Whether a code fits what was sent.
+/// Returns whether a close code fits the message.
 fn fits(blow: &Blow, code: Option<CloseCode>) -> bool {
     match (blow, code) {
-        // The connection ends in the middle of what it cannot be told from a whole frame.
+        // The message may look like an incomplete frame, so the connection ends without a code.
         (Blow::Raw(_), None) => true,
         (Blow::Raw(_), Some(code)) => matches!(code.into(), 1002 | 1007 | 1009),
         (Blow::Message { closes_with, .. }, Some(code)) if !closes_with.is_empty() => {
@@ -125,7 +126,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
             let blow = hostile(wire, &mut random);
             let (mut peer, seen) = match place.take() {
                 Some(place) => place,
-                // Some come before the start, some in the middle of a call.
+                // Some messages come before the start, some in the middle of a call.
                 None => {
                     let mut peer = node.open(wire, attempt).await.unwrap();
                     let mut seen = None;
@@ -148,7 +149,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
                         None
                     }
                 },
-                // It has not begun: a start shows whether it still can.
+                // The stream has not started; sending a start shows whether it still can.
                 None => match peer.begins(wire, &node, attempt).await {
                     Ok(seen) => {
                         attempt = node.call();
@@ -156,7 +157,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
                     }
                     Err(code) => {
                         assert!(fits(&blow, code), "{wire:?} {number} {begun} {blow:?}: {code:?}");
-                        // What was sent may have been a start.
+                        // The message may have been a start.
                         attempt = node.call();
                         None
                     }
@@ -170,7 +171,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
                 Some(_) => borne += 1,
                 None => closed += 1,
             }
-            // A socket is not used for ever: what it has sent is counted.
+            // A socket is not reused for ever, because its messages count towards a limit.
             place = stands.filter(|_| number % 40 != 0);
             if number % LOOK_EVERY == 0 {
                 bystander.is_untouched().await;
@@ -230,18 +231,18 @@ async fn no_token_opens_a_call_that_is_not_its_own() {
             let unknown = token.is_empty();
             let token = if unknown { format!("{attempt}.{sound}") } else { token };
             let got = node.open_at(wire, attempt, &token).await.map(drop).unwrap_err();
-            // Where the carrier shows a token of its own, a name that is none is no carrier's.
+            // If the carrier presents a token of its own, an invalid name gives the status of a missing token.
             assert!(
                 got == status || (status == 404 && got == 403 && wire.shows_token()),
                 "{wire:?} {token}: {got}"
             );
         }
-        // Without what the carrier signs or shows, nothing else is looked at.
+        // Without the carrier's signature or token, nothing else is checked.
         if wire.is_guarded() {
             let bare = node.open_bare(wire, own).await.map(drop);
             assert_eq!(bare, Err(403), "{wire:?}");
         }
-        // Used: while its socket is open, and when the call is over.
+        // Used tokens: while the socket is open, and when the call is over.
         let mut peer = node.open(wire, own).await.unwrap();
         let mut late = node.open(wire, own).await.unwrap();
         peer.send(wire.start()).await.unwrap();

@@ -1,5 +1,5 @@
-//! The dial's answer is lost: nobody is called twice, every call is adopted, and nothing is stuck. And a call that is
-//! answered when nobody wants it any more is hung up before anybody is asked for anything.
+//! Lost responses to dials: nobody is called twice, every call is adopted, and nothing gets stuck. A call
+//! that is answered after nobody wants it any more is hung up before any provider is used.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,10 +13,10 @@ use crate::{
 };
 
 const DIALS: usize = 500;
-/// One in five dials: 20 %.
+/// One in five dials loses its response: 20 %.
 const LOST_EACH: usize = 5;
 
-/// Who is called, and what the call comes to. Seven and five have no divisor in common: each of them is lost, too.
+/// Callees and the errors of their calls. Seven and five are coprime, so that each kind also loses responses.
 const CALLEES: [(&str, Option<&str>); 7] = [
     ("busy", Some("busy")),
     ("no-answer", Some("no-answer")),
@@ -33,7 +33,7 @@ fn callees(dials: usize) -> Vec<(String, usize)> {
         .collect()
 }
 
-/// Every conversation of a campaign, by number: status and error.
+/// Returns the status and error of every conversation of a campaign, by number.
 async fn outcomes(world: &World, campaign: &str) -> BTreeMap<String, Vec<(String, Option<String>)>> {
     let mut all = BTreeMap::<_, Vec<_>>::new();
     let first = format!("/public/v1/conversations?campaignId={campaign}&pageSize=100");
@@ -55,7 +55,7 @@ async fn outcomes(world: &World, campaign: &str) -> BTreeMap<String, Vec<(String
     }
 }
 
-/// Of so many dials each fifth loses its answer.
+/// Runs a campaign of `dials` dials, each fifth of which loses its response.
 async fn check_campaign(of: Carrier, callbacks: Callbacks, dials: usize) {
     let callees = callees(dials);
     let mut setup = Setup {
@@ -74,7 +74,7 @@ async fn check_campaign(of: Carrier, callbacks: Callbacks, dials: usize) {
     while site.stub.dials().len() < dials {
         tokio::time::sleep(Duration::from_millis(250)).await;
     }
-    // None is stuck: 120 s after the last dial all are over.
+    // Nothing is stuck: 120 s after the last dial all calls are over.
     site.world.until_status(&campaign, "completed", 120).await;
     site.world.pass(60).await;
     let mut dialed: Vec<String> = site.stub.dials().into_iter().map(|dial| dial.to).collect();
@@ -113,19 +113,19 @@ async fn of_500_dials_over_vonage_100_lose_their_answer_and_every_call_is_adopte
     check_campaign(Carrier::Vonage, Callbacks::InOrder, DIALS).await;
 }
 
-/// Vonage keeps no mark of ours on a call: its list tells it by number and time.
+/// Vonage keeps no mark of ours on a call, so calls are found in its list by number and time.
 #[tokio::test(start_paused = true)]
 async fn where_vonage_tells_events_at_the_end_only_lost_calls_are_found_in_its_list() {
     check_campaign(Carrier::Vonage, Callbacks::Reversed, DIALS / 5).await;
 }
 
-/// The id of a call at an Asterisk is ours: a lost answer is found by it at once.
+/// We choose the id of a call at an Asterisk, so a lost response is resolved at once.
 #[tokio::test(start_paused = true)]
 async fn of_500_dials_over_asterisk_100_lose_their_answer_and_every_call_is_adopted() {
     check_campaign(Carrier::AsteriskWebSocket, Callbacks::InOrder, DIALS).await;
 }
 
-/// Nobody heard a word, and no provider was asked for one.
+/// Checks that the callee heard nothing and no provider was used.
 fn nobody_was_asked(site: &Site) {
     let replies = site.world.replies.all();
     assert!(replies.is_empty(), "the model was asked: {replies:?}");
@@ -142,7 +142,7 @@ async fn end(site: &Site, conversation: &str) {
     site.world.client.post(&path, json!({})).await.expect(200);
 }
 
-/// The dial's answer is lost and nothing was told yet when the attempt is cancelled; then somebody picks up.
+/// The dial's response is lost and nothing was reported yet when the attempt is cancelled. Then somebody picks up.
 async fn check_cancelled(of: Carrier, callbacks: Callbacks, silent: bool) {
     let setup = Setup {
         callbacks,
@@ -183,7 +183,7 @@ async fn a_call_that_is_answered_after_its_cancelling_is_hung_up_unheard() {
     }
 }
 
-/// The attempt is over, and its call rings on at the carrier: whoever says that it was answered has it hung up.
+/// The attempt is over while its call still rings at the carrier. A report that it was answered has it hung up.
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_when_the_attempt_is_over_is_hung_up() {
     let setup = Setup {
@@ -196,13 +196,13 @@ async fn an_answer_that_comes_when_the_attempt_is_over_is_hung_up() {
     end(&site, &first).await;
     site.world.until_over(&first, 120).await;
     until(120, "hang-up", || twilio.live_calls() == 0).await;
-    // Another call of the carrier's rings, as if it had been placed for the first attempt after all.
+    // Another call rings at the carrier, as if it had been placed for the first attempt.
     site.call(NO_ANSWER).await;
     until(120, "second dial", || twilio.statuses().last() == Some(&"ringing")).await;
     let (dial, sid) = (twilio.dials().remove(0), twilio.sids().pop().unwrap());
     let form = [("CallSid", sid.as_str()), ("CallStatus", "in-progress")];
     let post = async |address: &str| twilio::post_signed(&twilio, address, &form).await.0;
-    // Not on the word of whoever has no proof.
+    // A report without the proof has no effect.
     let (front, proof) = dial.status_url.rsplit_once('/').unwrap();
     let guessed = format!("{front}/{}", "0".repeat(proof.len()));
     assert_eq!(post(&guessed).await, 204);

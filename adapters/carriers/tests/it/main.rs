@@ -1,4 +1,4 @@
-//! Carriers over sockets, through their stubs, with the whole service behind them.
+//! Tests of carriers over sockets, against their stubs and with the whole service.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The carrier doors in front of a switchboard that knows one call.
+//! Tests of the carrier endpoints in front of a switchboard with one call.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
@@ -56,7 +56,7 @@ use tokio_tungstenite::{
 
 use support::fake_actor::answering_at_once;
 
-/// What comes through the doors.
+/// A message that arrives through the endpoints.
 enum Arrival {
     Leg(MediaLeg),
     Progress(CallProgress),
@@ -66,9 +66,9 @@ struct OneCall {
     attempt: AttemptId,
     token: DialToken,
     arrivals: mpsc::UnboundedSender<Arrival>,
-    /// Never answers.
+    /// Never replies.
     dumb: bool,
-    /// A leg was taken.
+    /// Whether a leg was taken.
     taken: AtomicBool,
 }
 
@@ -186,7 +186,7 @@ impl Node {
             .map(|(socket, _)| Phone(socket))
     }
 
-    /// The status and the code that refuse a socket before its upgrade.
+    /// Returns the status and the code that refuse a socket before its upgrade.
     async fn refused(&self, token: &str) -> (u16, String) {
         match self.open(token).await {
             Err(tungstenite::Error::Http(answer)) => {
@@ -200,7 +200,7 @@ impl Node {
         }
     }
 
-    /// A socket that the call has taken.
+    /// Returns a socket that the call has taken.
     async fn connected(&mut self) -> (Phone, Leg) {
         let mut phone = self.open(&self.media_token()).await.unwrap();
         phone.start().await;
@@ -245,7 +245,7 @@ impl Phone {
         self.0.send(Message::Text(message.to_string().into())).await
     }
 
-    /// A frame with its number, as carriers send it.
+    /// Sends a frame with its number, as carriers do.
     async fn numbered(&mut self, chunk: u8) {
         let timestamp = (u32::from(chunk) * 20).to_string();
         let payload = BASE64.encode([chunk; 160]);
@@ -266,7 +266,7 @@ impl Phone {
         }
     }
 
-    /// The close frame; everything before it is skipped.
+    /// Returns the close frame; everything before it is skipped.
     async fn closed(&mut self) -> Option<(CloseCode, String)> {
         let wait = async {
             while let Some(Ok(message)) = self.0.next().await {
@@ -286,7 +286,7 @@ struct Leg {
 }
 
 impl Leg {
-    /// Everything up to `Closed`, and that nothing follows it.
+    /// Returns everything up to `Closed`, and checks that nothing follows.
     async fn until_closed(mut self) -> Vec<InboundItem> {
         let wait = async {
             while !matches!(self.items.last(), Some(InboundItem::Closed { .. })) {
@@ -363,7 +363,7 @@ async fn frames_that_come_twice_swapped_or_not_at_all_reach_the_call_in_order() 
     for chunk in [1, 2, 2, 4, 3, 5, 5, 8, 9, 10, 11, 6] {
         phone.numbered(chunk).await;
     }
-    // Behind a lost one the rest does not wait for ever.
+    // Frames do not wait for a lost one for ever.
     phone.numbered(13).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     leg.leg.inbound.drain(&mut leg.items);
@@ -516,7 +516,7 @@ async fn one_address_opened_again_and_again_takes_no_places_of_others() {
     for _ in 0..3 {
         assert_eq!(node.refused(&token).await, (409, "not_now".into()));
     }
-    // One that is gone makes room.
+    // A closed socket makes room.
     drop(first);
     tokio::time::sleep(Duration::from_secs(1)).await;
     node.connected().await;
@@ -556,7 +556,7 @@ async fn a_socket_that_breaks_the_format_is_closed_and_its_leg_ends_unclean() {
             Some(CloseCode::Invalid),
         ),
         (Message::Binary(vec![0; 160].into()), Some(CloseCode::Unsupported)),
-        // Over 64 KiB: the library gives up on the connection.
+        // Over 64 KiB, the library drops the connection.
         (media(50_000), None),
     ] {
         let mut node = Node::start(false).await;

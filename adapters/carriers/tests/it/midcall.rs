@@ -1,4 +1,5 @@
-//! What happens in the middle of a call, through the public doors: keys in and out, transfers, media lost and found.
+//! Tests of events in the middle of a call, through the public API: keys in and out, transfers, media lost
+//! and reopened.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +12,9 @@ use support::{
 };
 
 const NUMBER: &str = "+15550100040";
-/// Picks up; the last digit says so.
+/// Picks up, according to the last digit.
 const DESK: &str = "+15550100091";
-/// Has another call.
+/// Is busy.
 const BUSY_DESK: &str = "+15550100096";
 /// Rings, and nobody answers.
 const SILENT_DESK: &str = "+15550100097";
@@ -22,7 +23,7 @@ fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
 }
 
-/// The interviewing agent, which may hand calls on.
+/// Returns the interviewing agent with permission to transfer calls.
 fn with_desk(kind: &str, number: &str) -> Value {
     let mut agent = interviewing_agent();
     agent["conversationConfig"]["agent"]["prompt"]["builtInTools"]["transferToNumber"] = json!({
@@ -36,7 +37,7 @@ fn with_desk(kind: &str, number: &str) -> Value {
     agent
 }
 
-/// A call that is over: the world it happened in, its conversation, and what the exchange noted.
+/// A finished call: its world, its conversation, and the exchange's log.
 struct Over {
     world: World,
     conversation: Value,
@@ -210,7 +211,7 @@ async fn the_key_of_a_menu_is_pressed_as_tones_and_the_person_talked_to() {
         "{:#}",
         over.conversation
     );
-    // Tones are no words.
+    // Tones do not count as words.
     let agent = tidy(&over.said("Agent").join(" "));
     assert!(agent.starts_with("Hello Maria"), "{agent}");
 }
@@ -239,7 +240,7 @@ async fn lost_media_is_found_again_and_the_call_goes_on() {
         heard.iter().any(|text| text.contains("Are you still there?")),
         "{heard:?}"
     );
-    // Of the greeting only what was played counts as said.
+    // Only the part of the greeting that was played counts as said.
     let first = &over.said("Agent")[0];
     assert!(
         heard[0].starts_with(first.split_whitespace().next().unwrap()) && first.len() < 60,

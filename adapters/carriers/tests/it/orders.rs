@@ -1,24 +1,26 @@
-//! Whatever order the callbacks of a call come in, how often and how late: its outcome is that of the callbacks in order.
+//! Tests that the order, number and delay of a call's callbacks do not change its outcome.
 //!
-//! Each case is the life of one call at its carrier. Its callbacks have the form the carrier gives them and are read by
-//! the carrier's own reader; each comes 1 to 4 times, every copy up to 35 s late. The call's state machine gets them
-//! together with what else happens: the dial's answer (prompt, late or lost), the media socket, timers, look-ups, our own
-//! end. What must hold of every case:
+//! Each case is the life of one call at its carrier. Its callbacks have the carrier's form and are parsed by
+//! the carrier's own parser. Each arrives 1 to 4 times, and each copy is up to 35 s late. The call's state
+//! machine gets them together with everything else: the dial's response (prompt, late or lost), the media
+//! socket, timers, look-ups, our own end. In every case:
 //!
-//! - the outcome is that of the same life whose callbacks come in order and at once, and what the life itself says;
-//! - it is told once, and one dial request is sent;
+//! - the outcome is that of the same life with prompt callbacks in order, and the one that the life implies;
+//! - it is reported once, and one dial request is sent;
 //! - nothing is said before the media socket is open;
-//! - no leg is left at the carrier, and what was bound is the carrier's own call.
+//! - no leg is left at the carrier, and the bound call is the carrier's own.
 //!
-//! Two things decide by their time and not by their order, so the lives keep to them: a callback that comes later than
-//! the ring timeout (60 s here) finds a call that gave up as `no-answer`; and a media socket that dies without a goodbye
-//! is explained by a report within 3 s, or the call is `media-lost`. The second is a life of its own, judged by that rule.
+//! Two outcomes depend on time instead of order, so the lives respect these limits. If a callback comes after
+//! the ring timeout (60 s here), the call has already ended as `no-answer`. If a media socket dies without a
+//! goodbye, a report must explain it within 3 s, or the call is `media-lost`. That case is a separate kind of
+//! life with its own check.
 //!
-//! An Asterisk tells of a call by events, which the machine that keeps the call there makes reports of, and opens the
-//! media socket when that machine asks for it. Its events come in any order, too, but the one of the end not before the
-//! one of the answer; some are missed, and a listing makes up for them. An end that was missed has no cause.
+//! An Asterisk reports a call through events. The state machine of the call at Asterisk converts them into
+//! reports, and the media socket opens when that state machine requests it. Events also come in any order,
+//! but the end not before the answer. Some are missed, and a list makes up for them. A missed end has no
+//! cause.
 //!
-//! `CARRIER_ORDERS=1000000 cargo test -p carriers orders::` is the long form, for each carrier.
+//! `CARRIER_ORDERS=1000000 cargo test -p carriers orders::` runs the long form, for each carrier.
 
 mod asterisk;
 mod life;
@@ -31,7 +33,7 @@ use self::{
     tongue::{TONGUES, Tongue},
 };
 
-/// Cases for each carrier in the short form, 25,000 in all.
+/// Cases per carrier in the short form, 25,000 in all.
 const SHORT: u64 = 5_000;
 
 fn cases() -> u64 {
@@ -39,7 +41,7 @@ fn cases() -> u64 {
     wanted.map_or(SHORT, |count| count.parse().unwrap())
 }
 
-/// Each carrier's cases on a thread of its own.
+/// Runs each carrier's cases on a thread of its own.
 fn of_each_tongue(check: impl Fn(Tongue) + Sync) {
     std::thread::scope(|scope| {
         for tongue in TONGUES {
@@ -74,7 +76,7 @@ fn any_order_repetition_and_delay_of_callbacks_leads_to_the_same_end() {
             out_of_order += u64::from(untidy.out_of_order);
             *ends.entry(format!("{:?}", life.ends())).or_default() += 1;
         }
-        // The cases are as different as they shall be.
+        // The cases are as varied as intended.
         assert!(ends.len() >= 7, "{ends:?}");
         assert!(out_of_order * 2 > cases(), "{out_of_order} of {} out of order", cases());
     });
@@ -89,8 +91,8 @@ fn what_was_missed_of_an_asterisk_is_made_up_for_by_a_listing() {
         let end = run(&life, Tongue::Asterisk, &course);
         let about = || format!("seed {seed}: {life:?} {course:?}\n{:?}", end.log);
         let got: Vec<_> = end.endings.iter().map(Ends::of).collect();
-        // Nobody knows why a call ended that was not seen to be answered, and nothing at all of one that came and went
-        // while its dial's answer was lost. One that talked is completed all the same.
+        // The cause of an end is unknown if the answer was not seen. Nothing is known about a call that ended
+        // while its dial's response was lost. A call that talked is completed anyway.
         let unknown = end.end_was_missed && life.media_ms().is_none() && life.ends() != Ends::Cancelled;
         let expected = if end.nothing_was_heard {
             Ends::FateUnknown
@@ -99,7 +101,7 @@ fn what_was_missed_of_an_asterisk_is_made_up_for_by_a_listing() {
         } else {
             life.ends()
         };
-        // A late copy of the end tells of it after all, and one of the ringing alone that nobody answered.
+        // A late copy may still report the end, or only the ringing, which means no answer.
         let after_all = (unknown || end.nothing_was_heard) && got == [life.ends()];
         let unanswered = end.nothing_was_heard && got == [Ends::Failed("no-answer")];
         assert!(

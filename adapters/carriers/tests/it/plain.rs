@@ -1,4 +1,4 @@
-//! Calls that come in at the plain media door: a client of no carrier's, with nothing but a WebSocket.
+//! Tests of calls through the plain media link, from a client that needs only a WebSocket.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -54,13 +54,13 @@ fn answering_agent() -> Value {
     agent
 }
 
-/// The conversation's id, and the address of its socket.
+/// Starts a call. Returns the conversation's id and the address of its socket.
 async fn call(world: &World, body: Value) -> (String, String) {
     let made = world.client.post(CALLS, body).await.expect(201);
     (made.text("/data/conversationId"), made.text("/data/mediaUrl"))
 }
 
-/// A client that hears what is played, with a queue of its own where it says that it buffers.
+/// A client that records the audio it plays, with its own queue if it declares a buffer.
 struct Caller {
     socket: Socket,
     speaks: LineFormat,
@@ -72,9 +72,9 @@ struct Caller {
     transcript: Transcript,
     /// Sentences heard.
     heard: Vec<String>,
-    /// Control messages that came.
+    /// Control messages received.
     controls: Vec<Value>,
-    /// Samples to say, in the line's encoding.
+    /// Audio to say, in the line's encoding.
     voice: VecDeque<u8>,
     closed: bool,
     next: Instant,
@@ -120,7 +120,7 @@ impl Caller {
         Self::begun(socket, start, (format, format)).await
     }
 
-    /// Says `start`, and speaks and hears in these formats from then on.
+    /// Sends `start`, and uses these formats from then on.
     async fn begun(socket: Socket, start: Value, (speaks, hears): (&str, &str)) -> Self {
         let mut caller = Self {
             socket,
@@ -155,7 +155,7 @@ impl Caller {
         while let Some(spoken) = speaker.next_chunk(160) {
             samples.extend_from_slice(&spoken);
         }
-        // The filter between 8 and 16 kHz takes less of the highest sounds than one between 8 and another.
+        // The filter between 8 and 16 kHz removes less of the highest sounds than one between 8 kHz and another rate.
         let by_way_of = if self.speaks.sample_rate > 16_000 {
             16_000
         } else {
@@ -170,7 +170,7 @@ impl Caller {
         self.voice.extend(bytes);
     }
 
-    /// One frame out, and what came in until the next is due.
+    /// Sends one frame, and receives until the next is due.
     async fn frame(&mut self) {
         let length = self.speaks.bytes_for_ms(20);
         let silence = codec::silence(self.speaks.encoding);
@@ -201,7 +201,7 @@ impl Caller {
         self.controls.push(control);
     }
 
-    /// 20 ms of the queue, and the marks that come due.
+    /// Plays 20 ms of the queue, and returns the marks that are due.
     async fn play(&mut self) {
         let mut left = self.hears.bytes_for_ms(20);
         while let Some(next) = self.queue.pop_front() {
@@ -306,7 +306,7 @@ async fn the_same_call_goes_through_tls() {
     a_whole_conversation(Some(SelfSigned::new()), "pcm_8000", true).await;
 }
 
-/// Where rates change on the way, the filters take the highest sounds of the babble, and with them some words.
+/// If sample rates change on the way, the filters remove the highest sounds of the babble, and some words with them.
 #[tokio::test(start_paused = true)]
 async fn sixteen_thousand_samples_a_second_go_both_ways() {
     let world = world().await;
@@ -326,7 +326,7 @@ async fn sixteen_thousand_samples_a_second_go_both_ways() {
     assert!(is_understood(&conversation), "{conversation:#}");
 }
 
-/// What the caller said is understood in part: the filters take the highest sounds of the babble.
+/// Checks that the caller is understood in part: the filters remove the highest sounds of the babble.
 fn is_understood(conversation: &Value) -> bool {
     let said = lines(conversation, "User").join(" ");
     let known = "good for all of us, I think that";
@@ -449,7 +449,7 @@ async fn keys_are_taken_and_closing_the_socket_ends_the_call_at_once() {
     assert_eq!(refused(connect(&url).await), 404);
 }
 
-/// Reads on until the other side closes; its code.
+/// Reads until the other side closes. Returns its code.
 async fn closing_code(caller: &mut Caller) -> u16 {
     loop {
         match caller.socket.next().await {
@@ -494,7 +494,7 @@ async fn audio_far_ahead_of_its_time_closes_the_socket_and_says_why() {
     assert_eq!(closing_code(&mut caller).await, 1008);
 }
 
-/// More than the socket's own buffers hold.
+/// Sends more than the socket's own buffers hold.
 #[tokio::test(start_paused = true)]
 async fn what_is_sent_behind_a_broken_rule_does_not_cut_off_the_reason() {
     let world = world().await;
@@ -502,13 +502,13 @@ async fn what_is_sent_behind_a_broken_rule_does_not_cut_off_the_reason() {
     let (_, url) = call(&world, json!({ "agentId": agent })).await;
     let mut caller = Caller::open(&url, "pcm_16000", false).await;
     caller.until_heard("Which day").await;
-    // Whoever streams a file: 20 s at once, and 1008 is read after the last of them.
+    // A client that streams a file: 20 s at once, and 1008 is read after the last frame.
     for _ in 0..1_000 {
         let frame = Message::Binary(vec![0; 640].into());
         caller.socket.send(frame).await.unwrap();
     }
     assert_eq!(closing_code(&mut caller).await, 1008);
-    // Before its start as well.
+    // The same before the start.
     let (_, url) = call(&world, json!({ "agentId": agent })).await;
     let mut socket = connect(&url).await.unwrap();
     socket.send(Message::Text("{}".into())).await.unwrap();
@@ -541,7 +541,7 @@ async fn a_socket_that_dies_may_be_opened_again_and_is_never_two() {
     assert_eq!(refused(connect(&url).await), 409);
     let forged = format!("{}{}", &url[..url.len() - 64], "0".repeat(64));
     assert_eq!(refused(connect(&forged).await), 403);
-    // The connection is gone without a word.
+    // The connection is lost without a close.
     drop(caller);
     sleep(Duration::from_secs(2)).await;
     let mut caller = Caller::open(&url, "pcm_8000", false).await;
@@ -619,7 +619,7 @@ async fn a_call_asked_for_again_with_its_key_is_the_same_call() {
     keyed("k", json!({ "agentId": agent })).await.expect(409);
     let other = keyed("another", body.clone()).await.expect(201);
     assert_ne!(other.data(), first.data());
-    // Of a call that is over, too.
+    // The same after the call is over.
     world.until_over(&first.text("/data/conversationId"), 60).await;
     let again = keyed("k", body).await.expect(201);
     assert_eq!(again.data(), first.data());
@@ -661,7 +661,7 @@ async fn the_plain_door_is_not_dialed_through() {
     agent["direction"] = json!("both");
     let agent = world.agent(agent).await;
     let campaign = world.launch(&agent, &[(CALLER, "")], json!({})).await;
-    // As for a carrier that refuses the account: it costs no contact.
+    // The same as for a carrier that refuses the account: it costs no contact.
     let failed = world.until_status(&campaign, "failed", 30).await;
     assert_eq!(failed["progress"]["pending"], 1, "{failed:#}");
 }

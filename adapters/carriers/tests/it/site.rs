@@ -26,25 +26,25 @@ use tokio::time::Instant;
 
 use crate::{asterisk, telnyx, twilio, vonage};
 
-/// By their last digits: a person, a busy line, nobody, a mailbox, a person who interrupts.
+/// Numbers whose last digit selects a person, a busy line, nobody, a mailbox, or a person who interrupts.
 pub const COOPERATIVE: &str = "+15550100010";
 pub const BUSY: &str = "+15550100016";
 pub const NO_ANSWER: &str = "+15550100017";
 pub const MAILBOX: &str = "+15550100018";
 pub const INTERRUPTS: &str = "+15550100019";
-/// By the stub's settings.
+/// Numbers with personas from the stub's settings.
 pub const REJECTS: &str = "+15550100011";
 pub const INVALID: &str = "+15550100012";
 pub const SILENT: &str = "+15550100022";
 /// A telephone that follows [`Setup::steps`].
 pub const NUMBER: &str = "+15550100040";
-/// To whom calls are handed on: one picks up, one has another call.
+/// Transfer destinations: one picks up, one is busy.
 pub const DESK: &str = "+15550100030";
 pub const BUSY_DESK: &str = "+15550100036";
 /// Our own number, which phones call and which calls are placed from.
 pub const OURS: &str = "+15550000001";
 
-/// What failing numbers end with.
+/// Errors of failing numbers.
 pub const FAILURES: [(&str, &str); 4] = [
     (BUSY, "busy"),
     (NO_ANSWER, "no-answer"),
@@ -52,7 +52,7 @@ pub const FAILURES: [(&str, &str); 4] = [
     (INVALID, "invalid-number"),
 ];
 
-/// A carrier that the suite is run for.
+/// A carrier that the suite runs for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Carrier {
     Twilio,
@@ -64,7 +64,7 @@ pub enum Carrier {
 }
 
 impl Carrier {
-    /// As settings, agents and conversations name it.
+    /// Returns the name in settings, agents and conversations.
     pub fn name(self) -> &'static str {
         match self {
             Self::Twilio => "twilio",
@@ -84,19 +84,19 @@ impl Carrier {
     }
 }
 
-/// How a stub and its phones are to behave.
+/// Behaviour of a stub and its phones.
 #[derive(Clone)]
 pub struct Setup {
     pub personas: Vec<(String, &'static str)>,
-    /// What the phone at [`NUMBER`] does.
+    /// Steps of the phone at [`NUMBER`].
     pub steps: Vec<Step>,
-    /// Twice and in another order, where a carrier's stub knows no other disorder.
+    /// Order of callbacks: repeated and reordered, if a carrier's stub supports no other disorder.
     pub callbacks: Callbacks,
-    /// Of so many dials one is never answered; 0 for none.
+    /// One dial in this many gets no response; 0 for none.
     pub lost_each: usize,
-    /// Nothing is reported; Telnyx and Vonage only.
+    /// Whether nothing is reported; Telnyx and Vonage only.
     pub silent: bool,
-    /// The first media socket of a call breaks after so many frames.
+    /// Number of frames after which the first media socket of a call breaks.
     pub cut_after: Option<u64>,
     pub stall: Option<Stall>,
     /// Calls on a page of a list; Telnyx and Vonage only.
@@ -127,7 +127,7 @@ impl Default for Setup {
 }
 
 impl Setup {
-    /// The phone at [`NUMBER`] follows these steps.
+    /// Has the phone at [`NUMBER`] follow these steps.
     pub fn told(steps: Vec<Step>) -> Self {
         Self {
             steps,
@@ -135,7 +135,7 @@ impl Setup {
         }
     }
 
-    /// Nobody is free for a second call.
+    /// Leaves no line for a second call.
     pub fn one_line() -> Self {
         let node = NodeSettings {
             lines: 1,
@@ -147,7 +147,7 @@ impl Setup {
         }
     }
 
-    /// What the stubs of all carriers are told.
+    /// Returns the settings that the stubs of all carriers share.
     pub fn stub(&self) -> StubCarrierSettings {
         let lost = |n: usize| match n.is_multiple_of(self.lost_each) {
             true => DialFault::LoseAnswer,
@@ -177,33 +177,33 @@ pub fn clock() -> Arc<TokioClock> {
     Arc::new(TokioClock::starting_at(START))
 }
 
-/// How a call from outside was answered.
+/// Response to an inbound call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Announced {
-    /// For this conversation.
+    /// Accepted, for this conversation.
     Taken(String),
     Rejected,
     Busy,
-    /// With a status that has the carrier try again, or elsewhere.
+    /// A status that has the carrier try again, or elsewhere.
     Status(u16),
 }
 
-/// What the suite asks of a carrier's stub.
+/// Interface of a carrier's stub for the suite.
 #[async_trait]
 pub trait Stub: Send + Sync + 'static {
-    /// What all stubs keep.
+    /// Returns the state that all stubs keep.
     fn base(&self) -> &StubBase;
-    /// How calls ended that we hung up, in the carrier's words.
+    /// Returns how calls ended that we hung up, in the carrier's terms.
     fn endings(&self) -> Vec<String>;
-    /// What is left at the carrier once calls are over.
+    /// Returns whatever is left at the carrier once calls are over.
     fn leftovers(&self) -> Vec<String> {
         Vec::new()
     }
-    /// A phone calls in, and talks where it is answered: the call's name.
+    /// Has a phone call in and talk when it is answered. Returns the call's id.
     async fn call_in(&self, service: &str, from: &str) -> String;
-    /// The phone that called in is hung up.
+    /// Hangs up the phone that called in.
     async fn leave(&self, call: &str);
-    /// A call is announced, and nobody talks.
+    /// Announces a call without anybody who talks.
     async fn announce(&self, service: &str, call: &str, parties: (&str, &str)) -> Announced;
 }
 
@@ -215,7 +215,7 @@ impl Deref for dyn Stub {
     }
 }
 
-/// The service, its carrier, and what was recorded.
+/// The service, its carrier, and everything recorded.
 pub struct Site {
     pub carrier: Carrier,
     pub world: World,
@@ -245,7 +245,7 @@ impl Site {
         }
     }
 
-    /// One whose agent answers [`OURS`].
+    /// Starts a site whose agent answers [`OURS`].
     pub async fn answering(carrier: Carrier, setup: Setup) -> Self {
         Self::start(carrier, setup).await.with_answering_agent().await
     }
@@ -271,7 +271,7 @@ impl Site {
         texts(&self.phones().call(number).heard())
     }
 
-    /// A call by an agent; its conversation's id.
+    /// Starts a call by an agent. Returns its conversation's id.
     pub async fn call_by(&self, agent: Value, number: &str) -> String {
         let agent = self.world.agent(agent).await;
         let body = json!({ "agentId": agent, "phoneNumber": number, "name": "Maria" });
@@ -283,7 +283,7 @@ impl Site {
         self.call_by(interviewing_agent(), number).await
     }
 
-    /// A call that the carrier was asked for, and that rings there.
+    /// Starts a call and waits until it rings at the carrier.
     pub async fn ringing(&self) -> String {
         let id = self.call(NO_ANSWER).await;
         until(30, "ringing", || self.stub.live_calls() == 1).await;
@@ -291,7 +291,7 @@ impl Site {
         id
     }
 
-    /// The conversation of the one call that came in.
+    /// Waits for the conversation of the single inbound call.
     pub async fn came_in(&self) -> String {
         let limit = Instant::now() + Duration::from_secs(30);
         loop {
@@ -304,14 +304,14 @@ impl Site {
         }
     }
 
-    /// Ends a call by the API.
+    /// Ends a call through the API.
     pub async fn end(&self, conversation: &str) -> Value {
         let path = format!("/public/v1/conversations/{conversation}/end");
         self.world.client.post(&path, json!({})).await.expect(200);
         self.world.until_over(conversation, 30).await
     }
 
-    /// A call that goes its way.
+    /// Runs a call to its end.
     pub async fn over(self, agent: Value, number: &str) -> Over {
         let id = self.call_by(agent, number).await;
         self.world.until_over(&id, 300).await;
@@ -324,7 +324,7 @@ impl Site {
         }
     }
 
-    /// A campaign that is completed and analysed, and whose last reports have come.
+    /// Runs a campaign until it is completed and analysed, and its last reports have arrived.
     pub async fn completed(&self, contacts: &[&str]) -> String {
         let agent = self.world.agent(interviewing_agent()).await;
         let contacts: Vec<(&str, &str)> = contacts.iter().map(|number| (*number, "")).collect();
@@ -334,7 +334,7 @@ impl Site {
         campaign
     }
 
-    /// The transcript is word for word what the telephone said and heard.
+    /// Checks that the transcript is exactly what the telephone said and heard.
     pub fn check_words(&self, conversation: &Value, number: &str) {
         assert_eq!(conversation["status"], "completed", "{conversation:#}");
         let phone = self.phones().call(number);
@@ -343,8 +343,9 @@ impl Site {
         assert_eq!(lines(conversation, "Agent")[0], GREETING);
     }
 
-    /// The telephone's babble reaches up to 4 kHz. Where rates change on the way, the filters take the highest sounds, and
-    /// with them some words; samples in the wrong order would take all.
+    /// Checks that most words are understood. The telephone's babble reaches up to 4 kHz. If sample rates
+    /// change on the way, the filters remove the highest sounds, and some words with them. Samples in the
+    /// wrong order would remove all.
     pub fn check_most_words(&self, conversation: &Value, number: &str) {
         assert_eq!(conversation["status"], "completed", "{conversation:#}");
         let phone = self.phones().call(number);
@@ -359,24 +360,25 @@ impl Site {
         }
     }
 
-    /// The mailbox has the whole message, said after its tone.
+    /// Checks that the mailbox has the whole message, said after its tone.
     pub fn check_message(&self, conversation: &Value, number: &str) {
         assert_eq!(conversation["status"], "completed", "{conversation:#}");
         let phone = self.phones().call(number);
         let (heard, beeped_ms) = (phone.heard(), phone.beeped_ms().expect("a tone"));
         let message = heard.last().expect("a message");
-        // What was begun in a pause of the greeting is said again behind the tone.
+        // A message begun in a pause of the greeting is repeated after the tone.
         assert!(tidy(&message.text).ends_with(MESSAGE), "{heard:?}");
         assert!(message.to_ms > beeped_ms + 2_000, "{heard:?} {beeped_ms}");
     }
 
-    /// Nothing is left at the carrier, nothing was sent there that it does not understand, and all that it reported was
-    /// taken.
+    /// Checks that nothing is left at the carrier, that it understood everything sent there, and that all of
+    /// its reports were accepted.
     pub fn check_tidy(&self) {
         assert_eq!((self.stub.complaints(), self.stub.live_calls()), (vec![], 0));
         assert_eq!(self.stub.leftovers(), Vec::<String>::new());
         let delivered = self.stub.delivered().into_iter();
-        // The end that we asked for may come when the call is gone: then it is not known any more, and sent again.
+        // A requested end may be reported after the call is gone. Then the call is unknown and the report is
+        // sent again.
         let is_late = |report: &Delivered| report.answer == 503 && report.status.starts_with("cancel");
         let refused: Vec<_> = delivered
             .filter(|report| report.answer >= 300 && !is_late(report))
@@ -384,7 +386,7 @@ impl Site {
         assert_eq!(refused, []);
     }
 
-    /// All of that in a moment, with so many dials behind.
+    /// Checks all of that in a moment, with `dials` dials so far.
     pub async fn ends_tidy(&self, dials: usize) {
         self.world.pass(5).await;
         self.check_tidy();
@@ -392,7 +394,7 @@ impl Site {
     }
 }
 
-/// A stub, and the trunk that leads to it.
+/// Starts a stub. Returns it and a function that makes its trunk.
 pub async fn start_stub(carrier: Carrier, setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) {
     match carrier {
         Carrier::Twilio | Carrier::SignalWire => twilio::start(carrier, setup).await,
@@ -402,7 +404,7 @@ pub async fn start_stub(carrier: Carrier, setup: &Setup) -> (Arc<dyn Stub>, Trun
     }
 }
 
-/// A call that is over: the site it happened at, and its conversation.
+/// A finished call: its site and its conversation.
 pub struct Over {
     pub site: Site,
     pub conversation: Value,
@@ -414,7 +416,7 @@ impl Over {
         assert_eq!(self.conversation["errorMessage"], Value::Null);
     }
 
-    /// The interview went on to its end.
+    /// Checks that the interview went on to its end.
     pub fn check_interviewed(&self) {
         self.check_completed();
         assert!(
@@ -428,7 +430,7 @@ impl Over {
         self.conversation["callTransferred"] == true
     }
 
-    /// The agent told that nobody could be reached, and went on with the interview.
+    /// Checks that the agent said that nobody could be reached, and went on with the interview.
     pub fn check_came_back(&self) {
         assert!(!self.is_transferred(), "{:#}", self.conversation);
         let agent = lines(&self.conversation, "Agent");
@@ -439,7 +441,7 @@ impl Over {
         self.check_interviewed();
     }
 
-    /// Media sockets of the call.
+    /// Counts the media sockets of the call.
     pub fn sockets(&self) -> usize {
         let events = self
             .site
@@ -449,7 +451,7 @@ impl Over {
     }
 }
 
-/// Lets time run until something holds, for at most `seconds`.
+/// Advances time until a condition holds, for at most `seconds`.
 pub async fn until(seconds: u64, what: &str, holds: impl Fn() -> bool) {
     let limit = Instant::now() + Duration::from_secs(seconds);
     while !holds() {
@@ -489,7 +491,7 @@ pub fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
 }
 
-/// Asks for a person after the greeting, and then does these steps.
+/// Asks for a person after the greeting, and then follows these steps.
 pub fn asks(more: Vec<Step>) -> Setup {
     let mut steps = vec![
         say("Hello?"),
@@ -527,7 +529,7 @@ pub fn goes_on() -> Setup {
     ])
 }
 
-/// The interviewing agent, which may hand calls on.
+/// Returns the interviewing agent with permission to transfer calls.
 pub fn with_desk(kind: &str, destination: &Value) -> Value {
     let mut agent = interviewing_agent();
     agent["conversationConfig"]["conversation"]["maxDurationSeconds"] = json!(200);
@@ -541,7 +543,7 @@ pub fn with_desk(kind: &str, destination: &Value) -> Value {
     agent
 }
 
-/// The interviewing agent, which does not want to know who answers.
+/// Returns the interviewing agent without answering machine detection.
 pub fn without_detection() -> Value {
     let mut agent = interviewing_agent();
     agent["conversationConfig"]["agent"]["prompt"]["builtInTools"] = json!({});

@@ -1,4 +1,4 @@
-//! Calls through Telnyx: what the other carriers do not have.
+//! Tests of calls through Telnyx that go beyond the shared suite.
 
 mod early;
 mod webhooks;
@@ -35,7 +35,7 @@ use crate::{
     },
 };
 
-/// What announcements are waited for.
+/// Wait until an announcement is handled.
 const SETTLED: Duration = Duration::from_secs(8);
 
 fn commands(stub: &TelnyxStub, action: &str) -> Vec<Value> {
@@ -75,7 +75,7 @@ impl Stub for TelnyxStub {
         }
         tokio::time::sleep(SETTLED).await;
         let mut settled = self.commands().split_off(before);
-        // Calls that were taken before may end meanwhile.
+        // Calls that were accepted before may end meanwhile.
         settled.retain(|(action, _)| matches!(&**action, "answer" | "reject"));
         match &settled[..] {
             [] => match self
@@ -85,7 +85,7 @@ impl Stub for TelnyxStub {
                 .unwrap()
                 .answer
             {
-                // It was taken before, and is told at its own address by now.
+                // It was accepted before, and is reported at its own address by now.
                 200 | 204 => Announced::Taken(answered_for(&commands(self, "answer")[0])),
                 status => Announced::Status(status),
             },
@@ -135,7 +135,7 @@ pub async fn start(setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) {
     (Arc::new(stub), trunk)
 }
 
-/// A service in front of a stub whose own words a test reads.
+/// Starts a service with a stub that the test can inspect.
 async fn at(settings: TelnyxSettings, change: impl FnOnce(TelnyxAccount) -> TelnyxAccount) -> (Site, Arc<TelnyxStub>) {
     let stub = Arc::new(TelnyxStub::start(settings).await.unwrap());
     let trunk = trunk(change(account(&stub)));
@@ -149,7 +149,7 @@ async fn flawed(setup: &Setup, faults: TelnyxFaults) -> (Site, Arc<TelnyxStub>) 
     at(settings(setup, faults), |account| account).await
 }
 
-/// A call that rings, and the addresses that were given for it.
+/// Starts a call that rings. Returns also the body of its dial.
 async fn ringing() -> (Site, Arc<TelnyxStub>, Value) {
     let (site, stub) = flawed(&Setup::default(), TelnyxFaults::default()).await;
     site.ringing().await;
@@ -176,7 +176,7 @@ async fn a_dial_asks_for_what_a_call_needs() {
     }
 }
 
-/// Where a call reports and streams, as a dial or an answer says.
+/// Checks the report and media addresses in a dial or an answer.
 fn check_addresses(site: &Site, wish: &Value, attempt: &str) {
     let status = format!("{}/carriers/telnyx/status/{attempt}/", site.base());
     assert!(wish["webhook_url"].as_str().unwrap().starts_with(&status), "{wish}");
@@ -224,7 +224,7 @@ async fn a_dial_that_fails_tells_what_is_certain() {
     let mut settings = settings(&silent, TelnyxFaults::default());
     settings.carrier.dials = vec![DialFault::Throttle { retry_after: None }];
     let stub = TelnyxStub::start(settings).await.unwrap();
-    // Nobody is where its calls report.
+    // Nothing listens at the address of the reports.
     let carrier = |account| trunk(account)("http://127.0.0.1:9").carrier;
     let ours = carrier(account(&stub));
     let throttled = ours.dial(&request(NO_ANSWER)).await;
@@ -232,7 +232,7 @@ async fn a_dial_that_fails_tells_what_is_certain() {
     assert_eq!(throttled, Err(DialError::Busy { retry_after }));
     let again = request(NO_ANSWER);
     let first = ours.dial(&again).await.unwrap();
-    // Whatever repeats a request on its way: the same command makes no second call.
+    // A proxy may repeat a request: the same command id makes no second call.
     assert_eq!((ours.dial(&again).await, stub.live_calls()), (Ok(first), 1));
     assert!(matches!(
         ours.dial(&request(INVALID)).await,
@@ -354,7 +354,7 @@ async fn media_of_whose_loss_only_a_webhook_or_nothing_tells_is_found_again() {
         cut_after: Some(300),
         ..goes_on()
     };
-    // The first stream does not come about: that is told by a webhook alone.
+    // The first stream cannot be opened, and only a webhook says so.
     let refused = TelnyxFaults {
         streams_refused: 1,
         ..TelnyxFaults::default()

@@ -1,4 +1,4 @@
-//! Calls over Twilio and SignalWire: what the other carriers do not have.
+//! Tests of calls over Twilio and SignalWire that go beyond the shared suite.
 
 mod tries;
 mod webhooks;
@@ -104,7 +104,7 @@ pub async fn start(carrier: Carrier, setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) 
     (Arc::new(stub), trunk)
 }
 
-/// A service in front of a stub whose own words a test reads.
+/// Starts a service with a stub that the test can inspect.
 async fn at(carrier: Carrier, settings: StubCarrierSettings, faults: TwilioFaults) -> (Site, Arc<TwilioStub>) {
     let flavour = flavour(carrier);
     let stub = Arc::new(TwilioStub::start_with(flavour, settings, faults).await.unwrap());
@@ -116,7 +116,7 @@ async fn sound(carrier: Carrier) -> (Site, Arc<TwilioStub>) {
     at(carrier, Setup::default().stub(), TwilioFaults::default()).await
 }
 
-/// The answer to the first dial is lost.
+/// Starts a service that loses the response to the first dial.
 pub async fn losing_the_first(setup: &Setup) -> (Site, Arc<TwilioStub>) {
     let settings = StubCarrierSettings {
         dials: vec![DialFault::LoseAnswer],
@@ -125,7 +125,7 @@ pub async fn losing_the_first(setup: &Setup) -> (Site, Arc<TwilioStub>) {
     at(Carrier::Twilio, settings, TwilioFaults::default()).await
 }
 
-/// Dials that go wrong so.
+/// Returns settings for dials with these faults.
 fn faulty(faults: &[DialFault]) -> StubCarrierSettings {
     StubCarrierSettings {
         dials: faults.to_vec(),
@@ -176,7 +176,7 @@ async fn calls_of_a_number_are_listed_as_far_back_as_asked() {
     let stub = TwilioStub::start(Flavour::Twilio, Setup::default().stub())
         .await
         .unwrap();
-    // Nothing listens where callbacks go, which is no concern of the list.
+    // Nothing listens at the callback address, which does not matter for the list.
     let carrier = trunk(Flavour::Twilio, &stub)("http://127.0.0.1:9").carrier;
     let to: PhoneNumber = NO_ANSWER.parse().unwrap();
     let began = clock.now();
@@ -260,7 +260,7 @@ async fn a_call_that_stays_in_the_carrier_s_queue_is_cancelled_and_told_so() {
     }
 }
 
-/// The number's status callback says that the call is over.
+/// Sends the number's status callback that reports the end of the call.
 async fn tell_the_end(stub: &TwilioStub, base: &str) {
     let form = [
         ("CallSid", "CA-in-1"),
@@ -273,7 +273,7 @@ async fn tell_the_end(stub: &TwilioStub, base: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn the_number_s_status_callback_ends_a_call_whose_audio_never_came() {
-    // The second time it overtakes the answer to the announcement: the call holds no line for half a minute.
+    // The second time it overtakes the response to the announcement: the call keeps a line for half a minute.
     for is_first in [false, true] {
         let (site, stub) = sound(Carrier::Twilio).await;
         let site = site.with_answering_agent().await;

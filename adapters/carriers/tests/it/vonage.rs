@@ -1,4 +1,4 @@
-//! Calls through Vonage: what the other carriers do not have.
+//! Tests of calls through Vonage that go beyond the shared suite.
 
 mod webhooks;
 
@@ -96,7 +96,7 @@ pub async fn start(setup: &Setup) -> (Arc<dyn Stub>, TrunkOf) {
     (Arc::new(stub), trunk)
 }
 
-/// A service in front of a stub whose own words a test reads.
+/// Starts a service with a stub that the test can inspect.
 async fn at(setup: &Setup, faults: VonageFaults, rate: Rate) -> (Site, Arc<VonageStub>) {
     let stub = Arc::new(VonageStub::start(setup.stub(), faults).await.unwrap());
     let trunk = trunk(account(&stub, rate));
@@ -106,7 +106,7 @@ async fn at(setup: &Setup, faults: VonageFaults, rate: Rate) -> (Site, Arc<Vonag
     )
 }
 
-/// A call that rings, and what was asked for it.
+/// Starts a call that rings. Returns also the body of its dial.
 async fn ringing() -> (Site, Arc<VonageStub>, Value) {
     let (site, stub) = at(&Setup::default(), VonageFaults::default(), Rate::Wide).await;
     site.ringing().await;
@@ -162,7 +162,7 @@ async fn a_dial_that_fails_tells_what_is_certain() {
     };
     let stub = VonageStub::start(settings, VonageFaults::default()).await.unwrap();
     let ours = account(&stub, Rate::Wide);
-    // Nobody is where its calls report.
+    // Nothing listens at the address of the reports.
     let dial = async |account: &VonageAccount, to: &str| {
         trunk(account.clone())("http://127.0.0.1:9")
             .carrier
@@ -246,7 +246,7 @@ async fn media_of_whose_loss_nothing_tells_is_found_again() {
     check_found_again(site, 2).await;
 }
 
-/// A Vonage that keeps the media socket of a call that is handed on.
+/// A Vonage that keeps the media socket of a transferred call.
 #[tokio::test(start_paused = true)]
 async fn a_caller_comes_back_by_another_socket_while_the_old_one_is_open() {
     let kept = VonageFaults {

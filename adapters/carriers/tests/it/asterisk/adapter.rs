@@ -1,4 +1,4 @@
-//! The carrier's own verbs, without a service behind them: transfers, keys, marks, lost audio.
+//! Tests of the carrier's own functions without a service: transfers, keys, marks, lost audio.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -16,12 +16,12 @@ use super::{account, audiosocket, settings, stub, trunk, ways, websocket};
 use crate::site::{BUSY, DESK, INVALID, NUMBER, Setup, request, until};
 use support::board::Board;
 
-/// The carrier, its doors, and whatever comes through them.
+/// Opens the carrier with its endpoints, and records everything that arrives.
 pub async fn board(stub: &Arc<AsteriskStub>, account: AsteriskAccount) -> Board {
     Board::open(trunk(stub, account)).await
 }
 
-/// A call that talks.
+/// An established call.
 struct Talking {
     stub: Arc<AsteriskStub>,
     board: Board,
@@ -30,7 +30,7 @@ struct Talking {
 }
 
 async fn talking(account_of: impl Fn(&AsteriskStub) -> AsteriskAccount) -> Talking {
-    // Somebody who neither says anything nor leaves.
+    // A callee who neither speaks nor hangs up.
     let stub = stub(settings(&Setup::default())).await;
     let board = board(&stub, account_of(&stub)).await;
     let request = request(NUMBER);
@@ -58,7 +58,7 @@ impl Talking {
         self.board.carrier.transfer(&self.leg, &transfer).await
     }
 
-    /// The channels that hear the telephone, by what is behind the call's own name.
+    /// Returns the channels in a bridge with the telephone, by the suffix of their names.
     fn with_it(&self) -> Vec<String> {
         let bridges = self.stub.bridges();
         let inside = bridges.get(&self.leg.0).cloned().unwrap_or_default();
@@ -71,7 +71,7 @@ impl Talking {
         self.board.carrier.hang_up(&channel).await.unwrap();
     }
 
-    /// Waits until nothing is left; the last report is the end.
+    /// Waits until nothing is left. The last report must be the end.
     async fn is_over(&self) {
         until(10, "end", || {
             self.stub.channels().is_empty() && self.stub.bridges().is_empty()
@@ -84,7 +84,7 @@ impl Talking {
     }
 }
 
-/// Nothing is left at Asterisk once calls are over, and nothing was said there that it does not understand.
+/// Checks that nothing is left at Asterisk once calls are over, and that it understood every request.
 fn check_tidy(stub: &AsteriskStub) {
     assert_eq!((stub.complaints(), stub.live_calls()), (vec![], 0));
     assert_eq!((stub.channels(), stub.bridges()), (vec![], BTreeMap::new()));
@@ -110,7 +110,7 @@ async fn a_call_is_handed_on_at_once_and_ends_with_its_peer() {
     let reports = [CallProgress::Ringing, CallProgress::Answered, CallProgress::Transferred];
     assert_eq!(talking.board.reports(), reports);
     assert_eq!(talking.board.items(), [InboundItem::Closed { clean: false }]);
-    // The peer hangs up: the caller has nobody left to talk to.
+    // The peer hangs up, so the caller has nobody left to talk to.
     talking.hang_up(".p1").await;
     talking.is_over().await;
 }
@@ -145,7 +145,7 @@ async fn a_peer_that_cannot_be_dialed_is_told_at_once() {
     let refused = talking.transfer(TransferKind::Blind, to).await;
     assert!(matches!(refused, Err(CarrierError::Refused(_))), "{refused:?}");
     assert_eq!((talking.with_it(), talking.board.legs()), (vec!["m1".to_owned()], 1));
-    // Nothing stands in the way of another try.
+    // Another try is possible.
     talking.transfer(TransferKind::Conference, phone(DESK)).await.unwrap();
     until(30, "conference", || talking.with_it() == ["m1", "p2"]).await;
     talking.hang_up("").await;
@@ -170,7 +170,7 @@ async fn in_a_conference_the_agent_stays_until_the_peer_answers() {
     assert_eq!(dialed.endpoint, format!("PJSIP/trunk/sip:{DESK}@sip.example.com"));
     pass(1).await;
     assert_eq!(talking.board.reports().pop(), Some(CallProgress::Transferred));
-    // The agent leaves, and the two go on.
+    // The agent leaves, and the two continue.
     talking.board.send(OutboundItem::Close);
     until(5, "two alone", || talking.with_it() == ["p2"]).await;
     pass(20).await;
@@ -204,7 +204,7 @@ async fn the_far_end_is_asked_to_call_somebody_else_and_given_up_when_nothing_fo
     let failed = |last| matches!(last, Some(CallProgress::TransferFailed(why)) if why.contains("SIP REFER"));
     assert!(failed(talking.board.reports().pop()), "{:?}", talking.board.reports());
     assert_eq!(talking.with_it(), ["m1"]);
-    // It may be tried again; audio that is lost meanwhile comes back with the bad news.
+    // It may be tried again. Audio that is lost meanwhile comes back when the failure is reported.
     talking.transfer(TransferKind::SipRefer, sip).await.unwrap();
     let first = format!("PJSIP/sip:{DESK}@pbx.example.com");
     assert_eq!(asked(), [first, "PJSIP/sip:desk@example.com".to_owned()]);
@@ -240,7 +240,7 @@ async fn a_call_that_was_handed_on_outlives_the_service() {
     let talking = talking(account).await;
     talking.transfer(TransferKind::Blind, phone(DESK)).await.unwrap();
     until(30, "peer", || talking.with_it() == ["p1"]).await;
-    // The next start knows nothing of it but what it finds.
+    // The next process knows only the channels that it finds.
     let Talking { stub, board, leg, .. } = talking;
     drop(board);
     let next = self::board(&stub, account(&stub)).await;

@@ -1,4 +1,4 @@
-//! Who may bring a call's audio: nobody but who shows its token or its ticket.
+//! Tests that a call's audio needs its token or its ticket.
 
 use std::net::SocketAddr;
 
@@ -37,7 +37,7 @@ async fn a_media_socket_without_its_calls_token_is_refused() {
     assert_eq!(stub.live_calls(), 1);
 }
 
-/// What an AudioSocket connection that begins so gets back, until it is closed.
+/// Returns everything that an AudioSocket connection with this beginning receives until it is closed.
 async fn shows(listen: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(listen).await.unwrap();
     stream.write_all(bytes).await.unwrap();
@@ -66,7 +66,7 @@ async fn an_audiosocket_without_a_ticket_is_closed_and_disturbs_nobody() {
     ] {
         assert!(shows(listen, bytes).await.is_empty());
     }
-    // A ticket that was shown is void.
+    // A used ticket is invalid.
     until(30, "audio", || {
         stub.originated()
             .iter()

@@ -1,4 +1,4 @@
-//! What a dial asks for, what one that fails tells, and how calls are found again.
+//! Tests of the fields of a dial, the errors of failed ones, and the search for calls.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use sim::stub_carriers::{DialFault, asterisk::AsteriskStub};
 use super::{account, adapter::board, at, settings, sound, stub, ways};
 use crate::site::{NO_ANSWER, OURS, Setup, request, until};
 
-/// So many dials are refused first.
+/// Starts a stub that refuses this many dials first.
 async fn refusing(dials: usize) -> std::sync::Arc<AsteriskStub> {
     let mut settings = settings(&Setup::default());
     settings.carrier.dials = vec![DialFault::Throttle { retry_after: None }; dials];
@@ -55,7 +55,7 @@ async fn a_dial_that_fails_tells_what_is_certain() {
     assert_eq!(busy, Err(DialError::Busy { retry_after: None }));
     let again = request(NO_ANSWER);
     let first = ours.dial(&again).await.unwrap();
-    // Whatever repeats a request on its way: the same name makes no second call.
+    // A proxy may repeat a request: the same name makes no second call.
     assert_eq!((ours.dial(&again).await, stub.live_calls()), (Ok(first), 1));
     for changed in [
         AsteriskAccount {

@@ -1,4 +1,4 @@
-//! What goes wrong on the way to an Asterisk: lost events, lost starts, lost audio.
+//! Tests of faults in front of an Asterisk: lost events, lost starts, lost audio.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ async fn a_call_goes_on_while_events_are_lost_and_its_end_is_found() {
     until(30, "conversation", || talks(&stub)).await;
     site.world.pass(3).await;
     stub.lose_events();
-    // The callee says goodbye meanwhile, of which nobody tells.
+    // The callee hangs up meanwhile, which is not reported.
     until(120, "end of the telephone", || stub.live_calls() == 0).await;
     stub.let_events_in();
     site.world.until_over(&id, 60).await;
@@ -100,7 +100,7 @@ async fn audio_that_stalls_for_good_ends_the_call_and_leaves_nothing() {
 async fn an_answered_call_whose_audio_never_opens_is_not_left_behind() {
     let stub = sound().await;
     let site = at(&stub, websocket(Codec::Ulaw)).await;
-    // Asterisk is sent where nobody listens.
+    // Asterisk connects to an address where nothing listens.
     stub.serve_media_to("http://127.0.0.1:1");
     let id = site.call(COOPERATIVE).await;
     site.world.until_over(&id, 180).await;

@@ -1,4 +1,4 @@
-//! Phones call in through an Asterisk: refused with a reason, and never left alone.
+//! Tests of inbound calls through an Asterisk: they are refused with a reason, and no caller is left alone.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,7 +8,7 @@ use sim::stub_carriers::asterisk::{AsteriskStub, PASSWORD, USER};
 use super::{at, sound, talks, websocket};
 use crate::site::{COOPERATIVE, DESK, OURS, SILENT, Site, until};
 
-/// A service whose agent answers.
+/// Starts a service whose agent answers.
 async fn answering() -> (Site, Arc<AsteriskStub>) {
     let stub = sound().await;
     let site = at(&stub, websocket(Codec::Ulaw)).await;
@@ -34,7 +34,7 @@ async fn a_caller_who_was_answered_and_no_more_is_hung_up() {
     stub.lose_events();
     let channel = stub.call_in(SILENT, OURS).await;
     site.world.pass(12).await;
-    // The start before this one died here.
+    // The previous process died here.
     let answer = reqwest::Client::new().post(format!("{}/channels/{channel}/answer", stub.url()));
     let answered = answer.basic_auth(USER, Some(PASSWORD)).send().await.unwrap();
     assert_eq!(answered.status().as_u16(), 204);

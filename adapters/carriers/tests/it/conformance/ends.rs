@@ -1,4 +1,4 @@
-//! Calls are ended from both ends, those that came in too.
+//! Checks of calls that are ended from both ends, also inbound ones.
 
 use serde_json::{Value, json};
 use sim::exchange::Step;

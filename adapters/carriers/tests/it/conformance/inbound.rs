@@ -1,4 +1,4 @@
-//! Phones call in: they are talked with, refused, and announced again.
+//! Checks of inbound calls: answered, refused, and announced again.
 
 use domain::ports::store::StoreError;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub async fn check_talk(site: Site) {
 }
 
 impl Site {
-    /// As of a call that we placed, but for the name in the greeting.
+    /// Checks the words as for a call that we placed, except for the name in the greeting.
     fn check_caller_words(&self, conversation: &Value) {
         use support::words::{lines, texts};
         assert_eq!(conversation["status"], "completed", "{conversation:#}");

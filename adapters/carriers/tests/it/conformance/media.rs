@@ -1,4 +1,4 @@
-//! Media sockets: lost and found again, standing still, cleared.
+//! Checks of media sockets that are lost and reopened, stall, or are cleared.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub async fn lost_media_is_found_again_and_the_call_goes_on(of: Carrier) {
     check_found_again(Site::start(of, setup).await, 2).await;
 }
 
-/// A call whose first media socket is lost goes on to its end, and so does its recording.
+/// Checks that a call whose first media socket is lost continues to its end, and so does its recording.
 pub async fn check_found_again(site: Site, sockets: usize) {
     let mut agent = interviewing_agent();
     agent["platformSettings"]["privacy"] = json!({ "recordVoice": true });
@@ -28,7 +28,7 @@ pub async fn check_found_again(site: Site, sockets: usize) {
             over.site.recordings.written(),
             over.site.phones().call(NUMBER).talked_ms(),
         );
-        // The second part is put behind the first, in the same file.
+        // The second part is appended to the first, in the same file.
         let [(first, before), (second, after)] = *recorded else {
             panic!("two parts of a recording, not {recorded:?}");
         };
@@ -43,7 +43,7 @@ pub async fn media_that_stands_still_is_outlived(of: Carrier) {
     check_stall(of, 2, 1).await;
 }
 
-/// A socket is given up when it was silent for 30 s.
+/// A socket is given up after 30 s of silence.
 pub async fn media_that_stands_still_too_long_is_found_again(of: Carrier) {
     check_stall(of, 45, 2).await;
 }

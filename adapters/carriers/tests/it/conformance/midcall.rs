@@ -1,4 +1,4 @@
-//! What happens in the middle of a call: it is handed on, and keys are pressed.
+//! Checks of events in the middle of a call: transfers and pressed keys.
 
 use domain::{
     phone_number::PhoneNumber,
@@ -55,7 +55,7 @@ pub async fn nobody_is_rung_any_more_for_a_caller_who_left(of: Carrier) {
     for kind in ["blind", "conference"] {
         let site = Site::start(of, asks(vec![Step::WaitMs(5_000), Step::HangUp])).await;
         let over = site.over(with_desk(kind, &phone(NO_ANSWER)), NUMBER).await;
-        // A carrier that hands calls on by itself is not asked for a dial.
+        // A carrier that transfers calls by itself needs no dial.
         let dials = if kind == "blind" && !of.is_asterisk() { 1 } else { 2 };
         over.site.ends_tidy(dials).await;
     }
@@ -66,7 +66,7 @@ pub async fn keys_of_the_agent_reach_the_phone(of: Carrier) {
     setup.personas.push((NUMBER.to_owned(), "ivr"));
     let over = Site::start(of, setup).await.over(interviewing_agent(), NUMBER).await;
     over.check_completed();
-    // Where Twilio's stream takes no keys they are tones in the call's own audio.
+    // Twilio's stream accepts no keys, so they are tones in the call's own audio.
     let by_request: &[&str] = if of == Carrier::Twilio { &[] } else { &["0"] };
     assert_eq!(over.site.stub.keys(), by_request);
     let heard = over
@@ -90,7 +90,7 @@ pub async fn keys_of_the_caller_are_words(of: Carrier) {
     steps.extend("12".chars().map(Step::Press));
     steps.extend([Step::UntilAgentSaid, Step::WaitMs(20_000)]);
     let over = Site::start(of, Setup::told(steps)).await.over(agent, NUMBER).await;
-    // Each was counted once, however often the carrier tells it.
+    // Each key counts once, however often the carrier reports it.
     assert_eq!(
         collected(&over.conversation, "guests"),
         Some("12"),
@@ -118,7 +118,7 @@ pub async fn what_cannot_be_done_to_a_call_is_told(of: Carrier) {
         },
     )
     .await;
-    // Nothing listens where it would report.
+    // Nothing listens at the address of the reports.
     let carrier = trunk("http://127.0.0.1:9").carrier;
     let abilities = CarrierAbilities {
         detects_machines: true,
@@ -153,7 +153,7 @@ pub async fn what_cannot_be_done_to_a_call_is_told(of: Carrier) {
             }
         }
     }
-    // Telnyx refers to SIP addresses, and not to a telephone number.
+    // Telnyx refers to SIP addresses, not to telephone numbers.
     match carrier.transfer(&ringing, &transfer(TransferKind::SipRefer)).await {
         Err(CarrierError::Refused(_)) if of == Carrier::Telnyx => {}
         Err(CarrierError::NotOffered(_)) if of != Carrier::Telnyx => {}

@@ -1,4 +1,4 @@
-//! What becomes of dials: outcomes, transcripts, messages, lost answers, lists.
+//! Checks of the results of dials: outcomes, transcripts, messages, lost responses, lists.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -33,7 +33,7 @@ pub async fn repeated_and_reordered_reports_change_nothing(of: Carrier) {
         )
         .await;
         if of == Carrier::Telnyx || of.is_asterisk() {
-            // Their stubs know one disorder, which is both.
+            // Their stubs support one kind of disorder, which is both.
             return;
         }
     }
@@ -64,23 +64,23 @@ pub async fn check_campaign(site: Site) {
     );
 }
 
-/// Who answers the numbers of a campaign, in turn.
+/// Last digits of the numbers in a campaign that are answered, in turn.
 const DIGITS: [char; 5] = ['0', '8', '9', '8', '0'];
-/// And who does not.
+/// Last digits of the numbers that are not, with their errors.
 const UNREACHED: [(char, &str); 4] = [('6', "busy"), ('7', "no-answer"), ('1', "rejected"), ('6', "busy")];
 
 pub async fn two_dozen_are_talked_with_get_messages_or_cannot_be_reached(of: Carrier) {
     let verdicts: &[(&str, usize)] = match of {
         Carrier::Twilio | Carrier::SignalWire => &[("human", 12), ("machine_start", 8)],
         Carrier::Telnyx => &[("call.machine.detection.ended", 20), ("call.machine.greeting.ended", 8)],
-        // Of each mailbox the verdict, and then its beep.
+        // For each mailbox there is a verdict, and then the beep.
         Carrier::Vonage => &[("human", 12), ("machine", 16)],
         Carrier::AsteriskWebSocket | Carrier::AudioSocket => &[],
     };
     check_two_dozen(Site::start(of, with_rejects()).await, verdicts).await;
 }
 
-/// The persona that no last digit stands for.
+/// Adds the persona that no last digit selects.
 pub fn with_rejects() -> Setup {
     let mut setup = Setup::default();
     setup.personas.extend(
@@ -97,7 +97,7 @@ fn two_dozen() -> Vec<String> {
     (0..24).map(|n| format!("+15550102{n:02}{}", digit(n))).collect()
 }
 
-/// A campaign of two dozen: people, mailboxes, and those who cannot be reached; and what was reported of who answered.
+/// Runs a campaign of two dozen people, mailboxes, and unreachable numbers, and checks the verdicts on who answered.
 pub async fn check_two_dozen(site: Site, verdicts: &[(&str, usize)]) {
     let numbers = two_dozen();
     let contacts: Vec<&str> = numbers.iter().map(String::as_str).collect();
@@ -170,7 +170,7 @@ pub async fn calls_are_listed_and_hung_up_once(of: Carrier) {
     let board = Board::open(trunk).await;
     let carrier = &board.carrier;
     if of == Carrier::Vonage {
-        // It lists calls by time, those to other numbers too.
+        // Vonage lists calls by time, including those to other numbers.
         for other in [BUSY, COOPERATIVE] {
             carrier.dial(&request(other)).await.unwrap();
         }

@@ -1,5 +1,5 @@
-//! AudioSocket, which is TCP: a connection that is no AudioSocket of a call that waits is closed, nothing panics, and
-//! another call goes on untouched. An Asterisk of the test's own gives out the tickets.
+//! Hostile peers at AudioSocket, which is TCP: a connection that does not belong to a waiting call is closed,
+//! nothing panics, and another call is not affected. The test's own Asterisk stub issues the tickets.
 
 use std::{
     net::SocketAddr,
@@ -45,10 +45,10 @@ use super::{
     node::{Node, SOON, Seen},
 };
 
-/// Connections that may wait for their UUID.
+/// Maximum number of connections that wait for their UUID.
 const WAITING: usize = 256;
 
-/// Answers every dial at once, and notes what it is told to connect to.
+/// Answers every dial at once, and records the address it is told to connect to.
 #[derive(Clone)]
 struct Ari {
     events: broadcast::Sender<Value>,
@@ -85,7 +85,7 @@ async fn events(State(ari): State<Ari>, socket: WebSocketUpgrade) -> impl IntoRe
     })
 }
 
-/// A node whose Asterisk brings audio by AudioSocket.
+/// A node whose Asterisk uses AudioSocket.
 struct Place {
     node: Node,
     carrier: Arc<dyn Carrier>,
@@ -152,7 +152,7 @@ impl Place {
         }
     }
 
-    /// A call that was answered, and the ticket of its audio.
+    /// Returns an answered call and the ticket of its audio.
     async fn call(&self) -> (AttemptId, Uuid) {
         let attempt = self.node.call();
         let WayBack {
@@ -179,7 +179,7 @@ impl Place {
         Connection(TcpStream::connect(self.listen).await.unwrap())
     }
 
-    /// A connection that its call has taken.
+    /// Returns a connection that its call has taken.
     async fn talk(&self) -> (AttemptId, Connection, Seen) {
         let (attempt, ticket) = self.call().await;
         let mut connection = self.connect().await;
@@ -200,12 +200,12 @@ fn uuid(ticket: Uuid) -> Vec<u8> {
 struct Connection(TcpStream);
 
 impl Connection {
-    /// The service may be faster to close.
+    /// Ignores errors, because the service may close first.
     async fn send(&mut self, bytes: &[u8]) {
         let _ = self.0.write_all(bytes).await;
     }
 
-    /// What comes until it is closed.
+    /// Returns everything received until the connection is closed.
     async fn until_closed(&mut self) -> Vec<u8> {
         let mut came = Vec::new();
         let _ = timeout(SOON, self.0.read_to_end(&mut came))
@@ -214,7 +214,7 @@ impl Connection {
         came
     }
 
-    /// Whether audio still comes through; else the connection was closed.
+    /// Returns whether audio still gets through. Otherwise the connection was closed.
     async fn stands(&mut self, seen: &mut Seen, number: usize) -> bool {
         let probe = [7, 7, number.to_le_bytes()[0], number.to_le_bytes()[1]].repeat(80);
         self.send(&frame(0x10, &probe)).await;
@@ -222,12 +222,12 @@ impl Connection {
     }
 }
 
-/// What becomes of a connection in the middle of a call.
+/// State of a connection after a message in the middle of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Becomes {
     Closed,
     Borne,
-    /// What was sent may be the beginning of more, which never comes.
+    /// The bytes may be an incomplete message, and the rest never comes.
     Torn,
 }
 
@@ -337,7 +337,7 @@ async fn no_ticket_opens_a_call_that_is_not_its_own() {
     let place = Place::start().await;
     let (_, mut other, mut others) = place.talk().await;
     let (attempt, first) = place.call().await;
-    // The call asks for its audio again: its first ticket is void.
+    // The call requests its audio again, so its first ticket is invalid.
     let call = domain::ports::carrier::CarrierCallId(format!("ringback.{attempt}"));
     place.carrier.reopen_media(&call, &place.back(attempt)).await.unwrap();
     let second = place.next_ticket().await;
@@ -347,7 +347,7 @@ async fn no_ticket_opens_a_call_that_is_not_its_own() {
         uuid(first),
         uuid(Uuid::new_v4()),
         uuid(Uuid::nil()),
-        // Of a call that is over.
+        // The ticket of a finished call.
         uuid(of_one_over),
         frame(1, &second.as_bytes()[..15]),
         frame(1, &[second.as_bytes(), &[0][..]].concat()),
@@ -358,19 +358,19 @@ async fn no_ticket_opens_a_call_that_is_not_its_own() {
     ] {
         let mut connection = place.connect().await;
         connection.send(&bytes).await;
-        // What is short of a frame waits for the rest of it.
+        // An incomplete frame waits for its rest.
         let _ = connection.0.shutdown().await;
         assert_eq!(connection.until_closed().await, b"", "{bytes:?}");
     }
     let mut connection = place.connect().await;
-    // In pieces, as a slow network brings it.
+    // In pieces, as over a slow network.
     let (front, rest) = (uuid(second)[..7].to_vec(), uuid(second)[7..].to_vec());
     connection.send(&front).await;
     tokio::task::yield_now().await;
     connection.send(&rest).await;
     let mut seen = place.node.taken(attempt).await;
     assert!(connection.stands(&mut seen, 1).await);
-    // Used.
+    // A used ticket.
     let mut again = place.connect().await;
     again.send(&uuid(second)).await;
     assert_eq!(again.until_closed().await, b"");
@@ -385,7 +385,7 @@ async fn who_shows_nothing_is_dropped_beyond_a_bound_and_keeps_nobody_out_for_lo
     for _ in 0..WAITING {
         silent.push(place.connect().await);
     }
-    // The service takes connections in their order.
+    // The service accepts connections in order.
     assert_eq!(place.connect().await.until_closed().await, b"");
     drop(silent);
     let limit = tokio::time::Instant::now() + SOON;

@@ -1,4 +1,4 @@
-//! Messages no carrier sends.
+//! Messages that no carrier sends.
 
 use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use serde_json::{Value, json};
@@ -6,20 +6,20 @@ use tokio_tungstenite::tungstenite::Message;
 
 use super::wires::Wire;
 
-/// A message may have this many bytes.
+/// Maximum size of a message, in bytes.
 const LARGEST: usize = 64 * 1024;
 
-/// Something hostile.
+/// A hostile message.
 #[derive(Clone)]
 pub enum Blow {
     Message {
         message: Message,
-        /// The socket must not bear it.
+        /// When the message must close the socket.
         closes: Closes,
-        /// With one of these codes; with any of a refusal where empty.
+        /// Expected close codes; any refusal code if empty.
         closes_with: Vec<u16>,
     },
-    /// Bytes below WebSocket's own rules.
+    /// Bytes that break WebSocket's own rules.
     Raw(Vec<u8>),
 }
 
@@ -34,17 +34,17 @@ impl std::fmt::Debug for Blow {
     }
 }
 
-/// When a message closes its socket.
+/// Condition under which a message closes its socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closes {
     Always,
     Perhaps,
-    /// In the middle of a stream.
+    /// Only in the middle of a stream.
     OnceBegun,
 }
 
 impl Blow {
-    /// Whether a socket that has begun, or not, must be closed.
+    /// Returns whether the message must close a socket whose stream has begun, or has not.
     pub fn must_close(&self, begun: bool) -> bool {
         match self {
             Self::Message { closes, .. } => match closes {
@@ -77,10 +77,10 @@ fn text(text: impl Into<String>) -> Message {
     Message::Text(text.into().into())
 }
 
-/// Any hostile message.
+/// Returns a random hostile message.
 pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
     match random.random_range(0..16) {
-        // Words that nobody knows are ignored, and words that are cut may be some.
+        // Unknown words are ignored, and cut words may still be known ones.
         0 if wire.takes_words() => perhaps(text(junk(random))),
         0 => always(text(junk(random)), 1007),
         1 if wire == Wire::AsteriskWords => perhaps(text(cut(&sound(wire, random), random))),
@@ -101,7 +101,7 @@ pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
         },
         11 => {
             let key = wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap());
-            // What carriers tell of keys that no telephone has is passed over.
+            // Keys that no telephone has are ignored if a carrier reports them.
             match wire {
                 Wire::Plain => always(key, 1007),
                 _ => perhaps(key),
@@ -128,7 +128,7 @@ fn sound(wire: Wire, random: &mut StdRng) -> String {
 fn junk(random: &mut StdRng) -> String {
     let letters = "{}[]\":,\\ é\u{0}\u{7f}\u{202e}😀nulltrue0123456789.eE+-";
     let letters: Vec<char> = letters.chars().collect();
-    // No JSON begins so.
+    // No JSON begins like this.
     std::iter::once('?')
         .chain((0..random.random_range(0..200)).map(|_| *letters.choose(random).unwrap()))
         .collect()
@@ -139,14 +139,14 @@ fn cut(text: &str, random: &mut StdRng) -> String {
     text.chars().take(at).collect()
 }
 
-/// A byte of a sound message is another one.
+/// Changes one byte of a valid message.
 fn damaged(wire: Wire, random: &mut StdRng) -> Blow {
     let mut bytes = sound(wire, random).into_bytes();
     let at = random.random_range(0..bytes.len());
     bytes[at] = random.random();
     match String::from_utf8(bytes) {
         Ok(damaged) => perhaps(text(damaged)),
-        // No text at all.
+        // Not valid text.
         Err(error) => {
             let mut frame = vec![0x81];
             masked(&mut frame, &error.into_bytes());
@@ -155,7 +155,7 @@ fn damaged(wire: Wire, random: &mut StdRng) -> Blow {
     }
 }
 
-/// Something else in the place of one of the message's values.
+/// Replaces one of the message's values.
 fn retyped(wire: Wire, random: &mut StdRng) -> Value {
     let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
     let others = [
@@ -190,7 +190,7 @@ fn any_place<'a>(value: &'a mut Value, random: &mut StdRng) -> &'a mut Value {
     any_place(fields.values_mut().nth(at).unwrap(), random)
 }
 
-/// One of the words is another one, twice there, or not there.
+/// Replaces, repeats or removes one of the words.
 fn other_words(wire: Wire, random: &mut StdRng) -> String {
     let sound = sound(wire, random);
     let mut words: Vec<String> = sound.split(' ').map(str::to_owned).collect();
@@ -219,7 +219,7 @@ fn other_words(wire: Wire, random: &mut StdRng) -> String {
     words.join(" ")
 }
 
-/// A sound message with more behind it.
+/// Appends another field to a valid message.
 fn with_more(sound: &str, more: &str) -> String {
     match sound.strip_suffix('}') {
         Some(open) => format!("{open},\"more\":{more}}}"),
@@ -227,7 +227,7 @@ fn with_more(sound: &str, more: &str) -> String {
     }
 }
 
-/// A field is not there.
+/// Removes a field.
 fn shortened(wire: Wire, random: &mut StdRng) -> Value {
     let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
     let inner = value.as_object_mut().unwrap();
@@ -284,7 +284,7 @@ fn oversized(wire: Wire, random: &mut StdRng) -> Blow {
     }
 }
 
-/// Bytes where there is text, and bytes that are no samples.
+/// Returns bytes where text is expected, or bytes that are not samples.
 fn wrong_kind(wire: Wire, random: &mut StdRng) -> Blow {
     let bytes: Vec<u8> = (0..random.random_range(1..400) * 2 - 1)
         .map(|_| random.random())
@@ -314,7 +314,7 @@ fn control(random: &mut StdRng) -> Message {
     }
 }
 
-/// The length and the content of a frame as clients write it.
+/// Appends the length and the content of a frame, masked as clients do.
 fn masked(frame: &mut Vec<u8>, content: &[u8]) {
     match u8::try_from(content.len()) {
         Ok(length @ 0..126) => frame.push(0x80 | length),
@@ -330,7 +330,7 @@ fn masked(frame: &mut Vec<u8>, content: &[u8]) {
 fn below_the_rules(random: &mut StdRng) -> Vec<u8> {
     let mut frame = Vec::new();
     match random.random_range(0..8) {
-        // Kinds that are not defined.
+        // Undefined frame types.
         0 => {
             frame.push(0x80 | random.random_range(3..8));
             masked(&mut frame, b"x");
@@ -340,20 +340,20 @@ fn below_the_rules(random: &mut StdRng) -> Vec<u8> {
             frame.push(0xf1);
             masked(&mut frame, b"{}");
         }
-        // A client that does not mask.
+        // An unmasked frame.
         2 => frame.extend(*b"\x81\x02{}"),
-        // Text that is none.
+        // Invalid UTF-8.
         3 => {
             frame.push(0x81);
             masked(&mut frame, &[0xff, 0xfe, 0xc0, 0x80]);
         }
-        // More than there will ever be.
+        // A huge length.
         4 => {
             frame.extend([0x81, 0xff]);
             frame.extend((1_u64 << 62).to_be_bytes());
             frame.extend([0; 4]);
         }
-        // The rest of nothing.
+        // A continuation of nothing.
         5 => {
             frame.push(0x80);
             masked(&mut frame, b"x");
@@ -363,7 +363,7 @@ fn below_the_rules(random: &mut StdRng) -> Vec<u8> {
             frame.push(0x89);
             masked(&mut frame, &[7; 126]);
         }
-        // A goodbye of one byte.
+        // A close frame of one byte.
         _ => {
             frame.push(0x88);
             masked(&mut frame, &[3]);

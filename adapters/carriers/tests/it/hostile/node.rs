@@ -1,4 +1,4 @@
-//! The carriers' doors in front of a switchboard that knows many calls, and the peers that come to them.
+//! The carriers' endpoints in front of a switchboard with many calls, and the peers that connect to them.
 
 use std::{
     collections::HashMap,
@@ -60,13 +60,13 @@ use super::{
 };
 use support::fake_actor::answering_at_once;
 
-/// What is waited for comes at once, or the test fails.
+/// Maximum wait for events that must come at once.
 pub const SOON: Duration = Duration::from_secs(20);
 
 enum Call {
     Waiting,
     Taken,
-    /// Its leg waits for the test.
+    /// A leg that waits for the test.
     Leg(Box<MediaLeg>),
 }
 
@@ -112,7 +112,7 @@ impl Shared {
     }
 }
 
-/// The doors, served.
+/// The endpoints, served.
 pub struct Node {
     address: SocketAddr,
     pub door: CarrierLink,
@@ -136,7 +136,7 @@ impl Node {
             shared_key: None,
             from: None,
         };
-        // Only for its public key.
+        // Used only for its public key.
         let stub = TelnyxStub::start(TelnyxSettings::of(StubCarrierSettings::on_loopback(clock.clone(), &[])))
             .await
             .unwrap();
@@ -188,7 +188,7 @@ impl Node {
         }
     }
 
-    /// A call that waits for its socket.
+    /// Adds a call that waits for its socket.
     pub fn call(&self) -> AttemptId {
         let attempt = AttemptId::new();
         self.shared
@@ -197,17 +197,17 @@ impl Node {
         attempt
     }
 
-    /// A call is over.
+    /// Removes a finished call.
     pub fn forget(&self, attempt: AttemptId) {
         self.shared.calls().remove(&attempt);
     }
 
-    /// What a call's addresses are proved by.
+    /// Returns the token that proves a call's addresses.
     pub fn token(&self, attempt: AttemptId) -> DialToken {
         self.shared.calls()[&attempt].0.clone()
     }
 
-    /// The socket of a call, at its own address; the HTTP status where it is refused.
+    /// Opens the socket of a call at its own address. Returns the HTTP status if it is refused.
     pub async fn open(&self, wire: Wire, attempt: AttemptId) -> Result<Peer, u16> {
         let known = self
             .shared
@@ -218,14 +218,14 @@ impl Node {
         self.open_at(wire, attempt, &format!("{attempt}.{proof}")).await
     }
 
-    /// A socket at any address, with what the carrier shows for it.
+    /// Opens a socket at any address, with the carrier's credentials.
     pub async fn open_at(&self, wire: Wire, attempt: AttemptId, token: &str) -> Result<Peer, u16> {
         let address = self.address_of(wire, token);
         let header = wire.header(&address, attempt);
         self.connect(&address, header).await
     }
 
-    /// A socket at a call's address without what the carrier shows.
+    /// Opens a socket at a call's address without the carrier's credentials.
     pub async fn open_bare(&self, wire: Wire, attempt: AttemptId) -> Result<Peer, u16> {
         let proof = self.token(attempt).proof(Purpose::Media);
         self.connect(&self.address_of(wire, &format!("{attempt}.{proof}")), None)
@@ -254,7 +254,7 @@ impl Node {
         }
     }
 
-    /// The leg of a call that has taken its socket.
+    /// Returns the leg of a call that has taken its socket.
     pub async fn taken(&self, attempt: AttemptId) -> Seen {
         timeout(SOON, self.leg(attempt)).await.expect("the call took no socket")
     }
@@ -272,7 +272,7 @@ impl Node {
     }
 }
 
-/// What a call sees of its socket.
+/// A call's view of its socket.
 pub struct Seen {
     pub leg: MediaLeg,
     waiting: Arc<Notify>,
@@ -286,12 +286,12 @@ impl Seen {
         Self { leg, waiting }
     }
 
-    /// Everything up to the mark; none when the socket is closed before.
+    /// Returns everything up to the mark, or `None` if the socket is closed before.
     pub async fn until_mark(&mut self, name: &str) -> Option<Vec<InboundItem>> {
         self.until(&InboundItem::Mark(name.to_owned())).await
     }
 
-    /// Everything up to this; none when the socket is closed before.
+    /// Returns everything up to this item, or `None` if the socket is closed before.
     pub async fn until(&mut self, last: &InboundItem) -> Option<Vec<InboundItem>> {
         let mut items = Vec::new();
         let wait = async {
@@ -310,12 +310,12 @@ impl Seen {
         came.then_some(items)
     }
 
-    /// Whether the socket closed without a goodbye.
+    /// Returns whether the socket closed without a goodbye.
     pub async fn is_broken_off(&mut self) -> bool {
         self.closed().await == Some(false)
     }
 
-    /// Whether the socket closed with a goodbye; none where it did not.
+    /// Returns whether the socket closed with a goodbye, or `None` if it did not close.
     pub async fn closed(&mut self) -> Option<bool> {
         let mut items = Vec::new();
         let wait = async {
@@ -323,7 +323,7 @@ impl Seen {
                 self.leg.inbound.drain(&mut items);
                 match items.last() {
                     Some(InboundItem::Closed { .. }) => return,
-                    // It was seen before.
+                    // The close was seen before.
                     None if self.leg.outbound.is_closed() => return,
                     _ => self.waiting.notified().await,
                 }
@@ -334,7 +334,7 @@ impl Seen {
     }
 }
 
-/// Whoever opened a socket.
+/// A client that opened a socket.
 pub struct Peer(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Peer {
@@ -342,7 +342,7 @@ impl Peer {
         self.0.send(message).await
     }
 
-    /// Sends something hostile; the service may be faster to close.
+    /// Sends a hostile message. Ignores errors, because the service may close first.
     pub async fn strike(&mut self, blow: &Blow) {
         match blow {
             Blow::Message { message, .. } => drop(self.0.send(message.clone()).await),
@@ -354,7 +354,7 @@ impl Peer {
         }
     }
 
-    /// The code of the close frame; none where the connection is gone without one.
+    /// Returns the code of the close frame, or `None` if the connection ended without one.
     pub async fn closed(&mut self) -> Option<CloseCode> {
         let wait = async {
             while let Some(Ok(message)) = self.0.next().await {
@@ -367,7 +367,7 @@ impl Peer {
         timeout(SOON, wait).await.expect("neither open nor closed")
     }
 
-    /// Whether audio comes.
+    /// Returns whether audio arrives.
     pub async fn hears(&mut self, wire: Wire) -> bool {
         let wait = async {
             while let Some(Ok(message)) = self.0.next().await {
@@ -380,7 +380,7 @@ impl Peer {
         timeout(SOON, wait).await.unwrap_or(false)
     }
 
-    /// Whether a mark still comes through; else the code it was closed with.
+    /// Checks that a mark still gets through. Returns the close code otherwise.
     pub async fn stands(&mut self, wire: Wire, seen: &mut Seen, number: usize) -> Result<(), Option<CloseCode>> {
         let name = format!("probe{number}");
         let _ = self.0.send(wire.mark(&name)).await;
@@ -390,9 +390,9 @@ impl Peer {
         }
     }
 
-    /// Whether a call still takes the socket after a start; else the code it was closed with.
+    /// Checks that a call still takes the socket after a start. Returns the close code otherwise.
     pub async fn begins(&mut self, wire: Wire, node: &Node, attempt: AttemptId) -> Result<Seen, Option<CloseCode>> {
-        // What was sent may have been a start itself, so that this one is refused: whoever is asked first tells.
+        // The earlier message may itself have been a start, so that this one is refused. The first result decides.
         if self.0.send(wire.start()).await.is_err() {
             return Err(self.closed().await);
         }

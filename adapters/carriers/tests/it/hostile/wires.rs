@@ -1,4 +1,4 @@
-//! The media formats, as the carriers write them.
+//! The media protocols, as the carriers write them.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, Mac, digest::KeyInit};
@@ -9,28 +9,28 @@ use tokio_tungstenite::tungstenite::Message;
 use carriers::{telnyx::mark, vonage::token};
 use domain::id::AttemptId;
 
-/// What Twilio signs with here.
+/// Key of Twilio's signatures.
 pub const AUTH_TOKEN: &str = "tok";
-/// What Telnyx's tokens are made of.
+/// Key of Telnyx's tokens.
 pub const API_KEY: &str = "KEY1";
-/// What Vonage's tokens are made of.
+/// Key of Vonage's tokens.
 pub const SECRET: &str = "secret-of-the-account";
 
-/// One format.
+/// A media protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
     Simulated,
     Twilio,
     Telnyx,
     Vonage,
-    /// `chan_websocket` of Asterisk, whose control messages are words. Wide samples.
+    /// Asterisk's `chan_websocket` with plain text control messages. Wide samples.
     AsteriskWords,
-    /// The same with control messages in JSON. Mu-law.
+    /// The same with JSON control messages. Mu-law.
     AsteriskJson,
     Plain,
 }
 
-/// All of them. SignalWire's is Twilio's; AudioSocket is no WebSocket.
+/// All protocols. SignalWire uses Twilio's; AudioSocket is not a WebSocket.
 pub const WIRES: [Wire; 7] = [
     Wire::Simulated,
     Wire::Twilio,
@@ -46,7 +46,7 @@ fn text(message: &Value) -> Message {
 }
 
 impl Wire {
-    /// The carrier's name in addresses.
+    /// Returns the carrier's name in addresses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Simulated => "simulated",
@@ -58,7 +58,7 @@ impl Wire {
         }
     }
 
-    /// Whether audio comes as bytes.
+    /// Returns whether audio comes in binary messages.
     pub fn is_binary(self) -> bool {
         matches!(
             self,
@@ -66,27 +66,27 @@ impl Wire {
         )
     }
 
-    /// Whether an odd number of bytes is no audio.
+    /// Returns whether an odd number of bytes is invalid audio.
     pub fn has_wide_samples(self) -> bool {
         self.is_binary() && self != Self::AsteriskJson
     }
 
-    /// Whether any text tells something: what is no JSON is words.
+    /// Returns whether any text is a valid message, because text that is not JSON counts as words.
     pub fn takes_words(self) -> bool {
         matches!(self, Self::AsteriskWords | Self::AsteriskJson)
     }
 
-    /// Whether the request shows more than its address.
+    /// Returns whether the request is authenticated by more than its address.
     pub fn is_guarded(self) -> bool {
         matches!(self, Self::Twilio | Self::Telnyx | Self::Vonage)
     }
 
-    /// Whether what it shows depends on the attempt.
+    /// Returns whether the credentials depend on the attempt.
     pub fn shows_token(self) -> bool {
         matches!(self, Self::Telnyx | Self::Vonage)
     }
 
-    /// The header of the request that opens a socket at `address`.
+    /// Returns the header of the request that opens a socket at `address`.
     pub fn header(self, address: &str, attempt: AttemptId) -> Option<(&'static str, String)> {
         match self {
             Self::Simulated | Self::Plain => None,
@@ -104,7 +104,7 @@ impl Wire {
         }
     }
 
-    /// The beginning of a stream.
+    /// Returns the start of a stream.
     pub fn start(self) -> Message {
         if self == Self::AsteriskWords {
             let start = "MEDIA_START connection_id:c1 channel:WebSocket/c1/0x1 channel_id:ringback.a.m1 format:slin16 \
@@ -131,7 +131,7 @@ impl Wire {
         })
     }
 
-    /// 20 ms of audio.
+    /// Returns 20 ms of audio.
     pub fn frame(self, number: u32) -> Vec<u8> {
         let sample = u8::try_from(number % 200).unwrap();
         let bytes = match self {
@@ -142,7 +142,7 @@ impl Wire {
         vec![sample; bytes]
     }
 
-    /// A message of audio.
+    /// Returns an audio message.
     pub fn audio(self, number: u32, audio: &[u8]) -> Message {
         let payload = BASE64.encode(audio);
         let (chunk, timestamp) = (number.to_string(), (number * 20).to_string());
@@ -161,7 +161,7 @@ impl Wire {
         }
     }
 
-    /// A mark that came back.
+    /// Returns the message of a returned mark.
     pub fn mark(self, name: &str) -> Message {
         if self == Self::AsteriskWords {
             return Message::Text(format!("MEDIA_MARK_PROCESSED {name}").into());
@@ -177,7 +177,7 @@ impl Wire {
         })
     }
 
-    /// A key that was pressed.
+    /// Returns the message of a pressed key.
     pub fn key(self, key: &str) -> Message {
         if self == Self::AsteriskWords {
             return Message::Text(format!("DTMF_END digit:{key} channel_id:x").into());

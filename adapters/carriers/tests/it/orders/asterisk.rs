@@ -1,5 +1,5 @@
-//! How an Asterisk tells of a call: events about its channels, read by our reader and taken by the state machine that
-//! keeps the call there, whose reports are what the call is told.
+//! Asterisk's reports of a call: events about its channels, parsed by our parser and handled by the state
+//! machine of the call at Asterisk, whose reports go to the call.
 
 use carriers::asterisk::{
     call::{CallState, Happening, Listed, Step},
@@ -11,16 +11,16 @@ use serde_json::{Value, json};
 
 use super::life::{Cause, Fact};
 
-/// The call at an Asterisk, and which of its media channels stand.
+/// The call at an Asterisk, and its media channels.
 pub struct Exchange {
     state: CallState,
     media: Vec<u32>,
-    /// Events of the end that came before the one of the answer, which Asterisk sends in this order.
+    /// Events of the end that came before the one of the answer. Asterisk sends them in order.
     pub held: Vec<usize>,
     pub entered: bool,
 }
 
-/// What follows outside of the line.
+/// A consequence outside of the line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Follows {
     Told(CallProgress),
@@ -38,7 +38,7 @@ impl Exchange {
         }
     }
 
-    /// Asterisk is known to have the call.
+    /// Returns whether Asterisk is known to have the call.
     pub fn is_placed(&self) -> bool {
         self.state.is_placed()
     }
@@ -47,7 +47,7 @@ impl Exchange {
         self.state.is_over()
     }
 
-    /// Media channels that nobody has hung up.
+    /// Returns the number of media channels that nobody has hung up.
     pub fn media_left(&self) -> usize {
         self.media.len()
     }
@@ -73,7 +73,7 @@ impl Exchange {
         follows.collect()
     }
 
-    /// Which channels there are, where events were missed.
+    /// Returns the list of channels after events were missed.
     pub fn listing(&self, call_is_up: Option<bool>) -> Happening {
         let call = call_is_up.map(|up| (Part::Call, up));
         let media = self.media.iter().map(|n| (Part::Media(*n), true));
@@ -104,7 +104,7 @@ fn entered(part: Part) -> Value {
     json!({ "type": "StasisStart", "args": [], "channel": channel(part, "Up") })
 }
 
-/// What an event tells the call, as our reader has it.
+/// Parses an event and returns what happened to the call.
 fn read(event: &Value) -> Option<Happening> {
     let part = |id: &str| names().read(id).unwrap().1;
     Some(match event::parse(&event.to_string()).unwrap() {
@@ -116,12 +116,12 @@ fn read(event: &Value) -> Option<Happening> {
     })
 }
 
-/// A media channel is ours.
+/// Returns the event of a media channel that is now ours.
 pub fn media_entered(n: u32) -> Happening {
     read(&entered(Part::Media(n))).unwrap()
 }
 
-/// What is told of a fact.
+/// Returns the events that report a fact.
 pub fn told(fact: Fact) -> Vec<Happening> {
     let events = match fact {
         Fact::Placed => vec![dial("", "Down")],

@@ -1,13 +1,13 @@
-//! What really happens to a call at its carrier.
+//! The true events of a call at its carrier.
 
 use actors::call::machine::Ending;
 use domain::ports::store::ConversationStatus;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-/// Longer than any callback is late, so that our own patience decides nothing.
+/// Longer than the delay of any callback, so that our own time limit decides nothing.
 pub const RING_TIMEOUT_MS: u64 = 60_000;
 
-/// How a life goes on from ringing.
+/// Course of a life after the ringing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     Busy,
@@ -17,17 +17,17 @@ pub enum Kind {
     NetworkFailed,
     /// Answered, talked, ended by the callee.
     Talked,
-    /// Answered, and no media socket ever came.
+    /// Answered, but no media socket ever came.
     NoMedia,
-    /// We end it while it rings.
+    /// We end the call while it rings.
     Cancelled,
-    /// We end it while it talks.
+    /// We end the call while it talks.
     EndedByUs,
     /// The media socket dies without a goodbye, and the call with it.
     Torn,
 }
 
-/// A callback's fact.
+/// A fact that a callback reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fact {
     Placed,
@@ -36,7 +36,7 @@ pub enum Fact {
     Ended(Cause),
 }
 
-/// How the carrier names the end.
+/// Cause of an end, in the carrier's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     Completed,
@@ -53,15 +53,15 @@ pub enum Cause {
 pub struct Life {
     pub kind: Kind,
     pub ringing_ms: u64,
-    /// What ends the ringing: the answer, or whatever else.
+    /// Time of the answer, or of whatever else ends the ringing.
     pub decided_ms: u64,
-    /// After the answer.
+    /// Delay of the media socket after the answer.
     pub media_after_ms: u64,
-    /// How long it talks.
+    /// Length of the conversation.
     pub talk_ms: u64,
 }
 
-/// An outcome, as far as a life says it.
+/// An outcome, as far as the life determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ends {
     Completed,
@@ -132,7 +132,7 @@ impl Life {
         }
     }
 
-    /// What it comes to.
+    /// Returns the outcome of the life.
     pub fn ends(&self) -> Ends {
         match self.kind {
             Kind::Busy => Ends::Failed("busy"),
@@ -146,18 +146,18 @@ impl Life {
         }
     }
 
-    /// Whether somebody picks up.
+    /// Returns whether somebody picks up.
     pub fn is_answered(&self) -> bool {
         matches!(self.kind, Kind::Talked | Kind::NoMedia | Kind::EndedByUs | Kind::Torn)
     }
 
-    /// When the media socket opens and when it closes, had nobody else ended the call.
+    /// Returns when the media socket opens and closes, unless something else ends the call.
     pub fn media_ms(&self) -> Option<(u64, u64)> {
         let opens = self.decided_ms + self.media_after_ms;
         (self.is_answered() && self.kind != Kind::NoMedia).then_some((opens, opens + self.talk_ms))
     }
 
-    /// The carrier's facts, were we never to hang up.
+    /// Returns the carrier's facts, if we never hang up.
     pub fn facts(&self) -> Vec<(u64, Fact)> {
         let mut facts = vec![(1, Fact::Placed), (self.ringing_ms, Fact::Ringing)];
         let cause = match self.kind {
@@ -181,11 +181,11 @@ impl Life {
         facts
     }
 
-    /// When we end it ourselves.
+    /// Returns when we end the call ourselves.
     pub fn our_end_ms(&self) -> Option<u64> {
         match self.kind {
             Kind::Cancelled => Some(self.decided_ms),
-            // Somebody talks by then, whatever callback is late.
+            // Somebody talks by then, whichever callback is late.
             Kind::EndedByUs => Some(self.decided_ms + self.media_after_ms + self.talk_ms / 2),
             _ => None,
         }

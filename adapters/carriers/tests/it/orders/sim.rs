@@ -1,4 +1,4 @@
-//! Plays a life to the call's state machine, event by event, with the time as a number.
+//! Plays a life to the call's state machine, event by event, with numeric time.
 
 use std::{
     cmp::Reverse,
@@ -28,41 +28,41 @@ use super::{
 };
 use carriers::asterisk::call::Happening;
 
-/// No callback is later.
+/// Maximum delay of a callback.
 const LATEST_MS: u64 = 35_000;
-/// A media socket that died is explained within this.
+/// Time within which a report explains a dead media socket.
 pub const EXPLAINED_MS: u64 = 3_000;
-/// The carrier needs so long to end a call.
+/// Time that the carrier needs to end a call.
 const HANGS_UP_MS: u64 = 50;
-/// A request without an answer is given up.
+/// Time after which a request without a response is given up.
 const UNANSWERED_MS: u64 = 10_000;
-/// When a lost dial is looked up, and how often: those of the call's own task.
+/// Times at which a lost dial is looked up, as in the call's own task.
 const LOOK_UP_MS: [u64; 4] = [15_000, 45_000, 75_000, 105_000];
 /// A life is over long before this.
 const HORIZON_MS: u64 = 400_000;
 
-/// What becomes of the dial's answer.
+/// Result of the dial's response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     After(u64),
     Lost,
 }
 
-/// How the world treats what is said of a life.
+/// Delivery of the reports about a life.
 #[derive(Debug, Clone)]
 pub struct Course {
     answer: Answer,
-    /// How late each copy of each callback is, in the order of the facts; the last list is for what our own hang-up
-    /// brings about.
+    /// Delay of each copy of each callback, in the order of the facts. The last list is for the results of
+    /// our own hang-up.
     late_ms: Vec<Vec<u64>>,
-    /// The media socket tells the carrier's id of the call.
+    /// Whether the media socket names the carrier's id of the call.
     socket_names_call: bool,
-    /// Nothing is heard from the first time on, and at the second it is asked what was missed.
+    /// Period without events, after which missed changes are requested.
     deaf_ms: Option<(u64, u64)>,
 }
 
 impl Course {
-    /// All in order, once and at once.
+    /// Returns the course with everything in order, once and at once.
     pub fn tidy() -> Self {
         Self {
             answer: Answer::After(0),
@@ -72,7 +72,7 @@ impl Course {
         }
     }
 
-    /// Any other.
+    /// Returns a random course.
     pub fn untidy(life: &Life, seed: u64) -> Self {
         let mut random = StdRng::seed_from_u64(seed ^ 0x005e_ed0f_0de5);
         let answer = match random.random_range(0..10) {
@@ -109,7 +109,7 @@ impl Course {
         }
     }
 
-    /// The same, and for a while nothing is heard.
+    /// Does the same, with a period without events.
     pub fn deaf(life: &Life, seed: u64) -> Self {
         let mut random = StdRng::seed_from_u64(seed ^ 0x0000_dea1);
         let from_ms = random.random_range(0..life.decided_ms + 20_000);
@@ -119,7 +119,7 @@ impl Course {
         }
     }
 
-    /// How long after the media socket died the first report of the end comes.
+    /// Returns the time between the death of the media socket and the first report of the end.
     pub fn first_end_after_media_ms(&self, life: &Life) -> Option<u64> {
         let facts = life.facts();
         let which = facts.iter().position(|(_, fact)| matches!(fact, Fact::Ended(_)))?;
@@ -127,12 +127,12 @@ impl Course {
     }
 }
 
-/// What happens next.
+/// An event of the simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Next {
-    /// A fact comes true at the carrier.
+    /// A fact becomes true at the carrier.
     Fact(usize),
-    /// A callback arrives: its fact, and its place in the order of facts.
+    /// A callback arrives: the index of its fact, and its place in the order of facts.
     Callback(usize),
     HungUpAtCarrier,
     DialAnswer,
@@ -146,29 +146,29 @@ pub enum Next {
     Timer(u64),
 }
 
-/// What happened, and when in milliseconds.
+/// Log of events, with times in milliseconds.
 type Log = Vec<(u64, Logged)>;
 
-/// What is logged.
+/// A log entry.
 #[derive(Debug, Clone, Copy)]
 pub enum Logged {
     Next(#[expect(dead_code, reason = "printed where a case fails")] Next),
     Timer(#[expect(dead_code, reason = "printed where a case fails")] CallTimer),
 }
 
-/// How a case ended.
+/// Result of a case.
 #[derive(Debug)]
 pub struct End {
     pub endings: Vec<Ending>,
     pub dials: usize,
-    /// Legs that live at the carrier when all is over.
+    /// Legs that still exist at the carrier at the end.
     pub legs_left: usize,
     pub said_too_early: bool,
-    /// A callback came before one that was older.
+    /// Whether a callback came before an older one.
     pub out_of_order: bool,
-    /// The end was seen in a listing only.
+    /// Whether the end was seen only in a list.
     pub end_was_missed: bool,
-    /// The call was over before anything was heard of it: not even that Asterisk has it.
+    /// Whether the call was over before any report, even that Asterisk has it.
     pub nothing_was_heard: bool,
     pub log: Log,
 }
@@ -188,14 +188,14 @@ struct Sim<'a> {
     machine: Option<State>,
     queue: BinaryHeap<Reverse<(u64, u64, Next)>>,
     queued: u64,
-    /// The timers that run, each by the number of its entry.
+    /// Active timers, each with the number of its queue entry.
     timers: HashMap<CallTimer, u64>,
     running: HashMap<u64, CallTimer>,
     facts: Vec<(u64, Fact)>,
     bodies: Vec<Vec<Heard>>,
-    /// Where an Asterisk keeps the call.
+    /// State of the call at an Asterisk.
     exchange: Option<Exchange>,
-    /// The leg is over at the carrier.
+    /// Whether the leg is over at the carrier.
     over: bool,
     placed: bool,
     media: Media,
@@ -214,7 +214,7 @@ enum Media {
 /// Plays a life on one course.
 pub fn run(life: &Life, tongue: Tongue, course: &Course) -> End {
     let mut facts = life.facts();
-    // Our own hang-up ends what rings as canceled, and what talks as completed.
+    // Our own hang-up cancels a ringing call and completes an answered one.
     let ours = if life.is_answered() {
         Cause::Completed
     } else {
@@ -334,7 +334,7 @@ impl Sim<'_> {
         self.tell(which);
     }
 
-    /// The leg is over: its media socket closes, and the end is told.
+    /// Ends the leg: its media socket closes, and the end is reported.
     fn over_at_carrier(&mut self, which: usize) {
         self.over = true;
         if self.media == Media::Open {
@@ -381,7 +381,7 @@ impl Sim<'_> {
         deaf.is_some_and(|(from, to)| (from..to).contains(&self.now_ms))
     }
 
-    /// What waited for the answer is told.
+    /// Delivers the events that waited for the answer.
     fn release(&mut self) {
         let Some(exchange) = self.exchange.as_mut().filter(|exchange| exchange.entered) else {
             return;
@@ -391,13 +391,13 @@ impl Sim<'_> {
         }
     }
 
-    /// As the call's actor takes a report: the id first, then what it tells.
+    /// Handles a report as the call's actor does: the id first, then the progress.
     fn told(&mut self, progress: CallProgress) {
         self.adopt();
         self.apply(Event::Progress(progress));
     }
 
-    /// Something happens to the call at an Asterisk.
+    /// Delivers an event to the call at an Asterisk.
     fn happens(&mut self, happening: Happening) {
         let Some(exchange) = &mut self.exchange else { return };
         for follows in exchange.takes(happening) {
@@ -409,7 +409,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Asterisk opens our audio when it is told to, and whoever answered waits for it.
+    /// Opens our audio when Asterisk is told to. The callee waits for it.
     fn opens_media(&mut self, n: u32) {
         if self.life.media_ms().is_none() || self.over || n > 1 {
             return;
@@ -423,7 +423,7 @@ impl Sim<'_> {
         }
     }
 
-    /// Events are heard again.
+    /// Restores the event stream.
     fn listing(&mut self) {
         let Some(exchange) = &self.exchange else { return };
         let was_over = exchange.is_over();
@@ -508,7 +508,7 @@ impl Sim<'_> {
                 Effect::CancelTimer(timer) => {
                     self.timers.remove(&timer);
                 }
-                // Without an id it is looked for, and found.
+                // Without an id the leg is looked up and found.
                 Effect::HangUpLeg(id) => {
                     assert!(id.is_none_or(|id| id == leg()));
                     self.happens(Happening::HangingUp);
@@ -527,7 +527,7 @@ impl Sim<'_> {
     fn dial(&mut self) {
         self.end.dials += 1;
         self.placed = true;
-        // At an Asterisk the audio comes when we ask for it, and what follows from it comes then.
+        // At an Asterisk the audio starts when we request it, and its consequences come then.
         let media = self.life.media_ms().map(|(opens_ms, _)| opens_ms);
         let waits = media.is_some() && self.exchange.is_some();
         for (which, (at_ms, fact)) in self.facts.clone().into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! How each carrier says a fact, and how its callbacks are read. The bodies follow the carriers' documents.
+//! Each carrier's report of a fact, and the parsing of its callbacks. The bodies follow the carriers' documentation.
 
 use carriers::{asterisk::call::Happening, simulated, telnyx, twilio, vonage};
 use domain::ports::carrier::LegReport;
@@ -9,21 +9,21 @@ use super::{
     life::{Cause, Fact},
 };
 
-/// The carrier's name of the call.
+/// Carrier's id of the call.
 pub const CALL: &str = "leg-1";
 
-/// A carrier's way to tell.
+/// Callback format of a carrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tongue {
     Simulated,
-    /// SignalWire's too.
+    /// Twilio's, also used by SignalWire.
     Twilio,
     Telnyx,
     Vonage,
     Asterisk,
 }
 
-/// All of them.
+/// All formats.
 pub const TONGUES: [Tongue; 5] = [
     Tongue::Simulated,
     Tongue::Twilio,
@@ -32,11 +32,11 @@ pub const TONGUES: [Tongue; 5] = [
     Tongue::Asterisk,
 ];
 
-/// What a callback, or an event, comes to.
+/// Result of a callback or an event.
 #[derive(Debug, Clone)]
 pub enum Heard {
     Report(LegReport),
-    /// For the machine that keeps a call at an Asterisk.
+    /// An event for the state machine of a call at an Asterisk.
     Happening(Happening),
 }
 
@@ -51,7 +51,7 @@ impl Tongue {
         }
     }
 
-    /// What the carrier's own reader makes of what the carrier says of a fact.
+    /// Parses the carrier's report of a fact with the carrier's own parser.
     pub fn hears(self, fact: Fact, number: usize) -> Vec<Heard> {
         if self == Self::Asterisk {
             return asterisk::told(fact).into_iter().map(Heard::Happening).collect();
@@ -60,7 +60,7 @@ impl Tongue {
         body.map(|body| Heard::Report(self.read(&body))).into_iter().collect()
     }
 
-    /// The body of a callback; none where the carrier has none for this fact.
+    /// Returns the body of a callback, or `None` if the carrier has none for this fact.
     fn says(self, fact: Fact, number: usize) -> Option<Vec<u8>> {
         match self {
             Self::Asterisk => None,

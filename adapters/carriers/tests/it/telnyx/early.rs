@@ -1,5 +1,5 @@
-//! Media sockets that Telnyx opens before the call is answered: they are waited for, and where none came about the call asks
-//! for one when it is answered.
+//! Tests of media sockets that Telnyx opens before the call is answered. The call waits for them; if none
+//! could be opened, it requests one when it is answered.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use sim::stub_carriers::telnyx::{TelnyxFaults, TelnyxStub};
 use super::{at, commands, settings};
 use crate::site::{COOPERATIVE, NO_ANSWER, Setup, Site};
 
-/// It rings this long, by far longer than a socket that is open has to begin.
+/// Ring time, much longer than an open socket normally has until its start.
 const RINGS: Duration = Duration::from_secs(24);
 
 async fn early(streams_refused: usize) -> (Site, Arc<TelnyxStub>) {
@@ -30,10 +30,10 @@ async fn a_socket_that_is_open_while_it_rings_is_talked_through() {
         let conversation = site.world.until_over(&id, 180).await;
         match refused {
             0 => site.check_words(&conversation, COOPERATIVE),
-            // What was said before there was a stream nobody heard.
+            // Nobody heard what was said before there was a stream.
             _ => assert_eq!(conversation["status"], "completed", "{conversation:#}"),
         }
-        // While it rings that is refused, and once it is answered it is not.
+        // The request is refused while it rings, and accepted once it is answered.
         assert_eq!(
             commands(&stub, "streaming_start").len(),
             2 * refused,

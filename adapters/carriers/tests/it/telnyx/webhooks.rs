@@ -1,4 +1,4 @@
-//! What is not Telnyx's is refused at every address.
+//! Tests that requests that are not Telnyx's are refused at every address.
 
 use carriers::telnyx::mark;
 use domain::id::AttemptId;
@@ -45,14 +45,14 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
     assert_eq!(post(&inbound, now, stub.sign(now, "{"), "{").await, 400);
     let big = "x".repeat(20_000);
     assert_eq!(post(&inbound, now, stub.sign(now, &big), &big).await, 413);
-    // Of a leg that nobody knows there is nothing to be done.
+    // A report about an unknown leg has no effect.
     assert_eq!(post(&inbound, now, stub.sign(now, &other), &other).await, 204);
     for (seconds, signature, body) in [
         (now, stub.sign(now, &other), &ours),
         (now, stub.sign(now, &ours), &changed),
         (now + 1, stub.sign(now, &ours), &ours),
         (now - 400, stub.sign(now - 400, &ours), &ours),
-        // Well signed, and for another call.
+        // Correctly signed, but for another call.
         (now, stub.sign(now, &other), &other),
         (now, String::new(), &ours),
     ] {

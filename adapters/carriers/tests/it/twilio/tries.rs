@@ -1,5 +1,5 @@
-//! Calls through Twilio that are handed on more than once, or while Twilio is slow, or behind their end: an earlier try does
-//! nothing to a later one, webhooks wait for nothing, and nobody is left with silence.
+//! Tests of repeated transfers, slow responses and late webhooks at Twilio. An earlier try does not affect a
+//! later one, webhooks respond at once, and no caller is left in silence.
 
 use std::sync::{Arc, OnceLock};
 
@@ -58,7 +58,7 @@ async fn an_earlier_try_is_hung_up_and_its_late_words_change_nothing() {
     let (carrier, caller) = (carrier.get().unwrap(), CarrierCallId(stub.sids().remove(0)));
     carrier.transfer(&caller, &to(NO_ANSWER)).await.unwrap();
     let first = (stub.last_order()["StatusCallback"].clone(), stub.sids().remove(1));
-    // Calls of one moment have no order.
+    // Calls of the same moment have no order.
     site.world.pass(2).await;
     carrier.transfer(&caller, &to(DESK)).await.unwrap();
     for status in ["in-progress", "busy"] {
@@ -75,7 +75,7 @@ async fn an_earlier_try_is_hung_up_and_its_late_words_change_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn a_join_that_fails_behind_its_webhook_brings_the_agent_back_and_lets_the_desk_go() {
-    // The line stands, and then nobody could be reached.
+    // The agent speaks before the join, and then says that nobody could be reached.
     let setup = asks(vec![Step::UntilAgentSaid, Step::UntilAgentSaid, Step::HangUp]);
     let deaf = TwilioFaults {
         deaf: true,

@@ -1,4 +1,4 @@
-//! What is not Twilio's, or SignalWire's, is refused at every address; what is theirs may come as a form or as JSON.
+//! Tests that foreign requests are refused at every address, and that Twilio and SignalWire may send forms or JSON.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::id::AttemptId;
@@ -12,7 +12,7 @@ use crate::site::{Carrier, OURS};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Posts a webhook that the carrier has signed; how it is answered.
+/// Posts a webhook with the carrier's signature. Returns the response.
 pub async fn post_signed(stub: &TwilioStub, url: &str, form: &[(&str, &str)]) -> (u16, String) {
     let (name, signature) = stub.signature(url, form);
     let mut body = url::form_urlencoded::Serializer::new(String::new());
@@ -49,7 +49,7 @@ async fn what_the_carrier_did_not_sign_is_refused_before_all_else() {
         );
     }
     assert_eq!(site.world.read(&conversation).await["status"], "in_progress");
-    // A signature alone opens nothing: the address must hold the attempt's proof too.
+    // A signature alone is not enough: the address must also contain the attempt's proof.
     let (front, proof) = dial.status_url.rsplit_once('/').unwrap();
     let guessed = format!("{front}/{}", "0".repeat(proof.len()));
     let signed = stub.signature(&guessed, &form);
@@ -126,7 +126,7 @@ async fn a_report_may_come_as_json() {
         let conversation = site.ringing().await;
         let url = stub.dials().remove(0).status_url;
         let body = json!({ "CallSid": stub.sids()[0], "CallStatus": "busy", "SipResponseCode": 486 }).to_string();
-        // Twilio signs an address that holds the body's hash, SignalWire address and body.
+        // Twilio signs an address that contains the body's hash, SignalWire address and body.
         let (address, (name, signature)) = match carrier {
             Carrier::Twilio => {
                 let address = format!("{url}?bodySHA256={}", hex(&Sha256::digest(&body)));

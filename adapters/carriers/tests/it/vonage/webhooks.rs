@@ -1,4 +1,4 @@
-//! What is not Vonage's is refused at every address.
+//! Tests that requests that are not Vonage's are refused at every address.
 
 use domain::id::AttemptId;
 use serde_json::json;
@@ -45,12 +45,12 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
         let big = "x".repeat(20_000);
         assert_eq!(post(address, &stub.sign(&big), &big).await, 413, "{address}");
     }
-    // Well signed, and with the proof of no call.
+    // Correctly signed, but with the proof of no call.
     let (front, _) = url.rsplit_once('/').unwrap();
     let elsewhere = format!("{front}/{}", "0".repeat(64));
     assert_eq!(post(&elsewhere, &stub.sign(&busy), &busy).await, 403);
     assert_eq!(stub.live_calls(), 1);
-    // What tells nothing, or of a leg that nobody knows, is done with.
+    // A webhook without information, or about an unknown leg, is only acknowledged.
     let unknown = body("weather");
     for address in [url, &stream, &transfer, &conference, &events] {
         assert_eq!(post(address, &stub.sign(&unknown), &unknown).await, 204, "{address}");
