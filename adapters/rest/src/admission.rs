@@ -1,8 +1,9 @@
-//! What is refused while the node has too much to do: before the key is looked up, and in an order. What ends calls or
-//! keeps people from being called is never refused.
+//! Rejects requests while the node is overloaded: before the key is looked up, and in order of priority.
+//! Requests that end calls or prevent them are never rejected.
 //!
-//! A refusal costs next to nothing, but whoever asks again at once makes many of them: so it is told a moment later, which
-//! costs nothing at all. Without that the service would be busy with refusing, and refuse ever more for it.
+//! A rejection costs almost nothing, but a client that retries at once causes many of them. So rejections are
+//! delayed, which costs nothing at all. Otherwise the service would be busy with rejections, and reject even
+//! more because of them.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,7 +22,7 @@ use tokio::{
 
 use super::error::ApiError;
 
-/// Paths whose commands end or prevent calls, or keep a key from who should not have it.
+/// Paths of commands that end or prevent calls, or revoke a key.
 const CONTROLS: [&str; 7] = [
     "/pause",
     "/stop",
@@ -32,25 +33,25 @@ const CONTROLS: [&str; 7] = [
     "/rotate",
 ];
 
-/// Files, and streams that look at the database all along.
+/// Paths of files, and of streams that query the database continuously.
 const FILES: [&str; 3] = ["/results.csv", "/recording", "/events"];
 
-/// Names of one thing that are no id.
+/// Paths of single resources without an id.
 const SINGLE: [&str; 2] = ["/me", "/webhook-secret"];
 
-/// How long a refusal is held back. Told after 200 ms, refusals took a sixth of what was answered at five times the load.
+/// Delay of a rejection. With 200 ms, rejections were a sixth of all responses at five times the load.
 const TOLD_AFTER: Duration = Duration::from_millis(400);
 
-/// How long a request waits for a place.
+/// Time that a read request waits for a slot.
 const PLACE_WITHIN: Duration = Duration::from_millis(200);
 
-/// Refusals that are held back; more are told at once, so that no connection is kept from others for it.
+/// Maximum rejections that are delayed. Further ones are sent at once, so that they do not occupy connections.
 static HELD_BACK: Semaphore = Semaphore::const_new(2_000);
 
-/// Requests that read, at once. More of them only wait for each other in front of the database.
+/// Concurrent read requests. More would only wait in front of the database.
 const READING: usize = 64;
 
-/// What decides.
+/// State of the admission control.
 #[derive(Clone)]
 pub struct Admittance {
     gate: Gate,
@@ -58,7 +59,7 @@ pub struct Admittance {
 }
 
 impl Admittance {
-    /// As the gate says; so many reads at once.
+    /// Creates an admission control with this gate and the limit of concurrent reads.
     pub fn new(gate: Gate) -> Self {
         Self {
             gate,
@@ -67,7 +68,7 @@ impl Admittance {
     }
 }
 
-/// Refuses what is given up at present, and reads that find no place for too long.
+/// Rejects kinds of requests that are given up at present, and reads that wait too long for a slot.
 pub async fn admit(State(by): State<Admittance>, request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().map(MatchedPath::as_str);
     let Some(work) = path.and_then(|path| work(request.method(), path)) else {
@@ -79,7 +80,7 @@ pub async fn admit(State(by): State<Admittance>, request: Request, next: Next) -
         }
         return refused(work);
     }
-    // Not of requests with a body: whoever sends one slowly would keep the places from others.
+    // Does not limit requests with a body: a slow sender would occupy slots.
     let reads = matches!(work, Work::Lists | Work::Reads);
     let place = match reads {
         true => match timeout(PLACE_WITHIN, by.reading.acquire()).await {
@@ -98,7 +99,7 @@ fn refused(work: Work) -> Response {
     ApiError::Overloaded.into_response()
 }
 
-/// What kind of work a request is, by its declared path; none is never given up.
+/// Returns the kind of work of a request, by its declared path. `None` is never rejected.
 fn work(method: &Method, path: &str) -> Option<Work> {
     let ends = |names: &[&str]| names.iter().any(|name| path.ends_with(name));
     match *method {

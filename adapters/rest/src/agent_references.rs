@@ -1,5 +1,5 @@
-//! What an agent names outside itself: documents and groups of the knowledge base, HTTP tools, and the address of its
-//! webhook.
+//! References of an agent to other resources: documents and groups of the knowledge base, HTTP tools, and the
+//! URL of its webhook.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use net::address_policy::{ALLOW_PRIVATE, AddressPolicy};
 
 const WEBHOOK: &str = "platformSettings.callActions.postCallWebhook";
 
-/// The documents and groups that are not there.
+/// Returns a problem for each missing document or group.
 pub async fn knowledge(
     store: &dyn Store,
     account: AccountId,
@@ -41,7 +41,7 @@ pub async fn knowledge(
     Ok(missing.map(problem).collect())
 }
 
-/// The HTTP tools that are not there.
+/// Returns a problem for each missing HTTP tool.
 pub async fn tools(store: &dyn Store, account: AccountId, document: &Map<String, Value>) -> ApiResult<Vec<Problem>> {
     let named = referenced_tools(document);
     if named.is_empty() {
@@ -59,7 +59,7 @@ fn ids<T: std::str::FromStr>(named: &[Reference]) -> Vec<T> {
     named.iter().filter_map(|(_, text)| text.parse().ok()).collect()
 }
 
-/// A webhook whose host is an address that is not allowed. A name is checked at each delivery.
+/// Returns a problem if the webhook's host is an address that is not allowed. Host names are checked at each delivery.
 pub fn webhook(policy: &AddressPolicy, document: &Map<String, Value>) -> Option<Problem> {
     let value = WEBHOOK.split('.').try_fold(None::<&Value>, |at, name| {
         let next = at.map_or_else(|| document.get(name), |value| value.get(name));

@@ -1,4 +1,4 @@
-//! Agents: made, read and patched as documents; their rules are the domain's.
+//! Agents: created, read and patched as documents. Their rules are in the domain crate.
 
 use axum::{extract::State, response::Response};
 use domain::{
@@ -25,7 +25,7 @@ use super::{
     query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
 
-/// An agent as it reads; its own fields are described by the domain's table of them.
+/// An agent in a response. Its own fields are described by the domain's table.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownAgent {
@@ -35,41 +35,41 @@ struct ShownAgent {
     metadata: AgentMetadata,
 }
 
-/// A new agent's id.
+/// Id of a new agent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentCreated {
-    /// The id.
+    /// Id of the agent.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
 }
 
-/// A deleted agent's id.
+/// Id of a deleted agent.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentDeleted {
-    /// The id.
+    /// Id of the agent.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// When an agent was made and changed, and by whom.
+/// When and by whom an agent was created, and when it was changed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentMetadata {
-    /// ISO 8601, UTC.
+    /// When the agent was created; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// ISO 8601, UTC.
+    /// When the agent was last changed; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub updated_at: String,
-    /// By whom.
+    /// User who created the agent.
     pub created_by: CreatedBy,
 }
 
-/// `POST /public/v1/agents/create`.
+/// Handles `POST /public/v1/agents/create`.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -120,7 +120,7 @@ impl Parameters for ListParameters {
     }
 }
 
-/// `GET /public/v1/agents`, newest first. A page may be shorter than asked for where agents are large.
+/// Handles `GET /public/v1/agents`, newest first. If agents are large, a page may be shorter than requested.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -137,7 +137,7 @@ pub async fn list(
     Ok(Reply::page(items, binding.pagination(paging.page_size, last)))
 }
 
-/// `DELETE /public/v1/agents/{agentId}`.
+/// Handles `DELETE /public/v1/agents/{agentId}`.
 pub async fn delete(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -152,7 +152,7 @@ pub async fn delete(
     }))
 }
 
-/// `GET /public/v1/agents/{agentId}`.
+/// Handles `GET /public/v1/agents/{agentId}`.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -163,7 +163,7 @@ pub async fn show(
     Ok(Reply::ok(view(&row, &account)?))
 }
 
-/// `PATCH /public/v1/agents/{agentId}`.
+/// Handles `PATCH /public/v1/agents/{agentId}`.
 pub async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -185,7 +185,7 @@ pub async fn patch(
     Ok(Reply::ok(view(&outcome.await?.or_no_such("agent")?, &account)?))
 }
 
-/// Names the numbers that the agent cannot have.
+/// Returns an error that names the numbers the agent cannot have.
 async fn number_in_use(
     state: &RestState,
     account: &Account,
@@ -197,21 +197,21 @@ async fn number_in_use(
         Err(error) => return error.into(),
     };
     if numbers.is_empty() {
-        // Given up this moment: the general words will do.
+        // They became free this moment, so the general message is enough.
         return StoreError::Exists("number").into();
     }
     let numbers: Vec<&str> = numbers.iter().map(PhoneNumber::as_str).collect();
     ApiError::Conflict(
         Conflict::NumberInUse,
         format!(
-            "{}: belongs to another account, or another agent whose direction is `inbound` or `both` answers it; leave \
-             it out, or take it from that agent first",
+            "{}: belongs to another account, or is answered by another agent with direction `inbound` or `both`; leave \
+             it out, or remove it from that agent first",
             numbers.join(", ")
         ),
     )
 }
 
-/// Ids in a document must exist in the account, and its webhook must not be a private address.
+/// Checks that the ids in a document exist in the account, and that its webhook is not a private address.
 async fn check_references(state: &RestState, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
     let store = &*state.store;
     let mut problems = Vec::new();

@@ -1,4 +1,4 @@
-//! Who asks: the API key of a request, and the account behind it.
+//! Authentication: the API key of a request and its account.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -21,7 +21,7 @@ const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Aut
 const UNKNOWN: &str = "this API key is not known";
 const AMBIGUOUS: &str = "the request carries two different API keys";
 
-/// The account that asks; every operation but the health check has one.
+/// Account that sends the request. Every operation except the health check has one.
 #[derive(Debug, Clone)]
 pub struct Caller(pub Account);
 
@@ -37,7 +37,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// The key that a request came with, for what goes on after the request was let pass.
+/// Key of an authenticated request, for handlers that need it.
 #[derive(Debug, Clone)]
 pub struct SentKey(pub PlainKey);
 
@@ -49,7 +49,7 @@ impl<S: Sync> FromRequestParts<S> for SentKey {
     }
 }
 
-/// Lets a request pass only with a key that is known.
+/// Accepts a request only with a known key.
 pub async fn require_key(State(state): State<RestState>, mut request: Request, next: Next) -> Response {
     let key = sent_key(request.method(), request.uri(), request.headers());
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
@@ -63,7 +63,7 @@ pub async fn require_key(State(state): State<RestState>, mut request: Request, n
     }
 }
 
-/// The account behind the request's key, if both may pass.
+/// Returns the account of the request's key, if the key is valid and within its rate limit.
 async fn admitted(state: &RestState, key: ApiResult<PlainKey>, address: IpAddr) -> ApiResult<Account> {
     let key = key?;
     let print = key.print();
@@ -77,7 +77,7 @@ async fn admitted(state: &RestState, key: ApiResult<PlainKey>, address: IpAddr) 
     found
 }
 
-/// The one key that was sent, in whichever way.
+/// Returns the single key of a request, wherever it was sent.
 fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<PlainKey> {
     let mut texts = Vec::new();
     for value in headers.get_all("x-api-key") {
@@ -108,7 +108,7 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// The account whose key this is now.
+/// Returns the account that currently owns this key.
 pub async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
     let candidates = store.api_keys(key.prefix()).await?;
     candidates

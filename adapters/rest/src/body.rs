@@ -1,4 +1,4 @@
-//! A request's body as one JSON object, within its limit.
+//! A request body that must be one JSON object within the size limit.
 
 use axum::{
     body::Body,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::server::BodyStalled;
 
-/// The most bytes of a JSON body.
+/// Maximum size of a JSON body, in bytes.
 pub const JSON_BYTES: usize = 1024 * 1024;
 
 /// A body that is a JSON object.
@@ -33,7 +33,7 @@ impl<S: Sync> FromRequest<S> for JsonObject {
     }
 }
 
-/// A body that may be missing: then it is an empty object, whatever its content type.
+/// A body that may be missing. A missing one counts as an empty object, whatever the content type.
 #[derive(Debug, Clone)]
 pub struct OptionalJsonObject(pub Map<String, Value>);
 
@@ -51,7 +51,7 @@ impl<S: Sync> FromRequest<S> for OptionalJsonObject {
     }
 }
 
-/// Refuses a body of another content type; its parameters are not looked at.
+/// Rejects a body of another content type. Parameters of the content type are ignored.
 pub fn require_type(headers: &HeaderMap, wanted: &str) -> ApiResult<()> {
     let sent = headers
         .get(header::CONTENT_TYPE)
@@ -68,7 +68,7 @@ pub fn require_type(headers: &HeaderMap, wanted: &str) -> ApiResult<()> {
     Err(ApiError::UnsupportedMediaType(message))
 }
 
-/// Why a body ended before its end.
+/// Returns the error for a body that ended early.
 pub fn broken_body(error: &(dyn std::error::Error + 'static)) -> ApiError {
     let mut cause = Some(error);
     while let Some(error) = cause {
@@ -77,7 +77,7 @@ pub fn broken_body(error: &(dyn std::error::Error + 'static)) -> ApiError {
         }
         cause = error.source();
     }
-    ApiError::Malformed("the body broke off".into())
+    ApiError::Malformed("the body ended early".into())
 }
 
 async fn read(mut body: Body) -> ApiResult<Bytes> {

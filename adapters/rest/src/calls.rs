@@ -1,4 +1,4 @@
-//! `POST /public/v1/calls`: one call that belongs to no campaign.
+//! `POST /public/v1/calls`: a single call without a campaign.
 
 pub mod inbound;
 
@@ -34,7 +34,7 @@ use super::{
 
 const NAMES: [&str; 4] = ["agentId", "phoneNumber", "name", "dynamicVariables"];
 
-/// The handler.
+/// Handles the request.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -61,7 +61,7 @@ fn created(state: &RestState, made: &Made, account: &Account) -> Reply {
     Reply::created(item(&made.row, account)).warning(joined(&warnings))
 }
 
-/// A call that was queued, and what is to be said of the values it lacks.
+/// A queued call, and a warning about variables without a value.
 struct Made {
     row: ConversationRow,
     open: Option<String>,
@@ -93,22 +93,22 @@ async fn make(
         Some(Ok(QueuedCall::Queued(row))) => Ok(Made { row: *row, open }),
         Some(Ok(QueuedCall::DoNotCall)) => Err(ApiError::Conflict(
             Conflict::DoNotCall,
-            format!("`{number}` is on this account's do-not-call list: it is not called until it is taken off there"),
+            format!("`{number}` is on this account's do-not-call list; remove it from there to call it"),
         )),
         Some(Err(PlaceError::Store(error))) => Err(error.into()),
         Some(Err(PlaceError::Refused(why))) => Err(ApiError::Unavailable(format!("{why}; try again"))),
         None => {
-            tracing::error!("the node did not answer to a call that was asked for");
+            tracing::error!("node did not respond to a call request");
             Err(ApiError::Unavailable(
-                "the node did not answer in time, and the call may have been queued: see the conversations before you \
-                 ask again, or ask with an `Idempotency-Key`"
+                "the node did not respond in time, and the call may have been queued: check the conversations before you \
+                 try again, or send an `Idempotency-Key`"
                     .into(),
             ))
         }
     }
 }
 
-/// The variables of the agent that nobody has a value for: not the call, the saved contact or the agent.
+/// Returns a warning about the agent's variables without a value in the call, the saved contact or the agent.
 async fn open_variables(
     state: &RestState,
     account: &Account,
@@ -127,7 +127,7 @@ async fn open_variables(
     Ok(open.warning())
 }
 
-/// What the body asks for; incomplete where there were problems.
+/// Reads the body. Returns `None` if a required field is missing or invalid.
 fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
     fields.only(&NAMES);
     let agent = agent_id(fields);
@@ -176,7 +176,7 @@ fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
         }
     };
     if given.len() > EXTRA_FIELDS {
-        let message = format!("holds {} variables; at most {EXTRA_FIELDS} are taken", given.len());
+        let message = format!("has {} variables; at most {EXTRA_FIELDS} are allowed", given.len());
         fields.problem("dynamicVariables", "too_many", message);
     }
     let mut own = Fields::of(given, "dynamicVariables");
@@ -191,7 +191,7 @@ fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
             Value::Bool(_) | Value::Number(_) => {}
             Value::String(text) if text.len() <= EXTRA_BYTES => {}
             Value::String(text) => {
-                let message = format!("has {} bytes; at most {EXTRA_BYTES} are taken", text.len());
+                let message = format!("has {} bytes; at most {EXTRA_BYTES} are allowed", text.len());
                 own.problem(name, "too_long", message);
             }
             other => {

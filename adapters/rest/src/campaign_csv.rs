@@ -1,5 +1,5 @@
-//! `POST /public/v1/campaigns/csv`: a campaign from an uploaded file. The file is spooled and checked as a whole, then
-//! imported in small transactions; no reader sees a part of it.
+//! `POST /public/v1/campaigns/csv`: a campaign from an uploaded file. The file is stored on disk and checked
+//! as a whole, then imported in small transactions. No reader sees a partial import.
 
 mod check;
 mod columns;
@@ -47,7 +47,7 @@ use columns::{Columns, Overrides};
 use rows::Records;
 use upload::Upload;
 
-/// The handler.
+/// Handles the request.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -57,7 +57,7 @@ pub async fn create(
     request: Request,
 ) -> ApiResult<Response> {
     let Some(_slot) = state.upload_limit.take(account.id) else {
-        let message = "too many uploads are under way; try again when one has ended";
+        let message = "too many concurrent uploads; try again later";
         return Err(ApiError::Unavailable(message.into()));
     };
     let has_key = key.is_given();
@@ -74,7 +74,7 @@ pub async fn create(
     }
 }
 
-/// The saved campaign, and what there is to say about its contacts.
+/// Saves the campaign. Returns it with warnings about its contacts.
 async fn make(
     state: &RestState,
     account: AccountId,
@@ -103,7 +103,7 @@ async fn make(
         missing = missing.saturating_sub(chunk.len() as u64);
     }
     if missing > 0 {
-        tracing::error!(missing, "the second reading of an upload ended before the first");
+        tracing::error!(missing, "upload shrank between two reads");
         return Err(ApiError::Internal);
     }
     let row = import.finish(ticket).await?;
@@ -111,8 +111,8 @@ async fn make(
     Ok((row, joined(&warnings)))
 }
 
-/// Checks a file and reads its contacts as an upload does: how many there are, or none when it is refused. For
-/// measurements.
+/// Checks a file and reads its contacts as an upload does. Returns their number, or `None` if the file is
+/// rejected. For benchmarks.
 pub fn contacts_in(file: &[u8]) -> Option<usize> {
     let (columns, _) = check::check(
         Cursor::new(file),
@@ -121,13 +121,13 @@ pub fn contacts_in(file: &[u8]) -> Option<usize> {
         &mut Destinations::any(),
     )
     .ok()?;
-    // Without the header line.
+    // Skips the header line.
     let records = Records::new(file).ok()?.skip(1);
     let contacts = records.filter_map(|record| rows::contact(&record.ok()?, &columns));
     Some(contacts.count())
 }
 
-/// A file without a fault.
+/// A valid file.
 struct Checked {
     file: File,
     columns: Columns,
@@ -135,7 +135,7 @@ struct Checked {
     destinations: Destinations,
 }
 
-/// Checks the file; what is wrong with it joins what is wrong with the form.
+/// Checks the file. Its problems are added to those of the form.
 async fn check(
     file: Option<File>,
     overrides: Overrides,
@@ -184,17 +184,18 @@ fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
 }
 
 fn unreadable(error: &dyn std::error::Error) -> ApiError {
-    tracing::error!(%error, "a spooled upload cannot be read");
+    tracing::error!(%error, "upload read failed");
     ApiError::Internal
 }
 
 impl Checked {
-    /// The contacts in pieces of one transaction each. Reading waits for the saving, and ends when nobody listens.
+    /// Reads the contacts in chunks of one transaction each. Reading waits until a chunk is saved, and ends
+    /// when the receiver is dropped.
     fn contacts(self) -> mpsc::Receiver<ApiResult<Vec<CampaignContact>>> {
         let (pieces, receiver) = mpsc::channel(1);
         tokio::task::spawn_blocking(move || {
             if let Err(error) = self.send(&pieces) {
-                // Nobody is left to be told when this fails.
+                // If this fails, nobody waits for the result.
                 let _ = pieces.blocking_send(Err(error));
             }
         });
@@ -204,7 +205,7 @@ impl Checked {
     fn send(mut self, pieces: &mpsc::Sender<ApiResult<Vec<CampaignContact>>>) -> ApiResult<()> {
         self.file.rewind().map_err(|error| unreadable(&error))?;
         let mut records = Records::new(BufReader::new(&self.file)).map_err(|error| unreadable(&error))?;
-        // The header line.
+        // Skips the header line.
         records.next();
         let mut chunk = Vec::with_capacity(CHUNK);
         for record in records {
@@ -224,7 +225,7 @@ impl Checked {
     }
 }
 
-/// Reads a file as an upload is read, for fuzzing: what was found right is read again without a fault.
+/// Reads a file as an upload, for fuzzing. A file that passed the check must be readable again without an error.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzzed(mut input: std::io::Cursor<&[u8]>) {
     let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, &mut Destinations::any()) else {

@@ -1,4 +1,4 @@
-//! Campaigns: list, read, and the commands that start and end their dialing.
+//! Campaigns: list, read, and the commands that start and end dialing.
 
 pub mod begin;
 mod command;
@@ -62,7 +62,7 @@ impl Parameters for ListParameters {
     }
 }
 
-/// `GET /public/v1/campaigns`.
+/// Handles `GET /public/v1/campaigns`.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -83,7 +83,7 @@ pub async fn list(
     Ok(Reply::page(items, pagination))
 }
 
-/// `GET /public/v1/campaigns/{campaignId}`: with its contacts and progress.
+/// Handles `GET /public/v1/campaigns/{campaignId}`. Includes contacts and progress.
 pub async fn show(State(state): State<RestState>, target: Target) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     Answer::ok(target.request_id)
@@ -91,7 +91,7 @@ pub async fn show(State(state): State<RestState>, target: Target) -> ApiResult<R
         .await
 }
 
-/// `POST /public/v1/campaigns/{campaignId}/launch`.
+/// Handles `POST /public/v1/campaigns/{campaignId}/launch`.
 pub async fn launch(
     State(state): State<RestState>,
     target: Target,
@@ -103,7 +103,7 @@ pub async fn launch(
     answer.send(&state, &row).await
 }
 
-/// `POST /public/v1/campaigns/{campaignId}/pause`.
+/// Handles `POST /public/v1/campaigns/{campaignId}/pause`.
 pub async fn pause(
     State(state): State<RestState>,
     target: Target,
@@ -114,7 +114,7 @@ pub async fn pause(
     Answer::ok(target.request_id).send(&state, &row).await
 }
 
-/// `POST /public/v1/campaigns/{campaignId}/stop`, which takes `{ "hangUp": false }`.
+/// Handles `POST /public/v1/campaigns/{campaignId}/stop`. The body may contain `{ "hangUp": false }`.
 pub async fn stop(
     State(state): State<RestState>,
     target: Target,

@@ -1,4 +1,4 @@
-//! Bounds what holds something for long: so many at once for an account, so many in all.
+//! Limits long-running operations: per account, and in total.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,7 @@ use std::{
 
 use domain::id::AccountId;
 
-/// How many are taken, by whom.
+/// Slots in use, by account.
 #[derive(Debug, Clone)]
 pub struct ConcurrencyLimit {
     per_account: usize,
@@ -15,7 +15,7 @@ pub struct ConcurrencyLimit {
     taken: Arc<Mutex<HashMap<AccountId, usize>>>,
 }
 
-/// One of them; free again when it is dropped.
+/// A slot; freed on drop.
 #[derive(Debug)]
 pub struct ConcurrencySlot {
     account: AccountId,
@@ -23,7 +23,7 @@ pub struct ConcurrencySlot {
 }
 
 impl ConcurrencyLimit {
-    /// None is taken yet.
+    /// Creates a limit with all slots free.
     pub fn new(per_account: usize, in_all: usize) -> Self {
         Self {
             per_account,
@@ -32,7 +32,7 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// A slot, unless the account or all have as many as they may.
+    /// Takes a slot, unless the limit of the account or the total is reached.
     pub fn take(&self, account: AccountId) -> Option<ConcurrencySlot> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let own = taken.get(&account).copied().unwrap_or(0);

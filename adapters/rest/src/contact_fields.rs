@@ -1,4 +1,4 @@
-//! The fields of a contact, saved or of a campaign: one set of rules for both.
+//! Fields of contacts, saved or in a campaign, with one set of rules for both.
 
 use domain::{agent::Problem, phone_number::PhoneNumber, template::VALUE_BYTES, time::Timestamp};
 use serde::Serialize;
@@ -10,28 +10,28 @@ use super::{
     fields::{Fields, NAME_CHARACTERS},
 };
 
-/// Extra fields per contact.
+/// Maximum custom fields per contact.
 pub const EXTRA_FIELDS: usize = 100;
-/// Bytes of an extra field's value; as JSON unless it is a text.
+/// Maximum bytes of a custom field's value; as JSON unless it is a text.
 pub const EXTRA_BYTES: usize = VALUE_BYTES;
 
 const KNOWN: [&str; 3] = ["phoneNumber", "name", "email"];
 
-/// A contact as a body gives it. Incomplete where there were problems.
+/// A contact from a body. Incomplete if there were problems.
 #[derive(Debug, Default)]
 pub struct ContactFields {
-    /// Normalised.
+    /// Normalised phone number.
     pub phone_number: Option<PhoneNumber>,
-    /// Not blank.
+    /// Name; not blank.
     pub name: Option<String>,
-    /// Checked.
+    /// Valid e-mail address.
     pub email: Option<String>,
-    /// Every other field.
+    /// All other fields.
     pub extra: Map<String, Value>,
 }
 
-/// Reads a contact; the fields in `reserved` belong to the service and are refused, those in `handled` are the
-/// caller's to read.
+/// Reads a contact. Fields in `reserved` belong to the service and are rejected. Fields in `handled` are left
+/// to the caller.
 pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> ContactFields {
     let phone_number = fields.required_phone_number("phoneNumber");
     let name = fields.string("name").map(str::trim).filter(|name| !name.is_empty());
@@ -52,7 +52,7 @@ pub fn read(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Con
     }
 }
 
-/// What is wrong with an extra field's name, under the start of it.
+/// Returns the problem of an invalid field name, under the start of that name.
 pub fn wrong_name(name: &str) -> Option<Problem> {
     let is_wrong = name.trim().is_empty() || name.chars().count() > NAME_CHARACTERS;
     is_wrong.then(|| {
@@ -74,18 +74,14 @@ fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<St
             other => other.to_string().len(),
         };
         if reserved.contains(&name.as_str()) {
-            problems.push((
-                name,
-                "not_allowed",
-                "is a name of the service's own; choose another".to_owned(),
-            ));
+            problems.push((name, "not_allowed", "is a reserved name; choose another".to_owned()));
         } else if let Some(problem) = wrong_name(name) {
             problems.push((name, "not_allowed", problem.message));
         } else if size > EXTRA_BYTES {
-            let message = format!("has {size} bytes; at most {EXTRA_BYTES} are kept");
+            let message = format!("has {size} bytes; at most {EXTRA_BYTES} are allowed");
             problems.push((name, "too_long", message));
         } else if extra.len() == EXTRA_FIELDS {
-            let message = format!("is one extra field too many; at most {EXTRA_FIELDS} are kept");
+            let message = format!("is one custom field too many; at most {EXTRA_FIELDS} are allowed");
             problems.push((name, "too_many", message));
         } else {
             extra.insert(name.clone(), value.clone());
@@ -98,7 +94,7 @@ fn extra(fields: &mut Fields<'_>, reserved: &[&str], handled: &[&str]) -> Map<St
     extra
 }
 
-/// `phoneNumber`, `name`, `email` and the extra fields, as they are shown at a contact's top level.
+/// Returns `phoneNumber`, `name`, `email` and the custom fields, as they appear at the top level of a contact.
 pub fn show(
     phone_number: &PhoneNumber,
     name: Option<&str>,
@@ -123,13 +119,13 @@ pub fn show(
 #[serde(rename_all = "camelCase")]
 #[schema(as = ContactMetadata)]
 pub struct CreatedAt {
-    /// ISO 8601, UTC.
+    /// When the contact was saved; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
 }
 
 impl CreatedAt {
-    /// Saved at that instant.
+    /// Creates the object for this time.
     pub fn of(at: Timestamp) -> Self {
         Self {
             created_at: at.to_iso8601(),

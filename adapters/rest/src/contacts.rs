@@ -29,41 +29,41 @@ use storage::recordings;
 
 const RESERVED: [&str; 2] = ["contactId", "metadata"];
 
-/// A saved contact. Further fields stand beside the known ones.
+/// A saved contact. Custom fields appear beside the standard ones.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Contact {
-    /// Its id.
+    /// Id of the contact.
     #[schema(value_type = String, format = "uuid")]
     pub contact_id: ContactId,
-    /// E.164.
+    /// Phone number in E.164.
     pub phone_number: PhoneNumber,
-    /// Its name.
+    /// Name of the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its address.
+    /// E-mail address.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
-    /// The further fields.
+    /// Custom fields.
     #[serde(flatten)]
     #[schema(ignore)]
     pub extra: Map<String, Value>,
-    /// When it was saved.
+    /// When the contact was saved.
     pub metadata: CreatedAt,
 }
 
-/// A deleted contact's id.
+/// Id of a deleted contact.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContactDeleted {
-    /// The id.
+    /// Id of the contact.
     #[schema(value_type = String, format = "uuid")]
     pub contact_id: ContactId,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// `POST /public/v1/contacts`.
+/// Handles `POST /public/v1/contacts`.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -91,7 +91,7 @@ async fn make(
     Ok(state.store.create_contact(account.id, new, ticket).await?)
 }
 
-/// What a body says of a contact.
+/// Reads a contact from a body.
 fn new_contact(body: &Map<String, Value>) -> ApiResult<NewContact> {
     let mut fields = Fields::of(body, "");
     let read = contact_fields::read(&mut fields, &RESERVED, &[]);
@@ -125,7 +125,7 @@ impl Parameters for ListParameters {
     }
 }
 
-/// `GET /public/v1/contacts`, newest first.
+/// Handles `GET /public/v1/contacts`, newest first.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -141,7 +141,7 @@ pub async fn list(
     Ok(binding.page(rows, paging.page_size, view, |row| (row.created_at, row.id.to_string())))
 }
 
-/// `PATCH /public/v1/contacts/{contactId}`: a merge patch.
+/// Handles `PATCH /public/v1/contacts/{contactId}`, a merge patch.
 pub async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -157,12 +157,12 @@ pub async fn patch(
     Ok(Reply::ok(view(&outcome.await?.or_no_such("contact")?)))
 }
 
-/// The contact as the patch would have it. A name that no field can have is refused even where it would be removed.
+/// Returns the contact after the patch. An invalid field name is rejected even if the field would be removed.
 fn patched(row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact> {
     let mut problems = Vec::new();
     for (name, _) in patch.iter().filter(|(_, value)| value.is_null()) {
         if RESERVED.contains(&name.as_str()) {
-            let message = "is a name of the service's own; leave it out";
+            let message = "is a reserved name; leave it out";
             problems.push(Problem::new(name, "not_allowed", message));
         } else if let Some(problem) = contact_fields::wrong_name(name) {
             problems.push(problem);
@@ -183,7 +183,7 @@ fn patched(row: &ContactRow, patch: &Map<String, Value>) -> ApiResult<NewContact
     }
 }
 
-/// `GET /public/v1/contacts/{contactId}`.
+/// Handles `GET /public/v1/contacts/{contactId}`.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -210,7 +210,7 @@ impl Parameters for DeleteParameters {
     }
 }
 
-/// `DELETE /public/v1/contacts/{contactId}`; with `erase=true` also what calls stored about that person.
+/// Handles `DELETE /public/v1/contacts/{contactId}`. `erase=true` also deletes what calls stored about that person.
 pub async fn delete(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -228,7 +228,7 @@ pub async fn delete(
     }))
 }
 
-/// Recordings go first: a crash in between leaves the contact, whose erasure can be asked for again.
+/// Removes recordings first: after a crash in between, the contact still exists and its erasure can be requested again.
 async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiResult<()> {
     let calls = over(state.store.calls_of_contact(account, id).await.or_no_such("contact")?)?;
     let folder = state.recordings_dir.clone();
@@ -236,7 +236,7 @@ async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiR
         tokio::task::spawn_blocking(move || calls.into_iter().try_for_each(|call| recordings::erase(&folder, call)));
     let removed = removing.await.map_err(|_| ApiError::Internal)?;
     removed.map_err(|error| {
-        tracing::error!(%error, "a recording cannot be removed");
+        tracing::error!(%error, "recording removal failed");
         ApiError::Unavailable("a recording cannot be removed at the moment; try again".into())
     })?;
     over(state.store.erase_contact(account, id).await.or_no_such("contact")?)?;
@@ -256,7 +256,7 @@ fn over(calls: ContactCalls) -> ApiResult<Vec<AttemptId>> {
 }
 
 fn view(row: &ContactRow) -> Contact {
-    // A known field that has a value stands for a further one of its name.
+    // A standard field with a value replaces a custom field of the same name.
     let mut extra = row.extra.clone();
     extra.shift_remove("phoneNumber");
     for (known, is_set) in [("name", row.name.is_some()), ("email", row.email.is_some())] {

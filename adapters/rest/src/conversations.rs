@@ -1,4 +1,4 @@
-//! Conversations: what became of each attempt.
+//! Conversations: the results of attempts.
 
 pub mod end;
 pub mod recording;
@@ -63,7 +63,7 @@ impl Parameters for ListParameters {
 
 const UNIX_TIME: &str = "a Unix time in whole seconds or milliseconds";
 
-/// From here on a Unix time is in milliseconds.
+/// Smallest Unix time that is read as milliseconds.
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
 
 fn unix_time(text: &str) -> Option<Timestamp> {
@@ -72,7 +72,7 @@ fn unix_time(text: &str) -> Option<Timestamp> {
     value.checked_mul(factor).map(Timestamp)
 }
 
-/// `GET /public/v1/conversations`.
+/// Handles `GET /public/v1/conversations`.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -94,7 +94,7 @@ pub async fn list(
     ))
 }
 
-/// `GET /public/v1/conversations/{conversationId}`.
+/// Handles `GET /public/v1/conversations/{conversationId}`.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -109,7 +109,7 @@ pub async fn show(
     Ok(Reply::ok(detail_of(&state, &account, &row).await?))
 }
 
-/// A conversation in full.
+/// Returns the full view of a conversation.
 async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Conversation> {
     Ok(conversation::in_full(&*state.store, account, row).await?)
 }

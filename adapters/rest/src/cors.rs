@@ -1,4 +1,4 @@
-//! Which other origins' pages may use the API: none, unless origins are configured.
+//! Other origins whose pages may use the API: none, unless origins are configured.
 
 use std::time::Duration;
 
@@ -13,18 +13,18 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{idempotency, request_id};
 
-/// For how long a browser need not ask again.
+/// Time for which browsers cache a preflight.
 const MAX_AGE: Duration = Duration::from_secs(3_600);
 
-/// A text that is no origin.
+/// An invalid origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an origin: write scheme, host and port only, such as https://app.example.com, or *")]
 pub struct InvalidOrigin(String);
 
-/// An origin as browsers send it, or `*` for all of them.
+/// Parses an origin as browsers send it, or `*` for all of them.
 ///
 /// # Errors
-/// What to write instead.
+/// Returns an error that says how to write an origin.
 pub fn parse_origin(text: &str) -> Result<String, InvalidOrigin> {
     let origin = reqwest::Url::parse(text)
         .ok()
@@ -36,7 +36,7 @@ pub fn parse_origin(text: &str) -> Result<String, InvalidOrigin> {
     }
 }
 
-/// Answers preflights and marks answers, if there are origins.
+/// Adds CORS handling, if there are origins.
 pub fn around(router: Router, origins: &[String]) -> Router {
     if origins.is_empty() {
         return router;
@@ -66,7 +66,7 @@ pub fn around(router: Router, origins: &[String]) -> Router {
     router.layer(cors).layer(middleware::from_fn(empty_preflight))
 }
 
-/// A preflight's answer has no body, and says so.
+/// Gives preflight responses the status for an empty body.
 async fn empty_preflight(request: Request, next: Next) -> Response {
     let preflight = request.method() == Method::OPTIONS;
     let mut response = next.run(request).await;

@@ -1,6 +1,6 @@
-//! Opaque cursors: a place in a list's order, bound to the account, the list and its filters.
+//! Opaque cursors: a position in a list, bound to the account, the list and its filters.
 //!
-//! The check is no secret: what a forged cursor could name is filtered by account anyway. It tells damage and misuse.
+//! The checksum is not secret, because rows are filtered by account anyway. It detects damage and misuse.
 
 use std::str::FromStr;
 
@@ -14,10 +14,10 @@ use super::{
     error::{ApiError, ApiResult},
 };
 
-/// Bytes of the check.
+/// Bytes of the checksum.
 const CHECK: usize = 8;
 
-/// What a cursor is bound to.
+/// Scope that a cursor is bound to.
 #[derive(Debug, Clone)]
 pub struct Binding {
     account: AccountId,
@@ -26,23 +26,23 @@ pub struct Binding {
 }
 
 impl Binding {
-    /// A list of an account with these filters, in any spelling that is the same for the same filters.
+    /// Creates the binding to a list of an account. Equal filters must have the same text.
     pub fn new(account: AccountId, list: &'static str, filter: String) -> Self {
         Self { account, list, filter }
     }
 
-    /// The cursor behind the row made or started `at`, with this `id`.
+    /// Returns the cursor after the row created or started `at`, with this `id`.
     pub fn cursor(&self, at: Timestamp, id: &str) -> String {
         self.cursor_of(&at.0.to_string(), id)
     }
 
-    /// The place a cursor names; none if it is damaged or of something else.
+    /// Parses a cursor into a position. Returns `None` if it is damaged or belongs to another scope.
     pub fn place(&self, cursor: &str) -> Option<(Timestamp, String)> {
         let (at, id) = self.place_of(cursor)?;
         Some((Timestamp(at.parse().ok()?), id))
     }
 
-    /// The cursor behind the row with this `id` that stands at `key`, which has no full stop, in a list's order.
+    /// Returns the cursor after the row with this `id` and sort key. `key` must not contain a full stop.
     pub fn cursor_of(&self, key: &str, id: &str) -> String {
         let place = format!("{key}.{id}");
         let mut bytes = self.check(&place).to_vec();
@@ -50,7 +50,7 @@ impl Binding {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The key and id of [`Binding::cursor_of`]; none if the cursor is damaged or of something else.
+    /// Parses a cursor of [`Binding::cursor_of`]. Returns `None` if it is damaged or belongs to another scope.
     pub fn place_of(&self, cursor: &str) -> Option<(String, String)> {
         let bytes = URL_SAFE_NO_PAD.decode(cursor).ok()?;
         let (check, place) = bytes.split_at_checked(CHECK)?;
@@ -62,7 +62,7 @@ impl Binding {
         Some((key.to_owned(), id.to_owned()))
     }
 
-    /// The place of the cursor that was sent, if one was; one that names none is a 400.
+    /// Returns the position of the given cursor, if any. An invalid cursor is a 400.
     pub fn after<T: FromStr>(&self, cursor: Option<&str>) -> ApiResult<Option<(Timestamp, T)>> {
         let Some(cursor) = cursor else { return Ok(None) };
         let place = self.place(cursor).and_then(|(at, id)| Some((at, id.parse().ok()?)));
@@ -70,12 +70,12 @@ impl Binding {
             ApiError::field(
                 "cursor",
                 "invalid_cursor",
-                "is damaged, or of a list with other filters; begin again without it",
+                "is damaged, or belongs to a list with other filters; start again without it",
             )
         })
     }
 
-    /// A page of rows, of which one more than `page_size` was asked for.
+    /// Returns a page of rows. `rows` may contain one more than `page_size`.
     pub fn page<T, V: Serialize>(
         &self,
         mut rows: Vec<T>,
@@ -91,7 +91,7 @@ impl Binding {
         Reply::page(items, self.pagination(page_size, last))
     }
 
-    /// `pagination` of a page with more behind its last row, if that is given.
+    /// Returns the `pagination` of a page. `last` is the position of its last row if there are more.
     pub fn pagination(&self, page_size: i64, last: Option<(Timestamp, String)>) -> Pagination {
         Pagination {
             page_size,

@@ -1,4 +1,4 @@
-//! The opt-out list: numbers that no campaign and no call of the account dials.
+//! The do-not-call list: numbers that no campaign or call of the account dials.
 
 use axum::extract::State;
 use domain::{phone_number::PhoneNumber, ports::store::DoNotCallRow};
@@ -22,23 +22,23 @@ use super::{
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoNotCallEntry {
-    /// E.164.
+    /// Phone number in E.164.
     pub phone_number: PhoneNumber,
-    /// When it was put on the list.
+    /// When the number was put on the list.
     pub metadata: CreatedAt,
 }
 
-/// A number taken off the list.
+/// A number removed from the list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DoNotCallDeleted {
-    /// E.164.
+    /// Phone number in E.164.
     pub phone_number: PhoneNumber,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// `GET /public/v1/do-not-call`, newest first.
+/// Handles `GET /public/v1/do-not-call`, newest first.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -52,7 +52,7 @@ pub async fn list(
     }))
 }
 
-/// `POST /public/v1/do-not-call`. A number that is listed already stays as it is.
+/// Handles `POST /public/v1/do-not-call`. A number that is already listed stays unchanged.
 pub async fn add(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -69,7 +69,7 @@ pub async fn add(
     Ok(Reply::created(view(&row)))
 }
 
-/// `DELETE /public/v1/do-not-call/{phoneNumber}`.
+/// Handles `DELETE /public/v1/do-not-call/{phoneNumber}`.
 pub async fn remove(
     State(state): State<RestState>,
     Caller(account): Caller,

@@ -1,11 +1,11 @@
-//! The one rule for e-mail addresses, wherever one is accepted.
+//! Validation of e-mail addresses, wherever one is accepted.
 
 use email_address::{EmailAddress, Options};
 
-/// The most bytes of an address (RFC 5321: 256 with its angle brackets).
+/// Maximum bytes of an address (RFC 5321: 256 with its angle brackets).
 pub const EMAIL_BYTES: usize = 254;
 
-/// Whether `text` is an address whose domain has a dot.
+/// Returns whether `text` is an address whose domain has a dot.
 pub fn is_email(text: &str) -> bool {
     let options = Options::default()
         .with_required_tld()

@@ -1,4 +1,4 @@
-//! The envelope around every answer, and the layer that writes it: also around the framework's own refusals and panics.
+//! The envelope around every response, and the layer that writes it, also around the framework's rejections and panics.
 
 use std::panic::AssertUnwindSafe;
 
@@ -24,17 +24,17 @@ use super::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
-    /// Items asked for.
+    /// Maximum items of the page, as requested.
     #[schema(minimum = 1, maximum = 100)]
     pub page_size: i64,
-    /// Whether there are more.
+    /// Whether there are more items.
     pub has_more: bool,
-    /// Send it back as `cursor`; left out on the last page.
+    /// Value for `cursor` to get the next page; omitted on the last page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
 }
 
-/// A success.
+/// A successful response.
 #[derive(Debug, Clone)]
 pub struct Reply {
     status: StatusCode,
@@ -44,7 +44,7 @@ pub struct Reply {
     warning: Option<String>,
 }
 
-/// What lists that can be sorted add to `pagination`.
+/// Additional fields in `pagination` of sortable lists.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Sorting {
@@ -63,11 +63,11 @@ struct SortedPagination<'a> {
 }
 
 impl Reply {
-    /// 200 with `data`.
+    /// Creates a 200 with `data`.
     pub fn ok(data: impl Serialize) -> Self {
         Self {
             status: StatusCode::OK,
-            // Answers have names as keys and finite numbers: serialising them cannot fail.
+            // Response types have string keys and finite numbers, so serialisation cannot fail.
             data: serde_json::to_value(data).unwrap_or_default(),
             pagination: None,
             sorting: Sorting::default(),
@@ -75,13 +75,13 @@ impl Reply {
         }
     }
 
-    /// The same with something to say beside it.
+    /// Adds a warning.
     #[must_use]
     pub fn warning(self, warning: Option<String>) -> Self {
         Self { warning, ..self }
     }
 
-    /// 201 with `data`.
+    /// Creates a 201 with `data`.
     pub fn created(data: impl Serialize) -> Self {
         Self {
             status: StatusCode::CREATED,
@@ -89,7 +89,7 @@ impl Reply {
         }
     }
 
-    /// 200 with a page of a list.
+    /// Creates a 200 with a page of a list.
     pub fn page(items: Vec<impl Serialize>, pagination: Pagination) -> Self {
         Self {
             pagination: Some(pagination),
@@ -97,7 +97,7 @@ impl Reply {
         }
     }
 
-    /// Says how the page is sorted.
+    /// Adds how the page is sorted.
     #[must_use]
     pub fn sorted(mut self, by: &'static str, direction: &'static str) -> Self {
         self.sorting = Sorting {
@@ -116,7 +116,7 @@ impl IntoResponse for Reply {
     }
 }
 
-/// Marks a response whose body is in the envelope already, such as one that is streamed.
+/// Marks a response whose body is already in the envelope, such as a streamed one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Enveloped;
 
@@ -163,7 +163,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The outermost layer: request id, panics, envelope, and one line in the log. The query never enters the log.
+/// The outermost layer: request id, panics, envelope, and one log line per request. The query is never logged.
 pub async fn layer(mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::of(request.headers());
@@ -176,7 +176,7 @@ pub async fn layer(mut request: Request, next: Next) -> Response {
     request.extensions_mut().insert(id.clone());
     let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     let response = outcome.unwrap_or_else(|_| {
-        tracing::error!(%method, route, request_id = id.as_str(), "a handler panicked");
+        tracing::error!(%method, route, request_id = id.as_str(), "handler panicked");
         ApiError::Internal.into_response()
     });
     let mut response = enveloped(response, shown.then_some(&id));
@@ -194,7 +194,7 @@ pub async fn layer(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Campaign and contact operations show the request's id in their bodies.
+/// Returns whether responses at this path contain the request id, as those of campaigns and contacts do.
 fn shows_request_id(path: &str) -> bool {
     ["/public/v1/campaigns", "/public/v1/contacts"].iter().any(|prefix| {
         path.strip_prefix(prefix)
@@ -222,7 +222,7 @@ fn enveloped(mut response: Response, id: Option<&RequestId>) -> Response {
 }
 
 fn written(response: Response, envelope: &Envelope<'_>) -> Response {
-    // Values and texts only: serialising them cannot fail.
+    // Contains only values and texts, so serialisation cannot fail.
     let body = serde_json::to_vec(envelope).unwrap_or_default();
     let (mut parts, _) = response.into_parts();
     parts

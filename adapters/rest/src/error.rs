@@ -1,4 +1,4 @@
-//! Everything a request can fail with, and the one place that knows its HTTP status and code.
+//! All errors of requests, with their HTTP statuses and codes.
 
 use actors::campaign::CommandError;
 use axum::{
@@ -14,75 +14,75 @@ use utoipa::ToSchema;
 
 use super::row_report::RowReport;
 
-/// Seconds after which a client may try again what was unavailable.
+/// Seconds after which a client may retry if something was unavailable.
 const RETRY_AFTER_S: u32 = 2;
 
-/// Why a request failed. The texts are read by clients.
+/// Reason why a request failed. Clients read the texts.
 #[derive(Debug, Clone)]
 pub enum ApiError {
     /// Fields or parameters are wrong; all of them are listed.
     Invalid(Vec<Problem>),
-    /// Rows of an uploaded file are wrong, and perhaps fields beside it.
+    /// Rows of an uploaded file are wrong, and possibly form fields.
     InvalidRows {
-        /// The form's fields.
+        /// Problems of the form's fields.
         problems: Vec<Problem>,
-        /// The row report.
+        /// Row report of the file.
         report: RowReport,
     },
     /// The request as a whole cannot be read.
     Malformed(String),
-    /// No key, or none that is known.
+    /// The key is missing or unknown.
     Unauthorized(&'static str),
-    /// No such path, thing, or it belongs to another account.
+    /// The path or resource does not exist, or belongs to another account.
     NotFound(String),
-    /// The path has no such method.
+    /// The path does not support the method.
     MethodNotAllowed,
-    /// Not possible as things stand.
+    /// Not possible in the current state.
     Conflict(Conflict, String),
     /// Too many bytes or rows.
     PayloadTooLarge(String),
-    /// Not the content type this path takes.
+    /// The path does not accept this content type.
     UnsupportedMediaType(String),
-    /// Somebody else's server, which the request needs, failed.
+    /// A third-party server that the request needs has failed.
     Upstream(String),
-    /// Too many requests: try again after so many seconds.
+    /// Too many requests; contains the seconds until the next try.
     RateLimited(u32),
-    /// Too many calls of the account wait for something of its own.
+    /// Too many calls of the account wait for their media socket.
     TooManyCalls(String),
-    /// None of the bytes asked for are in the file, which has so many.
+    /// The byte range is outside of the file; contains the file's length.
     RangeNotSatisfiable(u64),
-    /// The node has too much to do: try again.
+    /// The node is overloaded; try again.
     Overloaded,
-    /// There is no room left to store anything.
+    /// The database's disk is full.
     StorageFull,
-    /// Something behind the API is away: try again.
+    /// A dependency is unavailable; try again.
     Unavailable(String),
-    /// A bug. What happened is in the log, not in the answer.
+    /// A bug. The details are in the log, not in the response.
     Internal,
 }
 
-/// The codes of the 409 family.
+/// Codes of 409 responses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conflict {
-    /// The number is a saved contact already.
+    /// The number belongs to a saved contact.
     ContactExists,
-    /// The campaign's state forbids it.
+    /// The campaign's state does not allow it.
     InvalidTransition,
-    /// The campaign runs, or calls of it are live.
+    /// The campaign is running, or has active calls.
     CampaignRunning,
     /// Every contact has been dialed.
     NothingToDial,
     /// A setting is missing.
     NotConfigured,
-    /// Something else needs it.
+    /// Another resource needs it.
     InUse,
-    /// A phone number is another account's, or another agent answers it.
+    /// The phone number belongs to another account, or another agent answers it.
     NumberInUse,
     /// The number is on the do-not-call list.
     DoNotCall,
-    /// Somebody else changed it at the same time.
+    /// Another request changed it at the same time.
     Changed,
-    /// The same request is being worked on.
+    /// The same request is still being processed.
     InProgress,
 }
 
@@ -102,7 +102,7 @@ impl Conflict {
     }
 }
 
-/// The codes of failures.
+/// Error codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -114,7 +114,7 @@ pub enum ErrorCode {
     NotFound,
     /// 405
     MethodNotAllowed,
-    /// 409: somebody else changed it, or the idempotency key is taken
+    /// 409: changed by another request, or the idempotency key is taken
     Conflict,
     /// 409
     ContactExists,
@@ -142,7 +142,7 @@ pub enum ErrorCode {
     Internal,
     /// 502
     UpstreamFailed,
-    /// 503: too much to do
+    /// 503: overloaded
     Overloaded,
     /// 503: the database's disk is full
     StorageFull,
@@ -150,47 +150,49 @@ pub enum ErrorCode {
     Unavailable,
 }
 
-/// Problems that `error.fields` lists, at most; the message counts the rest.
+/// Maximum problems in `error.fields`; the message counts the rest.
 const LISTED: usize = 1_000;
 
-/// What went wrong.
+/// Error of a request.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 #[schema(as = Error)]
 pub struct ErrorBody {
-    /// Stable, for machines.
+    /// Stable code for programs.
     code: ErrorCode,
-    /// For people.
+    /// Explanation for people.
     message: String,
-    /// The HTTP status.
+    /// HTTP status.
     #[schema(value_type = i64, minimum = 400, maximum = 599)]
     status: u16,
-    /// Every wrong field.
+    /// All invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<Problem>,
-    /// Of a refused CSV file: the row report.
+    /// Row report of a rejected CSV file.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<RowReport>)]
     details: Option<RowReport>,
 }
 
 impl ApiError {
-    /// One wrong field.
+    /// Creates an error for one field.
     pub fn field(path: impl Into<String>, code: &'static str, message: impl Into<String>) -> Self {
         Self::Invalid(vec![Problem::new(path, code, message)])
     }
 
-    /// No `thing` with this id, as far as this account can see.
+    /// Creates the error for an unknown `thing` in this account.
     pub fn no_such(thing: &str) -> Self {
         Self::NotFound(format!("there is no such {thing} in this account"))
     }
 
-    /// What a refusal made by the framework, known by its status, means.
+    /// Converts the status of a rejection by the framework.
     pub fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound("there is nothing at this path".into()),
             StatusCode::METHOD_NOT_ALLOWED => Self::MethodNotAllowed,
             StatusCode::PAYLOAD_TOO_LARGE => Self::PayloadTooLarge("the body is too large".into()),
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => Self::UnsupportedMediaType("this content type is not taken".into()),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                Self::UnsupportedMediaType("this content type is not supported".into())
+            }
             StatusCode::SERVICE_UNAVAILABLE => Self::Unavailable("the service is busy".into()),
             other if other.is_client_error() => Self::Malformed("the request cannot be read".into()),
             _ => Self::Internal,
@@ -234,7 +236,7 @@ impl ApiError {
         }
     }
 
-    /// What people read.
+    /// Returns the message for people.
     pub fn message(&self) -> String {
         match self {
             Self::Invalid(problems) | Self::InvalidRows { problems, .. } => match problems.as_slice() {
@@ -299,7 +301,7 @@ impl ApiError {
 }
 
 impl IntoResponse for ApiError {
-    /// A response without a body yet: the envelope's layer writes it, since it knows the request's id.
+    /// Returns a response without a body. The envelope's layer writes the body, because it knows the request's id.
     fn into_response(self) -> Response {
         let mut response = self.status().into_response();
         if let Some((name, value)) = self.header() {
@@ -322,7 +324,7 @@ impl From<StoreError> for ApiError {
                 Conflict::NumberInUse,
                 "a phone number of this agent belongs to another account, or another agent answers it".into(),
             ),
-            StoreError::Exists(what) => Self::Conflict(Conflict::Changed, format!("this {what} exists already")),
+            StoreError::Exists(what) => Self::Conflict(Conflict::Changed, format!("this {what} already exists")),
             StoreError::Stale | StoreError::Fenced => Self::Conflict(
                 Conflict::Changed,
                 "it was changed by another request at the same time; read it again".into(),
@@ -336,7 +338,7 @@ impl From<StoreError> for ApiError {
                 Self::Unavailable("the database is not available; try again".into())
             }
             StoreError::Refused(what) | StoreError::OtherTimes(what) | StoreError::Damaged(what) => {
-                tracing::error!(%what, "a stored value is damaged");
+                tracing::error!(%what, "damaged stored value");
                 Self::Internal
             }
         }
@@ -359,14 +361,14 @@ impl From<CommandError> for ApiError {
             CommandError::NothingToDial => Self::Conflict(Conflict::NothingToDial, text),
             CommandError::NotConfigured(_) => Self::Conflict(Conflict::NotConfigured, text),
             CommandError::Unavailable(reason) => {
-                tracing::warn!(%reason, "command refused for now");
-                Self::Unavailable("the service takes no commands at the moment; try again".into())
+                tracing::warn!(%reason, "command unavailable");
+                Self::Unavailable("the service cannot process commands at the moment; try again".into())
             }
         }
     }
 }
 
-/// Refuses a removal that others hold up; the 409 names them.
+/// Returns a 409 that names the dependents if a removal was refused.
 pub fn removed(removal: Removal, thing: &str) -> ApiResult<()> {
     match removal {
         Removal::Done => Ok(()),
@@ -375,7 +377,7 @@ pub fn removed(removal: Removal, thing: &str) -> ApiResult<()> {
 }
 
 impl ApiError {
-    /// What cannot be deleted, and who needs it.
+    /// Creates the error for a resource in use, with the resources that use it.
     fn held(thing: &str, holders: &[Holder]) -> Self {
         let named: Vec<String> = holders
             .iter()
@@ -386,12 +388,12 @@ impl ApiError {
     }
 }
 
-/// What handlers return.
+/// Result of a handler.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// Names the thing that was not found.
+/// Names the resource that was not found.
 pub trait OrNoSuch<T> {
-    /// `NotFound` becomes a 404 that names `thing`; every other error its usual answer.
+    /// Converts `NotFound` into a 404 that names `thing`. Other errors are converted as usual.
     fn or_no_such(self, thing: &str) -> ApiResult<T>;
 }
 

@@ -1,16 +1,16 @@
-//! Reads the fields of a JSON object: typed, none unknown, every problem listed with its path.
+//! Reads the fields of a JSON object with types, rejects unknown ones, and lists every problem with its path.
 
 use domain::{agent::Problem, phone_number::PhoneNumber};
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
 
-/// How alike two names must be (Jaro-Winkler) for one to be offered for the other.
+/// Minimum similarity (Jaro-Winkler) of a suggested name.
 const LIKELY: f64 = 0.8;
 
-/// `; did you mean …?` where a known name is close, else nothing.
+/// Returns `; did you mean …?` if a known name is similar, otherwise an empty text.
 pub fn suggestion(name: &str, known: &[&str]) -> String {
-    // Comparing takes time with the square of the length, and nothing so long is like a name of ours.
+    // Comparison time grows with the square of the length, and none of our names is that long.
     if name.len() > NAME_CHARACTERS {
         return String::new();
     }
@@ -24,7 +24,7 @@ pub fn suggestion(name: &str, known: &[&str]) -> String {
         .unwrap_or_default()
 }
 
-/// What a JSON value is, for messages.
+/// Returns the kind of a JSON value, for messages.
 pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -41,12 +41,12 @@ pub fn kind(value: &Value) -> &'static str {
 pub struct Fields<'a> {
     map: &'a Map<String, Value>,
     prefix: String,
-    /// What is wrong with it so far.
+    /// Problems found so far.
     pub problems: Vec<Problem>,
 }
 
 impl<'a> Fields<'a> {
-    /// Reads the object at `prefix`; the body's root has an empty one.
+    /// Reads the object at `prefix`, which is empty for the body's root.
     pub fn of(map: &'a Map<String, Value>, prefix: impl Into<String>) -> Self {
         Self {
             map,
@@ -55,7 +55,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The path of a field of this object.
+    /// Returns the path of a field of this object.
     pub fn path(&self, name: &str) -> String {
         if self.prefix.is_empty() {
             name.to_owned()
@@ -64,12 +64,12 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Notes a problem of a field.
+    /// Adds a problem of a field.
     pub fn problem(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
         self.problems.push(Problem::new(self.path(name), code, message));
     }
 
-    /// Refuses every field that is not among `names`.
+    /// Rejects every field that is not among `names`.
     pub fn only(&mut self, names: &[&str]) {
         for name in self.map.keys().filter(|name| !names.contains(&name.as_str())) {
             let message = format!("is not a known field{}", suggestion(name, names));
@@ -78,17 +78,17 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A field's value, if it is there; `null` is as good as nothing.
+    /// Returns a field's value if it is present; `null` counts as missing.
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
     }
 
-    /// The fields that are not among `names`, in their order.
+    /// Returns the fields that are not among `names`, in their order.
     pub fn others(&self, names: &'a [&str]) -> impl Iterator<Item = (&'a String, &'a Value)> {
         self.map.iter().filter(|(name, _)| !names.contains(&name.as_str()))
     }
 
-    /// A field read by `read`; `expected` names the type.
+    /// Reads a field with `read`; `expected` names the type.
     fn typed<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(&'a Value) -> Option<T>) -> Option<T> {
         let value = self.value(name)?;
         let typed = read(value);
@@ -98,12 +98,12 @@ impl<'a> Fields<'a> {
         typed
     }
 
-    /// A string.
+    /// Reads a string.
     pub fn string(&mut self, name: &str) -> Option<&'a str> {
         self.typed(name, "a string", Value::as_str)
     }
 
-    /// A string that must be there.
+    /// Reads a required string.
     pub fn required_string(&mut self, name: &str) -> Option<&'a str> {
         if self.value(name).is_none() {
             self.problem(name, "required", "is required");
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         self.string(name)
     }
 
-    /// A phone number that must be there, normalised.
+    /// Reads a required phone number and normalises it.
     pub fn required_phone_number(&mut self, name: &str) -> Option<PhoneNumber> {
         let parsed = PhoneNumber::parse(self.required_string(name)?);
         if let Err(error) = &parsed {
@@ -120,17 +120,17 @@ impl<'a> Fields<'a> {
         parsed.ok()
     }
 
-    /// A boolean; false when it is not there.
+    /// Reads a boolean; false if it is missing.
     pub fn flag(&mut self, name: &str) -> bool {
         self.typed(name, "a boolean", Value::as_bool).unwrap_or(false)
     }
 
-    /// An array.
+    /// Reads an array.
     pub fn array(&mut self, name: &str) -> Option<&'a [Value]> {
         self.typed(name, "an array", Value::as_array).map(Vec::as_slice)
     }
 
-    /// A whole number in a range.
+    /// Reads a whole number in a range.
     pub fn integer(&mut self, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let value = match self.value(name) {
             Some(Value::Number(number)) if self.value(name).and_then(whole).is_none() => {
@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// A name: required, not blank, trimmed, at most 200 characters.
+    /// Reads a name: required, not blank, trimmed, at most 200 characters.
     pub fn name(&mut self, name: &str) -> Option<String> {
         let text = self.required_string(name)?;
         match check_name(text) {
@@ -160,7 +160,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Refuses every field of a body that takes none.
+/// Rejects every field of a body that must be empty.
 pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
     let mut fields = Fields::of(body, "");
     fields.only(&[]);
@@ -171,7 +171,7 @@ pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
     }
 }
 
-/// An integer, also when it is written as `3.0`.
+/// Returns an integer, also if it is written as `3.0`.
 pub fn whole(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "checked to be whole and within 2^53")]
     value.as_i64().or_else(|| {
@@ -182,10 +182,10 @@ pub fn whole(value: &Value) -> Option<i64> {
     })
 }
 
-/// The most characters of a name.
+/// Maximum characters of a name.
 pub const NAME_CHARACTERS: usize = 200;
 
-/// A name that must not be blank: trimmed; else a code and a message.
+/// Trims a name and checks that it is not blank. Returns a code and a message otherwise.
 pub fn check_name(text: &str) -> Result<String, (&'static str, String)> {
     let trimmed = text.trim();
     let length = trimmed.chars().count();
@@ -194,7 +194,7 @@ pub fn check_name(text: &str) -> Result<String, (&'static str, String)> {
         1..=NAME_CHARACTERS => Ok(trimmed.to_owned()),
         _ => Err((
             "too_long",
-            format!("has {length} characters; at most {NAME_CHARACTERS} are taken"),
+            format!("has {length} characters; at most {NAME_CHARACTERS} are allowed"),
         )),
     }
 }

@@ -1,4 +1,4 @@
-//! Whether the service is reachable, and its database with it.
+//! Whether the service and its database are reachable.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
     query::{NoParameters, Query},
 };
 
-/// A database that takes longer is of no use to anybody.
+/// Maximum time for the database to respond.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The service is reachable.
@@ -22,12 +22,12 @@ pub struct Health {
     /// `ok`.
     #[schema(value_type = String)]
     pub status: &'static str,
-    /// Of this build.
+    /// Version of this build.
     #[schema(value_type = String)]
     pub version: &'static str,
 }
 
-/// `GET /public/health`. 503 while the database is away.
+/// Handles `GET /public/health`. Returns 503 while the database is unavailable.
 pub async fn show(State(state): State<RestState>, _: Query<NoParameters>) -> ApiResult<Reply> {
     match tokio::time::timeout(PATIENCE, state.store.ping()).await {
         Ok(answered) => answered?,

@@ -1,7 +1,7 @@
-//! `Idempotency-Key`: the same creating request, sent again, answers what the first one made.
+//! `Idempotency-Key`: a repeated creating request returns what the first one created.
 //!
-//! A handler takes its key before it looks at anything, makes its resource with the ticket, and ends the hold with the
-//! outcome; a replay renders the resource anew.
+//! A handler takes its key before it checks anything, creates its resource with the ticket, and ends the hold
+//! with the outcome. A replay renders the resource again.
 
 use std::{str::FromStr, sync::Arc, time::Duration};
 
@@ -24,17 +24,17 @@ use super::{
     error::{ApiError, ApiResult, Conflict},
 };
 
-/// The request's header.
+/// Header of the key.
 pub const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// `true` on an answer that repeats an earlier one.
+/// Header that is `true` on a response that repeats an earlier one.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 const KEY_CHARACTERS: usize = 255;
 
-/// Between two signs of life of a request at work: a third of its lease.
+/// Interval of lease renewals of a request in progress: a third of its lease.
 const RENEWAL: Duration = Duration::from_secs(10);
 
-/// The key of a request, if it has one.
+/// Key of a request, if it has one.
 #[derive(Debug, Clone)]
 pub struct IdempotencyKey(Option<String>);
 
@@ -64,19 +64,19 @@ fn refused(code: &'static str, message: String) -> ApiError {
     ApiError::field("Idempotency-Key", code, message)
 }
 
-/// What a request asks for, as a hash: the same for the same content, however it was written down.
+/// Hash of a request: the same for the same content, whatever its notation.
 #[derive(Debug, Clone, Default)]
 pub struct RequestHash(Sha256);
 
 impl RequestHash {
-    /// Of a JSON body; the order of its fields does not matter.
+    /// Hashes a JSON body; the order of its fields does not matter.
     pub fn of_json(body: &Map<String, Value>) -> Self {
         let mut hash = Self::default();
         hash.object(body);
         hash
     }
 
-    /// Adds a part with its length, so that no two sequences of parts are the same bytes.
+    /// Adds a part with its length, so that different sequences of parts never have the same bytes.
     pub fn part(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_be_bytes());
         self.0.update(bytes);
@@ -110,17 +110,17 @@ impl RequestHash {
     }
 }
 
-/// What a request is to do.
+/// Action for a request.
 pub enum Turn {
-    /// Its work. Without a key, too.
+    /// Do the work. Also for requests without a key.
     First(Held),
-    /// To answer what was made before.
+    /// Return what an earlier request created.
     Again(Replay),
 }
 
 impl Turn {
-    /// The answer to a creating request. `make` does its work and is given the ticket that the store settles; `read` finds
-    /// what the same request made before; `reply` shows either.
+    /// Returns the response to a creating request. `make` does the work and gets the ticket that the store
+    /// settles. `read` finds what an earlier request created. `reply` renders either.
     pub async fn answer<T, Id: FromStr, Made, Found>(
         self,
         make: impl FnOnce(Option<KeyTicket>) -> Made,
@@ -142,12 +142,12 @@ impl Turn {
 }
 
 impl IdempotencyKey {
-    /// Whether there is one, and so a hash is needed.
+    /// Returns whether there is a key, which means that a hash is needed.
     pub fn is_given(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Reserves the key for this request. 409 while it is another's.
+    /// Reserves the key for this request. Returns a 409 while another request holds it.
     pub async fn take(
         self,
         state: &RestState,
@@ -170,14 +170,14 @@ impl IdempotencyKey {
             )),
             Reservation::InProgress => Err(ApiError::Conflict(
                 Conflict::InProgress,
-                "the first request with this `Idempotency-Key` is still being worked on; try again".into(),
+                "the first request with this `Idempotency-Key` is still in progress; try again".into(),
             )),
         }
     }
 }
 
-/// A key that is held while its request is worked on. Dropped without an outcome (the client went away), it is given
-/// back.
+/// A key that is held while its request is processed. If it is dropped without an outcome (the client
+/// disconnected), the key is released.
 pub struct Held {
     store: Arc<dyn Store>,
     ticket: Option<KeyTicket>,
@@ -197,12 +197,13 @@ impl Held {
         }
     }
 
-    /// For the store, which settles the key together with what it makes.
+    /// Returns the ticket for the store, which settles the key together with the new resource.
     pub fn ticket(&self) -> Option<&KeyTicket> {
         self.ticket.as_ref()
     }
 
-    /// Ends the hold: a success has settled the key, after a failure it is free before the answer is sent.
+    /// Ends the hold. A success has already settled the key; after a failure it is released before the
+    /// response is sent.
     pub async fn end<T>(mut self, outcome: ApiResult<T>) -> ApiResult<T> {
         if outcome.is_err()
             && let Some(ticket) = &self.ticket
@@ -228,7 +229,7 @@ impl Drop for Held {
 
 async fn give_back(store: &dyn Store, ticket: &KeyTicket) {
     if let Err(error) = store.release_key(ticket).await {
-        tracing::warn!(%error, "an idempotency key stays reserved until its lease is over");
+        tracing::warn!(%error, "idempotency key not released");
     }
 }
 
@@ -241,7 +242,7 @@ async fn renew(store: Arc<dyn Store>, ticket: KeyTicket) {
     }
 }
 
-/// What an earlier request with the key made.
+/// Result of an earlier request with the key.
 #[derive(Debug, Clone)]
 pub struct Replay {
     status: i64,
@@ -249,14 +250,14 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// The id of the resource.
+    /// Returns the id of the resource.
     pub fn id<T: FromStr>(&self) -> ApiResult<T> {
         self.resource
             .parse()
             .map_err(|_| StoreError::Damaged("resource of an idempotency key".into()).into())
     }
 
-    /// The resource's answer under the first answer's status, marked as a replay.
+    /// Marks a response as a replay, with the status of the first response.
     pub fn mark(&self, answer: impl IntoResponse) -> Response {
         let mut response = answer.into_response();
         let status = u16::try_from(self.status).ok();

@@ -21,7 +21,7 @@ use super::{
     error::{self, ApiResult},
 };
 
-/// Every route below `/public/v1/knowledge-base`.
+/// Returns the routes below `/public/v1/knowledge-base`.
 pub fn routes() -> Router<RestState> {
     Router::new()
         .route("/public/v1/knowledge-base/documents", get(document::list))
@@ -39,7 +39,7 @@ pub fn routes() -> Router<RestState> {
         )
 }
 
-/// The answer to a delete: `thing` and the name of its id, or who holds it.
+/// Returns the response to a delete: the id under `id_name`, or an error that names the dependents of `thing`.
 fn removed(removal: Removal, thing: &str, id_name: &str, id: &impl ToString) -> ApiResult<Reply> {
     error::removed(removal, thing)?;
     let mut data = json!({ "deleted": true });

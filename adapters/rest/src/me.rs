@@ -1,4 +1,4 @@
-//! The account behind the key: who it is, its key, and the secret that signs its deliveries.
+//! The account of the key: its identity, its key, and the secret that signs its webhooks.
 
 use axum::extract::State;
 use serde::Serialize;
@@ -23,30 +23,30 @@ use domain::{
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
-    /// The account.
+    /// Id of the account.
     #[schema(value_type = String, format = "uuid")]
     pub user_id: AccountId,
-    /// Its address.
+    /// E-mail address of the account.
     pub email: String,
 }
 
-/// A new key; it is shown this once.
+/// A new key, shown only once.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiKey {
-    /// The key.
+    /// API key.
     pub api_key: String,
 }
 
-/// The secret that signs deliveries.
+/// The secret that signs webhook deliveries.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookSecret {
-    /// After the Standard Webhooks specification.
+    /// Secret in the format of the Standard Webhooks specification.
     pub webhook_secret: String,
 }
 
-/// `GET /public/v1/me`.
+/// Handles `GET /public/v1/me`.
 pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
     Reply::ok(Identity {
         user_id: account.id,
@@ -54,7 +54,7 @@ pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
     })
 }
 
-/// `POST /public/v1/me/api-key/regenerate`. The key that asked stops working with the answer.
+/// Handles `POST /public/v1/me/api-key/regenerate`. The old key stops working with the response.
 pub async fn regenerate_key(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -71,7 +71,7 @@ pub async fn regenerate_key(
     Ok(Reply::ok(ApiKey { api_key: plain }))
 }
 
-/// `GET /public/v1/me/webhook-secret`.
+/// Handles `GET /public/v1/me/webhook-secret`.
 pub async fn webhook_secret(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -83,7 +83,7 @@ pub async fn webhook_secret(
     }))
 }
 
-/// `POST /public/v1/me/webhook-secret/rotate`. The old secret stays valid for a day.
+/// Handles `POST /public/v1/me/webhook-secret/rotate`. The old secret stays valid for a day.
 pub async fn rotate_webhook_secret(
     State(state): State<RestState>,
     Caller(account): Caller,

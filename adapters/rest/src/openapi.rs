@@ -1,7 +1,7 @@
-//! The API's description (OpenAPI 3.1), made from the code, and the page that shows it.
+//! The API's description (OpenAPI 3.1), generated from the code, and the page that shows it.
 //!
-//! Schemas are the types beside each resource's operations; the agent's come from the domain's table of it. Tests hold
-//! every answer and every route against it.
+//! Schemas are the types next to each resource's operations. The agent's schemas come from the domain's
+//! table. Tests check every response and every route against the description.
 
 pub mod accounts;
 pub mod agents;
@@ -41,16 +41,16 @@ use super::{
 
 pub use docs::router as docs_router;
 
-/// The interface's version, not the build's.
+/// Version of the interface, not of the build.
 const VERSION: &str = "1.0.0";
 
 const ABOUT: &str = "\
-AI voice agents that place and receive phone calls. Every answer but the event stream, recordings, files and this \
-description is JSON in one envelope: `success` with `data`, or `success` false with `error`. `HEAD` answers like `GET` \
-without a body. A path that does not exist answers 404, a method that a path does not take 405, an unknown query \
-parameter 400. What carries `x-ringback-extension` goes beyond the service document.";
+AI voice agents that place and receive phone calls. Every response except the event stream, recordings, files and this \
+description is JSON in one envelope: `success` with `data`, or `success` false with `error`. `HEAD` works like `GET` \
+without a body. An unknown path returns 404, an unsupported method 405, and an unknown query \
+parameter 400. Everything marked `x-ringback-extension` goes beyond the service document.";
 
-/// Fields that the service document does not have.
+/// Fields that are not in the service document.
 const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("Campaign", &["nextRunAt", "maxConcurrentCalls", "progress"]),
     ("NewCampaign", &["maxConcurrentCalls"]),
@@ -72,7 +72,7 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("Health", &["status", "version"]),
 ];
 
-/// Objects that keep fields they do not know, and those names that are the service's own.
+/// Schemas that allow custom fields, and the reserved names of each.
 const KEEP_EXTRAS: &[(&str, &[&str])] = &[
     ("Contact", &[]),
     ("NewContact", &["contactId", "metadata"]),
@@ -81,7 +81,7 @@ const KEEP_EXTRAS: &[(&str, &[&str])] = &[
     ("NewCampaignContact", &["metadata"]),
 ];
 
-/// Rules that are stored with what was given, and read with every default filled in.
+/// Rules that are stored as given and returned with all defaults.
 const SAFEGUARDS: [&str; 5] = [
     "Safeguards",
     "CallingHours",
@@ -90,14 +90,14 @@ const SAFEGUARDS: [&str; 5] = [
     "DailyCalls",
 ];
 
-/// `GET /public/openapi.json`.
+/// Handles `GET /public/openapi.json`.
 pub async fn show(_: Query<NoParameters>) -> Response {
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     let text = TEXT.get_or_init(|| Bytes::from(description().to_string())).clone();
     ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
-/// The whole description.
+/// Returns the whole description.
 pub fn description() -> Value {
     let mut paths: Map<String, Value> = Map::new();
     let mut schemas = Schemas::default();
@@ -122,7 +122,7 @@ pub fn description() -> Value {
         },
         "servers": [{
             "url": "{base_url}",
-            "variables": { "base_url": { "default": "http://127.0.0.1:8080", "description": "Where the service is reached" } },
+            "variables": { "base_url": { "default": "http://127.0.0.1:8080", "description": "URL of the service" } },
         }],
         "tags": tags,
         "paths": paths,
@@ -140,22 +140,18 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
     vec![
         (
             "Service",
-            "Whether it is there, and this description",
+            "Health of the service, and this description",
             accounts::service(),
         ),
         ("Account", "The account behind a key", accounts::operations()),
-        ("Agents", "Who talks", agents::operations()),
-        ("Knowledge base", "What agents know", knowledge::operations()),
-        ("Tools", "What agents may ask in calls", tools::operations()),
-        (
-            "Safeguards",
-            "What the account's calls may do at most",
-            safeguards::operations(),
-        ),
+        ("Agents", "AI agents that talk in calls", agents::operations()),
+        ("Knowledge base", "Documents that agents use", knowledge::operations()),
+        ("Tools", "HTTP tools that agents may use in calls", tools::operations()),
+        ("Safeguards", "Limits on the account's calls", safeguards::operations()),
         ("Contacts", "Saved contacts", contacts::operations()),
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),
-        ("Campaigns", "Whom to call, and when", campaigns::operations()),
-        ("Conversations", "What was said", conversations::operations()),
+        ("Campaigns", "Contacts to call, and when", campaigns::operations()),
+        ("Conversations", "Results of calls", conversations::operations()),
     ]
 }
 
@@ -194,7 +190,7 @@ fn components(schemas: Schemas) -> BTreeMap<String, Value> {
     read
 }
 
-/// What reads without a value is always there in an answer.
+/// Removes defaults: fields with a default are always present in responses.
 fn without_defaults(schema: &mut Value) {
     let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
     for property in properties.into_iter().flat_map(Map::values_mut) {
@@ -204,7 +200,7 @@ fn without_defaults(schema: &mut Value) {
     }
 }
 
-/// The agent in its three forms; as it reads, with its id and metadata.
+/// Returns the three forms of the agent. The one in responses has id and metadata.
 fn agents() -> BTreeMap<String, Value> {
     let mut schemas = agent_schemas(AgentForm::Read);
     schemas.extend(agent_schemas(AgentForm::New));
@@ -227,7 +223,7 @@ fn agents() -> BTreeMap<String, Value> {
     schemas
 }
 
-/// In answers a field that has no value is left out, unless it is one that is always there.
+/// Removes `null` from optional fields: in responses they are omitted instead.
 fn never_null_when_optional(schema: &mut Value) {
     let required: Vec<String> = schema["required"]
         .as_array()
@@ -277,7 +273,7 @@ fn security_schemes() -> Value {
 mod tests {
     use super::*;
 
-    /// The description as it was last agreed to; after a change: `cargo run -- openapi > tests/openapi.json`.
+    /// The approved description; after a change run `cargo run -- openapi > tests/openapi.json`.
     const AGREED: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/openapi.json"));
 
     #[test]

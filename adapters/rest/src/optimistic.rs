@@ -1,18 +1,19 @@
-//! Changes that read a resource, change it and write it under the version that was read.
+//! Read, change and write of a resource under the version that was read.
 
 use domain::ports::store::{StoreError, StoreResult};
 
 use super::error::ApiResult;
 
-/// How often a change is tried when other requests change the resource meanwhile: each time one of them got through, so
-/// that so many clients at once are served.
+/// Maximum tries if other requests change the resource meanwhile. Each time one of them succeeds, so that
+/// this many concurrent clients are served.
 const TRIES: usize = 64;
 
-/// Runs `attempt`, which reads, changes and writes, until no other request was faster; `Stale` when one always was.
+/// Runs `attempt`, which reads, changes and writes, until no other request was faster. Returns `Stale` after
+/// too many tries.
 ///
 /// # Errors
 ///
-/// What `attempt` refuses; its store's answer to the write is the value.
+/// Returns the error of `attempt`. The store's result of the write is the value.
 pub async fn until_written<T, Attempt>(attempt: impl Fn() -> Attempt) -> ApiResult<StoreResult<T>>
 where
     Attempt: Future<Output = ApiResult<StoreResult<T>>>,

@@ -1,4 +1,4 @@
-//! An id in a path. A malformed one names nothing: it is a 404 like one that is unknown.
+//! An id in a path. A malformed id is a 404, like an unknown one.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use axum::{
 
 use super::error::{ApiError, ApiResult};
 
-/// The one id in a path.
+/// The single id in a path.
 #[derive(Debug, Clone, Copy)]
 pub struct PathId<T>(pub T);
 

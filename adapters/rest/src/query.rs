@@ -1,4 +1,4 @@
-//! Query parameters: typed, none unknown, none twice, every problem listed.
+//! Query parameters: typed, none unknown or repeated, every problem listed.
 
 use axum::{
     extract::{FromRequestParts, Query as Pairs},
@@ -11,26 +11,26 @@ use super::{
     fields::suggestion,
 };
 
-/// The query parameter that may carry an API key, on GET and HEAD only.
+/// Query parameter for an API key, accepted on GET and HEAD only.
 pub const QUERY_KEY: &str = "apiKey";
 
-/// The decoded pairs of a query in their order.
+/// Returns the decoded pairs of a query, in their order.
 pub fn pairs(uri: &Uri) -> ApiResult<Vec<(String, String)>> {
     Pairs::<Vec<(String, String)>>::try_from_uri(uri)
         .map(|Pairs(pairs)| pairs)
         .map_err(|_| ApiError::Malformed("the query string cannot be read".into()))
 }
 
-/// The parameters of an operation.
+/// Parameters of an operation.
 pub trait Parameters: Sized {
-    /// Their names.
+    /// Names of the parameters.
     const NAMES: &'static [&'static str];
 
-    /// Reads them; problems go into `query`.
+    /// Reads the parameters; problems are added to `query`.
     fn read(query: &mut RawQuery) -> Self;
 }
 
-/// The parameters of an operation that has none.
+/// Parameters of an operation without any.
 #[derive(Debug, Clone, Copy)]
 pub struct NoParameters;
 
@@ -42,12 +42,12 @@ impl Parameters for NoParameters {
     }
 }
 
-/// The parameters of a list without filters.
+/// Parameters of a list without filters.
 #[derive(Debug, Clone)]
 pub struct Paging {
-    /// `cursor`.
+    /// Value of `cursor`.
     pub cursor: Option<String>,
-    /// `pageSize`.
+    /// Value of `pageSize`.
     pub page_size: i64,
 }
 
@@ -62,7 +62,7 @@ impl Parameters for Paging {
     }
 }
 
-/// Extracts an operation's parameters.
+/// Extractor of an operation's parameters.
 #[derive(Debug, Clone)]
 pub struct Query<P>(pub P);
 
@@ -81,7 +81,7 @@ impl<S: Sync, P: Parameters> FromRequestParts<S> for Query<P> {
     }
 }
 
-/// The raw parameters, and what is wrong with them.
+/// Raw parameters, and the problems found in them.
 #[derive(Debug, Default)]
 pub struct RawQuery {
     pairs: Vec<(String, String)>,
@@ -100,7 +100,7 @@ impl RawQuery {
             } else if query.pairs.iter().any(|(known, _)| *known == name) {
                 query.problem(&name, "repeated", "is given more than once");
             } else if value.contains('\0') {
-                query.problem(&name, "invalid_value", "holds the character U+0000");
+                query.problem(&name, "invalid_value", "contains the character U+0000");
             } else {
                 query.pairs.push((name, value));
             }
@@ -110,24 +110,24 @@ impl RawQuery {
 
     fn unknown(&mut self, name: &str, names: &[&str]) {
         let message = match name {
-            QUERY_KEY => "is taken on GET and HEAD only; send the key in a header".to_owned(),
+            QUERY_KEY => "is accepted on GET and HEAD only; send the key in a header".to_owned(),
             _ => format!("is not a query parameter of this operation{}", suggestion(name, names)),
         };
         self.problem(name, "unknown_parameter", message);
     }
 
-    /// Notes a problem of a parameter.
+    /// Adds a problem of a parameter.
     pub fn problem(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
         self.problems.push(Problem::new(name, code, message));
     }
 
-    /// A parameter's text.
+    /// Returns a parameter's text.
     pub fn text(&self, name: &str) -> Option<String> {
         let found = self.pairs.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.clone())
     }
 
-    /// A parameter read by `read`; `expected` says what it should have been.
+    /// Reads a parameter with `read`; `expected` describes valid values.
     pub fn parsed<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.text(name)?;
         let value = read(&text);
@@ -137,7 +137,7 @@ impl RawQuery {
         value
     }
 
-    /// `pageSize`.
+    /// Reads `pageSize`.
     pub fn page_size(&mut self) -> i64 {
         const DEFAULT: i64 = 30;
         let text = self.text("pageSize");
@@ -156,13 +156,13 @@ impl RawQuery {
         }
     }
 
-    /// `true` or `false`.
+    /// Reads `true` or `false`.
     pub fn boolean(&mut self, name: &str) -> Option<bool> {
         self.parsed(name, "`true` or `false`", |text| text.parse().ok())
     }
 }
 
-/// A whole number without sign, spaces or leading plus.
+/// Parses a whole number without sign, spaces or leading plus.
 pub fn plain_integer(text: &str) -> Option<i64> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     digits.then(|| text.parse().ok()).flatten()

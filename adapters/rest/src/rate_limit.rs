@@ -1,7 +1,7 @@
-//! How many requests a key may make: a bucket of tokens each, and one for each address that sends unknown keys.
+//! Request rate limits: a token bucket for each key, and one for each address that sends unknown keys.
 //!
-//! Own buckets instead of a library's: they need a bound, and must tell whether a key was good before, so that whoever
-//! guesses keys slows nobody down whose key is known already.
+//! This is not a library's implementation, because the buckets need a bound and must record whether a key was
+//! valid before. Clients that guess keys then slow down nobody with a known key.
 
 use std::{
     collections::HashMap,
@@ -16,33 +16,33 @@ use tokio::time::Instant;
 use super::error::{ApiError, ApiResult};
 use crate::server::network;
 
-/// Buckets of either kind; those beyond share one.
+/// Maximum buckets of each kind; the rest share one.
 const BUCKETS: usize = 65_536;
 
-/// A key, known without its text: the first half of its SHA-256.
+/// Identifier of a key without its text: the first half of its SHA-256.
 pub type KeyPrint = [u8; 16];
 
-/// The buckets of a service.
+/// Buckets of a service.
 #[derive(Debug)]
 pub struct RateLimit {
-    /// None: no limit at all.
+    /// Rate; `None` for no limit.
     rate: Option<Rate>,
     started: Instant,
     keys: Mutex<Buckets<KeyPrint>>,
     addresses: Mutex<Buckets<IpAddr>>,
 }
 
-/// Figures in nanoseconds.
+/// A rate, in nanoseconds.
 #[derive(Debug, Clone, Copy)]
 struct Rate {
-    /// Between two requests at the allowed pace.
+    /// Time between two requests at the allowed rate.
     interval: u64,
-    /// How far ahead of that pace a client may be.
+    /// Maximum lead of a client over that rate.
     ahead: u64,
 }
 
 impl RateLimit {
-    /// So many requests a second for each key, and twice as many at once; 0 is no limit.
+    /// Creates a limit of this many requests per second for each key, with a burst of twice as many; 0 means no limit.
     pub fn per_second(requests: u32) -> Self {
         let interval = 1_000_000_000_u64.checked_div(u64::from(requests));
         let rate = interval.map(|interval| Rate {
@@ -57,8 +57,8 @@ impl RateLimit {
         }
     }
 
-    /// Before a key is looked up. One that was good before pays from its own bucket; of others the address must have
-    /// something left. True when the key has paid.
+    /// Checks the limit before a key is looked up. A key that was valid before uses its own bucket. For other
+    /// keys, the address must have a token left. Returns true if the key's token was used.
     pub fn admit(&self, key: &KeyPrint, address: IpAddr) -> ApiResult<bool> {
         let Some(rate) = self.rate else { return Ok(true) };
         let now = self.now();
@@ -72,14 +72,14 @@ impl RateLimit {
         waits.map_or(Ok(false), |wait| Err(refused(wait)))
     }
 
-    /// The key that was looked up is good: its first request is paid.
+    /// Uses a token of a key that turned out to be valid, for its first request.
     pub fn known(&self, key: &KeyPrint) -> ApiResult<()> {
         let Some(rate) = self.rate else { return Ok(()) };
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         keys.take(*key, rate, self.now()).map_err(refused)
     }
 
-    /// A key takes the place of another, with what that one has left: a new key is no new allowance.
+    /// Moves the bucket of a replaced key to the new one, so that a new key gives no extra allowance.
     pub fn replaced(&self, old: &KeyPrint, new: KeyPrint) {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(full_at) = keys.full_at.get(old).copied()
@@ -89,26 +89,27 @@ impl RateLimit {
         }
     }
 
-    /// The key that was looked up is none: its address pays.
+    /// Uses a token of the address after an unknown key.
     pub fn unknown(&self, address: IpAddr) {
         let Some(rate) = self.rate else { return };
         let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
-        // It was admitted: the answer is that the key is not known, even if others used up the bucket since.
+        // The request was admitted, so the response is that the key is unknown, even if others have used up
+        // the bucket since.
         let _ = addresses.take(network(address), rate, self.now());
     }
 
-    /// Somebody at this address asks without a key for what everybody may have; else after how many seconds it may.
+    /// Uses a token of the address for a public request without a key.
     ///
     /// # Errors
     ///
-    /// When the address has nothing left.
+    /// Returns the seconds until the next token if the address has none left.
     pub fn visit(&self, address: IpAddr) -> Result<(), u32> {
         let Some(rate) = self.rate else { return Ok(()) };
         let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
         addresses.take(network(address), rate, self.now()).map_err(seconds)
     }
 
-    /// Nanoseconds since the start.
+    /// Returns the nanoseconds since the start.
     fn now(&self) -> u64 {
         u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -118,7 +119,7 @@ fn refused(wait: u64) -> ApiError {
     ApiError::RateLimited(seconds(wait))
 }
 
-/// A wait in whole seconds.
+/// Returns a wait in whole seconds.
 fn seconds(wait: u64) -> u32 {
     let seconds = Duration::from_nanos(wait).as_secs_f64().ceil();
     #[expect(
@@ -131,11 +132,11 @@ fn seconds(wait: u64) -> u32 {
     }
 }
 
-/// Buckets by the instant at which each is full again (GCRA); one that is full need not be remembered.
+/// Buckets, each with the time at which it is full again (GCRA). A full bucket need not be stored.
 #[derive(Debug)]
 struct Buckets<K> {
     full_at: HashMap<K, u64>,
-    /// Of all that find no room.
+    /// Bucket of all that find no room.
     shared: u64,
 }
 
@@ -149,7 +150,7 @@ impl<K> Default for Buckets<K> {
 }
 
 impl<K: Eq + Hash> Buckets<K> {
-    /// Takes a token; else says how long there will be none.
+    /// Takes a token. Returns the wait if there is none.
     fn take(&mut self, key: K, rate: Rate, now: u64) -> Result<(), u64> {
         if self.full_at.len() >= BUCKETS && !self.full_at.contains_key(&key) {
             self.full_at.retain(|_, full_at| *full_at > now);
@@ -167,7 +168,7 @@ impl<K: Eq + Hash> Buckets<K> {
         Ok(())
     }
 
-    /// How long there will be no token; none when there is one.
+    /// Returns the wait for a token, or `None` if there is one.
     fn wait(&self, key: &K, rate: Rate, now: u64) -> Option<u64> {
         let full_at = match self.full_at.get(key) {
             Some(full_at) => *full_at,
@@ -189,7 +190,7 @@ mod tests {
         [n; 16]
     }
 
-    /// How many requests with a key pass at once.
+    /// Returns how many requests with a key pass at once.
     fn burst(limit: &RateLimit, key: &KeyPrint) -> usize {
         let passes = |_: &usize| {
             limit

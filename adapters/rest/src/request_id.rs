@@ -1,4 +1,4 @@
-//! The request's id: the client's own when it is a sane token, else a new UUID.
+//! The request's id: the client's own if it is a valid token, otherwise a new UUID.
 
 use std::convert::Infallible;
 
@@ -8,17 +8,17 @@ use axum::{
 };
 use uuid::Uuid;
 
-/// The header that carries it, both ways.
+/// Header of the id, both ways.
 pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 
 const MAX_LENGTH: usize = 128;
 
-/// 1 to 128 characters of `[A-Za-z0-9._-]`.
+/// A token of 1 to 128 characters of `[A-Za-z0-9._-]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(String);
 
 impl RequestId {
-    /// The id of a request with these headers.
+    /// Returns the id of a request with these headers.
     pub fn of(headers: &HeaderMap) -> Self {
         headers
             .get(HEADER)
@@ -27,12 +27,12 @@ impl RequestId {
             .map_or_else(|| Self(Uuid::new_v4().to_string()), |text| Self(text.to_owned()))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The header's value.
+    /// Returns the header value.
     pub fn to_header(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.0).ok()
     }

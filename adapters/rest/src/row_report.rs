@@ -1,27 +1,27 @@
-//! The row report of a file that was refused.
+//! The row report of a rejected file.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Entries listed at most.
+/// Maximum number of listed problems.
 pub const ENTRIES: usize = 1_000;
 
-/// Characters of a cell that are shown.
+/// Maximum characters of a cell that are shown.
 const SHOWN: usize = 200;
 
-/// What is wrong with a row.
+/// Problem of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowCode {
     /// The phone cell is blank.
     MissingPhone,
-    /// The phone cell is no phone number.
+    /// The phone cell is not a phone number.
     InvalidPhone,
-    /// The e-mail cell is no address.
+    /// The e-mail cell is not an address.
     InvalidEmail,
-    /// The number stands in an earlier row.
+    /// The number occurs in an earlier row.
     DuplicateNumber,
-    /// Not as many cells as headers.
+    /// The number of cells differs from the number of headers.
     RaggedRow,
     /// The account's safeguards never allow the number.
     DestinationNotAllowed,
@@ -30,40 +30,40 @@ pub enum RowCode {
 /// One problem of one row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct RowProblem {
-    /// Data rows count from 1.
+    /// Number of the data row, from 1.
     pub row: u64,
-    /// Lines of the file count from 1.
+    /// Line in the file, from 1.
     pub line: u64,
-    /// The header's text; `null` when the row as a whole is meant.
+    /// Text of the header; `null` if the problem concerns the whole row.
     #[schema(required)]
     pub column: Option<String>,
-    /// The cell.
+    /// Content of the cell.
     #[schema(required)]
     pub value: Option<String>,
-    /// What is wrong.
+    /// Kind of problem.
     pub code: RowCode,
-    /// For people.
+    /// Explanation for people.
     pub message: String,
 }
 
-/// What is wrong with the rows of a file.
+/// Problems in the rows of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RowReport {
-    /// Data rows.
+    /// Number of data rows.
     pub total_rows: u64,
-    /// Rows without a problem.
+    /// Number of rows without a problem.
     pub valid_rows: u64,
-    /// Rows with one or more.
+    /// Number of rows with at least one problem.
     pub invalid_rows: u64,
-    /// More problems were found than the 1,000 that are listed.
+    /// Whether there are more problems than the 1,000 that are listed.
     pub truncated: bool,
-    /// The problems in the order of the file.
+    /// Problems, in the order of the file.
     pub rows: Vec<RowProblem>,
 }
 
 impl RowReport {
-    /// Counts a row with what is wrong with it.
+    /// Counts a row and its problems.
     pub fn add(&mut self, problems: Vec<RowProblem>) {
         self.total_rows += 1;
         if problems.is_empty() {
@@ -81,7 +81,7 @@ impl RowReport {
     }
 }
 
-/// A cell's text as far as it is shown.
+/// Returns the part of a cell's text that is shown.
 pub fn shown(cell: &str) -> String {
     cell.chars().take(SHOWN).collect()
 }

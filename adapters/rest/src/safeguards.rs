@@ -1,4 +1,4 @@
-//! What an account lets its calls do at most.
+//! Limits on an account's calls.
 
 use axum::{Router, extract::State, routing::get};
 use chrono_tz::Tz;
@@ -22,14 +22,14 @@ use super::{
     query::{NoParameters, Query},
 };
 
-/// Calls to one number in a day or a week, at most.
+/// Valid limits of calls to one number per day or week.
 const PER_NUMBER: std::ops::RangeInclusive<i64> = 1..=1_000;
-/// Calls of an account in a day, at most.
+/// Valid limits of an account's calls per day.
 const PER_DAY: std::ops::RangeInclusive<i64> = 1..=10_000_000;
-/// Prefixes of a list.
+/// Maximum prefixes of a list.
 const PREFIXES: usize = 1_000;
 
-/// Every route of the rules.
+/// Returns the routes of the safeguards.
 pub fn routes() -> Router<RestState> {
     Router::new().route("/public/v1/safeguards", get(show).patch(patch))
 }
@@ -39,7 +39,7 @@ async fn show(State(state): State<RestState>, Caller(account): Caller, _: Query<
     Ok(Reply::ok(row.safeguards))
 }
 
-/// A merge patch; `null` puts a field back to its default.
+/// Applies a merge patch; `null` resets a field to its default.
 async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -55,12 +55,12 @@ async fn patch(
         Ok(state.store.set_safeguards(account.id, row.version, new).await)
     });
     let row = outcome.await?.or_no_such("account")?;
-    // What the earlier rules put off is due.
+    // Calls that the earlier rules postponed are due.
     state.switchboard.look_again();
     Ok(Reply::ok(row.safeguards))
 }
 
-/// The rules as a body gives them.
+/// Reads the rules from a body.
 fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
     let mut fields = Fields::of(body, "");
     fields.only(&["callingHours", "callsPerNumber", "allowedPrefixes", "dailyCalls"]);
@@ -77,7 +77,7 @@ fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
     }
 }
 
-/// One rule's object; its default where it is not there.
+/// Reads the object of one rule, or its default if it is missing.
 fn part<T: Default>(fields: &mut Fields<'_>, name: &str, read: impl FnOnce(&mut Fields<'_>) -> T) -> T {
     match fields.value(name) {
         None => T::default(),
@@ -128,7 +128,7 @@ fn time(fields: &mut Fields<'_>, name: &str) -> Option<TimeOfDay> {
     let text = fields.string(name)?;
     let time = TimeOfDay::parse(text);
     if time.is_none() {
-        let message = format!("`{text:.20}` is no time of day: give `HH:MM`, from `00:00` to `24:00`");
+        let message = format!("`{text:.20}` is not a time of day: write `HH:MM`, from `00:00` to `24:00`");
         fields.problem(name, "invalid", message);
     }
     time
@@ -140,7 +140,7 @@ fn days(fields: &mut Fields<'_>) -> Option<Vec<Weekday>> {
         fields.problem(
             "days",
             "required",
-            "must hold at least one day: without any nobody could ever be called",
+            "must contain at least one day: otherwise nobody could be called",
         );
     }
     let mut days = Vec::new();
@@ -150,7 +150,7 @@ fn days(fields: &mut Fields<'_>) -> Option<Vec<Weekday>> {
             Some(_) => {}
             None => {
                 let shown = item.to_string();
-                let message = format!("{shown:.40} is no day: give `monday`, `tuesday` and so on to `sunday`");
+                let message = format!("{shown:.40} is not a day: write `monday`, `tuesday` and so on to `sunday`");
                 fields.problem(&format!("days[{index}]"), "not_allowed", message);
             }
         }
@@ -171,7 +171,7 @@ fn calls_per_number(fields: &mut Fields<'_>) -> CallsPerNumber {
     };
     let given = fields.value("perDay").or(fields.value("perWeek"));
     if rule.mode != Mode::Off && given.is_none() {
-        let message = "give `perDay`, `perWeek` or both, or switch the rule off";
+        let message = "set `perDay`, `perWeek` or both, or switch the rule off";
         fields.problem("perDay", "required", message);
     }
     rule
@@ -182,10 +182,10 @@ fn allowed_prefixes(fields: &mut Fields<'_>) -> AllowedPrefixes {
     let mode = mode(fields);
     let items = fields.array("prefixes").unwrap_or_default();
     if items.len() > PREFIXES {
-        let message = format!("holds {} prefixes; at most {PREFIXES} are taken", items.len());
+        let message = format!("has {} prefixes; at most {PREFIXES} are allowed", items.len());
         fields.problem("prefixes", "too_many", message);
     } else if items.is_empty() && mode != Mode::Off {
-        let message = "must hold at least one prefix such as `+44`: without any nothing could be dialed";
+        let message = "must contain at least one prefix such as `+44`: otherwise nothing could be dialed";
         fields.problem("prefixes", "required", message);
     }
     let mut prefixes: Vec<String> = Vec::new();
@@ -195,7 +195,7 @@ fn allowed_prefixes(fields: &mut Fields<'_>) -> AllowedPrefixes {
             Some(_) => {}
             None => {
                 let shown = item.to_string();
-                let message = format!("{shown:.40} is no prefix: give `+` and 1 to 15 digits such as `+4930`");
+                let message = format!("{shown:.40} is not a prefix: write `+` and 1 to 15 digits such as `+4930`");
                 fields.problem(&format!("prefixes[{index}]"), "invalid", message);
             }
         }
@@ -217,11 +217,11 @@ fn daily_calls(fields: &mut Fields<'_>) -> DailyCalls {
         ..DailyCalls::default()
     };
     if rule.mode != Mode::Off && fields.value("limit").is_none() {
-        fields.problem("limit", "required", "give a number of calls, or switch the rule off");
+        fields.problem("limit", "required", "set a number of calls, or switch the rule off");
     }
     if let Some(zone) = fields.string("timezone") {
         if zone.parse::<Tz>().is_err() {
-            let message = format!("`{zone:.60}` is no IANA time zone; give one such as `Europe/Berlin` or `UTC`");
+            let message = format!("`{zone:.60}` is not an IANA time zone; write one such as `Europe/Berlin` or `UTC`");
             fields.problem("timezone", "invalid", message);
         }
         zone.clone_into(&mut rule.timezone);
@@ -229,15 +229,16 @@ fn daily_calls(fields: &mut Fields<'_>) -> DailyCalls {
     rule
 }
 
-/// Where an account's calls may go, asked before anything is queued or saved: a number that its rules never allow is an
-/// error at once, one that they warn of is told. The permit asks again.
+/// Allowed destinations of an account, checked before anything is queued or saved. A number that the rules
+/// never allow is an immediate error; one that they only warn about produces a warning. The dial permit
+/// checks again.
 pub struct Destinations {
     rule: AllowedPrefixes,
     warned: usize,
 }
 
 impl Destinations {
-    /// The account's rule as it is now.
+    /// Reads the account's current rule.
     pub async fn of(store: &dyn Store, account: AccountId) -> ApiResult<Self> {
         let rules = store.safeguards(account).await?.safeguards;
         Ok(Self {
@@ -246,7 +247,7 @@ impl Destinations {
         })
     }
 
-    /// Of an account without a rule.
+    /// Allows any number, as for an account without a rule.
     pub fn any() -> Self {
         Self {
             rule: AllowedPrefixes::default(),
@@ -254,7 +255,7 @@ impl Destinations {
         }
     }
 
-    /// Why the number is refused; none where it is not.
+    /// Returns the reason if the number is refused.
     pub fn refuses(&mut self, number: &PhoneNumber) -> Option<String> {
         let objection = self.rule.objection(number)?;
         if self.rule.mode == Mode::Enforce {
@@ -264,14 +265,14 @@ impl Destinations {
         None
     }
 
-    /// The same as a field's problem.
+    /// Does the same and adds a problem for the field.
     pub fn check(&mut self, path: String, number: &PhoneNumber, problems: &mut Vec<Problem>) {
         if let Some(message) = self.refuses(number) {
             problems.push(Problem::new(path, NOT_ALLOWED, message));
         }
     }
 
-    /// What there is to say of numbers that are dialed all the same.
+    /// Returns a warning about numbers that are dialed anyway.
     pub fn warning(&self) -> Option<String> {
         let numbers = match self.warned {
             0 => return None,
@@ -279,10 +280,10 @@ impl Destinations {
             many => format!("{many} numbers begin"),
         };
         Some(format!(
-            "{numbers} with none of the prefixes of the account's safeguard `allowedPrefixes`, which only warns"
+            "{numbers} with a prefix that the account's safeguard `allowedPrefixes` does not list; it only warns"
         ))
     }
 }
 
-/// The code of a number that may not be dialed.
+/// Code of a number that must not be dialed.
 const NOT_ALLOWED: &str = "destination_not_allowed";

@@ -1,7 +1,7 @@
-//! The accept loop: HTTP/1, by itself or in TLS, with the limits that keep a slow or greedy client from harming the others.
+//! The accept loop: HTTP/1, plain or over TLS, with limits that keep slow or greedy clients from harming others.
 //!
-//! Everything that waits waits on tokio's clock, nothing but the reading of a certificate runs on other threads: it also
-//! serves under a paused clock.
+//! All waiting uses tokio's clock, and only certificate files are read on other threads. So it also works
+//! under a paused clock.
 
 mod body;
 mod certificate;
@@ -36,35 +36,36 @@ use stall::StallGuard;
 pub use tls::FAILED_HANDSHAKES;
 pub use tls::{Endpoint, Tls};
 
-/// Where carriers call back: small bodies, read before anybody has shown who they are.
+/// Prefix of carrier callbacks: small bodies that are read before authentication.
 const CALLBACKS: &str = "/carriers/";
 
-/// Bytes that are read of a request, or gathered of an answer, before somebody takes them. Uploads gain nothing from more.
+/// Maximum bytes that are buffered of a request or a response. Uploads gain nothing from more.
 const MOST_AT_ONCE: usize = 64 * 1024;
 
-/// What a client may use up.
+/// Resource limits of clients.
 #[derive(Debug, Clone)]
 pub struct ServerLimits {
-    /// How long a client may say nothing: after the opening of a connection, in TLS's handshake, after an answer. A
-    /// request's headers may take as long again from its first byte (from the last answer, where that was just now; a
-    /// second longer where they began before it).
+    /// Maximum silence of a client: after a connection opens, during the TLS handshake, after a response. The
+    /// headers of a request may take as long again from its first byte. If the last response was just before,
+    /// that counts from the response. If the headers began before the response, they may take a second
+    /// longer.
     pub header_timeout: Duration,
-    /// Between two pieces of a request's body.
+    /// Maximum time between two pieces of a request's body.
     pub body_idle_timeout: Duration,
-    /// How long a client may take nothing of an answer (or of an upgraded socket's messages) that waits for it.
+    /// Maximum time during which a client accepts nothing of a pending response (or of an upgraded socket's messages).
     pub write_stall_timeout: Duration,
-    /// Bytes of a request's first line and headers.
+    /// Maximum bytes of a request's first line and headers.
     pub header_bytes: usize,
-    /// Header lines of a request.
+    /// Maximum header lines of a request.
     pub header_count: usize,
-    /// Open connections in all; beyond it new ones wait in the kernel's queue. Sockets that were upgraded no longer
-    /// count: whoever upgrades them bounds them.
+    /// Maximum open connections. Further ones wait in the kernel's queue. Upgraded sockets do not count,
+    /// because the code that upgrades them has its own limit.
     pub connections: usize,
-    /// Open connections of one address (of IPv6, of one /64); beyond it new ones are closed at once.
+    /// Maximum open connections per address (for IPv6, per /64). Further ones are closed at once.
     pub connections_per_address: usize,
-    /// Loopback addresses have no limit of their own: a proxy in front and the simulated exchange live there.
+    /// Whether loopback addresses have no limit of their own. A proxy in front and the simulated exchange use them.
     pub loopback_is_exempt: bool,
-    /// How long requests in progress may take after the shutdown began.
+    /// Time that requests in progress may take after a shutdown began.
     pub shutdown_grace: Duration,
 }
 
@@ -84,9 +85,9 @@ impl Default for ServerLimits {
     }
 }
 
-/// Serves `router` at `endpoint`, which may be a bare listener, until `shutdown` resolves; then takes no new connection,
-/// lets requests in progress end within the grace time, and returns. Handlers find the peer's address in
-/// `ConnectInfo<SocketAddr>`.
+/// Serves `router` at `endpoint`, which may be a bare listener, until `shutdown` resolves. Then it accepts no
+/// new connections, lets requests in progress finish within the grace time, and returns. Handlers find the
+/// peer's address in `ConnectInfo<SocketAddr>`.
 pub async fn serve(
     endpoint: impl Into<Endpoint>,
     router: Router,
@@ -131,11 +132,12 @@ pub async fn serve(
     closing.send_replace(true);
     let all_done = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(limits.shutdown_grace, all_done).await.is_err() {
-        tracing::warn!(open = connections.len(), "connections cut at the end of the grace time");
+        tracing::warn!(open = connections.len(), "connections closed after the grace time");
     }
 }
 
-/// Waits for room, then for a client. Errors of `accept` are of one connection, or pass (no file handle left).
+/// Waits for a free slot, then for a client. Errors of `accept` concern one connection, or are temporary (no
+/// file descriptor left).
 async fn next_connection(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
@@ -143,16 +145,16 @@ async fn next_connection(
     if room.available_permits() == 0
         && let Some(left_out) = log_gate::opens("connections", "room")
     {
-        tracing::warn!(left_out, "as many connections are open as there may be: others wait");
+        tracing::warn!(left_out, "connection limit reached");
     }
-    // The semaphore is never closed, so there always is a permit.
+    // The semaphore is never closed, so there is always a permit.
     let permit = Arc::clone(room).acquire_owned().await.ok();
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => return (stream, peer, permit),
             Err(error) if is_of_one_connection(&error) => {}
             Err(error) => {
-                tracing::error!(%error, "cannot accept connections");
+                tracing::error!(%error, "accept failed");
                 tokio::time::sleep(Duration::from_millis(200)).await;
             }
         }
@@ -166,7 +168,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// One connection, and what it holds until it ends.
+/// A connection and its resources.
 struct Connection {
     peer: SocketAddr,
     tls: Option<Arc<Tls>>,
@@ -178,11 +180,11 @@ struct Connection {
 
 impl Connection {
     async fn run(mut self, stream: TcpStream, router: Router) {
-        // Answers are small and whole; waiting to fill packets only delays them.
+        // Responses are small and complete; waiting to fill packets only delays them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY not set");
         }
-        // Who says nothing costs a small task, and none of the buffers that HTTP begins with.
+        // An idle connection costs a small task and allocates no HTTP buffers.
         let mut first = [0];
         if self
             .hear(stream.peek(&mut first), self.limits.header_timeout)
@@ -193,7 +195,8 @@ impl Connection {
         }
     }
 
-    /// Each part in a place of its own, that a connection takes no more than the part it is in.
+    /// Serves the connection. Each phase is boxed separately, so that a connection uses only the memory of
+    /// its current phase.
     async fn converse(mut self, stream: TcpStream, router: Router) {
         let stream = StallGuard::new(stream, self.limits.write_stall_timeout);
         let Some(tls) = self.tls.take() else {
@@ -215,7 +218,7 @@ impl Connection {
             (stream, heard) = (returned, begun);
             if heard.is_empty() {
                 let Some(first) = self.hear(stream.read_u8(), silence).await else {
-                    // Whether it still takes the word of farewell changes nothing.
+                    // It does not matter whether the peer still accepts the close message.
                     let _ = stream.shutdown().await;
                     return;
                 };
@@ -224,8 +227,8 @@ impl Connection {
         }
     }
 
-    /// Answers requests until the connection is over, or the client has asked nothing for a while: then the stream comes
-    /// back, with what has come of the next request.
+    /// Serves requests until the connection ends or the client is idle for a while. In the latter case,
+    /// returns the stream and the bytes of the next request read so far.
     async fn answer<S>(&mut self, stream: S, heard: Bytes, router: &Router) -> Option<(S, Bytes)>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -254,7 +257,7 @@ impl Connection {
             .max_buf_size(MOST_AT_ONCE.max(self.limits.header_bytes));
         let mut serving = Box::pin(http.serve_connection(TokioIo::new(served), service).with_upgrades());
         let end = tokio::select! {
-            // What was heard is answered.
+            // Input received before is served first.
             biased;
             end = serving.as_mut() => Some(end),
             () = talk.silence() => None,
@@ -276,10 +279,10 @@ impl Connection {
         }
     }
 
-    /// What `word` comes to; none when the client says nothing in time, or the service shuts down before it does.
+    /// Waits for `word`. Returns `None` if the client stays silent too long, or the service shuts down before.
     async fn hear<T>(&mut self, word: impl Future<Output = io::Result<T>>, limit: Duration) -> Option<T> {
         tokio::select! {
-            // What was asked before the shutdown is answered.
+            // Requests sent before the shutdown are served.
             biased;
             heard = tokio::time::timeout(limit, word) => heard.ok()?.ok(),
             () = closed(&mut self.closing) => None,
@@ -287,14 +290,14 @@ impl Connection {
     }
 }
 
-/// Resolves when the shutdown begins.
+/// Waits until the shutdown begins.
 async fn closed(closing: &mut watch::Receiver<bool>) {
-    // An error means that `serve` itself is gone.
+    // An error means that `serve` itself has ended.
     let _ = closing.wait_for(|closing| *closing).await;
 }
 
 fn prepare(request: Request<Incoming>, peer: SocketAddr, idle: Duration, turn: Turn) -> Request<Body> {
-    // A client that waits for `100 Continue` sends nothing to drain, and must not be told to begin.
+    // A client that waits for `100 Continue` has sent nothing to drain, and must not be told to start.
     let drain = !request.headers().contains_key(header::EXPECT);
     let pace = match request.uri().path().starts_with(CALLBACKS) {
         true => Pace::of_small(idle),

@@ -1,5 +1,5 @@
-//! JSON that refuses a name given twice in one object (which of the two counts would be anybody's guess), and the
-//! character U+0000, which databases and the programs behind them do not keep.
+//! JSON parsing that rejects two things: a name that occurs twice in one object, because it is unclear which
+//! one counts; and the character U+0000, which databases and the programs behind them do not store.
 
 use std::{cell::RefCell, fmt};
 
@@ -7,19 +7,19 @@ use domain::agent::Problem;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Why a text was not taken.
+/// Reason why a text was rejected.
 #[derive(Debug)]
 pub enum Refusal {
-    /// Not JSON at all; where and why.
+    /// Not JSON; contains the position and the reason.
     Syntax(serde_json::Error),
-    /// JSON with names given twice, or with U+0000 in a text.
+    /// JSON with repeated names, or with U+0000 in a text.
     Unsound(Vec<Problem>),
 }
 
-/// Problems that are listed, at most.
+/// Maximum number of listed problems.
 const LISTED: usize = 1_000;
 
-/// Reads one JSON value; the whole of `bytes`.
+/// Parses one JSON value, which must be the whole of `bytes`.
 pub fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     let problems = RefCell::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -37,8 +37,7 @@ pub fn parse(bytes: &[u8]) -> Result<Value, Refusal> {
     }
 }
 
-/// The way to a value, written out only when there is something to say about it: names can be as long as the body, and
-/// values as many.
+/// Path to a value. It is formatted only for a problem, because names can be as long as the body, and values as many.
 #[derive(Clone, Copy)]
 enum Path<'p> {
     Root,
@@ -50,7 +49,7 @@ impl fmt::Display for Path<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Path::Root => Ok(()),
-            // Longer names are cut by the problem anyway.
+            // Longer names are cut in the problem anyway.
             Path::Name(Path::Root, name) => write!(f, "{name:.500}"),
             Path::Name(parent, name) => write!(f, "{parent}.{name:.500}"),
             Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
@@ -58,7 +57,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Reads the value at `path`.
+/// Parses the value at `path`.
 struct Strict<'p> {
     path: Path<'p>,
     problems: &'p RefCell<Vec<Problem>>,
@@ -157,7 +156,7 @@ impl Strict<'_> {
         if text.contains('\0') {
             self.problem(
                 "not_allowed",
-                "holds the character U+0000, which is not kept; leave it out",
+                "contains the character U+0000, which cannot be stored; remove it",
             );
         }
     }

@@ -33,84 +33,84 @@ use net::address_policy::{ALLOW_PRIVATE, AddressPolicy};
 
 const FIELDS: [&str; 6] = ["name", "description", "parameters", "url", "method", "timeoutMs"];
 
-/// Characters of a name, as language models take them.
+/// Maximum length of a name in characters, as language models accept it.
 const NAME_CHARACTERS: usize = 64;
-/// Characters of a description.
+/// Maximum length of a description in characters.
 const DESCRIPTION_CHARACTERS: usize = 4_000;
-/// Characters of an address.
+/// Maximum length of a URL in characters.
 const URL_CHARACTERS: usize = 2_048;
-/// Milliseconds of a request.
+/// Valid time limits of a request, in milliseconds.
 const TIMEOUT_MS: std::ops::RangeInclusive<i64> = 100..=30_000;
-/// Those of a tool that names none.
+/// Default time limit of a request, in milliseconds.
 const DEFAULT_TIMEOUT_MS: i64 = 10_000;
 
-/// When a tool was made and last changed.
+/// When a tool was created and last changed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolMetadata {
-    /// ISO 8601, UTC.
+    /// When the tool was created; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// ISO 8601, UTC.
+    /// When the tool was last changed; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub updated_at: String,
 }
 
-/// A tool.
+/// An HTTP tool.
 #[derive(Serialize, ToSchema)]
 #[schema(as = HttpTool)]
 #[serde(rename_all = "camelCase")]
 pub struct ShownTool {
-    /// Its id.
+    /// Id of the tool.
     #[schema(value_type = String, format = "uuid")]
     pub tool_id: ToolId,
-    /// What a model calls it.
+    /// Name by which the model calls the tool.
     pub name: String,
-    /// For the model.
+    /// Description for the model.
     pub description: String,
-    /// The JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     #[schema(value_type = Object)]
     pub parameters: Value,
-    /// Its address.
+    /// URL of the tool.
     pub url: String,
-    /// How it is asked.
+    /// HTTP method of the request.
     #[schema(value_type = ToolMethod)]
     pub method: String,
-    /// Milliseconds of a request.
+    /// Time limit of the request, in milliseconds.
     #[schema(minimum = 100, maximum = 30000)]
     pub timeout_ms: i64,
-    /// When it was made.
+    /// When the tool was created and last changed.
     pub metadata: ToolMetadata,
 }
 
-/// How a tool is asked.
+/// HTTP method of a tool's request.
 #[derive(ToSchema)]
 #[schema(rename_all = "UPPERCASE")]
 pub enum ToolMethod {
-    /// Arguments are the query.
+    /// Sends the arguments in the query.
     Get,
-    /// Arguments are the body.
+    /// Sends the arguments in the body.
     Post,
-    /// Arguments are the body.
+    /// Sends the arguments in the body.
     Put,
-    /// Arguments are the body.
+    /// Sends the arguments in the body.
     Patch,
-    /// Arguments are the query.
+    /// Sends the arguments in the query.
     Delete,
 }
 
-/// A deleted tool's id.
+/// Id of a deleted tool.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolDeleted {
-    /// The id.
+    /// Id of the tool.
     #[schema(value_type = String, format = "uuid")]
     pub tool_id: ToolId,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// Every route below `/public/v1/tools`.
+/// Returns the routes below `/public/v1/tools`.
 pub fn routes() -> Router<RestState> {
     Router::new()
         .route("/public/v1/tools", get(list).post(create))
@@ -158,7 +158,7 @@ fn taken(error: StoreError, name: &str) -> ApiError {
     }
 }
 
-/// A tool as a body gives it.
+/// Reads a tool from a body.
 fn read(body: &Map<String, Value>, policy: &AddressPolicy) -> ApiResult<HttpTool> {
     let mut fields = Fields::of(body, "");
     fields.only(&FIELDS);
@@ -192,13 +192,13 @@ fn name(fields: &mut Fields<'_>) -> Option<String> {
         let message = format!("must have 1 to {NAME_CHARACTERS} of the characters a-z, A-Z, 0-9, `_` and `-`");
         fields.problem("name", "not_allowed", message);
     } else if is_built_in(text) || is_calendars(text) {
-        let message = format!("`{text}` is a tool of the service's own; choose another name");
+        let message = format!("`{text}` is a built-in tool; choose another name");
         fields.problem("name", "not_allowed", message);
     }
     Some(text.to_owned())
 }
 
-/// Offered beside an agent's own tools, so they cannot have its name.
+/// Calendar tools are offered beside an agent's own tools, so those cannot have the same names.
 fn is_calendars(name: &str) -> bool {
     [FIND_SLOTS, BOOK_APPOINTMENT]
         .iter()
@@ -216,7 +216,7 @@ fn description(fields: &mut Fields<'_>) -> Option<String> {
         ),
         1..=DESCRIPTION_CHARACTERS => {}
         _ => {
-            let message = format!("has {length} characters; at most {DESCRIPTION_CHARACTERS} are taken");
+            let message = format!("has {length} characters; at most {DESCRIPTION_CHARACTERS} are allowed");
             fields.problem("description", "too_long", message);
         }
     }
@@ -236,7 +236,7 @@ fn url(fields: &mut Fields<'_>, policy: &AddressPolicy) -> Option<String> {
     }
     let Some(parsed) = parsed else {
         let message = format!(
-            "{text:?} is not taken: give an address of HTTP such as `https://example.com/hours`, without a password, `#` or \
+            "{text:?} is not a valid HTTP URL: give one such as `https://example.com/hours`, without a password, `#` or \
              spaces"
         );
         fields.problem("url", "invalid_url", message);
@@ -280,7 +280,7 @@ async fn show(
     )))
 }
 
-/// A merge patch; `null` puts a field back to its default.
+/// Applies a merge patch; `null` resets a field to its default.
 async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,

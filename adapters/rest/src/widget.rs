@@ -1,7 +1,7 @@
-//! The agent on a web page: the element that pages embed, and what it looks like, both for everybody.
+//! The agent on a web page: the element that pages embed, and its configuration. Both are public.
 //!
-//! Nobody shows a key here. Of an agent only its `widget` object is told, and only where the agent takes calls and has one;
-//! the call itself is asked for by the page's own server, which has the key.
+//! Requests here need no key. Only an agent's `widget` object is public, and only if it is set and the agent
+//! takes calls. The call itself is requested by the page's own server, which has the key.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -26,23 +26,23 @@ use sha2::{Digest, Sha256};
 
 use crate::RateLimit;
 
-/// The element.
+/// Script of the element.
 const ELEMENT: &str = include_str!("widget/element.js");
-/// What of it runs on the browser's audio thread.
+/// Script for the browser's audio thread.
 const AUDIO: &str = include_str!("widget/audio.js");
 
-/// A page need not ask for the files again for an hour, nor for the look for a minute.
+/// Cache lifetimes: an hour for the scripts, a minute for the configuration.
 const FILE_KEPT: &str = "public, max-age=3600";
 const LOOK_KEPT: &str = "public, max-age=60";
 
 #[derive(Clone)]
 struct WidgetState {
     store: Arc<dyn Store>,
-    /// By address; its buckets are its own, so that visitors of pages take nothing from whoever has a key.
+    /// Limit by address. It has its own buckets, so that page visitors do not use up the allowance of keys.
     rate_limit: Arc<RateLimit>,
 }
 
-/// `/widget.js`, `/widget-audio.js` and `/widget/{agentId}`.
+/// Returns the routes `/widget.js`, `/widget-audio.js` and `/widget/{agentId}`.
 pub fn router(store: Arc<dyn Store>, rate_limit: Arc<RateLimit>) -> Router {
     Router::new()
         .route("/widget.js", get(element))
@@ -73,7 +73,7 @@ async fn audio(headers: HeaderMap) -> Response {
     file(AUDIO, TAG.get_or_init(|| tag(AUDIO)), &headers)
 }
 
-/// A file's entity tag: of its content, so that every node and every version has the right one.
+/// Returns a file's entity tag. It depends on the content, so that it is right on every node and for every version.
 fn tag(text: &str) -> String {
     let hash = hex::encode(Sha256::digest(text.as_bytes()));
     format!("\"{}\"", &hash[..24])
@@ -104,20 +104,20 @@ async fn look(
         let refused = refusal(StatusCode::TOO_MANY_REQUESTS, "rate_limited", &message);
         return ([(header::RETRY_AFTER, seconds.to_string())], refused).into_response();
     }
-    // What is no text is no id either.
+    // A path that is not valid text cannot be an id.
     let agent = agent.map_or_else(|_| String::new(), |Path(agent)| agent);
     match widget(&*state.store, &agent).await {
         Ok(Some(widget)) => ([(header::CACHE_CONTROL, LOOK_KEPT)], Json(widget)).into_response(),
         Ok(None) => refusal(StatusCode::NOT_FOUND, "not_found", "there is no widget here"),
         Err(error) => {
-            tracing::warn!(%error, "a widget cannot be read");
+            tracing::warn!(%error, "widget read failed");
             let message = "the widget cannot be read now; ask again";
             refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", message)
         }
     }
 }
 
-/// The `widget` object of an agent that has one and takes calls.
+/// Returns the `widget` object of an agent that has one and takes calls.
 async fn widget(store: &dyn Store, agent: &str) -> Result<Option<Map<String, Value>>, StoreError> {
     let Ok(id) = agent.parse::<AgentId>() else {
         return Ok(None);

@@ -114,7 +114,7 @@ mod tests {
             (
                 "VONAGE_PRIVATE_KEY",
                 "MII-tell-nobody",
-                "VONAGE_PRIVATE_KEY: is neither a key",
+                "VONAGE_PRIVATE_KEY: must be a PEM key",
             ),
             (
                 "VONAGE_PRIVATE_KEY",

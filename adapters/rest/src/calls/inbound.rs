@@ -1,4 +1,4 @@
-//! `POST /public/v1/calls/inbound`: a call from outside that its caller holds by a WebSocket, at the plain media door.
+//! `POST /public/v1/calls/inbound`: an inbound call through the plain media link, whose caller uses a WebSocket.
 
 use actors::lines::{MOST_WITHOUT_SOCKET, WantedAgent};
 use axum::{extract::State, response::Response};
@@ -31,7 +31,7 @@ use carriers::plain::{self, format::Formats};
 
 const NAMES: [&str; 4] = ["agentId", "from", "to", "dynamicVariables"];
 
-/// The handler.
+/// Handles the request.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -51,19 +51,19 @@ pub async fn create(
         .await
 }
 
-/// Where such a call goes on.
+/// Media socket of a new inbound call.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = InboundCall)]
 pub struct NewMediaSocket {
-    /// Its conversation.
+    /// Id of the conversation.
     #[schema(value_type = String, format = "uuid")]
     pub conversation_id: AttemptId,
-    /// The WebSocket to open within 30 s. Whoever has this address is the caller.
+    /// WebSocket address to open within 30 s. Whoever has this address is the caller.
     pub media_url: String,
 }
 
-/// A call, the formats that its agent asks for, and what is to be said of the values it lacks.
+/// A call, its agent's formats, and a warning about variables without a value.
 struct Made {
     back: WayBack,
     formats: Formats,
@@ -79,11 +79,11 @@ fn created(state: &RestState, Made { back, formats, open }: &Made) -> Reply {
     .warning(open.clone())
 }
 
-/// The way to a call that was made before, whether it lives or not.
+/// Returns the way back to a call created by an earlier request, whether or not it is still active.
 async fn stored(state: &RestState, account: &Account, attempt: AttemptId) -> ApiResult<Made> {
     let conversation = state.store.conversation(account.id, attempt).await;
     let agent = conversation.or_no_such("conversation")?.agent;
-    // Deleted since, it has no call that could still be taken.
+    // If the agent was deleted since, no call of it could still be taken.
     let formats = match state.store.agent(account.id, agent).await {
         Ok(row) => Formats::of(&complete(&row)?),
         Err(StoreError::NotFound) => Formats::default(),
@@ -121,11 +121,11 @@ async fn make(
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
     let agent = complete(&row)?;
     if !agent.takes_calls() {
-        let message = "this agent's direction is `outbound`: it takes no calls";
+        let message = "this agent's direction is `outbound`: it does not take calls";
         return Err(ApiError::field("agentId", "not_allowed", message));
     }
     if let Some(to) = to.as_ref().filter(|to| !agent.answers(to, plain::NAME)) {
-        let message = format!("`{to}` is none of this agent's numbers whose provider is `plain`, or that have none");
+        let message = format!("`{to}` is not a number of this agent with provider `plain` or without a provider");
         return Err(ApiError::field("to", "not_allowed", message));
     }
     require_voice(state, &agent)?;
@@ -148,7 +148,7 @@ async fn make(
     Ok(Made { back, formats, open })
 }
 
-/// The variables of the agent that nobody has a value for: not the call, the saved contact or the agent.
+/// Returns a warning about the agent's variables without a value in the call, the saved contact or the agent.
 async fn open_variables(
     state: &RestState,
     account: &Account,
@@ -168,7 +168,7 @@ async fn open_variables(
     Ok(open.warning())
 }
 
-/// What a body asks for.
+/// Fields of the body.
 struct Wanted {
     agent: AgentId,
     from: Option<PhoneNumber>,
@@ -199,10 +199,10 @@ fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
 
 fn refused(refusal: InboundRefusal) -> ApiError {
     match refusal {
-        // It was there a moment ago.
+        // It existed a moment ago.
         InboundRefusal::NobodyAnswers => ApiError::no_such("agent"),
         InboundRefusal::TooMany => ApiError::TooManyCalls(format!(
-            "{MOST_WITHOUT_SOCKET} calls of this account wait for their media socket: open the `mediaUrl` of each within \
+            "{MOST_WITHOUT_SOCKET} calls of this account are waiting for their media socket: open the `mediaUrl` of each within \
              30 s, or wait until they end"
         )),
         InboundRefusal::Busy | InboundRefusal::Unavailable => ApiError::Unavailable(format!("{refusal}; try again")),

@@ -18,22 +18,22 @@ use crate::{
     safeguards::Destinations,
 };
 
-/// Data rows of a file, at most.
+/// Maximum data rows of a file.
 pub const ROWS: u64 = 1_000_000;
 
-/// Cells over a limit that are listed.
+/// Maximum number of listed oversized cells.
 const LISTED: usize = 100;
 
-/// Why a file was refused.
+/// Reason why a file was rejected.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The file as a whole, its header line, or cells over a limit.
+    /// The file as a whole, its header line, or oversized cells.
     File(Vec<Problem>),
-    /// Rows are wrong, and perhaps cells are over a limit.
+    /// Invalid rows, and possibly oversized cells.
     Rows(RowReport, Vec<Problem>),
-    /// More rows than the limit.
+    /// More rows than allowed.
     TooManyRows,
-    /// The spooled file cannot be read.
+    /// The stored file cannot be read.
     Unreadable(io::Error),
 }
 
@@ -53,7 +53,7 @@ impl From<ReadError> for Refusal {
     }
 }
 
-/// Checks a file of at most `row_limit` rows from its start to its end; returns its columns and how many rows it has.
+/// Checks a whole file of at most `row_limit` rows. Returns its columns and the number of rows.
 pub fn check(
     mut input: impl BufRead + Seek,
     overrides: &Overrides,
@@ -172,7 +172,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Checks a number and notes that it stands in `row`.
+/// Checks a number and records that it occurs in `row`.
 fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
@@ -183,7 +183,7 @@ fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str
             "is not a phone number: write + and 7 to 15 digits".into(),
         )
     })?;
-    // At most 15 digits, the first not 0: the number tells them all.
+    // At most 15 digits, the first of them not 0, so that the number represents them all.
     let digits: u64 = number.as_str()[1..].parse().unwrap_or(0);
     let row = u32::try_from(row).unwrap_or(u32::MAX);
     if let Some(first) = seen.note(digits, row) {

@@ -1,4 +1,4 @@
-//! The header line: which column holds what.
+//! The header line and the meaning of its columns.
 
 use domain::agent::Problem;
 
@@ -15,28 +15,28 @@ const PHONE: [&str; 7] = [
 ];
 const NAME: [&str; 3] = ["name", "fullname", "contactname"];
 const EMAIL: [&str; 3] = ["email", "emailaddress", "mail"];
-/// Columns with a role of their own.
+/// Columns with a special role.
 const ROLES: usize = 3;
 const RESERVED: [&str; 2] = ["contactid", "metadata"];
 
-/// Headers listed in a message.
+/// Maximum headers in a message.
 const LISTED: usize = 50;
 
-/// `phoneColumn`, `nameColumn`, `emailColumn`: headers named exactly.
+/// `phoneColumn`, `nameColumn` and `emailColumn`: exact headers.
 #[derive(Debug, Clone, Default)]
 pub struct Overrides {
-    /// Phone numbers.
+    /// Header of the phone numbers.
     pub phone: Option<String>,
-    /// Names.
+    /// Header of the names.
     pub name: Option<String>,
-    /// E-mail addresses.
+    /// Header of the e-mail addresses.
     pub email: Option<String>,
 }
 
-/// The columns of a file.
+/// Columns of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Columns {
-    /// Every header, trimmed.
+    /// All headers, trimmed.
     pub headers: Vec<String>,
     /// Index of the phone numbers.
     pub phone: usize,
@@ -47,9 +47,9 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Reads the header line.
+    /// Parses the header line.
     pub fn read(headers: Vec<String>, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
-        // Nothing else is looked for then: comparing a million headers takes longer than anybody waits.
+        // Checks nothing else in this case, because comparing a million headers would take too long.
         if headers.len() > EXTRA_FIELDS + ROLES {
             return Err(vec![too_many(headers.len() - ROLES)]);
         }
@@ -88,7 +88,7 @@ impl Columns {
         }
     }
 
-    /// The columns that are kept under their header.
+    /// Returns the columns that are stored under their header.
     pub fn extra(&self) -> impl Iterator<Item = (usize, &str)> {
         let roles = [Some(self.phone), self.name, self.email];
         self.headers
@@ -100,7 +100,7 @@ impl Columns {
 }
 
 fn too_many(extra: usize) -> Problem {
-    let message = format!("has {extra} columns beside phone, name and e-mail; at most {EXTRA_FIELDS} are kept");
+    let message = format!("has {extra} columns besides phone, name and e-mail; at most {EXTRA_FIELDS} are allowed");
     Problem::new("file", "too_many", message)
 }
 
@@ -112,7 +112,7 @@ fn plain(header: &str) -> String {
         .collect()
 }
 
-/// Headers that cannot be kept.
+/// Returns the problems of invalid headers.
 fn misnamed(headers: &[String]) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (index, header) in headers.iter().enumerate() {
@@ -129,7 +129,7 @@ fn misnamed(headers: &[String]) -> Vec<Problem> {
         } else if RESERVED.contains(&plain(header).as_str()) {
             Some((
                 "not_allowed",
-                format!("the header `{header}` is a name of the service's own; rename the column"),
+                format!("the header `{header}` is a reserved name; rename the column"),
             ))
         } else {
             None
@@ -141,7 +141,7 @@ fn misnamed(headers: &[String]) -> Vec<Problem> {
     problems
 }
 
-/// The column of a role: the one named by the client, else the only one whose header has one of the role's names.
+/// Returns the column of a role: the one named by the client, or the only one whose header is a name of the role.
 fn role(
     headers: &[String],
     names: &[&str],
@@ -163,7 +163,7 @@ fn role(
         .filter(|(_, header)| names.contains(&plain(header).as_str()));
     let (index, first) = fitting.next()?;
     if let Some((_, second)) = fitting.next().filter(|(_, second)| *second != first) {
-        let message = format!("both `{first}` and `{second}` could be meant; name one as `{field}`");
+        let message = format!("both `{first}` and `{second}` match; set one as `{field}`");
         problems.push(Problem::new("file", "ambiguous_column", message));
     }
     Some(index)
@@ -179,7 +179,7 @@ fn no_phone_column(headers: &[String]) -> Problem {
         return Problem::new("file", "wrong_separator", message);
     }
     let message = format!(
-        "no phone column: none of the headers {} is one of {}; rename one, or name it as `phoneColumn`",
+        "no phone column: none of the headers {} is one of {}; rename one, or set it as `phoneColumn`",
         listed(headers),
         PHONE.join(", ")
     );

@@ -1,4 +1,4 @@
-//! The text fields of the form, typed.
+//! The text fields of the form, with their types.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use crate::{
     query::plain_integer,
 };
 
-/// The form being read.
+/// A form being read.
 struct Form<'a> {
     texts: &'a BTreeMap<&'static str, String>,
     problems: &'a mut Vec<Problem>,
 }
 
-/// Reads the settings and the named columns; problems are added to those there are.
+/// Reads the settings and the named columns. Problems are added to the existing ones.
 pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> (Settings, Overrides) {
     let mut form = Form { texts, problems };
     let settings = Settings {
@@ -46,7 +46,7 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
     (settings, overrides)
 }
 
-/// What the form asks for beside the campaign.
+/// Returns how the campaign is to begin.
 pub fn begin(texts: &BTreeMap<&'static str, String>) -> Begin {
     let asked = |name| texts.get(name).and_then(|text: &String| boolean(text)).unwrap_or(false);
     Begin::of(asked("launch"), asked("scheduled"))
@@ -54,7 +54,7 @@ pub fn begin(texts: &BTreeMap<&'static str, String>) -> Begin {
 
 impl Form<'_> {
     fn problem(&mut self, name: &str, code: &'static str, message: impl Into<String>) {
-        // What was complained of while it arrived needs no second complaint.
+        // A field with a problem from the upload needs no second one.
         if self.problems.iter().all(|known| known.path != name) {
             self.problems.push(Problem::new(name, code, message));
         }
@@ -98,7 +98,7 @@ impl Form<'_> {
     }
 }
 
-/// `true` and `false` in any case, also `1` and `0`.
+/// Parses `true` and `false` in any case, and `1` and `0`.
 fn boolean(text: &str) -> Option<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "1" => Some(true),
@@ -148,7 +148,7 @@ mod tests {
                 &[("scheduled", "true"), ("startTime", "09:00"), ("timezone", "Mars/X")],
                 &[("timezone", "invalid")],
             ),
-            // Kept for later, as long as it can be read.
+            // Stored for later if it is valid.
             (&[("startTime", "09:00")], &[]),
             (&[("endTime", "9")], &[("endTime", "invalid")]),
             (

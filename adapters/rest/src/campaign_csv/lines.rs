@@ -1,17 +1,17 @@
-//! The text of an uploaded file: whether it is text at all, and its lines in one form for the CSV reader.
+//! Text of an uploaded file: checks that it is text, and normalises its lines for the CSV reader.
 
 use std::io::{self, BufRead, Read};
 
-/// The first byte that is not UTF-8 text.
+/// First byte that is not UTF-8 text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NotText {
-    /// Counts from 0.
+    /// Position in the file, from 0.
     pub offset: u64,
-    /// The line it stands in; counts from 1.
+    /// Line number, from 1.
     pub line: u64,
 }
 
-/// Looks through the whole of `input` for a byte that is not UTF-8, or is NUL.
+/// Searches the whole of `input` for a byte that is not UTF-8, or is NUL.
 pub fn find_not_text(mut input: impl BufRead) -> io::Result<Option<NotText>> {
     let mut pending: Vec<u8> = Vec::new();
     let mut at = NotText { offset: 0, line: 1 };
@@ -22,7 +22,7 @@ pub fn find_not_text(mut input: impl BufRead) -> io::Result<Option<NotText>> {
         input.consume(size);
         let (sound, broken) = match std::str::from_utf8(&pending) {
             Ok(_) => (pending.len(), false),
-            // A character cut by the chunk's end may go on in the next one.
+            // A character cut at the end of the chunk may continue in the next one.
             Err(error) => (error.valid_up_to(), error.error_len().is_some() || ended),
         };
         let nul = pending[..sound].iter().position(|byte| *byte == 0);
@@ -39,13 +39,14 @@ pub fn find_not_text(mut input: impl BufRead) -> io::Result<Option<NotText>> {
     }
 }
 
-/// A record of its own behind the last line. It is not UTF-8, so no file that passed [`find_not_text`] holds it: if
-/// the reader does not come upon it, an open quote has swallowed the rest of the file.
+/// An extra record after the last line. It is not UTF-8, so no file that passed [`find_not_text`] contains
+/// it. If the reader does not find it, an open quote has swallowed the rest of the file.
 pub const END_MARK: &[u8] = b"\xff";
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a file without its byte order mark, with CRLF as LF, a line end behind the last line, and then [`END_MARK`].
+/// Reads a file without its byte order mark, with CRLF as LF, with a line end after the last line, and then
+/// [`END_MARK`].
 pub struct Lines<R> {
     input: R,
     ready: Vec<u8>,
@@ -53,23 +54,23 @@ pub struct Lines<R> {
     held_cr: bool,
     last: u8,
     ended: bool,
-    /// Bytes that may still be served for the present record.
+    /// Bytes that may still be read for the current record.
     allowed: usize,
-    /// The last byte served.
+    /// Last byte read.
     served_last: u8,
 }
 
-/// More bytes than a record may have.
+/// A record with too many bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("a record has more than {RECORD_BYTES} bytes")]
 pub struct RecordTooLong;
 
-/// Bytes of one record: more than its cells may hold together, far less than would fill the memory. A file can be one
-/// record of tens of millions of cells.
+/// Maximum bytes of one record. This is more than its cells can have together, but far too little to fill the
+/// memory. A file can be one record of tens of millions of cells.
 pub const RECORD_BYTES: usize = 1024 * 1024;
 
 impl<R: BufRead> Lines<R> {
-    /// Begins at the start of a file.
+    /// Starts at the beginning of a file.
     pub fn new(mut input: R) -> io::Result<Self> {
         let mut start = Vec::new();
         input.by_ref().take(BOM.len() as u64).read_to_end(&mut start)?;
@@ -102,12 +103,12 @@ impl<R: BufRead> Lines<R> {
         self.last = bytes.last().copied().unwrap_or(self.last);
     }
 
-    /// The next record begins.
+    /// Starts the next record.
     pub fn begin_record(&mut self) {
         self.allowed = RECORD_BYTES;
     }
 
-    /// Counts bytes against the record. Blank lines belong to none.
+    /// Counts bytes of the record. Blank lines belong to no record.
     fn charge(&mut self, served: &[u8]) -> io::Result<()> {
         let mut charged = 0;
         for &byte in served {

@@ -1,5 +1,5 @@
-//! The body of a form, given to its parser piece by piece: the parser takes all it can get, and keeps what it gets
-//! until the end of a field's headers has come.
+//! Passes the body of a form to its parser in pieces, because the parser reads everything it can get and
+//! buffers it until a field's headers are complete.
 
 use std::{
     error::Error,
@@ -14,8 +14,8 @@ use std::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 
-/// Bytes between the content of one field and that of the next. One piece of the body can hold the start of the
-/// content too, so that this is more than headers need.
+/// Maximum bytes between the contents of two fields. It exceeds the size of headers, because one piece of the
+/// body can also contain the start of the content.
 const HEAD_BYTES: usize = 1024 * 1024;
 
 /// A form whose headers do not end.
@@ -23,17 +23,17 @@ const HEAD_BYTES: usize = 1024 * 1024;
 #[error("the form cannot be read: there are more than {HEAD_BYTES} bytes before the content of a field")]
 pub struct HeadTooLong;
 
-/// Bytes that may still come.
+/// Bytes that may still be read.
 #[derive(Debug, Clone, Default)]
 pub struct Allowance(Arc<AtomicUsize>);
 
 impl Allowance {
-    /// From here on the parser looks for the next field.
+    /// Limits the bytes while the parser searches for the next field.
     pub fn head(&self) {
         self.0.store(HEAD_BYTES, Ordering::Relaxed);
     }
 
-    /// From here on the reader takes a field's content as it comes.
+    /// Removes the limit while a field's content is read.
     pub fn content(&self) {
         self.0.store(usize::MAX, Ordering::Relaxed);
     }
@@ -45,16 +45,16 @@ impl Allowance {
     }
 }
 
-/// A body within an allowance.
+/// A body with an allowance.
 pub struct Paced<S> {
     body: S,
     allowance: Allowance,
-    /// The last poll gave a piece, which the parser is to look at before the next.
+    /// Whether the last poll returned a piece, which the parser must process before the next.
     gave: bool,
 }
 
 impl<S> Paced<S> {
-    /// Gives `body` as far as `allowance` goes.
+    /// Limits `body` to `allowance`.
     pub fn new(body: S, allowance: Allowance) -> Self {
         Self {
             body,

@@ -1,4 +1,4 @@
-//! The data rows: read as a stream, each cell trimmed, each with its line in the file.
+//! Data rows: read as a stream, with trimmed cells, and each with its line in the file.
 
 use std::io::{self, BufRead};
 
@@ -11,30 +11,30 @@ use super::{
     lines::{END_MARK, Lines, RECORD_BYTES, RecordTooLong},
 };
 
-/// One record.
+/// A record of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Where it begins; lines count from 1.
+    /// Line of its start, from 1.
     pub line: u64,
-    /// Its cells, trimmed.
+    /// Trimmed cells.
     pub cells: Vec<String>,
 }
 
-/// Why reading stopped.
+/// Reason why reading stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The spooled file cannot be read.
+    /// The stored file cannot be read.
     #[error("cannot read the upload: {0}")]
     Io(#[from] io::Error),
-    /// A quote that begins in the record at this line is never closed.
+    /// A quote that starts in the record at this line is never closed.
     #[error("the quote that opens in the record at line {0} is never closed")]
     OpenQuote(u64),
-    /// The record that this line belongs to is longer than any can be.
+    /// The record at this line is too long.
     #[error("the record that reaches line {0} has more than {RECORD_BYTES} bytes")]
     TooLong(u64),
 }
 
-/// The records of a file, blank lines left out.
+/// Records of a file, without blank lines.
 pub struct Records<R> {
     reader: csv::Reader<Lines<R>>,
     record: ByteRecord,
@@ -42,7 +42,7 @@ pub struct Records<R> {
 }
 
 impl<R: BufRead> Records<R> {
-    /// Begins at the start of a file, which must be UTF-8.
+    /// Starts at the beginning of a file, which must be UTF-8.
     pub fn new(input: R) -> Result<Self, ReadError> {
         let reader = ReaderBuilder::new()
             .has_headers(false)
@@ -64,7 +64,8 @@ impl<R: BufRead> Records<R> {
                 .read_byte_record(&mut self.record)
                 .map_err(|error| self.failed(error))?;
             let breaks: usize = self.record.iter().map(line_breaks).sum();
-            // The reader stands behind the record's line end; it began as many lines before as it holds breaks.
+            // The reader is after the record's line end. The record started as many lines earlier as it has
+            // line breaks.
             let line = self.reader.position().line().saturating_sub(1 + breaks as u64);
             let single = if self.record.len() == 1 {
                 self.record.get(0)
@@ -72,7 +73,7 @@ impl<R: BufRead> Records<R> {
                 None
             };
             if !more || self.record.iter().any(|cell| cell.ends_with(MARK_IN_QUOTES)) {
-                // The mark was swallowed: this record ended with the file, not with a line end of its own.
+                // The mark was swallowed: this record ended with the file, not with its own line end.
                 return Err(ReadError::OpenQuote(line + 1));
             }
             if single == Some(END_MARK) {
@@ -109,7 +110,7 @@ impl<R: BufRead> Records<R> {
     }
 }
 
-/// The end mark with its line end, as a cell with an open quote swallows it.
+/// The end mark with its line end, at the end of a cell with an open quote.
 const MARK_IN_QUOTES: &[u8] = b"\xff\n";
 
 fn line_breaks(cell: &[u8]) -> usize {
@@ -129,7 +130,7 @@ impl<R: BufRead> Iterator for Records<R> {
     }
 }
 
-/// The contact in a record that was checked before; none if it has no phone number after all.
+/// Returns the contact in a checked record, or `None` if it has no phone number after all.
 pub fn contact(record: &Record, columns: &Columns) -> Option<CampaignContact> {
     let cell = |index: usize| {
         record

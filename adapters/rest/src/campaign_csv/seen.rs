@@ -1,22 +1,23 @@
-//! Which numbers a file had so far, in twenty-odd bytes a row.
+//! Set of a file's phone numbers, in about twenty bytes per row.
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Numbers with the row in which each came first.
+/// Numbers with the row of their first occurrence.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// In the order in which they came.
+    /// Numbers in the order of the file.
     numbers: Vec<u64>,
-    /// The row of each.
+    /// Row of each number.
     rows: Vec<u32>,
-    /// Open addressing: places in `numbers`, counted from 1; 0 is free. A power of two, at most two thirds full.
+    /// Open addressing: positions in `numbers`, from 1; 0 is free. The size is a power of two, and at most
+    /// two thirds are used.
     table: Vec<u32>,
-    /// Its keys are random, so that no file can be made to collide.
+    /// Has random keys, so that no file can provoke collisions.
     hasher: RandomState,
 }
 
 impl Seen {
-    /// The row in which `number` came first; none, and noted, if this is the one.
+    /// Returns the row of the first occurrence of `number`. If there is none, records this one and returns `None`.
     pub fn note(&mut self, number: u64, row: u32) -> Option<u32> {
         if self.numbers.len() * 3 >= self.table.len() * 2 {
             self.grow();
@@ -32,10 +33,10 @@ impl Seen {
         }
     }
 
-    /// The row of a number that is known, else the free slot for it.
+    /// Returns the row of a known number, or the free slot for it.
     fn slot(&self, number: u64) -> Result<u32, usize> {
         let mask = self.table.len() - 1;
-        #[expect(clippy::cast_possible_truncation, reason = "a hash has bits enough either way")]
+        #[expect(clippy::cast_possible_truncation, reason = "a hash has enough bits in any case")]
         let mut slot = self.hasher.hash_one(number) as usize & mask;
         while let Some(place) = (self.table[slot] as usize).checked_sub(1) {
             if self.numbers[place] == number {

@@ -1,4 +1,4 @@
-//! The multipart form: texts in memory, the file spooled to disk while it arrives.
+//! The multipart form: texts are kept in memory, the file is written to disk as it arrives.
 
 use std::{collections::BTreeMap, fs::File, io::Seek, path::Path};
 
@@ -17,16 +17,16 @@ use crate::{
     idempotency::RequestHash,
 };
 
-/// Bytes of the file.
+/// Maximum bytes of the file.
 pub const FILE_BYTES: u64 = 64 * 1024 * 1024;
-/// Bytes of a text field.
+/// Maximum bytes of a text field.
 const TEXT_BYTES: usize = 16 * 1024;
-/// Bytes of the whole body: the file, every text, and the boundaries between them.
+/// Maximum bytes of the whole body: the file, all texts, and the boundaries between them.
 const BODY_BYTES: u64 = FILE_BYTES + 1024 * 1024;
-/// Fields that are complained of, at most.
+/// Maximum number of listed fields.
 const LISTED: usize = 100;
 
-/// The fields of the form beside `file`.
+/// Text fields of the form.
 pub const TEXTS: [&str; 13] = [
     "name",
     "agentId",
@@ -43,20 +43,20 @@ pub const TEXTS: [&str; 13] = [
     "followUpIntervals",
 ];
 
-/// A form that was received.
+/// A received form.
 #[derive(Debug, Default)]
 pub struct Upload {
-    /// The text fields that were sent, trimmed, blank ones left out.
+    /// Text fields, trimmed, without blank ones.
     pub texts: BTreeMap<&'static str, String>,
-    /// The file, at its start; deleted when it is closed.
+    /// File, at its start; deleted when it is closed.
     pub file: Option<File>,
-    /// Fields that are not known, given twice or too long.
+    /// Problems of unknown, repeated or oversized fields.
     pub problems: Vec<Problem>,
-    /// Of the file's bytes, if it was asked for.
+    /// Hash of the file, if requested.
     file_hash: Option<Sha256>,
 }
 
-/// Reads a form; fields come in any order. With `hashed` also what [`Upload::hash`] needs.
+/// Reads a form, with its fields in any order. With `hashed`, also hashes the file for [`Upload::hash`].
 pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiResult<Upload> {
     require_type(request.headers(), "multipart/form-data")?;
     let sent = request
@@ -75,7 +75,7 @@ pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiRes
         hashed,
     )
     .await?;
-    // What was cut behind the last boundary is cut all the same.
+    // A body that ends early after the last boundary is still incomplete.
     allowance.head();
     while let Some(piece) = body.next().await {
         piece.map_err(|cause| unread(cause.as_ref()))?;
@@ -115,14 +115,14 @@ async fn fields(mut form: Multipart<'_>, allowance: &Allowance, spool_dir: &Path
     }
 }
 
-/// Reads a field that is of no use, so that its content does not count as what lies between fields.
+/// Reads an unused field to its end, so that its content does not count as bytes between fields.
 async fn skip(mut field: Field<'_>) -> ApiResult<()> {
     while field.chunk().await.map_err(|error| refused(&error))?.is_some() {}
     Ok(())
 }
 
 impl Upload {
-    /// What the form says: its fields and the file, not how they were put into parts.
+    /// Hashes the content of the form: its fields and the file, but not its encoding as parts.
     pub fn hash(&self) -> RequestHash {
         let mut hash = RequestHash::default();
         for (name, text) in &self.texts {
@@ -155,7 +155,7 @@ impl Upload {
         }
         match String::from_utf8(bytes) {
             Ok(text) if text.trim().is_empty() => {}
-            Ok(text) if text.contains('\0') => self.complain(name, "not_allowed", "holds the character U+0000"),
+            Ok(text) if text.contains('\0') => self.complain(name, "not_allowed", "contains the character U+0000"),
             Ok(text) => {
                 self.texts.insert(name, text.trim().to_owned());
             }
@@ -189,8 +189,8 @@ fn too_large() -> ApiError {
 }
 
 fn no_room(error: &std::io::Error) -> ApiError {
-    tracing::error!(%error, "an upload cannot be kept on disk");
-    ApiError::Unavailable("the upload cannot be kept at the moment; try again".into())
+    tracing::error!(%error, "upload not written to disk");
+    ApiError::Unavailable("the upload cannot be stored at the moment; try again".into())
 }
 
 fn refused(error: &multer::Error) -> ApiError {

@@ -1,4 +1,4 @@
-//! What every command for one campaign begins with, and the way to the node.
+//! The common start of all commands for one campaign, and the way to the node.
 
 use actors::campaign::CampaignCommand;
 use axum::{extract::FromRequestParts, http::request::Parts};
@@ -18,14 +18,14 @@ use crate::{
     request_id::RequestId,
 };
 
-/// The campaign in the path of an operation without parameters, and who asks for it.
+/// Campaign in the path of an operation without parameters, with the caller.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// Who asks. Nobody has looked yet whether the campaign is theirs.
+    /// Account of the caller. It is not checked yet that the campaign belongs to it.
     pub account: Account,
-    /// Which.
+    /// Id of the campaign.
     pub campaign: CampaignId,
-    /// The request's id.
+    /// Id of the request.
     pub request_id: RequestId,
 }
 
@@ -46,13 +46,13 @@ impl<S: Sync + Send> FromRequestParts<S> for Target {
 }
 
 impl Target {
-    /// Gives the campaign's node a command and waits for its commit.
+    /// Sends a command to the campaign's node and waits for its commit.
     pub async fn command(&self, state: &RestState, order: CampaignCommand) -> ApiResult<CampaignRow> {
         command(state, self.account.id, self.campaign, order).await
     }
 }
 
-/// Gives a command to the node and waits for its commit.
+/// Sends a command to the node and waits for its commit.
 pub async fn command(
     state: &RestState,
     account: AccountId,
@@ -62,15 +62,15 @@ pub async fn command(
     match state.switchboard.command(account, campaign, command.clone()).await {
         Some(answer) => Ok(answer?),
         None => {
-            tracing::error!(%campaign, ?command, "the node did not answer a command");
+            tracing::error!(%campaign, ?command, "node did not respond to a command");
             Err(ApiError::Unavailable(
-                "the node did not answer in time; try again".into(),
+                "the node did not respond in time; try again".into(),
             ))
         }
     }
 }
 
-/// Refuses every field but the flag named, if one is; returns that flag.
+/// Rejects every field except the named flag, if any. Returns the flag.
 pub fn no_fields(body: &Map<String, Value>, flag: &[&str]) -> ApiResult<bool> {
     let mut fields = Fields::of(body, "");
     fields.only(flag);

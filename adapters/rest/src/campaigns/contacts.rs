@@ -1,4 +1,4 @@
-//! The contacts of a campaign as JSON: given with all their fields, or by the ids of saved ones.
+//! Contacts of a campaign as JSON: with all their fields, or as ids of saved ones.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -17,7 +17,7 @@ use crate::{
     fields::{Fields, kind},
 };
 
-/// The sound contacts with their index; what is wrong with the others goes into `fields`.
+/// Reads the contacts. Returns the valid ones with their index; problems of the others are added to `fields`.
 pub fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
     if let Some(Value::Array(items)) = fields.value("contacts")
         && items.is_empty()
@@ -74,7 +74,7 @@ fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
     })
 }
 
-/// A `contactId` must be of a saved contact of the account, with the same number.
+/// Checks that each `contactId` belongs to a saved contact of the account with the same number.
 pub async fn check_ids(
     store: &dyn Store,
     account: AccountId,
@@ -111,7 +111,8 @@ fn no_such_contact(path: String, id: ContactId) -> Problem {
     Problem::new(path, "not_found", format!("there is no contact `{id}` in this account"))
 }
 
-/// The ids in `contactIds` with their index; what is wrong with the others goes into `fields`.
+/// Reads the ids in `contactIds`. Returns the valid ones with their index; problems of the others are added
+/// to `fields`.
 pub fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
     let Some(items) = fields.array("contactIds") else {
         return Vec::new();
@@ -138,7 +139,7 @@ pub fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
     ids
 }
 
-/// `contacts` and behind them the saved contacts with these ids; a number that occurs twice is a problem.
+/// Returns `contacts` followed by the saved contacts with these ids. A repeated number is a problem.
 pub async fn union(
     store: &dyn Store,
     account: AccountId,
@@ -166,7 +167,7 @@ pub async fn union(
             continue;
         }
         seen.insert(row.phone_number.clone(), path);
-        // The further fields stay with the saved contact: a call takes them as they are then.
+        // Custom fields stay in the saved contact. A call uses their values at that time.
         all.push(CampaignContact {
             phone_number: row.phone_number.clone(),
             contact: Some(row.id),
@@ -178,7 +179,7 @@ pub async fn union(
     Ok(all)
 }
 
-/// Counts the variables that these contacts fill, with what the account has saved of them.
+/// Counts the variables that these contacts fill, together with their saved contacts in the account.
 pub async fn count_variables(
     store: &Arc<dyn Store>,
     account: AccountId,

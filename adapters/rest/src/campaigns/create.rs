@@ -41,7 +41,7 @@ const NAMES: [&str; 12] = [
     "maxConcurrentCalls",
 ];
 
-/// The handler.
+/// Handles the request.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -64,7 +64,7 @@ pub async fn create(
     }
 }
 
-/// The saved campaign, and what there is to say about its contacts.
+/// Saves the campaign. Returns it with warnings about its contacts.
 async fn make(
     state: &RestState,
     account: AccountId,
@@ -128,7 +128,7 @@ fn settings(fields: &mut Fields<'_>) -> Settings {
     settings
 }
 
-/// `agentId`, if it is there.
+/// Reads `agentId`, if it is present.
 pub fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
     let text = fields.string("agentId")?;
     let id = text.parse::<AgentId>();
@@ -139,7 +139,7 @@ pub fn agent_id(fields: &mut Fields<'_>) -> Option<AgentId> {
     id.ok()
 }
 
-/// `followUpIntervals`, if it is there.
+/// Reads `followUpIntervals`, if it is present.
 pub fn intervals(fields: &mut Fields<'_>) -> Option<Vec<i64>> {
     let items = fields.array("followUpIntervals")?;
     let mut minutes = Vec::new();

@@ -18,7 +18,7 @@ use crate::{
 };
 use feed::{Feed, Place};
 
-/// The handler. A client that was cut off names the last event it has in `Last-Event-ID` and misses no final state.
+/// Handles the request. A disconnected client sends its last event in `Last-Event-ID` and misses no final state.
 pub async fn stream(
     State(state): State<RestState>,
     target: Target,
@@ -28,7 +28,7 @@ pub async fn stream(
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
     let Some(slot) = state.event_stream_limit.take(target.account.id) else {
-        let message = "too many event streams are open; close one, or try again later";
+        let message = "too many open event streams; close one, or try again later";
         return Err(ApiError::Unavailable(message.into()));
     };
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
@@ -38,7 +38,7 @@ pub async fn stream(
     for (name, value) in [
         (header::CONTENT_TYPE, "text/event-stream"),
         (header::CACHE_CONTROL, "no-cache, no-transform"),
-        // Some proxies gather an answer before they pass it on, unless they are told.
+        // Without this header, some proxies buffer a response before they pass it on.
         (header::HeaderName::from_static("x-accel-buffering"), "no"),
     ] {
         response.headers_mut().insert(name, HeaderValue::from_static(value));

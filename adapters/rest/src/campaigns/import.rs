@@ -1,5 +1,5 @@
-//! Saving a campaign: under a hidden import in small transactions, visible in one commit, gone again when it fails or
-//! the client goes away.
+//! Saves a campaign: first as a hidden import in small transactions, then visible with one commit. The import
+//! is removed if it fails or the client disconnects.
 
 use std::sync::Arc;
 
@@ -11,21 +11,21 @@ use tokio::sync::Semaphore;
 
 use crate::error::{ApiError, ApiResult};
 
-/// Contacts of one transaction.
+/// Contacts per transaction.
 pub const CHUNK: usize = 2_000;
 
-/// The turn to append a piece. The store writes in the order it is asked: pieces of many imports at once would stand
-/// before a pause or a dial, one piece of one does not hold it up for long.
+/// Permit to append a chunk. The store writes in order of requests: chunks of many imports at once would
+/// delay a pause or a dial, but one chunk at a time does not delay them for long.
 static TURN: Semaphore = Semaphore::const_new(1);
 
-/// An import in progress. Dropped unfinished, it is abandoned.
+/// An import in progress. It is abandoned if it is dropped unfinished.
 pub struct Import {
     store: Arc<dyn Store>,
     id: Option<CampaignId>,
 }
 
 impl Import {
-    /// Begins one. Not interrupted by a client that goes away: what was begun is there to be abandoned.
+    /// Begins an import. A disconnecting client does not interrupt this, so that the import can always be abandoned.
     pub async fn begin(store: Arc<dyn Store>, account: AccountId, new: NewCampaign) -> ApiResult<Self> {
         let begun = tokio::spawn(async move {
             let id = store.begin_import(account, new).await?;
@@ -36,7 +36,7 @@ impl Import {
 
     /// Appends at most [`CHUNK`] contacts.
     pub async fn append(&self, contacts: &[CampaignContact]) -> StoreResult<()> {
-        // Never closed.
+        // The semaphore is never closed.
         let _turn = TURN.acquire().await.ok();
         match self.id {
             Some(id) => self.store.append_contacts(id, contacts).await,
@@ -44,17 +44,17 @@ impl Import {
         }
     }
 
-    /// The hidden campaign that holds the contacts, for a commit that takes them from it.
+    /// Returns the hidden campaign with the contacts, for a commit that takes them over.
     pub fn campaign(&self) -> Option<CampaignId> {
         self.id
     }
 
-    /// Its contacts are another campaign's now: nothing is left to be abandoned.
+    /// Marks the contacts as taken over by another campaign: nothing is left to abandon.
     pub fn taken(mut self) {
         self.id.take();
     }
 
-    /// Makes the campaign visible, and settles the key of its request with it.
+    /// Makes the campaign visible, and settles the idempotency key of its request.
     pub async fn finish(mut self, ticket: Option<&KeyTicket>) -> ApiResult<CampaignRow> {
         let ticket = ticket.cloned();
         let finished = tokio::spawn(async move {
@@ -77,7 +77,7 @@ impl Drop for Import {
         let store = Arc::clone(&self.store);
         runtime.spawn(async move {
             if let Err(error) = store.abandon_import(id).await {
-                tracing::warn!(campaign = %id, %error, "an abandoned import stays until the next start");
+                tracing::warn!(campaign = %id, %error, "abandoned import not removed");
             }
         });
     }

@@ -1,4 +1,4 @@
-//! What became of a campaign's contacts: as pages of a list, and as one CSV file that is streamed.
+//! Results of a campaign's contacts: as pages of a list, and as one streamed CSV file.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl Parameters for ListParameters {
     }
 }
 
-/// `GET /public/v1/campaigns/{campaignId}/contacts`.
+/// Handles `GET /public/v1/campaigns/{campaignId}/contacts`.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -90,7 +90,7 @@ pub async fn list(
     Ok(Reply::page(items.collect(), pagination))
 }
 
-/// The index and the list that a cursor names.
+/// Returns the index and the list in a cursor.
 fn place(binding: &Binding, cursor: &str) -> ApiResult<(i64, i64)> {
     let place = binding.place(cursor);
     let place = place.and_then(|(index, list)| Some((index.0, list.parse().ok()?)));
@@ -101,11 +101,11 @@ fn bad_cursor() -> ApiError {
     ApiError::field(
         "cursor",
         "invalid_cursor",
-        "is damaged, or of a list with another filter or of contacts that were replaced; begin again without it",
+        "is damaged, or belongs to a list with another filter or replaced contacts; start again without it",
     )
 }
 
-/// The entities that the campaign's agent asks for; none when the agent is gone.
+/// Returns the entities of the campaign's agent, or none if the agent was deleted.
 async fn entities(store: &dyn Store, row: &CampaignRow) -> ApiResult<Entities> {
     let agent: Option<AgentRow> = match store.agent(row.account, row.agent).await {
         Ok(agent) => Some(agent),
@@ -115,7 +115,7 @@ async fn entities(store: &dyn Store, row: &CampaignRow) -> ApiResult<Entities> {
     Ok(conversation::entities(agent.as_ref()))
 }
 
-/// Rows of the file that are read at once.
+/// Rows of the file per read.
 const PAGE: i64 = 1_000;
 
 const HEADERS: [&str; 9] = [
@@ -130,12 +130,12 @@ const HEADERS: [&str; 9] = [
     "dataCollected",
 ];
 
-/// `GET /public/v1/campaigns/{campaignId}/results.csv`.
+/// Handles `GET /public/v1/campaigns/{campaignId}/results.csv`.
 pub async fn file(State(state): State<RestState>, target: Target) -> ApiResult<Response> {
     let Target { account, campaign, .. } = target;
     let row = state.store.campaign(account.id, campaign).await;
     row.or_no_such("campaign")?;
-    // The first page is read before the answer begins, so that a store that is away still is a 503.
+    // Reads the first page before the response begins, so that an unavailable store is still a 503.
     let first = state.store.contact_results(campaign, None, 0, PAGE).await?;
     let reading = Reading {
         store: state.store,
@@ -159,11 +159,11 @@ pub async fn file(State(state): State<RestState>, target: Target) -> ApiResult<R
     Ok(response)
 }
 
-/// How far the file was written.
+/// Progress of writing the file.
 struct Reading {
     store: Arc<dyn Store>,
     campaign: CampaignId,
-    /// Which contacts it is of: others behind them would make it a mixture.
+    /// List of contacts that is read. Contacts of another list would make the file a mixture.
     list: i64,
     next: Option<ContactPage>,
     from: i64,
@@ -171,7 +171,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// The next piece. An error breaks the answer off, which no client takes for a whole one.
+    /// Returns the next piece. An error ends the response early, so that clients notice that it is incomplete.
     async fn page(mut self) -> Result<Option<(Bytes, Self)>, FileError> {
         let page = match self.next.take() {
             Some(first) => first,
@@ -195,7 +195,7 @@ impl Reading {
     }
 }
 
-/// Why the file broke off.
+/// Reason why the file ended early.
 #[derive(Debug, thiserror::Error)]
 enum FileError {
     #[error(transparent)]
@@ -243,7 +243,7 @@ fn cells(result: &ContactResult) -> [String; 9] {
         voicemail,
         collected,
     ] = cells.map(harmless);
-    // A phone number has to begin with a plus, and holds nothing but digits behind it.
+    // A phone number must begin with a plus, and contains only digits after it.
     let number = String::from(result.who.phone_number.clone());
     [
         number,
@@ -258,9 +258,9 @@ fn cells(result: &ContactResult) -> [String; 9] {
     ]
 }
 
-/// A cell that no spreadsheet takes for a formula: one that begins like a formula gets an apostrophe before it.
+/// Prevents a cell from being read as a formula: if it begins like one, an apostrophe is put before it.
 fn harmless(cell: String) -> String {
-    // The wide forms are what some spreadsheets turn into the plain ones.
+    // Some spreadsheets convert the wide forms into the plain ones.
     let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     if cell.starts_with(formula) {
         format!("'{cell}")

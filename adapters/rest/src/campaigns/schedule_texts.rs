@@ -1,4 +1,4 @@
-//! `startTime`, `endTime` and `timezone`: read back as they were given, checked by the campaign's own reading.
+//! `startTime`, `endTime` and `timezone`: returned as given, and checked by the campaign's own parser.
 
 use domain::{
     agent::Problem,
@@ -6,7 +6,7 @@ use domain::{
     schedule::Schedule,
 };
 
-/// What is wrong with the texts; `wanted` when they must make a schedule, else they are only kept.
+/// Returns the problems of the texts. With `wanted` they must form a schedule, otherwise they are only stored.
 pub fn problems(text: &ScheduleText, wanted: bool) -> Vec<Problem> {
     if !wanted {
         return Schedule::malformed(text);
@@ -20,8 +20,8 @@ pub fn problems(text: &ScheduleText, wanted: bool) -> Vec<Problem> {
     }
 }
 
-/// What there is to say about a schedule that was attached by the row's last change, if its start was over by then.
-/// A campaign that runs already was launched: it waits for no start.
+/// Returns a warning if the row's last change attached a schedule whose start was already over. A running
+/// campaign was launched and waits for no start.
 pub fn start_in_past(row: &CampaignRow) -> Option<String> {
     let waits = row.scheduled && row.active && row.status != CampaignStatus::Running;
     let start = row.schedule.start_time.as_deref().filter(|_| waits)?;

@@ -1,4 +1,4 @@
-//! The settings of a campaign beside its contacts, from a form or from JSON: one set of rules.
+//! Settings of a campaign besides its contacts, from a form or JSON, with one set of rules.
 
 use domain::{
     agent::{self, Agent, Direction, Problem},
@@ -9,34 +9,34 @@ use domain::{
 use super::schedule_texts;
 use crate::error::{ApiError, ApiResult, OrNoSuch};
 
-/// Minutes before a follow-up, at most: a week.
+/// Valid delays of a follow-up call in minutes: up to a week.
 const INTERVAL_MINUTES: std::ops::RangeInclusive<i64> = 1..=10_080;
 
-/// What a client asked for; the fields that could be read.
+/// Requested settings, as far as the fields could be read.
 #[derive(Debug, Default, Clone)]
 pub struct Settings {
-    /// `name`.
+    /// Value of `name`.
     pub name: Option<String>,
-    /// `agentId`.
+    /// Value of `agentId`.
     pub agent: Option<AgentId>,
-    /// `launch`.
+    /// Value of `launch`.
     pub launch: bool,
-    /// `scheduled`.
+    /// Value of `scheduled`.
     pub scheduled: bool,
-    /// `startTime`, `endTime`, `timezone`.
+    /// Values of `startTime`, `endTime` and `timezone`.
     pub schedule: ScheduleText,
-    /// `followUpCall`.
+    /// Value of `followUpCall`.
     pub follow_up_call: bool,
-    /// `followUpAttempts`.
+    /// Value of `followUpAttempts`.
     pub follow_up_attempts: Option<i64>,
-    /// `followUpIntervals`.
+    /// Value of `followUpIntervals`.
     pub follow_up_intervals: Option<Vec<i64>>,
-    /// `maxConcurrentCalls`.
+    /// Value of `maxConcurrentCalls`.
     pub max_concurrent_calls: Option<i64>,
 }
 
 impl Settings {
-    /// The rules between fields. Fields already complained of are left alone.
+    /// Checks the rules between fields. Fields that already have a problem are skipped.
     pub fn check(&self, problems: &mut Vec<Problem>) {
         let mut found = Vec::new();
         self.check_schedule(&mut found);
@@ -67,7 +67,7 @@ impl Settings {
         wanted.check(problems);
     }
 
-    /// The campaign to be made; only after every check has passed.
+    /// Returns the campaign to create. Call it only after all checks have passed.
     pub fn into_new(self, name: String, agent: AgentId) -> NewCampaign {
         let follow_up = FollowUpFields {
             call: self.follow_up_call,
@@ -84,19 +84,19 @@ impl Settings {
     }
 }
 
-/// `followUpCall`, `followUpAttempts`, `followUpIntervals`.
+/// Values of `followUpCall`, `followUpAttempts` and `followUpIntervals`.
 #[derive(Debug, Clone, Copy)]
 pub struct FollowUpFields<'a> {
-    /// Whether follow-ups are made.
+    /// Whether contacts are called again.
     pub call: bool,
-    /// How many.
+    /// Number of follow-up calls.
     pub attempts: Option<i64>,
-    /// Minutes before each.
+    /// Minutes before each follow-up call.
     pub intervals: Option<&'a [i64]>,
 }
 
 impl FollowUpFields<'_> {
-    /// The rules between them.
+    /// Checks the rules between these fields.
     pub fn check(self, problems: &mut Vec<Problem>) {
         let (attempts, intervals) = (self.attempts, self.intervals);
         if self.call {
@@ -123,12 +123,12 @@ impl FollowUpFields<'_> {
         }
         let count = i64::try_from(intervals.len()).unwrap_or(i64::MAX);
         if let Some(attempts) = attempts.filter(|attempts| *attempts != count) {
-            let message = format!("holds {count} delays for {attempts} attempts; one is needed for each");
+            let message = format!("has {count} delays for {attempts} attempts; each attempt needs one");
             problems.push(Problem::new("followUpIntervals", "invalid_value", message));
         }
     }
 
-    /// What is stored; only after every check has passed.
+    /// Returns the value to store. Call it only after all checks have passed.
     pub fn made(self) -> FollowUp {
         if !self.call {
             return FollowUp::default();
@@ -142,7 +142,7 @@ impl FollowUpFields<'_> {
     }
 }
 
-/// The agent that is to dial: 404 if it is not this account's, 400 if it only takes calls.
+/// Returns the agent that is to dial: 404 if it does not belong to this account, 400 if it only takes calls.
 pub async fn dialing_agent(store: &dyn Store, account: AccountId, id: AgentId) -> ApiResult<Agent> {
     let row = store.agent(account, id).await.or_no_such("agent")?;
     let agent = agent::complete(&row.document).map_err(|error| StoreError::Damaged(format!("agent {id}: {error}")))?;

@@ -1,4 +1,4 @@
-//! A campaign with its contacts, streamed from the store page by page: memory does not grow with the campaign.
+//! A campaign with its contacts, streamed page by page from the store, so that memory does not grow with the campaign.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use tokio::task::JoinHandle;
 use super::view::{Campaign, ShownContact};
 use crate::{RestState, envelope::Enveloped, error::ApiResult, request_id::RequestId};
 
-/// Contacts read at once.
+/// Contacts per read.
 const PAGE: i64 = 1_000;
 
-/// What goes around a campaign.
+/// Parts of the response around a campaign.
 #[derive(Debug)]
 pub struct Answer {
     status: StatusCode,
@@ -28,7 +28,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// A 200.
+    /// Creates a 200.
     pub fn ok(request_id: RequestId) -> Self {
         Self {
             status: StatusCode::OK,
@@ -37,7 +37,7 @@ impl Answer {
         }
     }
 
-    /// A 201.
+    /// Creates a 201.
     pub fn created(request_id: RequestId) -> Self {
         Self {
             status: StatusCode::CREATED,
@@ -45,14 +45,15 @@ impl Answer {
         }
     }
 
-    /// With a warning, if there is something to say. A failed or delayed campaign says why by itself.
+    /// Adds a warning, if there is one. A failed or delayed campaign adds its reason by itself.
     #[must_use]
     pub fn warning(self, warning: Option<String>) -> Self {
         Self { warning, ..self }
     }
 
-    /// The response. Its first page is read before it begins, so that a store that is away still is a 503; one that
-    /// goes away later breaks the body off, which no client takes for a whole one.
+    /// Returns the response. Reads the first page before it begins, so that an unavailable store is still a
+    /// 503. If the store becomes unavailable later, the body ends early, so that clients notice that it is
+    /// incomplete.
     pub async fn send(self, state: &RestState, row: &CampaignRow) -> ApiResult<Response> {
         let progress = state.store.progress(row.id).await?;
         let first = state.store.campaign_contacts(row.id, 0, PAGE).await?;
@@ -74,7 +75,7 @@ impl Answer {
         Ok(response)
     }
 
-    /// The envelope up to the first contact, and from behind the last one.
+    /// Returns the envelope up to the first contact, and after the last one.
     fn frame(&self, campaign: &Campaign, row: &CampaignRow, put_off: Option<String>) -> (String, String) {
         let mut head = format!("{{\"success\":true,\"data\":{}", json!(campaign));
         head.pop();
@@ -93,7 +94,7 @@ impl Answer {
     }
 }
 
-/// How many contacts wait because of the account's rules.
+/// Returns how many contacts wait because of the account's rules.
 async fn put_off(store: &dyn Store, row: &CampaignRow) -> StoreResult<Option<String>> {
     if !matches!(row.status, CampaignStatus::Waiting | CampaignStatus::Running) {
         return Ok(None);
@@ -107,11 +108,11 @@ async fn put_off(store: &dyn Store, row: &CampaignRow) -> StoreResult<Option<Str
     Ok((!parts.is_empty()).then(|| format!("contacts wait for the account's safeguards: {all}")))
 }
 
-/// How far the contacts were written.
+/// Progress of writing the contacts.
 struct Progressing {
     store: Arc<dyn Store>,
     row: CampaignRow,
-    /// The page to be written next, which is read while the one before it is sent.
+    /// Next page, which is read while the previous one is sent.
     next: Option<JoinHandle<StoreResult<Vec<CampaignContact>>>>,
     sent: i64,
 }
@@ -127,7 +128,7 @@ impl Progressing {
         ))
     }
 
-    /// The page as text, separated from the one before it.
+    /// Returns the page as text, with a separator after the previous one.
     fn text(&mut self, page: &[CampaignContact]) -> Result<Bytes, StoreError> {
         let mut text = Vec::with_capacity(page.len() * 160);
         for contact in page {

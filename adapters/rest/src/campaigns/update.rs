@@ -1,4 +1,4 @@
-//! Changing a saved campaign: `PATCH`, `POST …/schedule` and `DELETE`.
+//! Changes of a saved campaign: `PATCH`, `POST …/schedule` and `DELETE`.
 
 use actors::campaign::{CampaignCommand, CampaignUpdate};
 use axum::{extract::State, response::Response};
@@ -45,10 +45,10 @@ const NAMES: [&str; 13] = [
     "maxConcurrentCalls",
 ];
 
-/// The fields of a schedule, which `null` clears.
+/// Schedule fields that `null` clears.
 const CLEARED: [&str; 3] = ["startTime", "endTime", "timezone"];
 
-/// `PATCH /public/v1/campaigns/{campaignId}`.
+/// Handles `PATCH /public/v1/campaigns/{campaignId}`.
 pub async fn patch(
     State(state): State<RestState>,
     target: Target,
@@ -70,7 +70,7 @@ pub async fn patch(
         }
     };
     update.contacts = import.as_ref().and_then(Import::campaign);
-    // Refused, the import is dropped and so abandoned.
+    // If the command is refused, the import is dropped and thus abandoned.
     let command = CampaignCommand::Update(Box::new(update));
     let changed = target.command(&state, command).await?;
     if let Some(import) = import {
@@ -85,7 +85,7 @@ pub async fn patch(
     answer.send(&state, &changed).await
 }
 
-/// The agent that will dial. One that cannot any more is in the way only of what is to begin.
+/// Returns the agent that will dial. An agent that can no longer dial only prevents a start.
 async fn agent_of(
     state: &RestState,
     row: &CampaignRow,
@@ -110,7 +110,7 @@ fn running() -> ApiError {
     ApiError::Conflict(Conflict::CampaignRunning, message.into())
 }
 
-/// The agent that the campaign has; it may be gone.
+/// Returns the campaign's agent, which may have been deleted.
 async fn stored_agent(state: &RestState, row: &CampaignRow) -> ApiResult<Agent> {
     dialing_agent(&*state.store, row.account, row.agent)
         .await
@@ -123,14 +123,14 @@ async fn stored_agent(state: &RestState, row: &CampaignRow) -> ApiResult<Agent> 
         })
 }
 
-/// The contacts under an import of their own, which no reader sees, and what there is to say about them.
+/// Saves the contacts as a hidden import. Returns it with warnings about the contacts.
 async fn hide(
     state: &RestState,
     row: &CampaignRow,
     agent: Option<&Agent>,
     contacts: &[CampaignContact],
 ) -> ApiResult<(Import, Option<String>)> {
-    // Nothing is imported for a command that is certain to be refused.
+    // Nothing is imported for a command that will certainly be refused.
     if row.status == CampaignStatus::Running {
         return Err(running());
     }
@@ -150,7 +150,7 @@ async fn hide(
     Ok((import, open.warning()))
 }
 
-/// What the body asks for, and the contacts if they are to be replaced.
+/// Reads the body. Includes the contacts if they are to be replaced.
 async fn read(
     state: &RestState,
     row: &CampaignRow,
@@ -173,7 +173,7 @@ async fn read(
         ..CampaignUpdate::default()
     };
     if update.scheduled == Some(true) && update.active == Some(false) {
-        let message = "`scheduled` true queues the campaign and `active` false stops it: send one of them";
+        let message = "`scheduled` true queues the campaign and `active` false stops it: send only one of them";
         fields.problem("active", "not_allowed", message);
     }
     update.follow_up = follow_up(&mut fields, &row.follow_up);
@@ -241,7 +241,7 @@ fn flag(fields: &mut Fields<'_>, name: &str) -> Option<bool> {
     value.as_bool()
 }
 
-/// A text, or null for none.
+/// Reads a text, or null to clear it.
 fn clearable(fields: &mut Fields<'_>, body: &Map<String, Value>, name: &str) -> Option<Option<String>> {
     match body.get(name)? {
         Value::Null => Some(None),
@@ -249,7 +249,7 @@ fn clearable(fields: &mut Fields<'_>, body: &Map<String, Value>, name: &str) -> 
     }
 }
 
-/// The follow-ups with what the body says of them; none when it says nothing.
+/// Merges the body into the stored follow-ups. Returns `None` if the body does not mention them.
 fn follow_up(fields: &mut Fields<'_>, stored: &FollowUp) -> Option<FollowUp> {
     let named = ["followUpCall", "followUpAttempts", "followUpIntervals"];
     named.iter().find(|name| fields.value(name).is_some())?;
@@ -260,7 +260,7 @@ fn follow_up(fields: &mut Fields<'_>, stored: &FollowUp) -> Option<FollowUp> {
     if fields.problems.len() > before {
         return None;
     }
-    // What is stored stands in for what is not given, as long as follow-ups are on.
+    // Stored values replace missing ones while follow-ups are on.
     let kept = stored.enabled && call;
     let kept_minutes: Vec<i64> = stored
         .intervals_minutes
@@ -277,7 +277,7 @@ fn follow_up(fields: &mut Fields<'_>, stored: &FollowUp) -> Option<FollowUp> {
     (fields.problems.len() == before).then(|| wanted.made())
 }
 
-/// `POST /public/v1/campaigns/{campaignId}/schedule`.
+/// Handles `POST /public/v1/campaigns/{campaignId}/schedule`.
 pub async fn schedule(
     State(state): State<RestState>,
     target: Target,
@@ -304,7 +304,7 @@ pub async fn schedule(
     answer.send(&state, &row).await
 }
 
-/// `DELETE /public/v1/campaigns/{campaignId}`.
+/// Handles `DELETE /public/v1/campaigns/{campaignId}`.
 pub async fn delete(State(state): State<RestState>, target: Target) -> ApiResult<Reply> {
     target.command(&state, CampaignCommand::Delete).await?;
     Ok(Reply::ok(CampaignDeleted {

@@ -1,4 +1,4 @@
-//! `{{variables}}` of an agent that some contacts of a campaign give no value to.
+//! An agent's `{{variables}}` that have no value for some contacts of a campaign.
 
 use std::collections::HashMap;
 
@@ -8,26 +8,26 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
-/// Names that the service fills in itself.
+/// Prefix of variables that the service fills itself.
 const SYSTEM_PREFIX: &str = "system__";
 
-/// Variables that a warning lists, at most.
+/// Maximum number of variables in a warning.
 const LISTED: usize = 20;
 
-/// The variables an agent uses without a value of its own, and how many contacts fill each one.
+/// Variables that an agent uses without a value of its own, and how many contacts fill each.
 ///
-/// A contact costs as much time as it has fields: a prompt may hold tens of thousands of variables, a campaign a
-/// million contacts.
+/// Counting a contact takes time in proportion to its fields. A prompt may have tens of thousands of
+/// variables, and a campaign a million contacts.
 #[derive(Debug, Clone, Default)]
 pub struct OpenVariables {
-    /// In the order in which the agent names them.
+    /// Variables in the order in which the agent uses them.
     names: Vec<String>,
     filled: HashMap<String, u64>,
     contacts: u64,
 }
 
 impl OpenVariables {
-    /// The variables that `agent` expects its contacts to fill.
+    /// Returns the variables that `agent` expects contacts to fill.
     pub fn of(agent: &Agent) -> Self {
         let own = &agent.conversation_config.agent.dynamic_variables;
         let names: Vec<String> = agent::agent_placeholders(agent)
@@ -41,12 +41,12 @@ impl OpenVariables {
         }
     }
 
-    /// Whether there is a variable to be filled at all.
+    /// Returns whether there are such variables.
     pub fn any(&self) -> bool {
         !self.names.is_empty()
     }
 
-    /// Counts what `contact` fills, and what the saved contact with its number fills beside it.
+    /// Counts the variables that `contact` fills, also through the saved contact with its number.
     pub fn count(&mut self, contact: &CampaignContact, saved: Option<&Map<String, Value>>) {
         self.contacts += 1;
         let own = [
@@ -74,7 +74,7 @@ impl OpenVariables {
         }
     }
 
-    /// What there is to say, if anything.
+    /// Returns a warning about missing values, if any.
     pub fn warning(&self) -> Option<String> {
         let mut open = self.names.iter().filter_map(|name| {
             let missing = self.contacts - self.filled.get(name).copied().unwrap_or(0);
@@ -93,13 +93,13 @@ impl OpenVariables {
             .collect();
         let rest = match open.count() {
             0 => String::new(),
-            more => format!(", and {more} variables more"),
+            more => format!(", and {more} more variables"),
         };
-        (!texts.is_empty()).then(|| format!("{}{rest}; it is spoken as nothing there", texts.join(", ")))
+        (!texts.is_empty()).then(|| format!("{}{rest}; an empty text is spoken there", texts.join(", ")))
     }
 }
 
-/// Whether a contact has a value of its own, so that the saved one does not count.
+/// Returns whether a contact has its own value, which replaces the saved one.
 fn fills(extra: &Map<String, Value>, name: &str) -> bool {
     extra.get(name).is_some_and(|value| !is_blank(value))
 }

@@ -1,4 +1,4 @@
-//! How campaigns and what became of their contacts read.
+//! Campaigns and the results of their contacts in responses.
 
 use domain::{
     agent::Entities,
@@ -12,77 +12,77 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// A campaign.
+/// A campaign and its state.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Campaign {
-    /// Its id.
+    /// Id of the campaign.
     #[schema(value_type = String, format = "uuid")]
     pub campaign_id: CampaignId,
-    /// Its name.
+    /// Name of the campaign.
     pub name: String,
-    /// The agent that dials.
+    /// Agent that dials.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
-    /// Whether it dials, or will by itself.
+    /// Whether the campaign dials, or will start by itself.
     pub active: bool,
     /// Whether a schedule is attached.
     pub scheduled: bool,
-    /// As it was given.
+    /// Start time, as given.
     #[schema(required)]
     pub start_time: Option<String>,
-    /// As it was given.
+    /// End time, as given.
     #[schema(required)]
     pub end_time: Option<String>,
-    /// IANA name.
+    /// IANA name of the time zone.
     #[schema(required)]
     pub timezone: Option<String>,
-    /// When dialing next begins, UTC.
+    /// When dialing starts next, in UTC.
     #[schema(required, format = DateTime)]
     pub next_run_at: Option<String>,
-    /// Where it stands.
+    /// Status of the campaign.
     pub status: CampaignStatus,
-    /// The first contact not yet dialed.
+    /// Index of the first contact that was not dialed yet.
     #[schema(minimum = 0)]
     pub start_index: i64,
-    /// Its contacts.
+    /// Number of contacts.
     #[schema(minimum = 0)]
     pub contact_count: i64,
-    /// Its follow-ups.
+    /// Follow-up settings.
     pub follow_up: FollowUp,
-    /// Calls of this campaign at once, when that is bounded.
+    /// Maximum concurrent calls of this campaign, if limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1)]
     pub max_concurrent_calls: Option<u32>,
-    /// When it was made.
+    /// When and by whom the campaign was created, changed and deleted.
     pub metadata: CampaignMetadata,
-    /// How far it is; left out in lists.
+    /// Progress of the campaign; omitted in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
-    /// Its contacts; left out in lists.
-    // An answer streams them behind the rest, so that none is held here.
+    /// Contacts of the campaign; omitted in lists.
+    // A response streams them after the rest, so that they are never held here.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<CampaignContact>>)]
     pub contacts: Option<Vec<Value>>,
 }
 
-/// When a campaign was made, changed and deleted.
+/// When a campaign was created, changed and deleted.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CampaignMetadata {
-    /// ISO 8601, UTC.
+    /// When the campaign was created; ISO 8601, UTC.
     #[schema(required, format = DateTime)]
     pub created_at: Option<String>,
-    /// ISO 8601, UTC.
+    /// When the campaign was last changed; ISO 8601, UTC.
     #[schema(required, format = DateTime)]
     pub updated_at: Option<String>,
-    /// ISO 8601, UTC.
+    /// When the campaign was deleted; ISO 8601, UTC.
     #[schema(required, format = DateTime)]
     pub deleted_at: Option<String>,
 }
 
 impl Campaign {
-    /// A campaign without its contacts, as lists show it.
+    /// Converts a campaign without its contacts, as in lists.
     pub fn of(row: &CampaignRow) -> Self {
         Self {
             campaign_id: row.id,
@@ -110,57 +110,57 @@ impl Campaign {
     }
 }
 
-/// A deleted campaign's id.
+/// Id of a deleted campaign.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CampaignDeleted {
-    /// The id.
+    /// Id of the campaign.
     #[schema(value_type = String, format = "uuid")]
     pub campaign_id: CampaignId,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// A phone number in E.164; `+0000000` where the person's was erased.
+/// A phone number in E.164, or `+0000000` if the person's data was erased.
 #[derive(ToSchema)]
 #[schema(pattern = r"^\+([1-9][0-9]{6,14}|0000000)$", example = "+15550100010")]
 #[expect(dead_code, reason = "describes a text")]
 pub struct CampaignNumber(String);
 
-/// What came of a contact.
+/// Result of a contact.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[schema(as = ContactResult)]
 pub struct ShownResult {
-    /// E.164.
+    /// Phone number in E.164.
     #[schema(value_type = CampaignNumber)]
     pub phone_number: PhoneNumber,
-    /// Its name.
+    /// Name of the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The saved contact.
+    /// Id of the saved contact.
     #[schema(required, value_type = Option<String>, format = "uuid")]
     pub contact_id: Option<ContactId>,
-    /// Where it stands.
+    /// Status of the contact.
     pub status: ContactStatus,
-    /// Why it failed or was cancelled, such as `busy`.
+    /// Reason for a failure or cancellation, such as `busy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// Attempts so far; one that is planned counts.
+    /// Number of attempts so far, including a planned one.
     #[schema(minimum = 0)]
     pub attempts: i64,
-    /// The conversation of the last attempt; a planned one is `scheduled`.
+    /// Conversation of the last attempt; `scheduled` if it is planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = "uuid")]
     pub last_conversation_id: Option<AttemptId>,
-    /// A machine picked up.
+    /// Whether a machine answered.
     pub voice_mail_detected: bool,
-    /// What the agent found out.
+    /// Data that the agent collected.
     pub data_collected: DataCollected,
 }
 
 impl ShownResult {
-    /// What came of a contact; `entities` are those that its agent asks for.
+    /// Converts the result of a contact; `entities` are those of its agent.
     pub fn of(result: &ContactResult, entities: &Entities) -> Self {
         let last = result.last.as_ref();
         let nothing = Default::default();
@@ -179,23 +179,23 @@ impl ShownResult {
     }
 }
 
-/// A contact of a campaign. Further fields stand beside the known ones.
+/// A contact of a campaign. Custom fields appear beside the standard ones.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[expect(dead_code, reason = "describes what `ShownContact` writes")]
 pub struct CampaignContact {
-    /// E.164.
+    /// Phone number in E.164.
     pub phone_number: CampaignNumber,
-    /// The saved contact with this number.
+    /// Id of the saved contact with this number.
     #[schema(required, format = "uuid")]
     pub contact_id: Option<String>,
-    /// Its name.
+    /// Name of the person.
     pub name: Option<String>,
-    /// Its address.
+    /// E-mail address.
     pub email: Option<String>,
 }
 
-/// One contact of a campaign: its fields at the top level, its own before the further ones.
+/// Serialises a contact of a campaign: its standard fields first, then the custom ones, all at the top level.
 pub struct ShownContact<'a>(pub &'a store::CampaignContact);
 
 impl Serialize for ShownContact<'_> {

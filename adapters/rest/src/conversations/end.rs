@@ -1,4 +1,4 @@
-//! `POST /public/v1/conversations/{conversationId}/end`: hangs up, or cancels what waits.
+//! `POST /public/v1/conversations/{conversationId}/end`: hangs up a call, or cancels a queued one.
 
 use std::time::Duration;
 
@@ -21,16 +21,16 @@ use crate::{
     query::{NoParameters, Query},
 };
 
-/// How long the answer waits for the end; a carrier that takes longer to hang up is not waited for.
+/// Maximum time that the response waits for the end. A carrier may take longer to hang up.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// How often it looks meanwhile.
+/// Interval of checks meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// How often another node is told meanwhile.
+/// Interval of notifications to other nodes meanwhile.
 const TELL_PEERS_EVERY: Duration = Duration::from_millis(500);
 
-/// The handler: answers the conversation as it is when it is over, or after [`WITHIN`].
+/// Handles the request. Returns the conversation when it is over, or after [`WITHIN`].
 pub async fn end(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -61,14 +61,14 @@ fn is_over(row: &ConversationRow) -> bool {
     }
 }
 
-/// Asks again and again: between two looks a queued attempt may be claimed, and a claimed one go back to the queue.
+/// Retries, because a queued attempt may be claimed between two checks, and a claimed one may return to the queue.
 async fn until_over(state: &RestState, account: &Account, row: ConversationRow) -> ApiResult<ConversationRow> {
     let limit = Instant::now() + WITHIN;
     let (mut row, mut told, mut peers_due) = (row, false, Instant::now());
     loop {
         if row.status == ConversationStatus::Scheduled {
             match state.store.cancel_queued(account.id, row.id).await {
-                // Its campaign may have waited for nothing else.
+                // Its campaign may have been waiting only for this.
                 Ok(()) => state.switchboard.look_again(),
                 Err(StoreError::Stale) => {}
                 Err(error) => return Err(error).or_no_such("conversation"),
@@ -94,6 +94,6 @@ async fn until_over(state: &RestState, account: &Account, row: ConversationRow) 
         return Ok(row);
     }
     Err(ApiError::Unavailable(
-        "the call is not held by this node, and the one that holds it could not be told to end it; try again".into(),
+        "the call is on another node, which could not be told to end it; try again".into(),
     ))
 }

@@ -1,4 +1,4 @@
-//! `GET /public/v1/conversations/{conversationId}/recording`: the WAV file, whole or a range of its bytes.
+//! `GET /public/v1/conversations/{conversationId}/recording`: the WAV file, whole or a byte range.
 
 use std::{io, ops::Range, path::PathBuf, time::UNIX_EPOCH};
 
@@ -25,10 +25,10 @@ use crate::{
 };
 use storage::recordings::file_of;
 
-/// Bytes that are read at a time.
+/// Bytes per read.
 const CHUNK: u64 = 64 * 1024;
 
-/// The handler.
+/// Handles the request.
 pub async fn recording(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -69,7 +69,7 @@ pub async fn recording(
     Ok(response)
 }
 
-/// The finished file, its length, and a tag that another file under its name would not have.
+/// Opens the finished file. Returns also its length, and a tag that changes if another file takes its name.
 async fn open(path: PathBuf) -> ApiResult<(File, u64, String)> {
     let opened = async {
         let file = File::open(&path).await?;
@@ -85,14 +85,14 @@ async fn open(path: PathBuf) -> ApiResult<(File, u64, String)> {
                 .into(),
         ),
         _ => {
-            tracing::error!(%error, path = %path.display(), "a recording cannot be read");
+            tracing::error!(%error, path = %path.display(), "recording read failed");
             ApiError::Internal
         }
     })
 }
 
-/// The one range of bytes that is asked for, none for the whole file. What is not understood is not obeyed, as the
-/// standard (RFC 9110, section 14.2) allows; a range outside of the file is a 416.
+/// Returns the requested byte range, or `None` for the whole file. Ranges that cannot be parsed are ignored,
+/// as RFC 9110, section 14.2, allows. A range outside of the file is a 416.
 fn wanted(headers: &HeaderMap, length: u64, tag: &str) -> ApiResult<Option<Range<u64>>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if text(header::IF_RANGE).is_some_and(|known| known != tag) {
@@ -112,7 +112,7 @@ fn wanted(headers: &HeaderMap, length: u64, tag: &str) -> ApiResult<Option<Range
     Ok(Some(range))
 }
 
-/// `bytes=first-last`, of which one may be missing.
+/// Parses `bytes=first-last`, where one of the two may be missing.
 fn parse(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     let (first, last) = text.trim().strip_prefix("bytes=")?.split_once('-')?;
     let number = |text: &str| match text.trim() {
@@ -127,7 +127,7 @@ fn parse(text: &str) -> Option<(Option<u64>, Option<u64>)> {
     }
 }
 
-/// A range of a file, read piece by piece as the client takes it.
+/// Streams a range of a file, read in pieces as the client accepts them.
 fn content(file: File, range: Range<u64>) -> impl Stream<Item = io::Result<Bytes>> {
     stream::try_unfold((file, range, false), async |(mut file, range, sought)| {
         if range.is_empty() {

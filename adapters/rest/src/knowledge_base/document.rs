@@ -31,7 +31,7 @@ use crate::{
 use integrations::documents::{DocumentError, fetch};
 use net::address_policy::ALLOW_PRIVATE;
 
-/// `POST /public/v1/knowledge-base/documents/url`.
+/// Handles `POST /public/v1/knowledge-base/documents/url`.
 pub async fn from_url(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -46,7 +46,7 @@ pub async fn from_url(
     made(&state, &account, turn, fetched(&state, &body)).await
 }
 
-/// `POST /public/v1/knowledge-base/documents/text`.
+/// Handles `POST /public/v1/knowledge-base/documents/text`.
 pub async fn from_text(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -61,7 +61,7 @@ pub async fn from_text(
     made(&state, &account, turn, async { given(&body) }).await
 }
 
-/// `POST /public/v1/knowledge-base/documents/file`, multipart.
+/// Handles `POST /public/v1/knowledge-base/documents/file`, a multipart form.
 pub async fn from_file(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -75,7 +75,7 @@ pub async fn from_file(
     made(&state, &account, turn, uploaded(&state, upload)).await
 }
 
-/// Makes the document that `new` comes to; or shows the one that the same request made before.
+/// Creates the document from `new`, or returns the one that the same request created before.
 async fn made(
     state: &RestState,
     account: &Account,
@@ -93,7 +93,7 @@ async fn made(
     .await
 }
 
-/// What is behind the address of a body.
+/// Fetches the document at the URL in a body.
 async fn fetched(state: &RestState, body: &Map<String, Value>) -> ApiResult<NewDocument> {
     let mut fields = Fields::of(body, "");
     fields.only(&["url", "name"]);
@@ -114,14 +114,14 @@ async fn fetched(state: &RestState, body: &Map<String, Value>) -> ApiResult<NewD
     })
 }
 
-/// The text of a body.
+/// Returns the document with the text in a body.
 fn given(body: &Map<String, Value>) -> ApiResult<NewDocument> {
     let mut fields = Fields::of(body, "");
     fields.only(&["name", "text"]);
     let name = fields.name("name");
     let text = fields.required_string("text");
     if text.is_some_and(is_blank) {
-        fields.problem("text", "required", "must hold words: nothing of it can be seen");
+        fields.problem("text", "required", "must contain visible text");
     }
     match (name, text, fields.problems.is_empty()) {
         (Some(name), Some(text), true) => Ok(NewDocument {
@@ -134,7 +134,7 @@ fn given(body: &Map<String, Value>) -> ApiResult<NewDocument> {
     }
 }
 
-/// The text of an upload.
+/// Returns the document with the text of an upload.
 async fn uploaded(state: &RestState, upload: Upload) -> ApiResult<NewDocument> {
     let content_type = upload.content_type.as_deref();
     let text = state.documents.of_file(upload.file, content_type).await;
@@ -146,7 +146,7 @@ async fn uploaded(state: &RestState, upload: Upload) -> ApiResult<NewDocument> {
     })
 }
 
-/// What a client is told of a document that has no text.
+/// Returns the error for a document without a readable text.
 fn refused(error: DocumentError, field: &str) -> ApiError {
     let text = error.to_string();
     match error {
@@ -158,13 +158,13 @@ fn refused(error: DocumentError, field: &str) -> ApiError {
         DocumentError::Unreadable(_) | DocumentError::Upstream(_) => ApiError::Upstream(text),
         DocumentError::Busy => ApiError::Unavailable(format!("{text}; try again")),
         DocumentError::Broken(reason) => {
-            tracing::error!(%reason, "documents cannot be read");
+            tracing::error!(%reason, "document reader failed");
             ApiError::Unavailable("documents cannot be read at the moment; try again".into())
         }
     }
 }
 
-/// `GET /public/v1/knowledge-base/documents`.
+/// Handles `GET /public/v1/knowledge-base/documents`.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -182,7 +182,7 @@ pub async fn list(
     ))
 }
 
-/// `GET /public/v1/knowledge-base/documents/{documentId}`.
+/// Handles `GET /public/v1/knowledge-base/documents/{documentId}`.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -193,7 +193,7 @@ pub async fn show(
     Ok(Reply::ok(Document::of(&row, &account)))
 }
 
-/// `DELETE /public/v1/knowledge-base/documents/{documentId}`.
+/// Handles `DELETE /public/v1/knowledge-base/documents/{documentId}`.
 pub async fn delete(
     State(state): State<RestState>,
     Caller(account): Caller,

@@ -22,12 +22,12 @@ use crate::{
     query::{NoParameters, Query},
 };
 
-/// Documents of a group. A list of groups shows them all.
+/// Maximum documents of a group. A list of groups contains all of them.
 pub const DOCUMENTS: usize = 200;
 
 const DOCUMENT_IDS: &str = "documentIds";
 
-/// `POST /public/v1/knowledge-base/groups`.
+/// Handles `POST /public/v1/knowledge-base/groups`.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -62,7 +62,7 @@ async fn make(
     Ok(state.store.create_group(account.id, name, documents, ticket).await?)
 }
 
-/// `documentIds`: documents of the account, none twice. None when it is not given.
+/// Reads `documentIds`: documents of the account, without repetition. Returns `None` if the field is missing.
 async fn document_ids(
     state: &RestState,
     account: &Account,
@@ -72,7 +72,10 @@ async fn document_ids(
         return Ok(None);
     };
     if items.len() > DOCUMENTS {
-        let message = format!("has {} items; a group holds at most {DOCUMENTS} documents", items.len());
+        let message = format!(
+            "has {} items; a group can have at most {DOCUMENTS} documents",
+            items.len()
+        );
         fields.problem(DOCUMENT_IDS, "too_many", message);
         return Ok(None);
     }
@@ -97,7 +100,7 @@ async fn document_ids(
     Ok(Some(ids))
 }
 
-/// `GET /public/v1/knowledge-base/groups`.
+/// Handles `GET /public/v1/knowledge-base/groups`.
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -115,7 +118,7 @@ pub async fn list(
     ))
 }
 
-/// `GET /public/v1/knowledge-base/groups/{groupId}`.
+/// Handles `GET /public/v1/knowledge-base/groups/{groupId}`.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -126,7 +129,7 @@ pub async fn show(
     Ok(Reply::ok(Group::of(&row, &account)))
 }
 
-/// `PATCH /public/v1/knowledge-base/groups/{groupId}`: a merge patch; `documentIds: null` empties the group.
+/// Handles `PATCH /public/v1/knowledge-base/groups/{groupId}`, a merge patch; `documentIds: null` empties the group.
 pub async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -158,7 +161,7 @@ pub async fn patch(
     Ok(Reply::ok(Group::of(&row, &account)))
 }
 
-/// `DELETE /public/v1/knowledge-base/groups/{groupId}`.
+/// Handles `DELETE /public/v1/knowledge-base/groups/{groupId}`.
 pub async fn delete(
     State(state): State<RestState>,
     Caller(account): Caller,

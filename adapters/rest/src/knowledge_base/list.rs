@@ -1,4 +1,4 @@
-//! What the lists of documents and of groups share: parameters, order, cursor.
+//! Shared parts of the lists of documents and groups: parameters, order, cursor.
 
 use domain::{
     id::AccountId,
@@ -49,16 +49,16 @@ impl Parameters for ListParameters {
     }
 }
 
-/// One page that is being read.
+/// A page being read.
 pub struct Page {
     binding: Binding,
-    /// Which rows.
+    /// Filter of the rows.
     pub filter: KnowledgeFilter,
     page_size: i64,
 }
 
 impl ListParameters {
-    /// The page of this list that is asked for.
+    /// Returns the requested page of this list.
     pub fn page(self, account: AccountId, list: &'static str) -> ApiResult<Page> {
         let mut filter = self.filter;
         let binding = Binding::new(account, list, format!("{filter:?}"));
@@ -69,7 +69,7 @@ impl ListParameters {
                 ApiError::field(
                     "cursor",
                     "invalid_cursor",
-                    "is damaged, or of a list with other filters or sorting; begin again without it",
+                    "is damaged, or belongs to a list with other filters or sorting; start again without it",
                 )
             })?);
         }
@@ -82,12 +82,12 @@ impl ListParameters {
 }
 
 impl Page {
-    /// Rows to read: one more than is shown tells whether there are more.
+    /// Returns the number of rows to read. The extra one shows whether there are more.
     pub fn limit(&self) -> i64 {
         self.page_size + 1
     }
 
-    /// The answer; `place` gives the name, instant and id of a row.
+    /// Returns the response. `place` returns the name, time and id of a row.
     pub fn reply<T, V: Serialize>(
         &self,
         mut rows: Vec<T>,

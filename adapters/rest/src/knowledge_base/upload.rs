@@ -1,4 +1,4 @@
-//! The multipart form of an uploaded document: the file is spooled to disk while it arrives.
+//! The multipart form of an uploaded document. The file is written to disk as it arrives.
 
 use std::{fs::File, io::Seek, path::Path};
 
@@ -16,29 +16,29 @@ use crate::{
     idempotency::RequestHash,
 };
 
-/// Bytes of the file.
+/// Maximum bytes of the file.
 pub const FILE_BYTES: usize = 10 * 1024 * 1024;
-/// Bytes of the name, of which each character takes four at most.
+/// Maximum bytes of the name, whose characters have at most four bytes each.
 const NAME_BYTES: usize = 16 * 1024;
-/// Bytes of the whole body: the file, the name, and the boundaries between them.
+/// Maximum bytes of the whole body: the file, the name, and the boundaries between them.
 const BODY_BYTES: usize = FILE_BYTES + 1024 * 1024;
-/// Fields that are complained of, at most.
+/// Maximum number of listed fields.
 const LISTED: usize = 100;
 
-/// A form that was received.
+/// A received form.
 #[derive(Debug)]
 pub struct Upload {
-    /// The document, at its start; deleted when it is closed.
+    /// File, at its start; deleted when it is closed.
     pub file: File,
-    /// The file's content type, if the form names one.
+    /// Content type of the file, if given.
     pub content_type: Option<String>,
-    /// The name given, else the file's.
+    /// Name from the form, otherwise the file's.
     pub name: String,
     digest: [u8; 32],
 }
 
 impl Upload {
-    /// What tells it from other uploads.
+    /// Hashes the parts that distinguish it from other uploads.
     pub fn hash(&self) -> RequestHash {
         let mut hash = RequestHash::default();
         hash.part(self.name.as_bytes());
@@ -57,7 +57,7 @@ struct Spooled {
     own_name: Option<String>,
 }
 
-/// What has come so far.
+/// State of a partly received form.
 #[derive(Debug, Default)]
 struct Received {
     file: Option<Spooled>,
@@ -66,7 +66,7 @@ struct Received {
     problems: Vec<Problem>,
 }
 
-/// Reads a form; fields come in any order.
+/// Reads a form, with its fields in any order.
 pub async fn receive(request: Request, spool_dir: &Path) -> ApiResult<Upload> {
     require_type(request.headers(), "multipart/form-data")?;
     let sent = request.headers().get(header::CONTENT_TYPE);
@@ -139,7 +139,7 @@ impl Received {
             bytes.extend_from_slice(&chunk);
         }
         match String::from_utf8(bytes) {
-            Ok(text) if text.contains('\0') => self.complain("name", "not_allowed", "holds the character U+0000"),
+            Ok(text) if text.contains('\0') => self.complain("name", "not_allowed", "contains the character U+0000"),
             Ok(text) => match check_name(&text) {
                 Ok(name) => self.name = Some(name),
                 Err((code, message)) => self.complain("name", code, message),
@@ -173,14 +173,14 @@ impl Received {
     }
 }
 
-/// A document's name from its file's, without folders, cut to the longest name there may be.
+/// Returns a document name from a file name, without folders and cut to the maximum length.
 fn named_after(file_name: &str) -> Option<String> {
     let own = file_name.rsplit(['/', '\\']).next().unwrap_or_default();
     let own: String = own.chars().filter(|c| !c.is_control()).take(NAME_CHARACTERS).collect();
     check_name(&own).ok()
 }
 
-/// Reads a field that is of no use, so that its content does not count as what lies between fields.
+/// Reads an unused field to its end, so that its content does not count as bytes between fields.
 async fn skip(mut field: Field<'_>) -> ApiResult<()> {
     while field.chunk().await.map_err(|error| refused(&error))?.is_some() {}
     Ok(())
@@ -209,8 +209,8 @@ fn too_large() -> ApiError {
 }
 
 fn no_room(error: &std::io::Error) -> ApiError {
-    tracing::error!(%error, "an upload cannot be kept on disk");
-    ApiError::Unavailable("the upload cannot be kept at the moment; try again".into())
+    tracing::error!(%error, "upload not written to disk");
+    ApiError::Unavailable("the upload cannot be stored at the moment; try again".into())
 }
 
 fn refused(error: &multer::Error) -> ApiError {

@@ -1,4 +1,4 @@
-//! Documents and groups as clients read them.
+//! Documents and groups in responses.
 
 use domain::{
     conversation::Made,
@@ -8,33 +8,33 @@ use domain::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// What there is to say of a document's origin.
+/// Details of a document's origin.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentDetails {
-    /// Of type `url`: the address.
+    /// URL of a document of type `url`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Characters of its text.
+    /// Characters of the text.
     #[schema(minimum = 0)]
     pub text_length: i64,
 }
 
-/// A document.
+/// A document of the knowledge base.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Document {
-    /// Its id.
+    /// Id of the document.
     #[schema(value_type = String, format = "uuid")]
     pub document_id: DocumentId,
-    /// Where it came from.
+    /// Origin of the document.
     #[serde(rename = "type")]
     pub kind: DocumentKind,
-    /// Its name.
+    /// Name of the document.
     pub name: String,
-    /// More of its origin.
+    /// Details of the origin.
     pub details: DocumentDetails,
-    /// When it was made.
+    /// When and by whom the document was created.
     pub metadata: Made,
 }
 
@@ -42,19 +42,19 @@ pub struct Document {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Group {
-    /// Its id.
+    /// Id of the group.
     #[schema(value_type = String, format = "uuid")]
     pub group_id: GroupId,
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Its documents.
+    /// Documents of the group.
     pub documents: Vec<Document>,
-    /// When it was made.
+    /// When and by whom the group was created.
     pub metadata: Made,
 }
 
 impl Document {
-    /// The stored document of the account.
+    /// Converts a stored document of the account.
     pub fn of(row: &DocumentRow, account: &Account) -> Self {
         Self {
             document_id: row.id,
@@ -70,7 +70,7 @@ impl Document {
 }
 
 impl Group {
-    /// The stored group of the account, with its documents.
+    /// Converts a stored group of the account, with its documents.
     pub fn of(row: &GroupRow, account: &Account) -> Self {
         Self {
             group_id: row.id,

@@ -1,4 +1,4 @@
-//! The service itself, and the account behind a key.
+//! The service itself, and the account of a key.
 
 use super::{campaign_types::NoFields, operation::Operation, samples};
 use crate::{
@@ -7,31 +7,31 @@ use crate::{
 };
 use serde_json::json;
 
-/// Operations of the service itself.
+/// Returns the operations of the service itself.
 pub fn service() -> Vec<Operation> {
     vec![
-        Operation::get("/public/health", "health", "Whether the service is reachable")
+        Operation::get("/public/health", "health", "Check whether the service is reachable")
             .keyless()
             .ok::<Health>(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
             .fails(503, "unavailable", "the database is not available; try again"),
-        Operation::get("/public/openapi.json", "openapi", "This description")
+        Operation::get("/public/openapi.json", "openapi", "Get this description")
             .ours()
             .keyless()
             .raw(
                 "200",
                 "application/json",
-                "The OpenAPI description, not in the envelope",
+                "The OpenAPI description, without the envelope",
                 json!({ "type": "object", "additionalProperties": true }),
                 json!({ "openapi": "3.1.0" }),
             ),
     ]
 }
 
-/// Operations of the account.
+/// Returns the operations of the account.
 pub fn operations() -> Vec<Operation> {
     let secret = json!({ "webhookSecret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" });
     vec![
-        Operation::get("/public/v1/me", "me", "Whose key this is")
+        Operation::get("/public/v1/me", "me", "Get the account of the key")
             .ok::<Identity>(json!({ "userId": samples::USER, "email": samples::EMAIL })),
         Operation::post(
             "/public/v1/me/api-key/regenerate",
@@ -39,23 +39,23 @@ pub fn operations() -> Vec<Operation> {
             "Replace the key",
         )
         .ours()
-        .note("The old key stops working at once. The new one is shown this once.")
+        .note("The old key stops working at once. The new one is shown only once.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
         Operation::get(
             "/public/v1/me/webhook-secret",
             "webhookSecret",
-            "The secret that signs deliveries",
+            "Get the secret that signs webhook deliveries",
         )
         .ours()
         .ok::<WebhookSecret>(secret.clone()),
         Operation::post(
             "/public/v1/me/webhook-secret/rotate",
             "rotateWebhookSecret",
-            "Replace the secret that signs deliveries",
+            "Replace the secret that signs webhook deliveries",
         )
         .ours()
-        .note("The old one stays valid for 24 hours.")
+        .note("The old secret stays valid for 24 hours.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<WebhookSecret>(secret),
     ]

@@ -1,4 +1,4 @@
-//! Agents. The schemas of the agent object come from the domain's own table of it.
+//! Agents. The schemas of the agent object come from the domain's table.
 
 use serde_json::json;
 
@@ -7,16 +7,16 @@ use crate::agents::{AgentCreated, AgentDeleted};
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
 
-/// Operations of agents.
+/// Returns the operations of agents.
 pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
             .ours()
-            .query("tag", "Those that have this tag", json!({ "type": "string" }))
+            .query("tag", "Only agents with this tag", json!({ "type": "string" }))
             .paged()
             .page_named("Agent", samples::agent()),
         Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")
-            .note("Everything but the name and the prompt takes its default.")
+            .note("Every field except the name and the prompt has a default.")
             .idempotent()
             .body_named(
                 "NewAgent",
@@ -35,13 +35,13 @@ pub fn operations() -> Vec<Operation> {
         Operation::get(
             "/public/v1/agents/{agentId}",
             "getAgent",
-            "Read an agent with every default filled in",
+            "Read an agent with all defaults",
         )
         .ok_named("Agent", samples::agent()),
         Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")
             .note(
-                "A JSON merge patch (RFC 7396): objects merge at any depth, arrays are replaced whole, `null` puts a \
-                 field back to its default.",
+                "A JSON merge patch (RFC 7396): objects merge at any depth, arrays are replaced whole, `null` resets a \
+                 field to its default.",
             )
             .body_named(
                 "AgentPatch",

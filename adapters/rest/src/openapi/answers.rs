@@ -1,10 +1,10 @@
-//! What answers of many operations share: failures, headers, parameters, pagination.
+//! Parts that many operations share: failures, headers, parameters, pagination.
 
 use serde_json::{Map, Value, json};
 
 use super::samples;
 
-/// One way to fail, with an example.
+/// A failure with an example.
 #[derive(Debug, Clone)]
 pub struct Failure {
     pub(super) status: u16,
@@ -16,7 +16,7 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A code and the message of its example.
+    /// Creates a failure with a code and the message of its example.
     pub fn new(status: u16, code: &str, message: &str) -> Self {
         Self {
             status,
@@ -28,7 +28,7 @@ impl Failure {
         }
     }
 
-    /// A wrong field.
+    /// Creates the failure of an invalid field.
     pub fn invalid(path: &str, code: &str, message: &str) -> Self {
         let mut failure = Self::new(400, "invalid_request", &format!("`{path}`: {message}"));
         failure.example = code.to_owned();
@@ -36,7 +36,7 @@ impl Failure {
         failure
     }
 
-    /// Wrong rows of a file.
+    /// Creates the failure of invalid rows in a file.
     pub fn rows() -> Self {
         let message = "1 of 3 rows are invalid; `error.details` lists them";
         let mut failure = Self::invalid("file", "invalid_rows", message);
@@ -44,12 +44,12 @@ impl Failure {
         failure
     }
 
-    /// Something that is not there.
+    /// Creates the failure of a missing resource.
     pub fn missing(thing: &str) -> Self {
         Self::new(404, "not_found", &format!("there is no such {thing} in this account"))
     }
 
-    /// What an idempotency key made was deleted since.
+    /// Creates the failure of an idempotency key whose resource was deleted since.
     pub fn gone() -> Self {
         let message = "what this idempotency key made is no longer there";
         let mut failure = Self::new(404, "not_found", message);
@@ -69,7 +69,7 @@ impl Failure {
     }
 }
 
-/// The failures that are the same everywhere: status, name among the components' responses.
+/// Returns the failures that all operations share: the status, and the name among the components' responses.
 pub fn shared(keyless: bool, sends_body: bool) -> Vec<(u16, &'static str)> {
     let mut shared = vec![(400, "InvalidRequest"), (500, "Internal")];
     if !keyless {
@@ -81,7 +81,7 @@ pub fn shared(keyless: bool, sends_body: bool) -> Vec<(u16, &'static str)> {
     shared
 }
 
-/// Puts the failures in: those of the operation's own with their examples, the shared ones by reference.
+/// Adds failures to the responses: the operation's own with their examples, the shared ones by reference.
 pub fn add_failures(responses: &mut Map<String, Value>, own: &[Failure], shared: &[(u16, &str)]) {
     let mut statuses: Vec<u16> = own.iter().map(|failure| failure.status).collect();
     statuses.extend(shared.iter().map(|(status, _)| *status));
@@ -124,22 +124,22 @@ fn response(status: u16, failures: &[&Failure]) -> Value {
 
 fn description(status: u16) -> &'static str {
     match status {
-        400 => "Something in the request is wrong; `error.fields` lists all of it",
-        401 => "No key, or one that is not known",
-        404 => "No such thing in this account",
-        405 => "The path does not take this method",
-        409 => "Not possible as things stand",
+        400 => "The request is invalid; `error.fields` lists every problem",
+        401 => "The key is missing or unknown",
+        404 => "Not found in this account",
+        405 => "The path does not support this method",
+        409 => "Not possible in the current state",
         413 => "Too many bytes or rows",
-        415 => "Not a content type this operation takes",
-        416 => "None of the bytes asked for are there",
+        415 => "The operation does not accept this content type",
+        416 => "The requested range is outside of the file",
         429 => "Too many requests with this key",
-        502 => "What had to be fetched could not be fetched",
+        502 => "A required external resource could not be fetched",
         503 => "Not available at the moment",
         _ => "A bug; the request id finds it in the log",
     }
 }
 
-/// `components.responses`.
+/// Returns `components.responses`.
 pub fn components() -> Value {
     let of = |failure: Failure| response(failure.status, &[&failure]);
     json!({
@@ -159,7 +159,7 @@ pub fn components() -> Value {
     })
 }
 
-/// Headers of every answer; of one that may be a replay, that too.
+/// Returns the headers of every response, and the one of possible replays.
 pub fn headers(replays: bool) -> Value {
     let mut headers = json!({ "x-request-id": { "$ref": "#/components/headers/RequestId" } });
     if replays {
@@ -168,49 +168,49 @@ pub fn headers(replays: bool) -> Value {
     headers
 }
 
-/// `components.headers`.
+/// Returns `components.headers`.
 pub fn header_components() -> Value {
     let text = |description: &str, example: &str| json!({ "description": description, "schema": { "type": "string" }, "example": example });
     json!({
         "RequestId": {
-            "description": "Finds this request in the log; a client's own is kept when it is a sane token",
+            "description": "Identifies this request in the log; a client's own id is kept if it is a valid token",
             "schema": { "type": "string", "pattern": "^[A-Za-z0-9._-]{1,128}$" },
             "example": samples::REQUEST,
         },
         "RetryAfter": {
-            "description": "Seconds after which to try again",
+            "description": "Seconds until the next try",
             "schema": { "type": "integer", "minimum": 0 },
             "example": 2,
         },
         "WwwAuthenticate": text("How to authenticate", "Bearer"),
-        "ContentRange": text("How long the file is", "bytes */44"),
-        "Allow": text("The methods this path takes", "GET,HEAD"),
+        "ContentRange": text("Length of the file", "bytes */44"),
+        "Allow": text("Methods that the path supports", "GET,HEAD"),
         "IdempotencyReplayed": {
-            "description": "`true` when the answer is that of an earlier request with the same idempotency key",
+            "description": "`true` if the response repeats that of an earlier request with the same idempotency key",
             "schema": { "type": "string", "enum": ["true"] },
             "example": "true",
         },
     })
 }
 
-/// `components.parameters`.
+/// Returns `components.parameters`.
 pub fn parameter_components() -> Value {
     json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key",
             "in": "header",
-            "description": "Kept 24 hours: the same key with the same request is carried out once and answered again",
+            "description": "Stored for 24 hours: a repeated request with the same key gets the first response",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]{1,255}$" },
             "x-ringback-extension": true,
         },
     })
 }
 
-/// A parameter of the path.
+/// Returns a parameter of the path.
 pub fn path_parameter(name: &str) -> Value {
     let (description, schema, example) = match name {
         "phoneNumber" => (
-            "The number as it reads back, its `+` as `%2B` or as it is",
+            "Phone number as in responses; its `+` may be written as `%2B`",
             json!({ "type": "string" }),
             samples::PHONE,
         ),
@@ -229,7 +229,7 @@ fn uuid() -> Value {
     json!({ "type": "string", "format": "uuid" })
 }
 
-/// The pagination of an example.
+/// Returns the pagination of an example.
 pub fn pagination_example(sorted: bool) -> Value {
     let mut example = json!({ "pageSize": 30, "hasMore": false });
     if sorted {

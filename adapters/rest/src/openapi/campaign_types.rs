@@ -1,65 +1,65 @@
-//! The shapes of campaigns: as they read, and as they are sent.
+//! Schemas of campaigns, in responses and requests.
 
 use utoipa::ToSchema;
 
 use super::common::{Email, Name, PhoneNumberSent};
 
-/// A contact to call. Up to 100 further fields of 4 KiB each are kept, and serve as variables in the call.
+/// A contact to call. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in the call.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewCampaignContact {
-    /// Its number; none twice in a campaign.
+    /// Phone number; unique within the campaign.
     pub phone_number: PhoneNumberSent,
-    /// A saved contact with this number.
+    /// Id of a saved contact with this number.
     #[schema(format = "uuid")]
     pub contact_id: Option<String>,
-    /// Its name.
+    /// Name of the person.
     #[schema(max_length = 200)]
     pub name: Option<String>,
-    /// Its address.
+    /// E-mail address.
     pub email: Option<Email>,
 }
 
-/// A campaign to make. `launch` and `scheduled` exclude each other; a schedule needs `startTime` and `timezone`.
+/// A campaign to create. `launch` and `scheduled` exclude each other. A schedule needs `startTime` and `timezone`.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCampaign {
-    /// Its name.
+    /// Name of the campaign.
     pub name: Name,
-    /// The agent that dials.
+    /// Agent that dials.
     #[schema(format = "uuid")]
     pub agent_id: String,
-    /// Whom to call.
+    /// Contacts to call.
     #[schema(min_items = 1)]
     pub contacts: Vec<NewCampaignContact>,
-    /// Dial at once.
+    /// Whether to dial at once.
     #[schema(default = false)]
     pub launch: Option<bool>,
-    /// Dial by the schedule.
+    /// Whether to dial on the schedule.
     #[schema(default = false)]
     pub scheduled: Option<bool>,
-    /// `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
     #[schema(example = "09:00")]
     pub start_time: Option<String>,
-    /// The same; without it there is no daily pause.
+    /// End time in the same format; without it there is no daily pause.
     #[schema(example = "17:30")]
     pub end_time: Option<String>,
-    /// IANA name.
+    /// IANA name of the time zone.
     #[schema(example = "Europe/Berlin")]
     pub timezone: Option<String>,
     /// Whether contacts are called again.
     pub follow_up_call: Option<bool>,
-    /// How often.
+    /// Number of follow-up calls.
     #[schema(minimum = 1, maximum = 100)]
     pub follow_up_attempts: Option<i64>,
-    /// Minutes before each, one per attempt.
+    /// Minutes before each follow-up call, one entry per call.
     pub follow_up_intervals: Option<Vec<Minutes>>,
-    /// Calls of this campaign at once.
+    /// Maximum concurrent calls of this campaign.
     #[schema(minimum = 1, maximum = 100_000)]
     pub max_concurrent_calls: Option<i64>,
 }
 
-/// A contact's id.
+/// Id of a contact.
 #[derive(ToSchema)]
 #[schema(format = "uuid")]
 pub struct ContactId(pub String);
@@ -69,123 +69,123 @@ pub struct ContactId(pub String);
 #[schema(minimum = 1, maximum = 10_080)]
 pub struct Minutes(pub i64);
 
-/// A campaign to make of a file.
+/// A campaign to create from a file.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCsvCampaign {
-    /// UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
+    /// CSV file in UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
     #[schema(format = Binary, content_media_type = "text/csv")]
     pub file: String,
-    /// Its name.
+    /// Name of the campaign.
     pub name: Name,
-    /// The agent that dials.
+    /// Agent that dials.
     #[schema(format = "uuid")]
     pub agent_id: String,
-    /// Dial at once.
+    /// Whether to dial at once.
     #[schema(required = false, default = false)]
     pub launch: bool,
-    /// Dial by the schedule.
+    /// Whether to dial on the schedule.
     #[schema(required = false, default = false)]
     pub scheduled: bool,
-    /// `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
     #[schema(required = false, example = "09:00")]
     pub start_time: String,
-    /// The same; without it there is no daily pause.
+    /// End time in the same format; without it there is no daily pause.
     #[schema(required = false, example = "17:30")]
     pub end_time: String,
-    /// IANA name.
+    /// IANA name of the time zone.
     #[schema(required = false, example = "Europe/Berlin")]
     pub timezone: String,
-    /// The header of the phone column.
+    /// Header of the phone column.
     #[schema(required = false, example = "phone")]
     pub phone_column: String,
-    /// The header of the name column.
+    /// Header of the name column.
     #[schema(required = false, example = "name")]
     pub name_column: String,
-    /// The header of the e-mail column.
+    /// Header of the e-mail column.
     #[schema(required = false, example = "email")]
     pub email_column: String,
     /// Whether contacts are called again.
     #[schema(required = false)]
     pub follow_up_call: bool,
-    /// How often.
+    /// Number of follow-up calls.
     #[schema(required = false, minimum = 1, maximum = 100)]
     pub follow_up_attempts: i64,
-    /// Minutes before each, separated by commas, one per attempt.
+    /// Minutes before each follow-up call, separated by commas, one per call.
     #[schema(required = false, example = "30,120")]
     pub follow_up_intervals: String,
 }
 
-/// Changes of a campaign; what is left out stays. `null` clears the parts of the schedule.
+/// Changes of a campaign. Omitted fields stay unchanged. `null` clears parts of the schedule.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CampaignPatch {
-    /// Another name.
+    /// New name.
     #[schema(required = false)]
     pub name: Name,
-    /// Another agent.
+    /// New agent.
     #[schema(required = false, format = "uuid")]
     pub agent_id: String,
-    /// The contacts in place of the present ones.
+    /// Contacts that replace the current ones.
     #[schema(required = false, min_items = 1)]
     pub contacts: Vec<NewCampaignContact>,
-    /// Saved contacts in place of the present ones.
+    /// Saved contacts that replace the current ones.
     #[schema(required = false, min_items = 1)]
     pub contact_ids: Vec<ContactId>,
-    /// False stops; true queues or launches.
+    /// False stops the campaign; true queues or launches it.
     #[schema(required = false)]
     pub active: bool,
-    /// True attaches the schedule; false takes it off.
+    /// True attaches the schedule; false removes it.
     #[schema(required = false)]
     pub scheduled: bool,
-    /// `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
     #[schema(example = "09:00")]
     pub start_time: Option<String>,
-    /// The same; without it there is no daily pause.
+    /// End time in the same format; without it there is no daily pause.
     #[schema(example = "17:30")]
     pub end_time: Option<String>,
-    /// IANA name.
+    /// IANA name of the time zone.
     #[schema(example = "Europe/Berlin")]
     pub timezone: Option<String>,
     /// Whether contacts are called again.
     #[schema(required = false)]
     pub follow_up_call: bool,
-    /// How often.
+    /// Number of follow-up calls.
     #[schema(required = false, minimum = 1, maximum = 100)]
     pub follow_up_attempts: i64,
-    /// Minutes before each, one per attempt.
+    /// Minutes before each follow-up call, one entry per call.
     #[schema(required = false)]
     pub follow_up_intervals: Vec<Minutes>,
-    /// Calls of this campaign at once.
+    /// Maximum concurrent calls of this campaign.
     #[schema(required = false, minimum = 1, maximum = 100_000)]
     pub max_concurrent_calls: i64,
 }
 
-/// When to dial.
+/// Schedule of the dialing.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewSchedule {
-    /// `HH:MM[:SS]`, or ISO 8601 with or without an offset.
+    /// Start time: `HH:MM[:SS]`, or ISO 8601 with or without an offset.
     #[schema(example = "09:00")]
     pub start_time: String,
-    /// The same; without it there is no daily pause.
+    /// End time in the same format; without it there is no daily pause.
     #[schema(example = "17:30")]
     pub end_time: Option<String>,
-    /// IANA name.
+    /// IANA name of the time zone.
     #[schema(example = "Europe/Berlin")]
     pub timezone: String,
 }
 
-/// Nothing to say.
+/// An empty object.
 #[derive(ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoFields {}
 
-/// How to stop.
+/// Options of a stop.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct StopOptions {
-    /// Also hang up the calls in progress.
+    /// Whether to hang up the calls in progress, too.
     #[schema(default = false)]
     pub hang_up: Option<bool>,
 }

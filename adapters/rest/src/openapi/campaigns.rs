@@ -14,7 +14,7 @@ const TRANSITION: &str = "not possible now: the campaign is completed";
 const NOTHING: &str = "every contact of this campaign has been dialed";
 const LACKS: &str = "language model `openai/gpt` is not configured; `interviewer` needs nothing";
 
-/// Operations of campaigns.
+/// Returns the operations of campaigns.
 pub fn operations() -> Vec<Operation> {
     let mut operations = vec![list(), create(), create_csv()];
     operations.extend(one());
@@ -30,21 +30,25 @@ fn list() -> Operation {
         "listCampaigns",
         "List campaigns, newest first, without their contacts",
     )
-    .query("name", "Name contains, in any case", json!({ "type": "string" }))
-    .query("status", "With this status", status)
+    .query(
+        "name",
+        "Text contained in the name, in any case",
+        json!({ "type": "string" }),
+    )
+    .query("status", "Only campaigns with this status", status)
     .query(
         "active",
-        "Only active ones, or only others",
+        "Only active campaigns, or only inactive ones",
         json!({ "type": "boolean" }),
     )
     .query(
         "cursor",
-        "`createdAt` of the last campaign of the page before",
+        "`createdAt` of the last campaign on the previous page",
         json!({ "type": "string", "format": "date-time" }),
     )
     .query(
         "pageSize",
-        "Items of a page",
+        "Items per page",
         json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 30 }),
     )
     .page::<Campaign>(samples::campaign())
@@ -68,7 +72,7 @@ fn linked(operation: Operation) -> Operation {
 }
 
 fn create() -> Operation {
-    let operation = Operation::post("/public/v1/campaigns", "createCampaign", "Make a campaign")
+    let operation = Operation::post("/public/v1/campaigns", "createCampaign", "Create a campaign")
         .ours()
         .idempotent()
         .body::<NewCampaign>(json!({
@@ -107,12 +111,12 @@ fn create_csv() -> Operation {
     let operation = Operation::post(
         "/public/v1/campaigns/csv",
         "createCampaignFromCsv",
-        "Make a campaign of a file",
+        "Create a campaign from a file",
     )
     .note(
-        "Nothing is saved and nothing dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
-             number contactNumber telephone` name the phone column, `name` and `email` are known too; every other \
-             column is kept and serves as a variable.",
+        "Nothing is saved or dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
+             number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; every other \
+             column is stored and available as a variable.",
     )
     .idempotent()
     .form::<NewCsvCampaign>(json!({
@@ -140,7 +144,7 @@ fn one() -> Vec<Operation> {
         Operation::patch(
             "/public/v1/campaigns/{campaignId}",
             "updateCampaign",
-            "Change a campaign that does not run",
+            "Change a campaign that is not running",
         )
         .note("Changing contacts, agent or schedule replaces a waiting job.")
         .body::<CampaignPatch>(json!({
@@ -176,11 +180,11 @@ fn one() -> Vec<Operation> {
         Operation::post(
             "/public/v1/campaigns/{campaignId}/schedule",
             "scheduleCampaign",
-            "Dial by a schedule",
+            "Dial on a schedule",
         )
         .note(
-            "Dialing begins at `startTime` in the time zone, pauses after `endTime` and goes on at the next \
-                 day's `startTime`. A paused or stopped campaign goes on from its `startIndex`.",
+            "Dialing starts at `startTime` in the time zone, pauses after `endTime` and resumes at the next \
+                 day's `startTime`. A paused or stopped campaign resumes at its `startIndex`.",
         )
         .body::<NewSchedule>(json!({
             "daily": { "startTime": "09:00", "endTime": "17:30", "timezone": "Europe/Berlin" },
@@ -214,10 +218,10 @@ fn commands() -> Vec<Operation> {
         Operation::post(
             "/public/v1/campaigns/{campaignId}/pause",
             "pauseCampaign",
-            "Hold dialing",
+            "Pause dialing",
         )
         .ours()
-        .note("Calls in progress end by themselves; no dial starts later than five seconds after the answer.")
+        .note("Calls in progress continue to their end; no dial starts later than five seconds after the response.")
         .optional_body::<NoFields>(nothing())
         .warns()
         .ok::<Campaign>(samples::campaign_detail())
@@ -251,30 +255,30 @@ fn results() -> Vec<Operation> {
         Operation::get(
             "/public/v1/campaigns/{campaignId}/events",
             "campaignEvents",
-            "Follow a campaign",
+            "Get the events of a campaign",
         )
         .ours()
         .note(
-            "Server-sent events: `campaign` (status, progress, and the `reason` of one that is `delayed` or `failed`) \
-                 and `conversation` (conversationId, contact, status), each with the whole present value; a new reader \
-                 first gets the present state.",
+            "Server-sent events: `campaign` (status, progress, and the `reason` of `delayed` or `failed`) \
+                 and `conversation` (conversationId, contact, status), each with the complete current value; a new reader \
+                 first gets the current state.",
         )
         .raw(
             "200",
             "text/event-stream",
-            "The events, without end",
+            "Endless stream of events",
             json!({ "type": "string" }),
             json!(events),
         ),
         Operation::get(
             "/public/v1/campaigns/{campaignId}/contacts",
             "listCampaignContacts",
-            "What came of each contact",
+            "List the results of each contact",
         )
         .ours()
         .query(
             "status",
-            "With this status",
+            "Only contacts with this status",
             json!({ "$ref": "#/components/schemas/ContactStatus" }),
         )
         .paged()
@@ -282,14 +286,14 @@ fn results() -> Vec<Operation> {
         Operation::get(
             "/public/v1/campaigns/{campaignId}/results.csv",
             "campaignResults",
-            "The same as a file",
+            "Get the results as a file",
         )
         .ours()
-        .note("Cells that a spreadsheet would take for a formula are escaped.")
+        .note("Cells that a spreadsheet would interpret as formulas are escaped.")
         .raw(
             "200",
             "text/csv",
-            "A line for each contact",
+            "One line per contact",
             json!({ "type": "string" }),
             Value::Null,
         ),

@@ -4,8 +4,8 @@ use utoipa::ToSchema;
 
 use crate::error::ErrorBody;
 
-/// A phone number as it may be sent: white space, hyphens, `.`, `(`, `)` and `/` are removed, a leading `00` becomes
-/// `+`; then it must be E.164.
+/// A phone number in a request. White space, hyphens, `.`, `(`, `)` and `/` are removed, and a leading `00`
+/// becomes `+`. The result must be E.164.
 #[derive(ToSchema)]
 #[schema(
     pattern = r"^[ \-./()]*(\+|0[ \-./()]*0)[ \-./()]*[1-9]([ \-./()]*[0-9]){6,14}[ \-./()]*$",
@@ -13,33 +13,33 @@ use crate::error::ErrorBody;
 )]
 pub struct PhoneNumberSent(pub String);
 
-/// A name: not blank, at most 200 characters, read without the white space around it.
+/// A name: not blank, at most 200 characters. White space around it is removed.
 #[derive(ToSchema)]
 #[schema(max_length = 200, pattern = r"\S", example = "Check-ups")]
 pub struct Name(pub String);
 
-/// An e-mail address; its domain has a dot.
+/// An e-mail address whose domain has a dot.
 #[derive(ToSchema)]
 #[schema(format = Email, max_length = 254, example = "ada@example.com")]
 pub struct Email(pub String);
 
-/// What a list is sorted by.
+/// Sort key of a list.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum SortBy {
     /// By name.
     Name,
-    /// By age.
+    /// By creation time.
     CreatedAt,
 }
 
-/// Which way a list is sorted.
+/// Sort direction of a list.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 pub enum SortDirection {
-    /// Upwards.
+    /// Ascending.
     Asc,
-    /// Downwards.
+    /// Descending.
     Desc,
 }
 
@@ -47,28 +47,28 @@ pub enum SortDirection {
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SortedPagination {
-    /// Items asked for.
+    /// Maximum items of the page, as requested.
     #[schema(minimum = 1, maximum = 100)]
     pub page_size: i64,
-    /// Whether there are more.
+    /// Whether there are more items.
     pub has_more: bool,
-    /// Send it back as `cursor`; left out on the last page.
+    /// Value for `cursor` to get the next page; omitted on the last page.
     pub next_cursor: Option<String>,
-    /// What it is sorted by.
+    /// Sort key.
     pub sort_by: SortBy,
-    /// Which way.
+    /// Sort direction.
     pub sort_direction: SortDirection,
 }
 
-/// Every refusal.
+/// An error response.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Failure {
-    /// Never true.
+    /// Always false.
     #[schema(default = false)]
     pub success: bool,
-    /// What went wrong.
+    /// The error.
     pub error: ErrorBody,
-    /// The request's id, on campaign and contact operations.
+    /// Id of the request, in campaign and contact operations.
     pub request_id: Option<String>,
 }

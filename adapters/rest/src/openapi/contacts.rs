@@ -1,4 +1,4 @@
-//! Saved contacts, and the numbers that are not called.
+//! Saved contacts, and the do-not-call list.
 
 use serde_json::json;
 use utoipa::ToSchema;
@@ -13,38 +13,38 @@ use crate::{
     do_not_call::{DoNotCallDeleted, DoNotCallEntry},
 };
 
-/// A contact to save. Up to 100 further fields of 4 KiB each are kept, and serve as variables in calls.
+/// A contact to save. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in calls.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewContact {
-    /// Its number; one contact of an account per number.
+    /// Phone number; an account can have one contact per number.
     pub phone_number: PhoneNumberSent,
-    /// Its name.
+    /// Name of the person.
     #[schema(max_length = 200)]
     pub name: Option<String>,
-    /// Its address.
+    /// E-mail address.
     pub email: Option<Email>,
 }
 
-/// Changes of a contact (RFC 7396): `null` removes a field, further fields are kept.
+/// Changes of a contact (RFC 7396). `null` removes a field; custom fields are stored.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ContactPatch {
-    /// Another number.
+    /// New phone number.
     #[schema(required = false)]
     pub phone_number: PhoneNumberSent,
-    /// Another name.
+    /// New name.
     #[schema(max_length = 200)]
     pub name: Option<String>,
-    /// Another address.
+    /// New e-mail address.
     pub email: Option<Email>,
 }
 
-/// A number to put on the list.
+/// A number to add to the list.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewDoNotCallEntry {
-    /// The number.
+    /// Phone number.
     pub phone_number: PhoneNumberSent,
 }
 
@@ -53,14 +53,18 @@ const GOING: &str =
 
 const EXISTS: &str = "a contact with this phone number is saved already";
 
-/// Operations of contacts.
+/// Returns the operations of contacts.
 pub fn operations() -> Vec<Operation> {
     let sent =
         json!({ "phoneNumber": "+1 (555) 010-0010", "name": "Maria", "email": "maria@example.com", "city": "Lisbon" });
     vec![
         Operation::get("/public/v1/contacts", "listContacts", "List contacts, newest first")
             .ours()
-            .query("search", "Name or number contains", json!({ "type": "string" }))
+            .query(
+                "search",
+                "Text contained in the name or number",
+                json!({ "type": "string" }),
+            )
             .paged()
             .page::<Contact>(samples::contact()),
         Operation::post("/public/v1/contacts", "createContact", "Save a contact")
@@ -96,7 +100,7 @@ pub fn operations() -> Vec<Operation> {
         Operation::delete("/public/v1/contacts/{contactId}", "deleteContact", "Delete a contact")
             .query(
                 "erase",
-                "Also erases what calls stored about this person",
+                "Also erase what calls stored about this person",
                 json!({ "type": "boolean", "default": false, "x-ringback-extension": true }),
             )
             .ok::<ContactDeleted>(json!({ "contactId": samples::CONTACT, "deleted": true }))
@@ -104,21 +108,21 @@ pub fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Operations of the do-not-call list.
+/// Returns the operations of the do-not-call list.
 pub fn do_not_call() -> Vec<Operation> {
     let entry = json!({ "phoneNumber": samples::PHONE, "metadata": { "createdAt": samples::AT } });
     vec![
         Operation::get(
             "/public/v1/do-not-call",
             "listDoNotCall",
-            "The numbers that are not called",
+            "List the numbers that are not called",
         )
         .ours()
         .paged()
         .page::<DoNotCallEntry>(entry.clone()),
         Operation::post("/public/v1/do-not-call", "addDoNotCall", "Never call a number")
             .ours()
-            .note("A number that is on the list already stays as it is.")
+            .note("A number that is already on the list stays unchanged.")
             .body::<NewDoNotCallEntry>(json!({ "number": { "phoneNumber": "+15550100010" } }))
             .created::<DoNotCallEntry>(entry)
             .invalid(

@@ -1,4 +1,4 @@
-//! Conversations, and single calls.
+//! Conversations and single calls.
 
 use std::collections::BTreeMap;
 
@@ -10,55 +10,55 @@ use domain::conversation::{Conversation, ConversationItem};
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
 use crate::calls::inbound::NewMediaSocket;
 
-/// One call to place.
+/// A call to place.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCall {
-    /// An agent of the account that dials.
+    /// Agent of the account that dials.
     #[schema(format = "uuid")]
     pub agent_id: String,
-    /// Whom to call.
+    /// Phone number to call.
     pub phone_number: PhoneNumberSent,
-    /// The callee's name.
+    /// Name of the callee.
     #[schema(max_length = 200)]
     pub name: Option<String>,
-    /// Values of at most 100 `{{placeholders}}`: strings, numbers, booleans.
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }
 
-/// A call that its caller holds by a WebSocket.
+/// A call through a WebSocket that its caller opens.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NewInboundCall {
-    /// An agent of the account that takes calls.
+    /// Agent of the account that takes the call.
     #[schema(format = "uuid")]
     pub agent_id: String,
-    /// Who calls.
+    /// Phone number of the caller.
     pub from: Option<PhoneNumberSent>,
-    /// Which of the agent's numbers was called.
+    /// Number of the agent that was called.
     pub to: Option<PhoneNumberSent>,
-    /// Values of at most 100 `{{placeholders}}`: strings, numbers, booleans.
+    /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }
 
-/// The name of a `{{placeholder}}`: not blank.
+/// Name of a `{{placeholder}}`; not blank.
 #[derive(ToSchema)]
 #[schema(max_length = 200, pattern = r"\S")]
 pub struct VariableName(pub String);
 
-/// The value of a `{{placeholder}}`.
+/// Value of a `{{placeholder}}`.
 #[derive(ToSchema)]
 #[serde(untagged)]
 pub enum Variable {
-    /// A text of at most 4 KiB.
+    /// Text of at most 4 KiB.
     Text(String),
     /// A number.
     Number(f64),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
 }
 
-/// Operations of conversations and calls.
+/// Returns the operations of conversations and calls.
 pub fn operations() -> Vec<Operation> {
     vec![
         list(),
@@ -74,28 +74,28 @@ pub fn operations() -> Vec<Operation> {
             "Hang up",
         )
         .ours()
-        .note("Answers when the conversation is over, or after ten seconds. A call not answered yet is cancelled.")
+        .note("Responds when the conversation is over, or after ten seconds. An unanswered call is cancelled.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<Conversation>(samples::conversation())
         .conflict("invalid_transition", "the conversation is over already"),
         Operation::get(
             "/public/v1/conversations/{conversationId}/recording",
             "getRecording",
-            "Listen to a conversation",
+            "Get the recording of a conversation",
         )
         .ours()
-        .header("Range", "The bytes wanted, such as `bytes=0-65535`")
+        .header("Range", "Requested bytes, such as `bytes=0-65535`")
         .raw(
             "200",
             "audio/wav",
-            "Stereo: the user left, the agent right",
+            "Stereo: the user on the left, the agent on the right",
             json!({}),
             Value::Null,
         )
         .raw(
             "206",
             "audio/wav",
-            "The bytes that `Range` asks for",
+            "The bytes requested by `Range`",
             json!({}),
             Value::Null,
         )
@@ -120,24 +120,24 @@ fn list() -> Operation {
         "listConversations",
         "List conversations, newest first",
     )
-    .query("agentId", "Of this agent", uuid())
-    .query("campaignId", "Of this campaign", campaign)
+    .query("agentId", "Only conversations of this agent", uuid())
+    .query("campaignId", "Only conversations of this campaign", campaign)
     .query(
         "status",
-        "With this status",
+        "Only conversations with this status",
         json!({ "$ref": "#/components/schemas/ConversationStatus" }),
     )
     .query(
         "startedBefore",
-        "Started before: Unix seconds, from 10^11 on milliseconds",
+        "Started before this Unix time, in seconds or (from 10^11 on) milliseconds",
         time(),
     )
     .query(
         "startedAfter",
-        "Started after: Unix seconds, from 10^11 on milliseconds",
+        "Started after this Unix time, in seconds or (from 10^11 on) milliseconds",
         time(),
     )
-    .query("minDuration", "Seconds at least", time())
+    .query("minDuration", "Minimum duration in seconds", time())
     .paged()
     .page::<ConversationItem>(samples::conversation_item())
 }
@@ -154,7 +154,7 @@ fn call() -> Operation {
         "conversationDuration": 0,
         "metadata": samples::made(),
     });
-    Operation::post("/public/v1/calls", "createCall", "Place one call")
+    Operation::post("/public/v1/calls", "createCall", "Place a call")
         .ours()
         .idempotent()
         .body::<NewCall>(json!({
@@ -187,7 +187,7 @@ fn inbound_call() -> Operation {
     )
     .ours()
     .idempotent()
-    .note("The agent is on the line once the WebSocket is open, and the call ends with it.")
+    .note("The call starts when the WebSocket is open, and ends when it closes.")
     .body::<NewInboundCall>(json!({
         "call": {
             "agentId": samples::AGENT,

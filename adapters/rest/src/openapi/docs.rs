@@ -1,4 +1,4 @@
-//! `/docs`: a page that shows the description, from files in the binary; it loads nothing from elsewhere.
+//! `/docs`: a page that shows the description, from files in the binary. It loads nothing from elsewhere.
 
 use axum::{
     Router,
@@ -8,15 +8,15 @@ use axum::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-/// The page's own files only, and nothing framed. It may talk to the service at whatever address is entered.
+/// Allows only the page's own files, and no frames. The page may connect to the service at any address that is entered.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self'; connect-src 'self' http: https:; base-uri 'none'; form-action 'none'; \
                       frame-ancestors 'none'";
 
-/// The page and its files.
+/// Returns the routes of the page and its files.
 pub fn router() -> Router {
     let config = Config::new(["/public/openapi.json"])
-        // Else the page would send the description's address to a validator on the net.
+        // Otherwise the page would send the description's address to an online validator.
         .validator_url("none")
         .persist_authorization(false);
     Router::from(SwaggerUi::new("/docs").config(config)).layer(middleware::map_response(guarded))

@@ -1,4 +1,4 @@
-//! Documents that agents know, and groups of them.
+//! Documents that agents use, and groups of them.
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -6,91 +6,91 @@ use utoipa::ToSchema;
 use super::{common::Name, operation::Operation, samples};
 use crate::knowledge_base::{Document, Group};
 
-/// An address to make a document of.
+/// A URL to create a document from.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewUrlDocument {
-    /// `http` or `https`; private addresses are refused unless the service allows them.
+    /// URL: `http` or `https`. Private addresses are refused unless the service allows them.
     #[schema(format = "uri", max_length = 2048, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
     pub url: String,
-    /// Its name.
+    /// Name of the document.
     pub name: Name,
 }
 
-/// A text to make a document of.
+/// A text to create a document from.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewTextDocument {
-    /// Its name.
+    /// Name of the document.
     pub name: Name,
-    /// The text.
+    /// Content of the document.
     #[schema(pattern = r"\S")]
     pub text: String,
 }
 
-/// A file to make a document of.
+/// A file to create a document from.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewFileDocument {
-    /// Plain text, Markdown, HTML or PDF.
+    /// File: plain text, Markdown, HTML or PDF.
     #[schema(format = Binary, content_media_type = "application/octet-stream")]
     pub file: String,
-    /// Its name; else the file's.
+    /// Name of the document; by default that of the file.
     #[schema(required = false)]
     pub name: Name,
 }
 
-/// A deleted document's id.
+/// Id of a deleted document.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentDeleted {
-    /// The id.
+    /// Id of the document.
     #[schema(format = "uuid")]
     pub document_id: String,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// A document's id.
+/// Id of a document.
 #[derive(ToSchema)]
 #[schema(format = "uuid")]
 pub struct DocumentId(pub String);
 
-/// A group to make.
+/// A group to create.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewGroup {
-    /// Its name.
+    /// Name of the group.
     pub name: Name,
-    /// Documents of the account, none twice.
+    /// Documents of the account, without repetition.
     #[schema(max_items = 200)]
     pub document_ids: Option<Vec<DocumentId>>,
 }
 
-/// Changes of a group; what is left out stays.
+/// Changes of a group. Omitted fields stay unchanged.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GroupPatch {
-    /// Another name.
+    /// New name.
     #[schema(required = false)]
     pub name: Name,
-    /// The documents in place of the present ones; `null` empties the group.
+    /// Documents that replace the current ones; `null` empties the group.
     #[schema(max_items = 200)]
     pub document_ids: Option<Vec<DocumentId>>,
 }
 
-/// A deleted group's id.
+/// Id of a deleted group.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GroupDeleted {
-    /// The id.
+    /// Id of the group.
     #[schema(format = "uuid")]
     pub group_id: String,
-    /// True.
+    /// Always true.
     pub deleted: bool,
 }
 
-/// Operations of documents and groups.
+/// Returns the operations of documents and groups.
 pub fn operations() -> Vec<Operation> {
     let mut operations = documents();
     operations.extend(groups());
@@ -99,15 +99,19 @@ pub fn operations() -> Vec<Operation> {
 
 fn sorted(operation: Operation) -> Operation {
     operation
-        .query("search", "Name contains, in any case", json!({ "type": "string" }))
+        .query(
+            "search",
+            "Text contained in the name, in any case",
+            json!({ "type": "string" }),
+        )
         .query(
             "sortBy",
-            "What to sort by",
+            "Sort key",
             json!({ "type": "string", "enum": ["name", "created_at"], "default": "created_at" }),
         )
         .query(
             "sortDirection",
-            "Which way",
+            "Sort direction",
             json!({ "type": "string", "enum": ["asc", "desc"], "default": "desc" }),
         )
         .paged()
@@ -127,7 +131,7 @@ fn documents() -> Vec<Operation> {
             Operation::post(
                 "/public/v1/knowledge-base/documents/url",
                 "createUrlDocument",
-                "Make a document of an address",
+                "Create a document from a URL",
             )
             .idempotent()
             .body::<NewUrlDocument>(json!({ "page": { "url": "https://example.com/hours", "name": "Opening hours" } }))
@@ -139,7 +143,7 @@ fn documents() -> Vec<Operation> {
             Operation::post(
                 "/public/v1/knowledge-base/documents/text",
                 "createTextDocument",
-                "Make a document of a text",
+                "Create a document from a text",
             )
             .ours()
             .idempotent()
@@ -150,7 +154,7 @@ fn documents() -> Vec<Operation> {
             Operation::post(
                 "/public/v1/knowledge-base/documents/file",
                 "createFileDocument",
-                "Make a document of a file",
+                "Create a document from a file",
             )
             .ours()
             .idempotent()
@@ -194,7 +198,7 @@ fn groups() -> Vec<Operation> {
         Operation::post(
             "/public/v1/knowledge-base/groups",
             "createGroup",
-            "Make a group of documents",
+            "Create a group of documents",
         )
         .ours()
         .idempotent()

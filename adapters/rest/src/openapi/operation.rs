@@ -1,8 +1,8 @@
-//! One operation of the description: built up in a few words, with everything that holds for all of them put in.
+//! Builder for one operation of the description. It adds the parts that all operations share.
 
 #![expect(
     clippy::needless_pass_by_value,
-    reason = "values made in place read better without a reference"
+    reason = "values created in place read better without a reference"
 )]
 
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use utoipa::{
 
 use super::answers::{self, Failure};
 
-/// The mark of everything that the service document does not have.
+/// Mark of everything that is not in the service document.
 pub const EXTENSION: &str = "x-ringback-extension";
 
-/// Schemas by name. In what is read, a field that may be missing is never `null`; in what is sent it may be both.
+/// Schemas by name. In responses, an optional field is never `null`; in requests it may be missing or `null`.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    /// Of answers.
+    /// Schemas of responses.
     pub read: BTreeMap<String, Value>,
-    /// Of bodies.
+    /// Schemas of request bodies.
     pub sent: BTreeMap<String, Value>,
 }
 
@@ -67,66 +67,66 @@ impl Operation {
         operation
     }
 
-    /// Reads.
+    /// Creates a reading operation.
     pub fn get(path: &'static str, id: &str, summary: &str) -> Self {
         Self::new("get", path, id, summary)
     }
 
-    /// Creates or commands.
+    /// Creates an operation that creates or commands.
     pub fn post(path: &'static str, id: &str, summary: &str) -> Self {
         Self::new("post", path, id, summary)
     }
 
-    /// Changes.
+    /// Creates a changing operation.
     pub fn patch(path: &'static str, id: &str, summary: &str) -> Self {
         Self::new("patch", path, id, summary)
     }
 
-    /// Deletes.
+    /// Creates a deleting operation.
     pub fn delete(path: &'static str, id: &str, summary: &str) -> Self {
         Self::new("delete", path, id, summary)
     }
 
-    /// More than the summary says.
+    /// Adds a description beyond the summary.
     pub fn note(mut self, text: &str) -> Self {
         self.value.insert("description".into(), json!(text));
         self
     }
 
-    /// Not in the service document.
+    /// Marks the operation as not in the service document.
     pub fn ours(mut self) -> Self {
         self.value.insert(EXTENSION.into(), json!(true));
         self
     }
 
-    /// Takes no key.
+    /// Marks the operation as not requiring a key.
     pub fn keyless(mut self) -> Self {
         self.keyless = true;
         self
     }
 
-    /// A query parameter.
+    /// Adds a query parameter.
     pub fn query(mut self, name: &str, description: &str, schema: Value) -> Self {
         self.parameters
             .push(json!({ "name": name, "in": "query", "description": description, "schema": schema }));
         self
     }
 
-    /// `cursor` and `pageSize`.
+    /// Adds `cursor` and `pageSize`.
     pub fn paged(self) -> Self {
         self.query(
             "cursor",
-            "`pagination.nextCursor` of the page before",
+            "`pagination.nextCursor` of the previous page",
             json!({ "type": "string" }),
         )
         .query(
             "pageSize",
-            "Items of a page",
+            "Items per page",
             json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 30 }),
         )
     }
 
-    /// A key that makes sending twice safe.
+    /// Adds the idempotency key.
     pub fn idempotent(mut self) -> Self {
         self.parameters
             .push(json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
@@ -144,32 +144,32 @@ impl Operation {
         json!({ "$ref": format!("#/components/schemas/{}", T::name()) })
     }
 
-    /// A JSON body.
+    /// Adds a JSON body.
     pub fn body<T: ToSchema>(mut self, examples: Value) -> Self {
         let schema = self.sends::<T>();
         self.body_of("application/json", &schema, &examples, true)
     }
 
-    /// A JSON body that may be left out.
+    /// Adds an optional JSON body.
     pub fn optional_body<T: ToSchema>(mut self, examples: Value) -> Self {
         let schema = self.sends::<T>();
         self.body_of("application/json", &schema, &examples, false)
     }
 
-    /// A JSON body whose schema is made elsewhere.
+    /// Adds a JSON body whose schema is defined elsewhere.
     pub fn body_named(mut self, schema: &str, examples: Value) -> Self {
         self.sends_body = true;
         let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
         self.body_of("application/json", &schema, &examples, true)
     }
 
-    /// A form with a file.
+    /// Adds a form with a file.
     pub fn form<T: ToSchema>(mut self, examples: Value) -> Self {
         let schema = self.sends::<T>();
         self.body_of("multipart/form-data", &schema, &examples, true)
     }
 
-    /// `examples` is a map of name to value.
+    /// Adds a body; `examples` maps names to values.
     fn body_of(mut self, content_type: &str, schema: &Value, examples: &Value, required: bool) -> Self {
         let content = json!({ content_type: { "schema": schema, "examples": named(examples) } });
         self.value.insert(
@@ -179,36 +179,36 @@ impl Operation {
         self
     }
 
-    /// A `warning` may come with the answer.
+    /// Adds a possible `warning` in the response.
     pub fn warns(mut self) -> Self {
         self.warns = true;
         self
     }
 
-    /// 200 with `data`.
+    /// Adds a 200 with `data`.
     pub fn ok<T: ToSchema>(self, example: Value) -> Self {
         let schema = reference::<T>();
         self.registered::<T>().answers("200", "Done", schema, example, None)
     }
 
-    /// 201 with `data`.
+    /// Adds a 201 with `data`.
     pub fn created<T: ToSchema>(self, example: Value) -> Self {
         let schema = reference::<T>();
         self.registered::<T>().answers("201", "Created", schema, example, None)
     }
 
-    /// 200 with a schema made elsewhere.
+    /// Adds a 200 with a schema defined elsewhere.
     pub fn ok_named(self, schema: &str, example: Value) -> Self {
         let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
         self.answers("200", "Done", schema, example, None)
     }
 
-    /// 200 with a page of a list.
+    /// Adds a 200 with a page of a list.
     pub fn page<T: ToSchema>(self, item: Value) -> Self {
         self.listed::<T>(item, "Pagination")
     }
 
-    /// 200 with a page of a list that can be sorted.
+    /// Adds a 200 with a page of a sortable list.
     pub fn sorted_page<T: ToSchema>(self, item: Value) -> Self {
         self.listed::<T>(item, "SortedPagination")
     }
@@ -219,7 +219,7 @@ impl Operation {
             .answers("200", "A page", schema, json!([item]), Some(pagination))
     }
 
-    /// 200 with a page of what is described elsewhere.
+    /// Adds a 200 with a page whose items have a schema defined elsewhere.
     pub fn page_named(self, schema: &str, item: Value) -> Self {
         let schema = json!({ "type": "array", "items": { "$ref": format!("#/components/schemas/{schema}") } });
         self.answers("200", "A page", schema, json!([item]), Some("Pagination"))
@@ -241,7 +241,7 @@ impl Operation {
         }
         if self.warns {
             properties["warning"] =
-                json!({ "type": "string", "description": "What is worth knowing; left out when there is nothing" });
+                json!({ "type": "string", "description": "Additional information; omitted if there is none" });
             shown["warning"] = json!("the carrier is simulated: nobody is really called");
         }
         if self.shows_request_id() {
@@ -257,14 +257,14 @@ impl Operation {
         self
     }
 
-    /// A header that may be sent.
+    /// Adds an optional header.
     pub fn header(mut self, name: &str, description: &str) -> Self {
         self.parameters
             .push(json!({ "name": name, "in": "header", "description": description, "schema": { "type": "string" } }));
         self
     }
 
-    /// A success that is not in the envelope.
+    /// Adds a success that is not in the envelope.
     pub fn raw(mut self, status: &str, content_type: &str, text: &str, schema: Value, example: Value) -> Self {
         let mut media = json!({ "schema": schema });
         if !example.is_null() {
@@ -276,37 +276,37 @@ impl Operation {
         self
     }
 
-    /// 400 beside the usual ones, with the field and the code that `error.fields` shows.
+    /// Adds a 400 with the field and code in `error.fields`.
     pub fn invalid(mut self, path: &str, code: &str, message: &str) -> Self {
         self.failures.push(Failure::invalid(path, code, message));
         self
     }
 
-    /// 400 with the row report of a file.
+    /// Adds a 400 with the row report of a file.
     pub fn invalid_rows(mut self) -> Self {
         self.failures.push(Failure::rows());
         self
     }
 
-    /// 404 for something that the body names.
+    /// Adds a 404 for a resource that the body names.
     pub fn missing(mut self, thing: &str) -> Self {
         self.failures.push(Failure::missing(thing));
         self
     }
 
-    /// 409.
+    /// Adds a 409.
     pub fn conflict(mut self, code: &'static str, message: &str) -> Self {
         self.failures.push(Failure::new(409, code, message));
         self
     }
 
-    /// Another failure.
+    /// Adds another failure.
     pub fn fails(mut self, status: u16, code: &'static str, message: &str) -> Self {
         self.failures.push(Failure::new(status, code, message));
         self
     }
 
-    /// A link from an id in the answer to an operation that takes it.
+    /// Adds a link from an id in the response to an operation that uses it.
     pub fn link(mut self, name: &str, operation: &str, parameter: &str, pointer: &str) -> Self {
         let link = json!({
             "operationId": operation,
@@ -326,7 +326,7 @@ impl Operation {
             .any(|prefix| self.path.starts_with(prefix))
     }
 
-    /// The operation as the description has it, under its tag.
+    /// Returns the finished operation, under its tag.
     pub(super) fn finish(mut self, tag: &str) -> Self {
         let thing = self.path.split('/').rfind(|part| part.starts_with('{'));
         if let Some(id) = thing {
@@ -372,12 +372,12 @@ fn named(examples: &Value) -> Value {
         .into()
 }
 
-/// A type's schema and those it refers to.
+/// Adds a type's schema and those it refers to.
 pub fn collect<T: ToSchema>(into: &mut BTreeMap<String, Value>) {
     let mut found: Vec<(String, RefOr<Schema>)> = vec![(T::name().into(), T::schema())];
     T::schemas(&mut found);
     for (name, schema) in found {
-        // Made of names, texts and numbers: serialising it cannot fail.
+        // Consists of names, texts and numbers, so serialisation cannot fail.
         into.insert(name, serde_json::to_value(schema).unwrap_or_default());
     }
 }

@@ -1,4 +1,4 @@
-//! What an account lets its calls do at most.
+//! Limits on an account's calls.
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -6,71 +6,71 @@ use utoipa::ToSchema;
 use super::operation::Operation;
 use domain::safeguards::{Mode, NumberPrefix, Safeguards, TimeOfDay, Weekday};
 
-/// Changes of the hours.
+/// Changes of the calling hours.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallingHoursPatch {
-    /// Another mode.
+    /// New mode.
     pub mode: Option<Mode>,
-    /// Another begin.
+    /// New start of the hours.
     pub from: Option<TimeOfDay>,
-    /// Another end.
+    /// New end of the hours.
     pub to: Option<TimeOfDay>,
-    /// Other days.
+    /// New days.
     #[schema(min_items = 1)]
     pub days: Option<Vec<Weekday>>,
 }
 
-/// Changes of the counts; with a mode other than `off` one of them is needed.
+/// Changes of the limits per number. A mode other than `off` needs at least one of them.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallsPerNumberPatch {
-    /// Another mode.
+    /// New mode.
     pub mode: Option<Mode>,
-    /// Another count in 24 hours; `null` for none.
+    /// New limit within 24 hours; `null` for none.
     #[schema(minimum = 1, maximum = 1000)]
     pub per_day: Option<i64>,
-    /// Another count in seven days; `null` for none.
+    /// New limit within seven days; `null` for none.
     #[schema(minimum = 1, maximum = 1000)]
     pub per_week: Option<i64>,
 }
 
-/// Changes of the destinations; with a mode other than `off` a prefix is needed.
+/// Changes of the destinations. A mode other than `off` needs at least one prefix.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AllowedPrefixesPatch {
-    /// Another mode.
+    /// New mode.
     pub mode: Option<Mode>,
-    /// The whole new list.
+    /// New list, complete.
     #[schema(max_items = 1000)]
     pub prefixes: Option<Vec<NumberPrefix>>,
 }
 
-/// Changes of the day's calls; with a mode other than `off` a limit is needed.
+/// Changes of the daily limit. A mode other than `off` needs a limit.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct DailyCallsPatch {
-    /// Another mode.
+    /// New mode.
     pub mode: Option<Mode>,
-    /// Another limit; `null` for none.
+    /// New limit; `null` for none.
     #[schema(minimum = 1, maximum = 10000000)]
     pub limit: Option<i64>,
-    /// Another zone.
+    /// New time zone.
     #[schema(example = "Europe/Berlin")]
     pub timezone: Option<String>,
 }
 
-/// Changes of the rules (RFC 7396); `null` puts a rule or a field back to its default.
+/// Changes of the rules (RFC 7396). `null` resets a rule or a field to its default.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SafeguardsPatch {
-    /// The callee's local hours.
+    /// Calling hours in the callee's local time.
     pub calling_hours: Option<CallingHoursPatch>,
-    /// How often one number is called.
+    /// Limits of calls to one number.
     pub calls_per_number: Option<CallsPerNumberPatch>,
-    /// Where calls may go.
+    /// Allowed destinations.
     pub allowed_prefixes: Option<AllowedPrefixesPatch>,
-    /// How many calls the account makes a day.
+    /// Limit of the account's calls per day.
     pub daily_calls: Option<DailyCallsPatch>,
 }
 
@@ -86,7 +86,7 @@ fn sample() -> Value {
     })
 }
 
-/// Operations of safeguards.
+/// Returns the operations of safeguards.
 pub fn operations() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/safeguards", "getSafeguards", "Read the account's rules")
@@ -98,7 +98,7 @@ pub fn operations() -> Vec<Operation> {
             "Change the account's rules",
         )
         .ours()
-        .note("Holds for every permit to dial that is given after the answer, on every node.")
+        .note("Applies to every dial permitted after the response, on every node.")
         .body::<SafeguardsPatch>(json!({
             "nothing": {},
             "some": { "callingHours": { "mode": "enforce" }, "callsPerNumber": { "mode": "warn", "perDay": 3 } },

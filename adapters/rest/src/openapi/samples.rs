@@ -1,39 +1,39 @@
-//! The values that examples are made of.
+//! Values of the examples.
 
 use domain::agent;
 use serde_json::{Map, Value, json};
 
-/// A request's id.
+/// Id of a request.
 pub const REQUEST: &str = "4f0c6a1e-6f0b-4c0e-9a53-3b1d4e0a7c55";
-/// An account's id.
+/// Id of an account.
 pub const USER: &str = "0198d1a0-0000-7000-8000-000000000001";
-/// An account's address.
+/// E-mail address of an account.
 pub const EMAIL: &str = "ada@example.com";
-/// An agent's id.
+/// Id of an agent.
 pub const AGENT: &str = "0198d1a0-0000-7000-8000-00000000000a";
-/// A campaign's id.
+/// Id of a campaign.
 pub const CAMPAIGN: &str = "0198d1a0-0000-7000-8000-00000000000b";
-/// A contact's id.
+/// Id of a contact.
 pub const CONTACT: &str = "0198d1a0-0000-7000-8000-00000000000c";
-/// A conversation's id.
+/// Id of a conversation.
 pub const CONVERSATION: &str = "0198d1a0-0000-7000-8000-00000000000d";
-/// A document's id.
+/// Id of a document.
 pub const DOCUMENT: &str = "0198d1a0-0000-7000-8000-00000000000e";
-/// A group's id.
+/// Id of a group.
 pub const GROUP: &str = "0198d1a0-0000-7000-8000-00000000000f";
-/// A tool.
+/// Id of a tool.
 pub const TOOL: &str = "0198d1a0-0000-7000-8000-000000000010";
-/// A stored number.
+/// A stored phone number.
 pub const PHONE: &str = "+15550100010";
-/// A moment.
+/// A point in time.
 pub const AT: &str = "2026-06-01T07:00:00.000000Z";
 
-/// Who made something, and when.
+/// Returns when and by whom something was created.
 pub fn made() -> Value {
     json!({ "createdAt": AT, "createdBy": { "userId": USER, "userEmail": EMAIL } })
 }
 
-/// What a client sends to make an agent.
+/// Returns the body that creates an agent.
 pub fn new_agent() -> Value {
     json!({
         "name": "Ava",
@@ -53,16 +53,16 @@ pub fn new_agent() -> Value {
     })
 }
 
-/// The least that makes an agent.
+/// Returns the smallest body that creates an agent.
 pub fn least_agent() -> Value {
     json!({ "name": "Ava", "conversationConfig": { "agent": { "prompt": { "prompt": "You book check-ups." } } } })
 }
 
-/// The agent as it reads back.
+/// Returns the agent in a response.
 pub fn agent() -> Value {
     let mut shown = Map::new();
     shown.insert("agentId".into(), json!(AGENT));
-    // The sample is sound; a test reads it through the validator.
+    // The sample is valid; a test passes it through the validator.
     let complete = agent::validate_create(&new_agent())
         .ok()
         .and_then(|document| agent::complete(&document).ok())
@@ -76,7 +76,7 @@ pub fn agent() -> Value {
     Value::Object(shown)
 }
 
-/// A saved contact.
+/// Returns a saved contact.
 pub fn contact() -> Value {
     json!({
         "contactId": CONTACT,
@@ -88,12 +88,12 @@ pub fn contact() -> Value {
     })
 }
 
-/// A contact of a campaign.
+/// Returns a contact of a campaign.
 pub fn campaign_contact() -> Value {
     json!({ "phoneNumber": PHONE, "name": "Maria", "persona": "cooperative", "contactId": null })
 }
 
-/// A campaign without contacts.
+/// Returns a campaign without contacts.
 pub fn campaign() -> Value {
     json!({
         "campaignId": CAMPAIGN,
@@ -113,7 +113,7 @@ pub fn campaign() -> Value {
     })
 }
 
-/// A campaign with contacts and progress.
+/// Returns a campaign with contacts and progress.
 pub fn campaign_detail() -> Value {
     let mut campaign = campaign();
     campaign["progress"] = progress();
@@ -121,12 +121,12 @@ pub fn campaign_detail() -> Value {
     campaign
 }
 
-/// How far a campaign is.
+/// Returns the progress of a campaign.
 pub fn progress() -> Value {
     json!({ "pending": 0, "inProgress": 1, "completed": 0, "failed": 0, "cancelled": 0, "voicemail": 0 })
 }
 
-/// An item of the conversations' list.
+/// Returns an item in the list of conversations.
 pub fn conversation_item() -> Value {
     json!({
         "conversationId": CONVERSATION,
@@ -145,7 +145,7 @@ pub fn conversation_item() -> Value {
     })
 }
 
-/// A whole conversation.
+/// Returns a complete conversation.
 pub fn conversation() -> Value {
     let mut shown = conversation_item();
     let more = json!({
@@ -176,7 +176,7 @@ pub fn conversation() -> Value {
     shown
 }
 
-/// A document of the knowledge base.
+/// Returns a document of the knowledge base.
 pub fn document() -> Value {
     json!({
         "documentId": DOCUMENT,
@@ -187,12 +187,12 @@ pub fn document() -> Value {
     })
 }
 
-/// A group of documents.
+/// Returns a group of documents.
 pub fn group() -> Value {
     json!({ "groupId": GROUP, "name": "Practice", "documents": [document()], "metadata": made() })
 }
 
-/// A tool.
+/// Returns an HTTP tool.
 pub fn tool() -> Value {
     json!({
         "toolId": TOOL,
@@ -206,7 +206,7 @@ pub fn tool() -> Value {
     })
 }
 
-/// What is wrong with the rows of a file.
+/// Returns the row report of a file.
 pub fn row_report() -> Value {
     json!({
         "totalRows": 3,

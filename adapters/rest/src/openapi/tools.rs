@@ -6,12 +6,12 @@ use utoipa::ToSchema;
 use super::{operation::Operation, samples};
 use crate::tools::{ShownTool, ToolDeleted, ToolMethod};
 
-/// What a model calls a tool; not the name of a built-in one.
+/// Name by which the model calls the tool; must differ from built-in tools.
 #[derive(ToSchema)]
 #[schema(pattern = "^[a-zA-Z0-9_-]{1,64}$", example = "openingHours")]
 pub struct ToolName(pub String);
 
-/// A tool's address: `http` or `https`; private addresses are refused unless the service allows them.
+/// URL of a tool: `http` or `https`. Private addresses are refused unless the service allows them.
 #[derive(ToSchema)]
 #[schema(
     format = "uri",
@@ -21,28 +21,28 @@ pub struct ToolName(pub String);
 )]
 pub struct ToolUrl(pub String);
 
-/// What a tool does and when it is wanted, for the model; may hold `{{placeholders}}`.
+/// Description for the model: when to use the tool and what it does. May contain `{{placeholders}}`.
 #[derive(ToSchema)]
 #[schema(max_length = 4000, pattern = r"\S", example = "Tells the opening hours of a day.")]
 pub struct ToolDescription(pub String);
 
-/// A tool to make.
+/// A tool to create.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewHttpTool {
-    /// Unique in the account.
+    /// Name of the tool; unique in the account.
     pub name: ToolName,
-    /// For the model.
+    /// Description for the model.
     pub description: ToolDescription,
-    /// A JSON Schema of `type` `object`, at most 16 KiB, without references to elsewhere; without it there are no
-    /// arguments.
+    /// JSON Schema of `type` `object`, at most 16 KiB, without external references. Without it the tool has
+    /// no arguments.
     #[schema(value_type = Option<Object>)]
     pub parameters: Option<Value>,
-    /// Its address.
+    /// URL of the tool.
     pub url: ToolUrl,
-    /// `POST` by default.
+    /// HTTP method; `POST` by default.
     pub method: Option<ToolMethod>,
-    /// Milliseconds of a request; 10000 by default.
+    /// Time limit of the request in milliseconds; 10000 by default.
     #[schema(minimum = 100, maximum = 30000)]
     pub timeout_ms: Option<i64>,
 }
@@ -51,21 +51,21 @@ pub struct NewHttpTool {
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpToolPatch {
-    /// Another name.
+    /// New name.
     #[schema(required = false)]
     pub name: ToolName,
-    /// Another description.
+    /// New description.
     #[schema(required = false)]
     pub description: ToolDescription,
-    /// Merged into the present schema; `null` for no arguments.
+    /// Merged into the current schema; `null` removes all arguments.
     #[schema(value_type = Option<Object>)]
     pub parameters: Option<Value>,
-    /// Another address.
+    /// New URL.
     #[schema(required = false)]
     pub url: ToolUrl,
-    /// Another method.
+    /// New HTTP method.
     pub method: Option<ToolMethod>,
-    /// Other milliseconds.
+    /// New time limit, in milliseconds.
     #[schema(minimum = 100, maximum = 30000)]
     pub timeout_ms: Option<i64>,
 }
@@ -73,7 +73,7 @@ pub struct HttpToolPatch {
 const TAKEN: &str =
     "another tool of this account is called `openingHours`: models tell tools by their names; choose another";
 
-/// Operations of tools.
+/// Returns the operations of tools.
 pub fn operations() -> Vec<Operation> {
     let day = json!({
         "type": "object",
@@ -89,7 +89,7 @@ pub fn operations() -> Vec<Operation> {
             .ours()
             .paged()
             .page::<ShownTool>(samples::tool()),
-        Operation::post("/public/v1/tools", "createTool", "Make an HTTP tool")
+        Operation::post("/public/v1/tools", "createTool", "Create an HTTP tool")
             .ours()
             .idempotent()
             .body::<NewHttpTool>(json!({ "least": least, "more": more }))

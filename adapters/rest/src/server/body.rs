@@ -1,4 +1,5 @@
-//! A request body that gives up on a silent or a slow client, and that is drained a little when nobody reads it to its end.
+//! A request body with time limits for silent and slow clients. If nobody reads it to its end, some of the
+//! rest is drained.
 
 use std::{
     pin::Pin,
@@ -13,38 +14,38 @@ use tokio::time::{Instant, Sleep};
 
 use super::idle_stream::{During, Turn};
 
-/// How much of an unread body is thrown away so that the client reads its answer instead of a reset.
+/// Maximum bytes of an unread body that are discarded, so that the client reads its response instead of a reset.
 const DRAIN_BYTES: usize = 16 * 1024 * 1024;
-/// … and for how long.
+/// Maximum time for that.
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// A body is waited for as long as this, however slow.
+/// Maximum time to wait for a body of any speed.
 const GRACE: Duration = Duration::from_secs(10);
-/// Beyond that it must have come at this rate on average: a quarter of what the slowest of modems sends.
+/// Minimum average rate after that: a quarter of the slowest modem's rate.
 const BYTES_PER_SECOND: u32 = 1_000;
 
-/// Why a body was given up.
+/// Reason why a body was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyStalled {
-    /// The client sent nothing for the idle limit in the middle of it.
-    #[error("the body stopped: nothing came for {} s", .0.as_secs())]
+    /// The client sent nothing within the idle limit.
+    #[error("the body stalled: no data for {} s", .0.as_secs())]
     Silent(Duration),
-    /// It was waited for longer than its size is worth.
-    #[error("the body came too slowly: it was waited for {} s", .0.as_secs())]
+    /// The total wait was too long for the size of the body.
+    #[error("the body arrived too slowly: waited {} s", .0.as_secs())]
     Slow(Duration),
 }
 
-/// How long a body is waited for. Time in which the service itself does not read is not counted.
+/// Time limits of a body. Time during which the service does not read does not count.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
-    /// Between two pieces.
+    /// Maximum time between two pieces.
     idle: Duration,
-    /// Bytes that buy another second, when the first ten are over; none where those must do.
+    /// Bytes that allow another second after the first ten. `None` if there is no extension.
     bytes_per_second: Option<u32>,
 }
 
 impl Pace {
-    /// For a body that may be of any size.
+    /// Returns the limits of a body of any size.
     pub(super) fn of_any_size(idle: Duration) -> Self {
         Self {
             idle,
@@ -52,7 +53,7 @@ impl Pace {
         }
     }
 
-    /// For a body that is small.
+    /// Returns the limits of a small body.
     pub(super) fn of_small(idle: Duration) -> Self {
         Self {
             idle,
@@ -60,7 +61,7 @@ impl Pace {
         }
     }
 
-    /// How long it may be waited for in all, when so many bytes have come.
+    /// Returns the maximum total wait after this many bytes.
     fn allows(&self, bytes: u64) -> Duration {
         let earned = self.bytes_per_second.map(|rate| bytes / u64::from(rate));
         GRACE.max(Duration::from_secs(earned.unwrap_or(0)))
@@ -73,12 +74,12 @@ struct Wait {
     timer: Pin<Box<Sleep>>,
 }
 
-/// See the module.
+/// A body that enforces its time limits; see the module.
 pub(super) struct GuardedBody {
     inner: Option<During<Incoming>>,
     pace: Pace,
     bytes: u64,
-    /// In all, before the present wait.
+    /// Total wait before the present one.
     waited: Duration,
     wait: Option<Wait>,
     drain: bool,
@@ -106,7 +107,7 @@ impl GuardedBody {
         }
     }
 
-    /// Ready when it has been waited long enough.
+    /// Resolves when the time limit is reached.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<BodyStalled> {
         let left = self.pace.allows(self.bytes).saturating_sub(self.waited);
         let idle = self.pace.idle;

@@ -1,5 +1,5 @@
-//! The PEM files of a certificate and its key, read into what a TLS handshake needs. What is said of a bad one never
-//! shows what stands in it: that may be the key.
+//! Reads a certificate and its key from PEM files into the configuration of TLS handshakes. Error texts never
+//! show a file's content, because it may be the key.
 
 use std::{
     fs::File,
@@ -17,16 +17,16 @@ use rustls::{
 };
 use sha2::{Digest, Sha256};
 
-/// The setting that names the certificate's file.
+/// Setting with the path of the certificate.
 const CERTIFICATE: &str = "RINGBACK_TLS_CERT";
 
-/// The setting that names the key's file.
+/// Setting with the path of the key.
 const KEY: &str = "RINGBACK_TLS_KEY";
 
-/// A chain of certificates has a few kilobytes; more is another file.
+/// Maximum size of a file. A certificate chain has a few kilobytes, so a larger file is the wrong one.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// What is wrong with the files of a certificate and its key. The texts are those of the log and the command line.
+/// An error in the certificate or key files. The texts appear in the log and on the command line.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// One of the two settings is missing.
@@ -34,67 +34,67 @@ pub enum TlsError {
         "{set} {path}: {missing} is not set; set it to the file of the {what}, or leave both out and serve http://"
     )]
     Alone {
-        /// The setting that is there.
+        /// Setting that is set.
         set: &'static str,
-        /// Its file.
+        /// Path in that setting.
         path: String,
-        /// The setting that is not.
+        /// Setting that is missing.
         missing: &'static str,
-        /// What its file would hold.
+        /// Expected content of the missing file.
         what: &'static str,
     },
     /// A file cannot be read.
     #[error("{setting} {path}: cannot read it: {error}")]
     Unreadable {
-        /// The setting that names it.
+        /// Setting that names the file.
         setting: &'static str,
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What the system says.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A file does not hold what it should.
+    /// A file has the wrong content.
     #[error("{setting} {path}: {why}")]
     Damaged {
-        /// The setting that names it.
+        /// Setting that names the file.
         setting: &'static str,
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong, and what to do.
+        /// Problem and its solution.
         why: &'static str,
     },
-    /// The certificate and the key cannot be used together.
+    /// The certificate and the key do not fit together.
     #[error("{0}")]
     Unusable(String),
 }
 
-/// Where a certificate with its chain, and its private key, are kept.
+/// Paths of a certificate with its chain, and of its private key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     certificate: PathBuf,
     key: PathBuf,
 }
 
-/// The bytes of both files.
+/// Content of both files.
 struct Contents {
     certificate: Vec<u8>,
     key: Vec<u8>,
 }
 
-/// What the files held at one moment.
+/// State of the files at one moment.
 pub(super) struct Reading {
-    /// Differs where the files do; none when one could not be read.
+    /// Hash that changes with the files; `None` if one could not be read.
     pub(super) fingerprint: Option<[u8; 32]>,
-    /// What handshakes need, or what is wrong.
+    /// Configuration for handshakes, or the error.
     pub(super) outcome: Result<Arc<ServerConfig>, TlsError>,
 }
 
 impl TlsFiles {
-    /// Files of these two settings; none where neither is set.
+    /// Returns the files of these two settings, or `None` if neither is set.
     ///
     /// # Errors
     ///
-    /// When only one is set.
+    /// Returns an error if only one is set.
     pub fn of(certificate: Option<&Path>, key: Option<&Path>) -> Result<Option<Self>, TlsError> {
         let alone = |set, path: &Path, missing, what| {
             Err(TlsError::Alone {
@@ -115,7 +115,7 @@ impl TlsFiles {
         }
     }
 
-    /// Reads both. Waits for the disk.
+    /// Reads both files. Blocks on the disk.
     pub(super) fn read(&self) -> Reading {
         let contents = match self.contents() {
             Ok(contents) => contents,
@@ -160,22 +160,22 @@ impl TlsFiles {
             .with_safe_default_protocol_versions()
             .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key));
         let mut config = config.map_err(|error| TlsError::Unusable(self.misfit(&error)))?;
-        // All that the connection behind it speaks.
+        // The only protocol that the server supports.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(config)
     }
 
-    /// What is wrong with files that hold a certificate and a key.
+    /// Describes why a certificate and a key cannot be used.
     fn misfit(&self, error: &rustls::Error) -> String {
         let (certificate, key) = (self.certificate.display(), self.key.display());
         match error {
             rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => format!(
-                "{KEY} {key}: is not the key of the first certificate in {certificate} ({CERTIFICATE}); name the file of \
-                 that one's key, and let the service's own certificate stand before those of its issuers"
+                "{KEY} {key}: is not the key of the first certificate in {certificate} ({CERTIFICATE}); use that \
+                 certificate's key, and put the service's own certificate before those of its issuers"
             ),
             rustls::Error::InvalidCertificate(_) => {
                 format!(
-                    "{CERTIFICATE} {certificate}: its first certificate cannot be read: {error}; get it issued again"
+                    "{CERTIFICATE} {certificate}: its first certificate cannot be read: {error}; have it issued again"
                 )
             }
             error => format!("{KEY} {key}: cannot be used: {error}; RSA, ECDSA (P-256, P-384) and Ed25519 keys can"),
@@ -195,9 +195,9 @@ impl Contents {
 
 fn read_small(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
-    // A pipe would be waited for.
+    // Reading a pipe would block.
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
+        return Err(io::Error::other("it is not a file"));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! How many connections each address has open.
+//! Limits the open connections per address.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use super::ServerLimits;
 
 type Counts = Arc<Mutex<HashMap<IpAddr, usize>>>;
 
-/// Whoever has one address of IPv6 has the whole of its /64.
+/// Returns the address that counts. For IPv6 this is the /64, because the owner of one address has all of them.
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
@@ -25,7 +25,7 @@ pub(super) struct ConnectionLimit {
     loopback_is_exempt: bool,
 }
 
-/// One counted connection; gives its place back when dropped.
+/// A counted connection; frees its slot on drop.
 pub(super) struct ConnectionSlot {
     counted: Option<(Counts, IpAddr)>,
 }
@@ -39,7 +39,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// A place for one more connection of `address`, unless it has its share.
+    /// Takes a slot for one more connection of `address`, unless its limit is reached.
     pub(super) fn admit(&self, address: IpAddr) -> Option<ConnectionSlot> {
         if self.loopback_is_exempt && address.to_canonical().is_loopback() {
             return Some(ConnectionSlot { counted: None });

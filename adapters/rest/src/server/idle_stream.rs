@@ -1,8 +1,8 @@
-//! A stream that HTTP serves until its client has asked nothing for a while.
+//! A stream that HTTP serves until its client has been idle for a while.
 //!
-//! HTTP keeps a buffer for what it reads and one for what it writes, 8 KiB each, as long as it has the connection. Between
-//! a kept connection's requests nobody needs them: [`Talk::silence`] tells when to take the stream back, for the next
-//! request to be served anew.
+//! HTTP keeps a read and a write buffer of 8 KiB each as long as it has the connection. They are not needed
+//! between the requests of a kept-alive connection. [`Talk::silence`] says when to take the stream back; the
+//! next request is then served anew.
 
 use std::{
     future::poll_fn,
@@ -24,22 +24,23 @@ use tokio::{
     time::Sleep,
 };
 
-/// After so long without a request the stream is taken back. Longer than the time between the requests of a client at work.
+/// Time without a request after which the stream is taken back. It is longer than the time between the
+/// requests of an active client.
 pub(super) const IDLE_AFTER: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// A stream that detects when HTTP is idle; see the module.
 pub(super) struct IdleStream<S> {
     stream: S,
-    /// Read before HTTP got the stream: the beginning of a request.
+    /// Bytes read before HTTP got the stream: the beginning of a request.
     heard: Bytes,
     talk: Talk,
-    /// What was written last has not been taken.
+    /// Whether the last write is still pending.
     writing: bool,
     silence: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> IdleStream<S> {
-    /// The stream to serve, after what was heard on it, and what tells of the requests on it.
+    /// Wraps a stream and the bytes already read from it. Returns it with the state of its requests.
     pub(super) fn new(stream: S, heard: Bytes) -> (Self, Talk) {
         let talk = Talk::default();
         let served = Self {
@@ -56,9 +57,9 @@ impl<S> IdleStream<S> {
         self.stream
     }
 
-    /// Looks whether there has been nothing to read or to write for long enough.
+    /// Checks whether there was nothing to read or to write for long enough.
     fn listen(&mut self, cx: &mut Context<'_>) {
-        // The last turn may end in another task, which HTTP does not hear of.
+        // The last turn may end in another task, without waking HTTP.
         self.talk.state.ended.register(cx.waker());
         if self.writing || self.talk.goes_on() {
             self.silence = None;
@@ -76,12 +77,12 @@ impl<S> IdleStream<S> {
 impl<S: AsyncRead + Unpin> AsyncRead for IdleStream<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        // With what follows it: from a first byte alone HTTP would not see before an empty line that it is no request.
+        // Read more with it: from the first byte alone HTTP would not recognise an empty line as such.
         let heard = this.heard.split_to(this.heard.len().min(buffer.remaining()));
         buffer.put_slice(&heard);
         let mut read = Pin::new(&mut this.stream).poll_read(cx, buffer);
         if !heard.is_empty() {
-            // An end or an error is met again.
+            // An end or an error will appear again.
             read = Poll::Ready(Ok(()));
         }
         match read {
@@ -130,7 +131,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for IdleStream<S> {
     }
 }
 
-/// Whether requests are being read or answered on a connection.
+/// State of the requests on a connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Talk {
     state: Arc<TalkState>,
@@ -138,24 +139,24 @@ pub(super) struct Talk {
 
 #[derive(Debug, Default)]
 struct TalkState {
-    /// Requests and answers whose end has not been seen.
+    /// Requests and responses that have not ended.
     turns: AtomicUsize,
-    /// Bytes came since the last of them ended: a request has begun.
+    /// Whether bytes arrived since the last of them ended, which means that a request has begun.
     begun: AtomicBool,
-    /// There has been nothing to read or to write for long enough.
+    /// Whether there was nothing to read or to write for long enough.
     silent: AtomicBool,
-    /// Who waits for the end of the last.
+    /// Waker for the end of the last one.
     ended: AtomicWaker,
 }
 
 impl Talk {
-    /// A request, or one of the two bodies, for as long as the turn exists.
+    /// Starts a turn, which counts as a request or a body until it is dropped.
     pub(super) fn turn(&self) -> Turn {
         self.state.turns.fetch_add(1, Ordering::AcqRel);
         Turn(self.clone())
     }
 
-    /// Resolves when the stream is to be taken back, in the task that serves it: asked after each poll of HTTP.
+    /// Resolves when the stream should be taken back. It is polled after each poll of HTTP in the same task.
     pub(super) async fn silence(&self) {
         poll_fn(|_| match self.state.silent.load(Ordering::Acquire) {
             true => Poll::Ready(()),
@@ -174,12 +175,12 @@ impl Talk {
     }
 }
 
-/// See [`Talk::turn`].
+/// A running request or body; see [`Talk::turn`].
 #[derive(Debug)]
 pub(super) struct Turn(Talk);
 
 impl Turn {
-    /// The connection changes its protocol, and is never silent in the sense of HTTP any more.
+    /// Marks that the connection changes its protocol and will never be idle as HTTP again.
     pub(super) fn never_ends(self) {
         self.0.state.turns.fetch_add(1, Ordering::AcqRel);
     }
@@ -187,7 +188,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // What has come of a next request by now is not told from this one's body: it may be taken back with the stream.
+        // Bytes of a next request cannot be told from this request's body by now; they may be taken back with
+        // the stream.
         if self.0.state.turns.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.state.begun.store(false, Ordering::Release);
             self.0.state.ended.wake();
@@ -195,7 +197,7 @@ impl Drop for Turn {
     }
 }
 
-/// A body, and the turn that lasts as long.
+/// A body with the turn that lasts as long.
 #[derive(Debug)]
 pub(super) struct During<B> {
     body: B,

@@ -1,4 +1,4 @@
-//! A connection that is given up when its client takes nothing of what is written for too long.
+//! A connection that is dropped if its client accepts no data for too long.
 
 use std::{
     io,
@@ -13,7 +13,7 @@ use tokio::{
     time::Sleep,
 };
 
-/// See the module.
+/// A stream with a time limit for writes; see the module.
 pub(super) struct StallGuard {
     stream: TcpStream,
     limit: Duration,
@@ -29,7 +29,7 @@ impl StallGuard {
         }
     }
 
-    /// Lets a write's progress stop the timer, and its waiting run it.
+    /// Stops the timer when a write makes progress, and runs it while a write is pending.
     fn watch<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             self.timer = None;
@@ -40,7 +40,7 @@ impl StallGuard {
         timer
             .as_mut()
             .poll(cx)
-            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes no data")))
+            .map(|()| Err(io::Error::new(io::ErrorKind::TimedOut, "the client accepts no data")))
     }
 }
 

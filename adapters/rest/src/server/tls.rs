@@ -1,4 +1,4 @@
-//! TLS of the accept loop: the handshake before HTTP begins, and the certificate, which is renewed while the service runs.
+//! TLS for the accept loop: the handshake before HTTP, and the certificate, which is reloaded while the service runs.
 
 use std::{
     io,
@@ -19,17 +19,18 @@ use super::{
     stall::StallGuard,
 };
 
-/// How often the files are looked at.
+/// Interval of checks for changed files.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// How many handshakes may be computed at once: a signature keeps a thread busy for up to some milliseconds (RSA). The
-/// others wait in a queue and leave the remaining threads, and the time between any two, to the audio of calls.
+/// Handshakes that may be computed at once. A signature keeps a thread busy for up to some milliseconds
+/// (RSA). The others wait in a queue, which leaves the remaining threads, and the time between two of them,
+/// to the audio of calls.
 const COMPUTED_AT_ONCE: usize = 1;
 
-/// Handshakes that came to nothing, by why.
+/// Counter of failed handshakes, by reason.
 pub const FAILED_HANDSHAKES: &str = "ringback_tls_handshakes_failed_total";
 
-/// Where a server takes connections, and whether they speak TLS.
+/// A listener, with or without TLS.
 pub struct Endpoint {
     pub(super) listener: TcpListener,
     pub(super) tls: Option<Arc<Tls>>,
@@ -42,7 +43,7 @@ impl From<TcpListener> for Endpoint {
 }
 
 impl Endpoint {
-    /// One that speaks TLS where there is a certificate.
+    /// Creates an endpoint, with TLS if there is a certificate.
     pub fn new(listener: TcpListener, tls: Option<Tls>) -> Self {
         let tls = tls.map(Arc::new);
         Self { listener, tls }
@@ -52,18 +53,18 @@ impl Endpoint {
 /// A certificate in use.
 pub struct Tls {
     files: TlsFiles,
-    /// Of the files as they were at the start.
+    /// Hash of the files at the start.
     fingerprint: Option<[u8; 32]>,
     served: Mutex<Arc<ServerConfig>>,
     turns: Semaphore,
 }
 
 impl Tls {
-    /// Reads the files. Waits for the disk.
+    /// Reads the files. Blocks on the disk.
     ///
     /// # Errors
     ///
-    /// What is wrong with which of them.
+    /// Returns an error that names the wrong file and the problem.
     pub fn load(files: TlsFiles) -> Result<Self, TlsError> {
         let Reading { fingerprint, outcome } = files.read();
         Ok(Self {
@@ -74,8 +75,8 @@ impl Tls {
         })
     }
 
-    /// The handshake of one connection, within `limit`. What fails is the client's affair: it is counted, and none when
-    /// it did.
+    /// Performs the handshake of one connection, within `limit`. A failure is the client's problem: it is
+    /// counted, and `None` is returned.
     pub(super) async fn accept(&self, stream: StallGuard, limit: Duration) -> Option<TlsStream<StallGuard>> {
         let shaken = tokio::time::timeout(limit, self.shake_hands(stream)).await;
         let why = reason(&shaken);
@@ -91,7 +92,7 @@ impl Tls {
     async fn shake_hands(&self, stream: StallGuard) -> io::Result<TlsStream<StallGuard>> {
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
         let answer = {
-            // Held for the computing only: never while a client is waited for.
+            // Held for the computation only, never while waiting for a client.
             let _turn = self.turns.acquire().await;
             hello.into_stream(self.served())
         };
@@ -102,8 +103,8 @@ impl Tls {
         Arc::clone(&self.served.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks at the files each minute and serves what is new in them; what is wrong is logged once, and the certificate
-    /// before it stays. Never returns.
+    /// Checks the files each minute and serves a changed certificate. An error is logged once, and the
+    /// previous certificate stays in use. Never returns.
     pub(super) async fn keep_renewed(self: Arc<Self>) {
         let mut known = self.fingerprint;
         let mut looks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
@@ -111,7 +112,7 @@ impl Tls {
         loop {
             looks.tick().await;
             let files = self.files.clone();
-            // The disk may be a slow one.
+            // The disk may be slow.
             let Ok(Reading { fingerprint, outcome }) = tokio::task::spawn_blocking(move || files.read()).await else {
                 continue;
             };
@@ -122,10 +123,10 @@ impl Tls {
             match outcome {
                 Ok(config) => {
                     *self.served.lock().unwrap_or_else(PoisonError::into_inner) = config;
-                    tracing::info!("the certificate was renewed; new connections get it");
+                    tracing::info!("certificate renewed");
                 }
                 Err(why) => {
-                    tracing::error!("{why}. The certificate read before stays in use until the files are right");
+                    tracing::error!("{why}. The previous certificate stays in use until the files are fixed");
                 }
             }
         }

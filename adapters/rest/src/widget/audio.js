@@ -1,12 +1,13 @@
-// What of <ringback-call> runs on the browser's audio thread: the microphone down to 16 kHz in frames of 20 ms, and a
-// queue of what comes, played at the pace of the loudspeaker, with marks that tell how far it is.
+// The part of <ringback-call> on the browser's audio thread. It resamples the microphone to 16 kHz in frames
+// of 20 ms. It queues received audio, plays it at the loudspeaker's pace, and reports marks as they are
+// reached.
 "use strict";
 
 const LINE_RATE = 16000;
 const FRAME = 320;
 const QUANTUM = 128;
 
-// A windowed sinc between any two rates, with what it needs of the samples before kept between calls.
+// Windowed sinc resampler between any two rates. It keeps the previous samples that it needs between calls.
 class Resampler {
   constructor(from, to) {
     this.step = from / to;
@@ -29,7 +30,7 @@ class Resampler {
     this.at = this.half;
   }
 
-  // The samples at the other rate that are ready with these.
+  // Returns the samples at the other rate that are complete.
   convert(input) {
     const all = new Float32Array(this.past.length + input.length);
     all.set(this.past);
@@ -65,7 +66,7 @@ class Microphone extends AudioWorkletProcessor {
 
   process([input]) {
     const heard = input && input[0];
-    // Muted it goes on in silence: the line keeps its pace.
+    // When muted, it continues with silence to keep the line's pace.
     const samples = heard && !this.muted ? heard : new Float32Array(QUANTUM);
     for (const sample of this.resampler.convert(samples)) {
       this.frame[this.filled++] = Math.max(-32768, Math.min(32767, Math.round(sample * 32767)));

@@ -1,5 +1,5 @@
-// <ringback-call agent="ID" start="/your/server/route">: a button on a page that calls an agent. How it looks comes from
-// the service, which takes it from the agent: nothing of it is trusted here.
+// <ringback-call agent="ID" start="/your/server/route">: a button on a page that calls an agent. Its
+// configuration comes from the service, which takes it from the agent. Nothing in it is trusted here.
 (() => {
   "use strict";
 
@@ -43,7 +43,7 @@
   const colour = (value) => (typeof value === "string" && COLOUR.test(value) ? value : null);
   const choice = (value, of, usual) => (of.includes(value) ? value : usual);
 
-  // An address of a picture, if it is one that shows nothing else.
+  // Returns the URL of a picture, if it can only show a picture.
   const picture = (value) => {
     try {
       const url = new URL(value);
@@ -71,7 +71,7 @@
         const look = await answer.json();
         this.#look = look && typeof look === "object" ? look : {};
       } catch (error) {
-        // A page without its button is better than one with a button that calls nobody.
+        // A page without the button is better than one whose button does not work.
         console.warn("ringback-call:", error.message);
         this.#tell("unavailable");
         return;
@@ -98,7 +98,7 @@
     #build() {
       const look = this.#look;
       const root = this.attachShadow({ mode: "open" });
-      // A sheet made by script needs no leave of the page's policy; a <style> element does.
+      // A stylesheet created by script is not subject to the page's policy, unlike a <style> element.
       if ("adoptedStyleSheets" in root) {
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(STYLE);
@@ -163,7 +163,7 @@
       return orb;
     }
 
-    // What is there to press in this state, and what is said of it.
+    // Shows the buttons of this state and the text.
     #show(state, words) {
       const { action, status, terms, accept, start, mute, end } = this.#parts;
       const calling = ["connecting", "listening", "speaking"].includes(state);
@@ -179,7 +179,7 @@
       this.#tell(state);
     }
 
-    // Where it is kept that the terms were accepted: under a name of ours, whatever the look calls it.
+    // Storage key for accepted terms: under our own prefix, whatever the configuration contains.
     #termsKey() {
       const key = own(this.#look, "termsKey");
       return typeof key === "string" && key !== "" ? `ringback-terms:${key.slice(0, 100)}` : null;
@@ -201,7 +201,7 @@
         const key = this.#termsKey();
         if (key) localStorage.setItem(key, this.#said("termsText"));
       } catch {
-        // Asked again the next time.
+        // The user is asked again next time.
       }
       this.call();
     }
@@ -223,12 +223,12 @@
       }
     }
 
-    // The microphone first: who must still be asked for it holds no line meanwhile.
+    // The microphone first, so that no line is held while the user is asked for permission.
     async #openAudio(call) {
       const wanted = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
       call.context = new AudioContext();
       call.tracks = await navigator.mediaDevices.getUserMedia({ audio: wanted });
-      // Hung up while the browser asked.
+      // The user hung up while the browser asked.
       if (this.#call !== call) return this.#release(call);
       await call.context.audioWorklet.addModule(new URL("widget-audio.js", this.#home).href);
       if (this.#call !== call) return this.#release(call);
@@ -259,7 +259,7 @@
         else this.#failed(call, "failedText", new Error(reason || `closed with ${code}`));
       };
       call.microphone.port.onmessage = ({ data }) => {
-        // What a slow network does not take is not said late, but not at all.
+        // On a slow network, audio is dropped instead of delayed.
         if (call.ready && socket.readyState === 1 && socket.bufferedAmount < BUFFERED) socket.send(data);
       };
       call.speaker.port.onmessage = ({ data }) => {
@@ -319,7 +319,7 @@
       this.#show(state, this.#said(words));
     }
 
-    // Leaves neither a microphone that listens nor a socket.
+    // Stops the microphone and closes the socket.
     #release(call) {
       for (const node of [call.microphone, call.speaker]) if (node) node.port.postMessage("end");
       if (call.tracks) for (const track of call.tracks.getTracks()) track.stop();

@@ -79,7 +79,7 @@ async fn a_body_that_stops_is_answered_and_cut() {
     stream.write_all(head.as_bytes()).await.unwrap();
     let answer = read_all(&mut stream).await;
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
-    assert!(answer.contains("the body stopped"), "{answer}");
+    assert!(answer.contains("the body stalled"), "{answer}");
 }
 
 /// The answer to a body of `size` bytes that comes in `pieces`, one each `every`, and how long it took.

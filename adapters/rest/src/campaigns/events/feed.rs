@@ -1,8 +1,9 @@
-//! One reader's feed. Rows are read when the reader can take more, so that a slow reader gets the latest values and
-//! nothing waits for it in memory.
+//! The event feed of one reader. Rows are read when the reader can accept more, so that a slow reader gets
+//! the latest values and nothing waits for it in memory.
 //!
-//! Rows and not the node's live facts: those tell turns and events of calls, but no change of a campaign, no outcome
-//! and nothing of other nodes, and may be missed. A look costs a read by key and a short range of an index.
+//! The feed reads rows instead of the node's live events. Those contain turns and events of calls, but no
+//! changes of campaigns, no outcomes and nothing from other nodes, and may be missed. A read costs one row by
+//! key and a short index range.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -23,61 +24,60 @@ use tokio::{sync::watch, time::Instant};
 use crate::{RestState, auth, concurrency_limit::ConcurrencySlot, error::ApiError};
 use domain::api_key::PlainKey;
 
-/// Between two looks.
+/// Interval of reads.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A comment is sent when nothing else was for so long: it keeps proxies from closing the stream, and finds out that
-/// the reader is gone.
+/// Silence after which a comment is sent. It keeps proxies from closing the stream, and detects disconnected readers.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Milliseconds after which a client that was cut off comes back.
+/// Milliseconds after which a disconnected client reconnects.
 const RETRY_MS: u32 = 2_000;
-/// Conversations that a new reader is shown beside those in progress.
+/// Maximum conversations shown to a new reader in addition to those in progress.
 const NEWEST: i64 = 1_000;
-/// Conversations read at once.
+/// Conversations per read.
 const PAGE: i64 = 500;
-/// Changes become visible later than the instant they carry, by as much as a transaction takes (5 s), and carry the time
-/// of a node whose clock may be 5 s behind while another's is 5 s ahead; each look goes back to where the feed stood so
-/// long ago.
+/// Changes become visible later than their timestamp, by up to the length of a transaction (5 s). Their
+/// timestamp may come from a node whose clock is 5 s slow while another's is 5 s fast. So each read starts at
+/// the feed's position this long ago.
 const LOOK_BACK: Duration = Duration::from_secs(20);
-/// Changes of that time that are remembered, so as not to be sent twice. With more of them some are.
+/// Changes of that period that are remembered to avoid duplicates. If there are more, some are sent twice.
 const REMEMBERED: usize = 20_000;
-/// Counting all contacts of a campaign takes at most this part of the time (1 in …).
+/// Maximum share of time for counting all contacts of a campaign (1 in …).
 const PROGRESS_SHARE: u32 = 20;
-/// Contacts change without a conversation too, such as when a claim is given back.
+/// Contacts also change without a conversation, for example when a claim is returned.
 const PROGRESS_EVERY: Duration = Duration::from_secs(5);
 
-/// A place in the order of changes.
+/// A position in the order of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place(Timestamp, AttemptId);
 
 impl Place {
     const START: Self = Self(Timestamp(i64::MIN), AttemptId::FIRST);
 
-    /// Reads an event's id.
+    /// Parses an event id.
     pub fn parse(text: &str) -> Option<Self> {
         let (at, id) = text.split_once('.')?;
         Some(Self(Timestamp(at.parse().ok()?), id.parse().ok()?))
     }
 
-    /// So much earlier.
+    /// Returns the position this much earlier.
     fn before(self, by: Duration) -> Self {
         let us = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
         Self(Timestamp(self.0.0.saturating_sub(us)), AttemptId::FIRST)
     }
 }
 
-/// What the next piece is.
+/// The next step of a feed.
 enum Step {
-    /// The present state, for a reader that is new.
+    /// Send the current state to a new reader.
     Begin,
-    /// The changes behind this place.
+    /// Send the changes after this position.
     Changes { from: Place, row: Box<CampaignRow> },
-    /// Nothing before the next look.
+    /// Wait for the next read.
     Wait,
-    /// Nothing more.
+    /// End the stream.
     End,
 }
 
-/// What one reader has got, and what comes next.
+/// State of one reader's feed.
 pub struct Feed {
     store: Arc<dyn Store>,
     stopping: watch::Receiver<bool>,
@@ -85,19 +85,19 @@ pub struct Feed {
     campaign: CampaignId,
     key: PlainKey,
     step: Step,
-    /// The reader knows some state from which it goes on.
+    /// Whether the reader has a state to continue from.
     begun: bool,
-    /// The last change that was sent.
+    /// Last change that was sent.
     place: Place,
-    /// Where the feed stood at earlier looks, at most [`LOOK_BACK`] ago and one older.
+    /// Positions at earlier reads: those at most [`LOOK_BACK`] ago, and one older.
     trail: VecDeque<(Instant, Place)>,
-    /// What was sent of the changes that may be read again.
+    /// Sent changes that may be read again.
     sent: HashMap<AttemptId, (Timestamp, ConversationStatus)>,
     progress: Pace,
-    /// The campaign event as it was sent last, and the row's version then.
+    /// Campaign event that was sent last, and the row's version at that time.
     shown: (String, i64),
     wrote_at: Instant,
-    /// Nothing was sent yet.
+    /// Whether nothing was sent yet.
     new: bool,
     _slot: ConcurrencySlot,
 }
@@ -110,7 +110,7 @@ struct Pace {
 }
 
 impl Feed {
-    /// A feed from `resumed` on, or from the present state.
+    /// Creates a feed that starts after `resumed`, or with the current state.
     pub fn new(
         state: &RestState,
         row: &CampaignRow,
@@ -149,7 +149,7 @@ impl Feed {
         }
     }
 
-    /// The next piece of the stream; waits until there is one.
+    /// Waits for the next piece of the stream.
     pub async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         let mut text = match std::mem::take(&mut self.new) {
             true => format!("retry: {RETRY_MS}\n\n"),
@@ -158,10 +158,10 @@ impl Feed {
         loop {
             match self.advance(&mut text).await {
                 Ok(()) => {}
-                // Deleted: a client that comes back is told.
+                // The campaign was deleted. A client that reconnects gets an error.
                 Err(StoreError::NotFound) => self.step = Step::End,
                 Err(error) => {
-                    tracing::debug!(campaign = %self.campaign, %error, "an event stream waits for the store");
+                    tracing::debug!(campaign = %self.campaign, %error, "store unavailable for event stream");
                     self.step = Step::Wait;
                 }
             }
@@ -190,7 +190,7 @@ impl Feed {
         }
     }
 
-    /// The campaign first, then the conversations that there are.
+    /// Sends the campaign first, then its conversations.
     async fn begin(&mut self, text: &mut String) -> StoreResult<()> {
         let row = self.store.campaign(self.account, self.campaign).await?;
         let latest = self.store.latest_conversations(self.campaign, NEWEST).await?;
@@ -220,11 +220,11 @@ impl Feed {
             return Ok(());
         }
         self.trail.push_back((Instant::now(), self.place));
-        // The row was read before the changes: when it says that all is over, every outcome is among them.
+        // The row was read before the changes: if it says that all is over, all outcomes are among them.
         self.show_campaign(&row, text).await
     }
 
-    /// Waits for the next look and begins it; at the end of the service it is the last one.
+    /// Waits for the next read and starts it. When the service ends, it is the last one.
     async fn look_later(&mut self) -> StoreResult<()> {
         if *self.stopping.borrow() {
             self.step = Step::End;
@@ -232,7 +232,7 @@ impl Feed {
         }
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
-            // An error says that the service is gone.
+            // An error means that the service has ended.
             _ = self.stopping.wait_for(|stopping| *stopping) => {}
         }
         match auth::account_of(&*self.store, &self.key).await {
@@ -254,7 +254,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Where this look begins.
+    /// Returns the position at which this read starts.
     fn look_back(&mut self) -> Place {
         let now = Instant::now();
         while self
@@ -319,7 +319,7 @@ impl Feed {
         Ok(())
     }
 
-    /// JSON text has no line breaks, so one `data` line holds it.
+    /// JSON text has no line breaks, so one `data` line is enough.
     fn event(&self, name: &str, data: &str, text: &mut String) {
         let Place(at, id) = self.place;
         text.push_str(&format!("event: {name}\nid: {}.{id}\ndata: {data}\n\n", at.0));
