@@ -1,4 +1,4 @@
-//! Every field of an agent through HTTP: its default, what it keeps, what it refuses.
+//! Tests of every field of an agent through HTTP: its default, the values it keeps, and those it rejects.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use support::{app::TestApp, client::Answer};
 
 const CREATE: &str = "/public/v1/agents/create";
 
-/// Free-form objects: kept as they are given, so that nothing below them has a type of its own.
+/// Free-form objects. They are stored as given, so that their content has no types.
 const FREE: &[&str] = &[
     "/conversationConfig/agent/dynamicVariables",
     "/conversationConfig/languagePresets",
@@ -21,7 +21,7 @@ fn minimal() -> Value {
     json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief." } } } })
 }
 
-/// An agent in which every field of the contract has a value that is not its default.
+/// Creates an agent in which every field of the contract has a value other than its default.
 async fn full(app: &TestApp) -> Value {
     let other = app.agent().await;
     let text = json!({ "name": "Prices", "text": "A check-up costs 50." });
@@ -103,7 +103,7 @@ async fn full(app: &TestApp) -> Value {
     })
 }
 
-/// Pointers of everything that has a type of its own: fields at any depth, and the first item of each list.
+/// Collects the pointers of all typed values: fields at any depth, and the first item of each list.
 fn typed(value: &Value, pointer: &str, into: &mut Vec<String>) {
     if !pointer.is_empty() {
         into.push(pointer.to_owned());
@@ -126,7 +126,7 @@ fn typed(value: &Value, pointer: &str, into: &mut Vec<String>) {
     }
 }
 
-/// `/a/0/b` as errors name it: `a[0].b`.
+/// Converts a pointer such as `/a/0/b` to the path in errors: `a[0].b`.
 fn path(pointer: &str) -> String {
     let mut path = String::new();
     for part in pointer.split('/').skip(1) {
@@ -139,7 +139,7 @@ fn path(pointer: &str) -> String {
     path
 }
 
-/// A body that sets one field and names no other.
+/// Returns a body that sets only one field.
 fn only(pointer: &str, value: Value) -> Value {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
     parts.iter().rev().fold(value, |inner, part| json!({ *part: inner }))
@@ -150,7 +150,7 @@ async fn made(app: &TestApp, body: Value) -> String {
     format!("/public/v1/agents/{}", made.text("/data/agentId"))
 }
 
-/// The agent without what the service adds.
+/// Returns the agent without the fields that the service adds.
 fn own(answer: &Answer) -> Value {
     let mut agent = answer.data().clone();
     let fields = agent.as_object_mut().unwrap();
@@ -242,7 +242,7 @@ async fn every_default_is_the_contracts() {
     for (pointer, value) in expected {
         assert_eq!(read.data().pointer(&pointer), Some(&value), "{pointer}");
     }
-    // A string or number without a default is left out until it is set.
+    // A string or number without a default is omitted until it is set.
     for pointer in [
         "/conversationConfig/agent/greetingMessage",
         "/conversationConfig/agent/prompt/builtInTools/endCall/description",
@@ -281,7 +281,7 @@ async fn every_field_is_patched_alone_and_put_back_by_null() {
     let before = own(&app.client.get(&path_of_agent).await.expect(200));
     let mut pointers = Vec::new();
     typed(&body, "", &mut pointers);
-    // An edge needs its nodes: a workflow is set as one.
+    // An edge needs its nodes, so a workflow is set as a whole.
     pointers.retain(|pointer| !pointer.contains("/0") && !pointer.starts_with("/workflow/"));
     pointers.retain(|pointer| {
         let leaf = !body.pointer(pointer).unwrap().is_object();
@@ -438,7 +438,7 @@ async fn ranges_and_choices_hold_at_both_ends() {
             assert_eq!(paths, [path(pointer)], "{pointer}: {value}");
         }
     }
-    // There are no tools yet, so that every id is unknown.
+    // There are no tools yet, so every id is unknown.
     let tools = only("/conversationConfig/agent/prompt/toolIds", json!(["t1"]));
     let answer = app.client.patch(&path_of_agent, tools).await.expect(400);
     assert_eq!(
@@ -492,7 +492,7 @@ async fn a_transfer_that_reaches_nobody_is_refused() {
         let refused = app.client.patch(&path_of_agent, only(tool, wanted)).await.expect(400);
         assert_eq!(refused.fields(), [(wrong.as_str(), "required")]);
     }
-    // An address that no carrier could be told is none.
+    // An address that cannot be sent to any carrier is invalid.
     let odd = to(json!({ "type": "sip_uri", "sipUri": "sip:\u{fc}ber@example.com" }));
     let odd = app
         .client
@@ -500,7 +500,7 @@ async fn a_transfer_that_reaches_nobody_is_refused() {
         .await;
     let at = format!("{}{second}.sipUri", path(tool));
     assert_eq!(odd.expect(400).fields(), [(at.as_str(), "invalid")]);
-    // It may be enabled before there is anybody to reach, and is not offered then.
+    // A transfer may be enabled before there are destinations. It is not offered then.
     let enabled = only(tool, json!({ "enabled": true, "transfers": [] }));
     app.client.patch(&path_of_agent, enabled).await.expect(200);
 }

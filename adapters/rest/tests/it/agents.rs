@@ -1,4 +1,4 @@
-//! Agents as documents: made sparse, read complete, patched by merging.
+//! Tests of agents as documents: created with few fields, read with all fields, patched by merging.
 
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ async fn a_tag_finds_the_agents_that_have_it() {
         .await
         .expect(200);
     assert_eq!(odd.data()[0]["agentId"], json!(with_tag[0].0));
-    // A place in one list is none in another.
+    // A cursor of one list is invalid for another.
     let other = format!("/public/v1/agents?tag=de&cursor={cursor}");
     app.client.get(&other).await.expect(400);
 }
@@ -140,7 +140,7 @@ async fn a_free_form_part_reads_back_with_its_nulls_as_described() {
     body["conversationConfig"]["languagePresets"] = json!({ "de": { "overrides": null } });
     body["platformSettings"] = json!({ "dataCollection": { "entities": { "zip": { "type": null } } } });
     let id = app.client.post(CREATE, body).await.expect(201).text("/data/agentId");
-    // The client holds every answer against the description.
+    // The client checks every response against the description.
     let read = app.client.get(&format!("/public/v1/agents/{id}")).await.expect(200);
     let presets = &read.data()["conversationConfig"]["languagePresets"];
     assert_eq!(*presets, json!({ "de": { "overrides": null } }));

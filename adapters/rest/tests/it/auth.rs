@@ -1,4 +1,4 @@
-//! Keys: which requests need one, how it may be sent, and what a wrong one gets.
+//! Tests of API keys: requests that need one, ways to send it, and responses to wrong ones.
 
 use domain::api_key::generate_key;
 use domain::ports::store::{DirectoryStore, StoreError, StoredApiKey};

@@ -1,4 +1,4 @@
-//! `POST /calls` and `POST /conversations/{id}/end` by HTTP: what is taken, what is refused and why.
+//! Tests of `POST /calls` and `POST /conversations/{id}/end`: accepted and rejected requests.
 
 use std::time::Duration;
 
@@ -165,7 +165,7 @@ async fn an_agent_whose_number_is_at_a_carrier_that_is_not_here_calls_nobody() {
         assert_eq!(refused.code(), "not_configured");
         assert!(refused.body.to_string().contains("TELNYX_API_KEY"), "{}", refused.body);
     }
-    // The door for calls that are held by a WebSocket has nothing to do with it: the node is asked.
+    // The endpoint for calls over a WebSocket is independent of that: the node is asked.
     let inbound = app
         .client
         .post("/public/v1/calls/inbound", json!({ "agentId": agent }))
@@ -264,7 +264,7 @@ async fn what_is_not_there_or_not_here_cannot_be_ended() {
     assert_eq!(answer.fields(), [("hangUp", "unknown_field")]);
     app.client.get(&path).await.expect(405);
 
-    // A process that is gone held it when it was dialed.
+    // It was dialed by a process that has ended.
     let claimed = app.store.claim_calls(NodeId::new(), 1).await.unwrap().remove(0);
     app.store.permit(claimed.claim, request()).await.unwrap();
     let asked = tokio::time::Instant::now();

@@ -1,4 +1,4 @@
-//! Changing a campaign: PATCH field by field, schedule, delete.
+//! Tests of campaign changes: PATCH field by field, schedule, delete.
 
 use actors::campaign::{CampaignCommand, CampaignUpdate, CommandError};
 use domain::ports::store::{CampaignStore, ScheduleText};
@@ -247,7 +247,7 @@ async fn contacts_are_replaced_as_a_whole() {
     assert_eq!(listed.data().as_array().unwrap().len(), 1);
     assert_eq!(app.store.sweep_imports().await, Ok(0));
 
-    // Refused, it leaves the contacts as they were and nothing behind.
+    // A refused change leaves the contacts unchanged and no import behind.
     app.node.set(Mood::Refusing(CommandError::Running));
     let patch = json!({ "contacts": [{ "phoneNumber": "+15550000009" }] });
     let refused = app.client.patch(&path, patch.clone()).await;
@@ -318,7 +318,7 @@ async fn a_schedule_is_attached_with_its_warnings() {
         warning.contains("nobody is really called") && !warning.contains("past"),
         "{warning}"
     );
-    // It is 2026-01-01 at midnight.
+    // The time is 2026-01-01 at midnight.
     for start in ["2025-06-01T09:00", "2025-12-31T23:00:00Z"] {
         let body = json!({ "startTime": start, "timezone": "UTC" });
         let answer = app.client.post(&schedule, body).await.expect(200);
@@ -348,7 +348,7 @@ async fn a_campaign_can_be_created_with_its_schedule() {
         ),
         (&json!("09:00"), &json!(true), &json!(true))
     );
-    // Texts without `scheduled` are kept for later.
+    // Schedule texts without `scheduled` are stored for later.
     let path = draft(&app, json!({ "startTime": "10:00" })).await;
     let read = app.client.get(&path).await.expect(200);
     assert_eq!(
@@ -405,7 +405,7 @@ async fn an_agent_that_lacks_a_provider_is_neither_scheduled_nor_launched() {
     }
     assert!(app.node.commands().is_empty());
     assert_eq!(app.client.get(CAMPAIGNS).await.data().as_array().unwrap().len(), 1);
-    // Its other fields can be changed all the same.
+    // Its other fields can still be changed.
     app.client.patch(&path, json!({ "name": "Autumn" })).await.expect(200);
 }
 

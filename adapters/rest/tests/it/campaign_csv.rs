@@ -1,4 +1,4 @@
-//! Campaigns from CSV: all or nothing, with a report that says which rows and why.
+//! Tests of campaigns from CSV: all or nothing, with a report of the invalid rows.
 
 use std::time::Duration;
 

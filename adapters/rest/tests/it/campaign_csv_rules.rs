@@ -1,4 +1,4 @@
-//! Every rule of an uploaded file through HTTP: headers, roles, cells, limits, the report, and uploads at once.
+//! Tests of all rules for uploaded files: headers, roles, cells, limits, the report, and concurrent uploads.
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -103,7 +103,7 @@ async fn a_file_that_breaks_a_rule_is_refused_with_the_rule() {
         let message = answer.text("/error/fields/0/message");
         assert!(message.contains(says), "{shown:?}: {message}");
     }
-    // As many as there may be.
+    // The maximum number of columns.
     let cells = vec!["x".repeat(10); 100].join(",");
     let text = format!(
         "phone,name,email,{}\n{good},{},a@b.co,{cells}\n",
@@ -253,7 +253,7 @@ async fn uploads_at_once_are_bounded_for_each_account() {
     let text = "phone\n+15550000001\n";
     let refused = upload(&app.client, &agent, text, &[]).await.expect(503);
     assert!(refused.headers.contains_key("retry-after"));
-    // Another account has room of its own.
+    // Another account has its own limit.
     upload(&app.stranger().await, &agent, text, &[]).await.expect(404);
     for (sender, answer) in held {
         drop(sender);

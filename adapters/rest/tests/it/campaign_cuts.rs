@@ -1,4 +1,4 @@
-//! Creating requests cut at any byte: nothing saved, nothing left behind, and the service goes on.
+//! Tests of creating requests that are cut at any byte: nothing is saved or left behind, and the service continues.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use support::{
 
 const CUTS: usize = 200;
 
-/// A server with a spool folder of its own.
+/// A server with its own folder for uploads.
 struct Spooling {
     address: SocketAddr,
     store: Arc<MemoryStore>,
@@ -56,7 +56,7 @@ impl Spooling {
         made.text("/data/agentId")
     }
 
-    /// The whole request as it goes over the wire.
+    /// Returns the whole request as sent.
     fn request(&self, path: &str, kind: &str, body: &[u8]) -> Vec<u8> {
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: {}\r\nx-api-key: {}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\
@@ -68,7 +68,7 @@ impl Spooling {
         head.into_bytes().into_iter().chain(body.iter().copied()).collect()
     }
 
-    /// Sends a request or a part of it; what came back, if the client waits for it.
+    /// Sends a request or a part of it. Returns the response if the client waits for it.
     async fn send(&self, bytes: &[u8], cut: bool, waits: bool) -> String {
         let mut socket = TcpStream::connect(self.address).await.unwrap();
         socket.write_all(bytes).await.unwrap();
@@ -96,7 +96,7 @@ impl Spooling {
         assert_eq!(std::fs::read_dir(self.spool.path()).unwrap().count(), 0);
     }
 
-    /// Cuts a request at random bytes, its last one included; whole it is taken.
+    /// Cuts a request at random bytes, including its last one. The whole request is accepted.
     async fn cut(&self, seed: u64, path: &str, kind: &str, body: &[u8]) {
         let request = self.request(path, kind, body);
         let mut random = StdRng::seed_from_u64(seed);

@@ -1,4 +1,4 @@
-//! A campaign's server-sent events: the present state first, then every change, and no final state lost.
+//! Tests of a campaign's server-sent events: the current state first, then every change, and no final state lost.
 
 use std::{pin::Pin, time::Duration};
 
@@ -20,7 +20,7 @@ use support::{
     switchboard::FakeNode,
 };
 
-/// One event; a comment has no name.
+/// An event; a comment has no name.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Event {
     name: String,
@@ -49,7 +49,7 @@ impl Reader {
         }
     }
 
-    /// The next block, comments included; none at a clean end.
+    /// Returns the next block, including comments, or `None` at a clean end.
     async fn block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
@@ -80,7 +80,7 @@ impl Reader {
         }
     }
 
-    /// Reads until the campaign event of this status.
+    /// Reads until the campaign event with this status.
     async fn until(&mut self, status: &str) -> Vec<Event> {
         let mut events = Vec::new();
         loop {
@@ -130,7 +130,7 @@ async fn end(app: &TestApp, claim: Claim, status: ConversationStatus) {
     app.store.finish(claim, outcome, None).await.unwrap();
 }
 
-/// Conversations of these events with their status.
+/// Returns the conversations of these events with their status.
 fn conversations(events: &[Event]) -> Vec<(String, String)> {
     let conversations = events.iter().filter(|event| event.name == "conversation");
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -215,7 +215,7 @@ async fn a_reader_that_comes_back_to_a_restarted_service_misses_nothing() {
     let first = dial(&app, node, campaign).await;
     let mut reader = Reader::open(&app.client, campaign, None).await;
     let last = (reader.event().await.unwrap(), reader.event().await.unwrap()).1;
-    // The stop ends the stream without an error, and with what there is to say.
+    // A shutdown ends the stream without an error, after the pending events.
     end(&app, first, ConversationStatus::Completed).await;
     app.node.stop();
     let mut rest = Vec::new();
@@ -234,7 +234,7 @@ async fn a_reader_that_comes_back_to_a_restarted_service_misses_nothing() {
     let changes = conversations(&events);
     assert!(changes.contains(&seen(first, "completed")), "{changes:?}");
     assert!(changes.contains(&seen(second, "failed")), "{changes:?}");
-    // What is no id of an event is as good as none.
+    // An invalid event id counts as none.
     let mut reader = Reader::open(&again, campaign, Some("x")).await;
     assert_eq!(reader.event().await.unwrap().name, "campaign");
 }
@@ -276,7 +276,7 @@ async fn readers_are_bounded_for_each_account() {
     let refused = app.client.get(&path).await.expect(503);
     assert!(refused.headers.contains_key("retry-after"));
     drop(readers);
-    // The server finds out at its next word to them.
+    // The server notices when it next writes to them.
     tokio::time::sleep(Duration::from_secs(40)).await;
     Reader::open(&app.client, campaign, None).await;
     app.stranger().await.get(&path).await.expect(404);

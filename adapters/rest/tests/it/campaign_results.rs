@@ -1,4 +1,4 @@
-//! What became of a campaign's contacts: in pages with a filter, and as one CSV file.
+//! Tests of the results of a campaign's contacts: in pages with a filter, and as one CSV file.
 
 use domain::{
     id::{CampaignId, NodeId},
@@ -10,7 +10,7 @@ use support::app::TestApp;
 
 const CAMPAIGNS: &str = "/public/v1/campaigns";
 
-/// A running campaign with these contacts.
+/// Launches a campaign with these contacts.
 async fn launched(app: &TestApp, contacts: Value) -> CampaignId {
     let agent = app.agent().await;
     let entities = json!({ "rooms": { "type": "integer" }, "day": { "type": "string" } });
@@ -28,7 +28,7 @@ fn numbers(range: std::ops::Range<u64>) -> Value {
         .collect()
 }
 
-/// The next contact's attempt, dialed.
+/// Dials the next contact. Returns the claim of its attempt.
 async fn dial(app: &TestApp, node: NodeId, campaign: CampaignId) -> Claim {
     let claim = app.store.claim(node, campaign, 1).await.unwrap()[0].claim;
     let request = PermitRequest {
@@ -58,7 +58,7 @@ async fn node(app: &TestApp) -> NodeId {
     node
 }
 
-/// Completed with data, completed by voicemail, failed, in progress, pending.
+/// Creates contacts that are completed with data, completed by voicemail, failed, in progress, and pending.
 async fn mixed(app: &TestApp) -> (CampaignId, Vec<Claim>) {
     let contact = json!({ "phoneNumber": "+15550000002", "email": "a@b.co" });
     app.client.post("/public/v1/contacts", contact).await.expect(201);
@@ -167,7 +167,7 @@ async fn pages_of_contacts_are_whole_and_their_cursor_holds_for_them_only() {
         let page = app.client.get(&next).await.expect(200);
         let rows = page.data().as_array().unwrap();
         found.extend(rows.iter().map(|row| row["phoneNumber"].as_str().unwrap().to_owned()));
-        // Those that are taken away in between are neither repeated nor do they hide another.
+        // Contacts that are claimed in between are not repeated and do not hide others.
         app.store.claim(node, campaign, 1).await.unwrap();
         let Some(cursor) = page.body["pagination"]["nextCursor"].as_str() else {
             assert_eq!(page.body["pagination"]["hasMore"], false);
@@ -203,7 +203,7 @@ async fn pages_of_contacts_are_whole_and_their_cursor_holds_for_them_only() {
     assert_eq!(answer.fields(), fields);
     app.stranger().await.get(&path).await.expect(404);
     app.client.get(&format!("{CAMPAIGNS}/x/contacts")).await.expect(404);
-    // What is asked is checked before whether it is there.
+    // The parameters are checked before the campaign is looked up.
     app.client
         .get(&format!("{CAMPAIGNS}/x/contacts?status=done"))
         .await

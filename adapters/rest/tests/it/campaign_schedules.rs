@@ -1,10 +1,10 @@
-//! Schedules and changes of campaigns through HTTP and a whole node: what a client asks for is what is dialed.
+//! Tests of schedules and campaign changes through HTTP with a whole node: the requested contacts are dialed.
 
 use serde_json::{Value, json};
 
 use support::{client::Answer, words::interviewing_agent, world::World};
 
-/// A draft with two phones that are busy; its path.
+/// Creates a draft with two busy phones. Returns its path.
 async fn draft(world: &World) -> String {
     let agent = world.agent(interviewing_agent()).await;
     let contacts = [("+15550100001", "busy"), ("+15550100002", "busy")];
@@ -42,7 +42,7 @@ async fn a_scheduled_campaign_dials_at_its_time_and_not_before() {
     let again = json!({ "startTime": "09:00", "timezone": "UTC" });
     let refused = world.client.post(&format!("{path}/schedule"), again).await;
     assert_eq!((refused.status, refused.code()), (409, "nothing_to_dial"));
-    // Other contacts make it a draft again.
+    // Replacing the contacts makes it a draft again.
     let contacts = json!({ "contacts": [{ "phoneNumber": "+15550100003", "persona": "busy" }] });
     let replaced = world.client.patch(&path, contacts).await.expect(200);
     assert_eq!(replaced.data()["status"], "draft");
@@ -113,7 +113,7 @@ async fn a_patch_moves_the_campaign_as_its_states_allow() {
     }
     world.until(60, "dial", |phones| !phones.dialed().is_empty()).await;
     world.command(id(&path), "pause").await;
-    // Its call is live: the contacts stay.
+    // Its call is active, so the contacts stay.
     let refused = patch(json!({ "contacts": contacts })).await;
     assert_eq!((refused.status, refused.code()), (409, "campaign_running"));
     let stopped = patch(json!({ "active": false })).await.expect(200);

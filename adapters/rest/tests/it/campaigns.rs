@@ -1,4 +1,4 @@
-//! Campaigns from JSON: made whole or not at all, listed in stable pages, commanded through the node.
+//! Tests of campaigns from JSON: created completely or not at all, listed in stable pages, controlled through the node.
 
 use actors::campaign::{CampaignCommand, CommandError};
 use domain::ports::store::CampaignStatus;
@@ -377,7 +377,7 @@ async fn a_removed_campaign_leaves_the_other_pages_whole() {
     assert_eq!(first.data()[2]["name"], "Été 3");
     let last = &first.data()[2]["metadata"]["createdAt"];
     assert_eq!(first.body["pagination"]["nextCursor"], *last);
-    // The one that the cursor names, and one behind it.
+    // The campaign that the cursor names, and one after it.
     for n in [3, 1] {
         app.client.delete(&format!("{CAMPAIGNS}/{}", ids[n])).await.expect(200);
     }

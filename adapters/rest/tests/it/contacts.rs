@@ -1,4 +1,4 @@
-//! Saved contacts.
+//! Tests of saved contacts.
 
 use serde_json::{Map, Value, json};
 

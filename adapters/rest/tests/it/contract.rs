@@ -1,4 +1,4 @@
-//! The contract's smaller lines through HTTP: filters, sort orders, page sizes, envelopes, keys in the query.
+//! Tests of smaller parts of the contract: filters, sort orders, page sizes, envelopes, keys in the query.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const CAMPAIGNS: &str = "/public/v1/campaigns";
 const DOCUMENTS: &str = "/public/v1/knowledge-base/documents";
 const GROUPS: &str = "/public/v1/knowledge-base/groups";
 
-/// The contract's operations beside the health check: method, path, and whether it takes a JSON body.
+/// Operations of the contract except the health check: method, path, and whether it accepts a JSON body.
 const OPERATIONS: &[(&str, &str, bool)] = &[
     ("GET", "/public/v1/me", false),
     ("POST", "/public/v1/agents/create", true),

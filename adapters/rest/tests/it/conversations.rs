@@ -1,4 +1,4 @@
-//! Conversations: what became of each attempt, filtered and in stable pages.
+//! Tests of conversations: the results of attempts, filtered and in stable pages.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ use support::app::{START, TestApp};
 
 const CONVERSATIONS: &str = "/public/v1/conversations";
 
-/// An account with a running campaign of so many contacts.
+/// An account with a running campaign.
 struct Dialer {
     app: TestApp,
     node: NodeId,
@@ -58,7 +58,7 @@ impl Dialer {
         }
     }
 
-    /// Dials the next contact; a second passes first.
+    /// Dials the next contact after one second.
     async fn dial(&self) -> ClaimedAttempt {
         tokio::time::advance(Duration::from_secs(1)).await;
         let attempt = self
@@ -353,7 +353,7 @@ async fn filters_combine_and_their_bounds_are_exclusive() {
     );
     assert_eq!(dialer.ids("status=failed&minDuration=0&pageSize=100").await.len(), 4);
     assert!(dialer.ids("status=failed&minDuration=1").await.is_empty());
-    // Nothing overflows, and what is unknown is named.
+    // Nothing overflows, and unknown parameters are named.
     assert_eq!(dialer.ids("startedBefore=9223372036854775").await.len(), 4);
     assert!(dialer.ids("minDuration=9223372036854775807").await.is_empty());
     for (query, field) in [
@@ -393,7 +393,7 @@ async fn a_list_item_has_the_contracts_fields_campaign_and_numbers() {
     );
     let made = item["metadata"]["createdAt"].as_str().unwrap();
     assert_eq!(made, "2026-01-01T00:00:01.000000Z");
-    // An unknown fate may be anything: it reads as in progress.
+    // An unknown outcome may be anything, so it is shown as in progress.
     dialer.app.store.unknown(attempt.claim).await.unwrap();
     assert_eq!(dialer.ids("status=in_progress").await.len(), 1);
 }
@@ -558,7 +558,7 @@ async fn an_erased_contact_leaves_an_anonymous_conversation() {
         campaign.data()["contacts"],
         json!([{ "phoneNumber": "+0000000", "contactId": null }])
     );
-    // Without `erase` only the contact goes.
+    // Without `erase` only the contact is deleted.
     let body = json!({ "phoneNumber": "+15550000000" });
     client.post("/public/v1/contacts", body).await.expect(201);
 }
@@ -583,7 +583,7 @@ async fn transcripts_go_after_their_days_and_conversations_stay() {
     let client = &dialer.app.client;
     let before = client.get(&paths[0]).await.expect(200);
     assert!(before.data().get("transcript").is_some(), "{}", before.body);
-    // The keeper looks once an hour.
+    // The retention task runs once an hour.
     tokio::time::sleep(Duration::from_secs(10 * 3_600)).await;
     let after = client.get(&paths[0]).await.expect(200);
     for field in ["transcript", "summary", "sentiment"] {

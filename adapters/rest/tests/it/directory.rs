@@ -1,4 +1,4 @@
-//! Agents, contacts, the opt-out list and the account: lists, deletes and the rules between them.
+//! Tests of agents, contacts, the do-not-call list and the account: lists, deletes and the rules between them.
 
 use domain::{
     id::{AgentId, AttemptId, CampaignId, ContactId},
@@ -16,7 +16,7 @@ const CREATE: &str = "/public/v1/agents/create";
 const CONTACTS: &str = "/public/v1/contacts";
 const DO_NOT_CALL: &str = "/public/v1/do-not-call";
 
-/// Every item of a list, page by page.
+/// Returns all items of a list, page by page.
 async fn all(client: &Client, path: &str, page_size: usize) -> Vec<Value> {
     let mut items = Vec::new();
     let mut cursor = String::new();
@@ -136,7 +136,7 @@ async fn a_number_is_owned_once_and_answered_once() {
         .text("/data/agentId");
     let answer = app.client.patch(&format!("{AGENTS}/{second}"), own).await.expect(409);
     assert_eq!(answer.code(), "number_in_use");
-    // Its own numbers do not stand in an agent's way.
+    // An agent's own numbers cause no conflict.
     app.client
         .patch(&format!("{AGENTS}/{first}"), json!({ "direction": "both" }))
         .await
@@ -353,7 +353,7 @@ async fn whatever_is_another_accounts_is_not_found() {
         let answer = send(stranger.request(method, &path).json(&json!({}))).await;
         assert_eq!((answer.status, answer.code()), (404, "not_found"), "{method} {path}");
     }
-    // Nothing happened to any of it.
+    // Nothing has changed.
     app.client.get(&format!("{AGENTS}/{agent}")).await.expect(200);
     app.client.get(&format!("{CONTACTS}/{contact}")).await.expect(200);
     let row = app

@@ -1,4 +1,4 @@
-//! The envelope around every answer, the framework's refusals and panics included.
+//! Tests of the envelope around every response, including the framework's rejections and panics.
 
 use serde_json::json;
 

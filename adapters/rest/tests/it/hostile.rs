@@ -1,4 +1,4 @@
-//! Requests made to harm: none may cost far more memory or time than it has bytes.
+//! Tests that no hostile request costs far more memory or time than its size.
 
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
@@ -8,7 +8,7 @@ use support::{
     client::{Answer, send},
 };
 
-/// Bytes of any refusal, with room to spare.
+/// Maximum bytes of a rejection, with some margin.
 const REFUSAL_BYTES: usize = 1_000_000;
 
 #[tokio::test(start_paused = true)]

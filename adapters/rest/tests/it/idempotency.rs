@@ -1,4 +1,4 @@
-//! Idempotency keys: a creating request sent again makes nothing twice, on every store.
+//! Tests of idempotency keys on every store: a repeated creating request creates nothing twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ async fn keyed(client: &Client, path: &str, key: &str, body: &Value) -> Answer {
 }
 
 async fn upload(client: &Client, key: &str, agent: &str, rows: &str) -> Answer {
-    // Every form has a boundary of its own.
+    // Every form has its own boundary.
     let form = Form::new()
         .text("name", "Uploaded")
         .text("agentId", agent.to_owned())
@@ -86,7 +86,7 @@ async fn a_key_belongs_to_one_body_of_one_operation_and_account() {
     let app = TestApp::start().await;
     let body = json!({ "phoneNumber": "+15550000001", "name": "Ada" });
     keyed(&app.client, CONTACTS, "k", &body).await.expect(201);
-    // Another order of the fields says the same.
+    // A different order of the fields is the same request.
     let same = json!({ "name": "Ada", "phoneNumber": "+15550000001" });
     keyed(&app.client, CONTACTS, "k", &same).await.expect(201);
     let other = keyed(&app.client, CONTACTS, "k", &json!({ "phoneNumber": "+15550000002" })).await;
@@ -169,7 +169,7 @@ async fn a_launch_that_goes_along_with_a_create_happens_once() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let body = campaign_body(&agent, true);
-    // The process that made the campaign could not launch it any more.
+    // The process that created the campaign could not launch it any more.
     app.node
         .set(Mood::Refusing(CommandError::Unavailable("stopping".into())));
     for _ in 0..2 {
@@ -197,7 +197,7 @@ async fn a_launch_that_goes_along_with_a_create_happens_once() {
     assert_eq!(launches.count(), 3);
 }
 
-/// The doors over a store on disk.
+/// Starts the API with a store on disk.
 async fn on_disk() -> (Client, impl Sized) {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("sqlite://{}/ringback.db", folder.path().display());

@@ -1,4 +1,4 @@
-//! The rate limit, other origins' pages, and the health of the database.
+//! Tests of the rate limit, pages of other origins, and the health of the database.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ use support::{
 
 const ME: &str = "/public/v1/me";
 
-/// The app's store behind doors with a limit of their own.
+/// Starts the API with the app's store and its own limit.
 async fn limited(app: &TestApp, requests: u32) -> (Client, impl Sized) {
     let mut state = state(app.store.clone(), &FakeNode::default()).await;
     state.rate_limit = Arc::new(RateLimit::per_second(requests));
@@ -34,7 +34,7 @@ async fn a_key_that_asks_too_often_is_told_when_to_come_back() {
     let refused = client.get(ME).await;
     assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
     assert_eq!(refused.headers["retry-after"], "1");
-    // Another key at the same address is not slowed.
+    // Another key at the same address is not limited.
     let (_, key) = support::app::new_account(&*app.store, "eve@example.com").await;
     Client::new(&client.base, &key).get(ME).await.expect(200);
     // The health check needs no key and has no limit.
@@ -70,9 +70,9 @@ async fn guessing_keys_is_slowed_for_the_guesser() {
         statuses.push(Client::new(&client.base, &guess).get(ME).await.status);
     }
     assert_eq!(statuses, [401, 401, 401, 401, 429, 429]);
-    // Whoever was known before goes on.
+    // A client with a known key is not affected.
     client.get(ME).await.expect(200);
-    // A replaced key is no key, known as it may be.
+    // A replaced key is invalid, even if it was known.
     let (_, stored) = generate_key();
     app.store.replace_api_key("ada@example.com", stored).await.unwrap();
     client.get(ME).await.expect(401);
@@ -117,7 +117,7 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
     for name in ["x-request-id", "idempotency-replayed", "retry-after"] {
         assert!(exposed.contains(name), "{exposed}");
     }
-    // A refusal can be read, too.
+    // Pages can also read an error response.
     let refused = send(client.bare("GET", ME).header("origin", &origins[0]))
         .await
         .expect(401);
@@ -125,7 +125,7 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
         refused.headers["access-control-allow-origin"],
         "https://app.example.com"
     );
-    // Off by default.
+    // CORS is off by default.
     let plain = app.client.request("OPTIONS", ME).header("origin", &origins[0]);
     let plain = send(plain).await.expect(405);
     assert!(!plain.headers.contains_key("access-control-allow-origin"));

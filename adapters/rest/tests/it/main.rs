@@ -1,4 +1,4 @@
-//! The HTTP API, judged by its answers; one file per resource or rule.
+//! Tests of the HTTP API through its responses; one file per resource or rule.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

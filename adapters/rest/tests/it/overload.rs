@@ -1,4 +1,4 @@
-//! A node with too much to do: what it refuses, in which order, and what it never does.
+//! Tests of an overloaded node: the requests that it rejects, their order, and those that it never rejects.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use support::{
     client::Client,
 };
 
-/// A gate as it stands once the level is reached.
+/// Returns a gate that has reached this level.
 fn gate(level: Level) -> Gate {
     let mut admission = Admission::new(Limits::default());
     let busy = Sample {
@@ -26,7 +26,7 @@ fn gate(level: Level) -> Gate {
     gate
 }
 
-/// The app's store behind doors with a gate.
+/// Starts the API with the app's store and a gate.
 async fn behind(app: &TestApp, level: Level) -> (Client, impl Sized) {
     let mut state = state(app.store.clone(), &app.node).await;
     state.gate = gate(level);
@@ -64,7 +64,7 @@ async fn lists_go_first_then_reads_then_writes_and_what_protects_people_never() 
 async fn a_refusal_costs_no_look_into_the_database() {
     let app = TestApp::start().await;
     let (client, _guards) = behind(&app, Level::NoInbound).await;
-    // Were the key looked up, the database's absence would be the answer.
+    // If the key were looked up, the response would be that the database is unavailable.
     let away = domain::ports::store::StoreError::Unavailable("away".into());
     app.store.fail_with(Some(away));
     let refused = client.get("/public/v1/me").await.expect(503);

@@ -1,4 +1,4 @@
-//! `GET /conversations/{id}/recording`: the file, ranges of it, and why there is none.
+//! Tests of `GET /conversations/{id}/recording`: the file, ranges of it, and reasons why there is none.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use support::{
     switchboard::FakeNode,
 };
 
-/// A conversation that is over, with a recording of so many samples a side.
+/// A finished conversation with a recording.
 struct Recorded {
     app: TestApp,
     client: Client,
@@ -89,7 +89,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
 
 #[tokio::test]
 async fn a_recording_is_a_stereo_wav_file() {
-    // More than one piece of reading.
+    // More than one read.
     let recorded = Recorded::over(50_000).await;
     let answer = recorded.read("GET", &[]).await;
     assert_eq!(answer.status(), 200);

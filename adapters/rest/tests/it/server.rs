@@ -1,4 +1,4 @@
-//! The accept loop: slow, greedy and vanishing clients harm nobody, and a shutdown waits for what is in progress.
+//! Tests of the accept loop: slow, greedy and vanishing clients harm nobody, and a shutdown waits for active requests.
 
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ async fn a_body_that_stops_is_answered_and_cut() {
     assert!(answer.contains("the body stalled"), "{answer}");
 }
 
-/// The answer to a body of `size` bytes that comes in `pieces`, one each `every`, and how long it took.
+/// Sends a body of `size` bytes in `pieces`, one each `every`. Returns the response and its time.
 async fn trickled(address: std::net::SocketAddr, path: &str, every: Duration, pieces: &[&[u8]]) -> (String, Duration) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let started = Instant::now();
@@ -114,13 +114,13 @@ async fn a_body_that_trickles_in_is_given_up() {
         .route("/public/a", axum::routing::post(read))
         .route("/carriers/a", axum::routing::post(read));
     let (address, _shutdown, _server) = serve_router(router, ServerLimits::default()).await;
-    // A byte now and then never met the limit of idle time.
+    // Single bytes at long intervals never reach the idle limit.
     for path in ["/public/a", "/carriers/a"] {
         let (answer, took) = trickled(address, path, Duration::from_secs(4), &[&b"x"[..]; 100]).await;
         assert!(answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
         assert!((10..12).contains(&took.as_secs()), "{path}: {took:?}");
     }
-    // Beyond ten seconds a large body is read at a rate that gets it somewhere, a callback is not.
+    // After ten seconds, a large body is still read if its rate is high enough, but a callback is not.
     let (answer, took) = trickled(address, "/public/a", Duration::from_secs(1), &[&[b'x'; 1_500][..]; 30]).await;
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.ends_with("45000"),
@@ -196,7 +196,7 @@ async fn beyond_the_cap_a_connection_waits_for_room() {
     drop(silent);
 }
 
-/// An answer, which is small and comes in one piece.
+/// Reads a response, which is small and comes in one piece.
 async fn read_answer(stream: &mut TcpStream) -> String {
     let mut answer = [0; 1024];
     let length = stream.read(&mut answer).await.unwrap();
@@ -213,7 +213,7 @@ async fn a_kept_connection_answers_after_a_silence() {
     );
     let (address, shutdown, server) = serve_router(router, ServerLimits::default()).await;
     let mut stream = TcpStream::connect(address).await.unwrap();
-    // Under a paused clock pieces would wait for the receipt of the ones before.
+    // Under a paused clock, pieces would wait for the acknowledgement of earlier ones.
     stream.set_nodelay(true).unwrap();
     for silence in [0, 500, 1_500, 9_000, 9_900] {
         sleep(Duration::from_millis(silence)).await;
@@ -221,7 +221,7 @@ async fn a_kept_connection_answers_after_a_silence() {
         let answer = read_answer(&mut stream).await;
         assert!(answer.ends_with("it is I"), "{answer}");
     }
-    // What has come of the next request with the last is kept, also beyond a silence.
+    // The part of the next request that came with the last one is kept, even after a silence.
     for (begun, rest) in [(1, 1_100), (20, 5_000), (ASK.len() - 1, 8_000)] {
         stream.write_all(&[ASK, &ASK[..begun]].concat()).await.unwrap();
         let answer = read_answer(&mut stream).await;
@@ -231,7 +231,7 @@ async fn a_kept_connection_answers_after_a_silence() {
         let answer = read_answer(&mut stream).await;
         assert!(answer.ends_with("it is I"), "{answer}");
     }
-    // Its pieces may come slowly, whether the connection was silent before or not.
+    // Its pieces may come slowly, whether or not the connection was silent before.
     for silence in [0, 5_000] {
         sleep(Duration::from_millis(silence)).await;
         for piece in [
@@ -276,7 +276,7 @@ async fn what_is_no_request_is_refused_after_a_silence_as_before() {
     }
 }
 
-/// Part of a request that came with the one before has no longer than any other.
+/// A partial request that came with the previous one has no longer time limit than any other.
 #[tokio::test(start_paused = true)]
 async fn a_begun_request_does_not_hold_its_connection() {
     let router = Router::new().route("/name", get(async || "it is I"));

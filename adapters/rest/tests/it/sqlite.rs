@@ -1,4 +1,4 @@
-//! The same doors over SQLite: what the memory store promises holds on disk too.
+//! Tests of the API with SQLite: the guarantees of the memory store also hold on disk.
 
 use std::sync::Arc;
 
@@ -84,11 +84,11 @@ async fn a_full_disk_refuses_writes_goes_on_reading_and_is_over_when_there_is_ro
         assert_eq!((refused.status, refused.code()), (503, "storage_full"), "after {saved}");
         assert!(refused.headers.contains_key("retry-after"));
         assert!(store.is_full() && !*store.failed().borrow());
-        // What was answered is there, and is read.
+        // Everything that was confirmed is stored and can be read.
         let listed = client.get("/public/v1/contacts?pageSize=100").await.expect(200);
         let of_round = listed.data().as_array().unwrap().len();
         assert!(of_round >= saved, "{of_round} of {saved}");
-        // The limit went with the connection that met it: there is room.
+        // The limit was bound to the connection that reached it, so there is room again.
         let again = client.post("/public/v1/contacts", contact(numbers.start + saved)).await;
         again.expect(201);
     }
