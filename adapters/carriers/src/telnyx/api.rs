@@ -182,7 +182,7 @@ impl Api {
         }
     }
 
-    /// Reads one page of ringing and answered calls. Returns also the cursor of the next page.
+    /// Reads one page of ringing and answered calls. Also returns the cursor of the next page.
     pub(super) async fn page(&self, after: Option<&str>) -> Result<(Vec<Call>, Option<String>), CarrierError> {
         let address = self.address(&["connections", &self.account.connection, "active_calls"])?;
         let mut request = self.clients.client.get(address).query(&[("page[limit]", PAGE)]);

@@ -144,8 +144,8 @@ pub fn progress(status: &str, sip_code: Option<u16>) -> Option<CallProgress> {
     })
 }
 
-/// Returns the cause of an unanswered call. Codes: RFC 3261 section 21; 607 is in RFC 8197 and 608 in RFC
-/// 8688. A 403 can be a network that refuses us just as well as a callee who refuses calls.
+/// Returns the cause of an unanswered call. Codes: RFC 3261 section 21; 607 is in RFC 8197 and 608
+/// in RFC 8688. A 403 can be a network that refuses us just as well as a callee who refuses calls.
 fn not_reached(status: &str, sip_code: Option<u16>) -> EndCause {
     match sip_code {
         Some(404 | 410 | 484 | 604) => EndCause::InvalidNumber,

@@ -149,7 +149,7 @@ async fn flawed(setup: &Setup, faults: TelnyxFaults) -> (Site, Arc<TelnyxStub>) 
     at(settings(setup, faults), |account| account).await
 }
 
-/// Starts a call that rings. Returns also the body of its dial.
+/// Starts a call that rings. Also returns the body of its dial.
 async fn ringing() -> (Site, Arc<TelnyxStub>, Value) {
     let (site, stub) = flawed(&Setup::default(), TelnyxFaults::default()).await;
     site.ringing().await;

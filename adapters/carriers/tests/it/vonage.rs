@@ -106,7 +106,7 @@ async fn at(setup: &Setup, faults: VonageFaults, rate: Rate) -> (Site, Arc<Vonag
     )
 }
 
-/// Starts a call that rings. Returns also the body of its dial.
+/// Starts a call that rings. Also returns the body of its dial.
 async fn ringing() -> (Site, Arc<VonageStub>, Value) {
     let (site, stub) = at(&Setup::default(), VonageFaults::default(), Rate::Wide).await;
     site.ringing().await;

@@ -51,8 +51,8 @@ impl Answer {
         Self { warning, ..self }
     }
 
-    /// Returns the response. Reads the first page before it begins, so that an unavailable store is still a
-    /// 503. If the store becomes unavailable later, the body ends early, so that clients notice that it is
+    /// Returns the response. Reads the first page before it begins, so that an unavailable store is still
+    /// a 503. If the store becomes unavailable later, the body ends early, so that clients notice that it is
     /// incomplete.
     pub async fn send(self, state: &RestState, row: &CampaignRow) -> ApiResult<Response> {
         let progress = state.store.progress(row.id).await?;

@@ -54,7 +54,7 @@ pub struct Campaign {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1)]
     pub max_concurrent_calls: Option<u32>,
-    /// When and by whom the campaign was created, changed and deleted.
+    /// When the campaign was created, changed and deleted.
     pub metadata: CampaignMetadata,
     /// Progress of the campaign; omitted in lists.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ pub async fn recording(
     Ok(response)
 }
 
-/// Opens the finished file. Returns also its length, and a tag that changes if another file takes its name.
+/// Opens the finished file. Also returns its length, and a tag that changes if another file takes its name.
 async fn open(path: PathBuf) -> ApiResult<(File, u64, String)> {
     let opened = async {
         let file = File::open(&path).await?;

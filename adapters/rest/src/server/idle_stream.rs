@@ -188,8 +188,8 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        // Bytes of a next request cannot be told from this request's body by now; they may be taken back with
-        // the stream.
+        // By now, bytes of a next request cannot be distinguished from this request's body. They may be taken
+        // back with the stream.
         if self.0.state.turns.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.state.begun.store(false, Ordering::Release);
             self.0.state.ended.wake();
@@ -238,7 +238,7 @@ mod tests {
 
     const BARELY: Duration = Duration::from_millis(1);
 
-    /// Reads as HTTP would: what came, or nothing when it is to be taken back.
+    /// Reads as HTTP would. Returns the bytes, or nothing if the stream should be taken back.
     async fn read(served: &mut IdleStream<tokio::io::DuplexStream>) -> Vec<u8> {
         let talk = served.talk.clone();
         let mut piece = vec![0; 64];
@@ -258,7 +258,7 @@ mod tests {
         assert_eq!(read(&mut served).await, b"ab");
         client.write_all(b"cd").await.unwrap();
         assert_eq!(read(&mut served).await, b"cd");
-        // A request has begun, then one is being answered: HTTP waits.
+        // While a request is read or answered, HTTP waits.
         assert!(timeout(10 * IDLE_AFTER, read(&mut served)).await.is_err());
         let (request, answer) = (talk.turn(), talk.turn());
         drop(request);
