@@ -44,7 +44,7 @@ pub struct Trunk {
     pub event_listener: Option<EventListener>,
 }
 
-/// Listens to a carrier's events until it is dropped.
+/// Listener for a carrier's events, active until it is dropped.
 pub type EventListener = Box<dyn FnOnce(CarrierLink) -> BoxFuture<'static, ()> + Send>;
 
 /// Returns the routes below `/carriers` for all the given carriers, each with its name.

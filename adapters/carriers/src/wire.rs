@@ -48,7 +48,7 @@ pub trait MediaWire: Send + Sync {
     fn writer(&mut self, start: &Start) -> Box<dyn MediaWriter>;
 }
 
-/// Writes a carrier's messages, in order.
+/// Writer of a carrier's messages, in order.
 pub trait MediaWriter: Send {
     /// Adds the opening messages, once the call has taken the socket.
     fn begin(&mut self, _messages: &mut Vec<WireMessage>) {}

@@ -116,7 +116,7 @@ impl IntoResponse for Reply {
     }
 }
 
-/// Marks a response whose body is already in the envelope, such as a streamed one.
+/// Marker of a response whose body is already in the envelope, such as a streamed one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Enveloped;
 

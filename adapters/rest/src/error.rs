@@ -391,7 +391,7 @@ impl ApiError {
 /// Result of a handler.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// Names the resource that was not found.
+/// Conversion of a missing row into a 404 that names the resource.
 pub trait OrNoSuch<T> {
     /// Converts `NotFound` into a 404 that names `thing`. Other errors are converted as usual.
     fn or_no_such(self, thing: &str) -> ApiResult<T>;

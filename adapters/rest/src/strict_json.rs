@@ -57,7 +57,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// Parses the value at `path`.
+/// Parser of the value at `path`.
 struct Strict<'p> {
     path: Path<'p>,
     problems: &'p RefCell<Vec<Problem>>,

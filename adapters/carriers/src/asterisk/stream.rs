@@ -48,7 +48,7 @@ enum Speech {
     Json,
 }
 
-/// Reads and writes this protocol.
+/// Reader and writer of this protocol.
 #[derive(Debug)]
 pub struct AsteriskWire {
     codec: Codec,
@@ -212,7 +212,7 @@ impl MediaWire for AsteriskWire {
     }
 }
 
-/// Writes one stream in whole frames, because Asterisk drops the rest. Audio is padded with silence before a mark.
+/// Writer of whole frames, because Asterisk drops the rest. Audio is padded with silence before a mark.
 struct AsteriskWriter {
     speech: Speech,
     format: LineFormat,

@@ -15,7 +15,7 @@ const REMEMBERED: u64 = 64;
 const LONGEST_LOSS: u64 = 1_500;
 /// Maximum number of consecutive lost frames that are replaced by silence to keep the timing.
 const MOST_REPLACED: u64 = 5;
-/// Tolerance, because carriers round their timestamps.
+/// Tolerance for timestamps, which carriers round.
 const TIMESTAMP_SLACK_MS: u64 = 10;
 
 /// Faults in a stream's frames, counted by kind.

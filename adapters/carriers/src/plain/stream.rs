@@ -17,7 +17,7 @@ use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMe
 /// Events whose messages must be well-formed.
 const KNOWN: [&str; 4] = ["start", "mark", "digit", "stop"];
 
-/// Reads and writes this protocol.
+/// Reader and writer of this protocol.
 #[derive(Debug, Default)]
 pub struct PlainWire {
     /// Formats of the call's agent, until the client names others.
@@ -145,7 +145,7 @@ impl MediaWire for PlainWire {
     }
 }
 
-/// Writes to one socket.
+/// Writer of one socket.
 struct PlainWriter {
     formats: Formats,
     speaks: Option<Translator>,

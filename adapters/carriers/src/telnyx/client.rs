@@ -58,7 +58,7 @@ struct Dial<'a> {
     reports: Reports,
     #[serde(flatten)]
     stream: Stream,
-    /// Has Telnyx report who answered, and when a mailbox has beeped.
+    /// Mode in which Telnyx reports who answered, and when a mailbox has beeped.
     #[serde(skip_serializing_if = "Option::is_none")]
     answering_machine_detection: Option<&'static str>,
 }

@@ -91,7 +91,7 @@ impl LineChoice {
     }
 }
 
-/// Converts received audio into the line's format. If Telnyx cannot transcode, it sends the telephone
+/// Converter of received audio into the line's format. If Telnyx cannot transcode, it sends the telephone
 /// network's codec and says so only when the stream starts. Our audio stays in the requested codec.
 #[derive(Debug)]
 pub struct CallerAudio {

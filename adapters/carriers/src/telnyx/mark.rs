@@ -33,7 +33,7 @@ pub fn destination(client_state: &str) -> Option<(AttemptId, u32)> {
     Some((attempt.parse().ok()?, try_no.parse().ok()?))
 }
 
-/// Creates and verifies the tokens that Telnyx presents when it opens a media socket (`stream_auth_token`).
+/// Generator and verifier of the tokens that Telnyx presents when it opens a media socket (`stream_auth_token`).
 /// They depend on the account's API key, so that an address from a log is not enough to open one.
 #[derive(Clone)]
 pub struct StreamTokens(hmac::Key);

@@ -34,7 +34,7 @@ const TAKEN: &str = "PCMU or PCMA at 8000 Hz or L16 at 16000 Hz, mono,";
 /// Events whose messages must be well-formed.
 const KNOWN: [&str; 5] = ["media", "mark", "dtmf", "start", "stop"];
 
-/// Reads and writes this protocol.
+/// Reader and writer of this protocol.
 #[derive(Debug)]
 pub struct TelnyxWire {
     choice: LineChoice,
@@ -130,7 +130,7 @@ fn complain(error: &ErrorBody) {
     tracing::warn!(code = %code.escape_debug(), "Telnyx rejected a media stream message");
 }
 
-/// Writes to one stream. Audio shorter than [`MIN_AUDIO_MS`] waits for more. Before a mark it is padded with
+/// Writer of one stream. Audio shorter than [`MIN_AUDIO_MS`] waits for more. Before a mark it is padded with
 /// silence, because nothing more may follow.
 struct TelnyxWriter {
     choice: LineChoice,

@@ -31,14 +31,14 @@ pub const ASKS_AGAIN: &str = "#rc=5&rp=5xx,ct,rt";
 /// Instructions that end a call.
 pub const HANG_UP: &str = r#"<?xml version="1.0" encoding="UTF-8"?><Response><Hangup/></Response>"#;
 
-/// Writes instructions for one account's calls at a node.
+/// Writer of instructions for one account's calls at a node.
 #[derive(Debug, Clone)]
 pub struct Instructions {
     /// Provider of the account.
     pub flavour: Flavour,
     /// Base URL at which the carrier reaches this node, without a trailing slash.
     pub public: String,
-    /// Creates the tokens of SignalWire's media sockets.
+    /// Guard that creates the tokens of SignalWire's media sockets.
     pub guard: Arc<Guard>,
 }
 

@@ -23,7 +23,7 @@ use net::key::Key;
 /// Header that names key and algorithm of a webhook that is not signed with the auth token.
 const SETTINGS: &str = "x-twilio-webhooks-signature-settings";
 
-/// Verifies requests for one account.
+/// Verifier of requests for one account.
 #[derive(Debug, Clone)]
 pub struct Guard {
     flavour: Flavour,

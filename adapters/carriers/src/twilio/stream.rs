@@ -33,7 +33,7 @@ pub const MAX_AUDIO_BYTES: usize = 16_000;
 /// Events whose messages must be well-formed.
 const KNOWN: [&str; 6] = ["media", "mark", "dtmf", "start", "connected", "stop"];
 
-/// Reads and writes this protocol.
+/// Reader and writer of this protocol.
 #[derive(Debug, Default)]
 pub struct TwilioWire {
     /// Whether the far end presses keys that are sent. SignalWire's does, Twilio's does not.
@@ -60,7 +60,7 @@ impl MediaWire for TwilioWire {
     }
 }
 
-/// Writes to one stream.
+/// Writer of one stream.
 struct TwilioWriter {
     stream: String,
     presses_keys: bool,

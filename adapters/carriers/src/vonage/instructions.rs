@@ -26,7 +26,7 @@ pub fn number(text: &str) -> Option<PhoneNumber> {
     plain.then(|| PhoneNumber::parse(&format!("+{text}")).ok()).flatten()
 }
 
-/// Writes instructions for one account's calls at a node.
+/// Writer of instructions for one account's calls at a node.
 #[derive(Debug, Clone)]
 pub struct Instructions {
     /// Base URL at which Vonage reaches this node, without a trailing slash.

@@ -15,7 +15,7 @@ pub const WINDOW_SECONDS: u64 = 300;
 /// Maximum length of a token; Vonage's are shorter.
 const MAX_TOKEN_BYTES: usize = 4096;
 
-/// Verifies the webhooks of one application.
+/// Key that verifies the webhooks of one application.
 #[derive(Clone)]
 pub struct WebhookKey {
     key: hmac::Key,

@@ -30,7 +30,7 @@ const TAKEN: &str = "audio/l16 at 8000 or 16000 Hz, mono,";
 /// Events whose messages must be well-formed.
 const KNOWN: [&str; 3] = ["websocket:connected", "websocket:dtmf", "websocket:notify"];
 
-/// Reads and writes this protocol.
+/// Reader and writer of this protocol.
 #[derive(Debug)]
 pub struct VonageWire;
 
@@ -128,7 +128,7 @@ impl MediaWire for VonageWire {
     }
 }
 
-/// Writes to one socket. Audio shorter than a frame waits for more. Before a mark it is padded with silence,
+/// Writer of one socket. Audio shorter than a frame waits for more. Before a mark it is padded with silence,
 /// because nothing more may follow.
 struct VonageWriter {
     frame_bytes: usize,

@@ -82,7 +82,7 @@ impl ApplicationKey {
     }
 }
 
-/// Creates and verifies the token that Vonage presents when it opens a media socket. Its instructions contain
+/// Generator and verifier of the token that Vonage presents when it opens a media socket. Its instructions contain
 /// it. It depends on the account's signature secret, so that an address from a log is not enough to open one.
 #[derive(Clone)]
 pub struct StreamTokens(hmac::Key);

@@ -45,7 +45,7 @@ pub const END_MARK: &[u8] = b"\xff";
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a file without its byte order mark, with CRLF as LF, with a line end after the last line, and then
+/// Reader of a file without its byte order mark, with CRLF as LF, with a line end after the last line, and then
 /// [`END_MARK`].
 pub struct Lines<R> {
     input: R,

@@ -195,7 +195,7 @@ pub struct CampaignContact {
     pub email: Option<String>,
 }
 
-/// Serialises a contact of a campaign: its standard fields first, then the custom ones, all at the top level.
+/// Serialised form of a campaign's contact: its standard fields first, then the custom ones, all at the top level.
 pub struct ShownContact<'a>(pub &'a store::CampaignContact);
 
 impl Serialize for ShownContact<'_> {

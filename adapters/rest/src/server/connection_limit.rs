@@ -18,7 +18,7 @@ pub fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Counts connections by address.
+/// Limit of connections per address.
 pub(super) struct ConnectionLimit {
     counts: Counts,
     limit: usize,

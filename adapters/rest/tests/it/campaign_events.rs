@@ -28,7 +28,7 @@ struct Event {
     data: Value,
 }
 
-/// Reads a stream event by event.
+/// Reader of a stream, event by event.
 struct Reader {
     bytes: Pin<Box<dyn Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
     text: String,

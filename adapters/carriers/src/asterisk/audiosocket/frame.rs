@@ -49,7 +49,7 @@ pub enum FrameError {
     Rate(u8),
 }
 
-/// Splits a byte stream into frames. Holds one frame at most: 65,538 bytes.
+/// Decoder that splits a byte stream into frames. Holds one frame at most: 65,538 bytes.
 #[derive(Debug, Default)]
 pub struct Decoder {
     waiting: Vec<u8>,

@@ -48,7 +48,7 @@ use super::{
 /// Maximum number of connections that wait for their UUID.
 const WAITING: usize = 256;
 
-/// Answers every dial at once, and records the address it is told to connect to.
+/// Stub that answers every dial at once, and records the address it is told to connect to.
 #[derive(Clone)]
 struct Ari {
     events: broadcast::Sender<Value>,
