@@ -1,5 +1,6 @@
-//! Which addresses the service connects to on behalf of clients: those of the public internet and no other, unless
-//! its operator allows more. A client must not reach through it what only this machine or its network can.
+//! Policy on which addresses the service may connect to on behalf of clients. By default only public internet
+//! addresses are allowed; the operator can allow more. This keeps clients from reaching hosts that only this
+//! machine or its network can reach.
 
 mod guarded;
 
@@ -9,30 +10,30 @@ use url::{Host, Url};
 
 pub use guarded::{Resolver, SystemResolver, guard, is_of_no_address, refusal_in};
 
-/// The way out, for messages.
-pub const ALLOW_PRIVATE: &str = "whoever runs the service can allow others with RINGBACK_ALLOW_PRIVATE_URLS";
+/// Way out, appended to error messages.
+pub const ALLOW_PRIVATE: &str = "the operator can allow others with RINGBACK_ALLOW_PRIVATE_URLS";
 
-/// Why an address is not connected to.
+/// Reason why the service does not connect to an address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAllowed {
-    /// The address itself was given.
+    /// The client gave an IP address, and it is not public.
     #[error("{address} is {kind}; only public addresses are taken")]
     Literal {
-        /// As it was understood, whichever way it was written.
+        /// The address after parsing, in its normal form.
         address: IpAddr,
-        /// Which range it is of.
+        /// Description of the range that contains it.
         kind: &'static str,
     },
-    /// A name whose addresses are all of that kind, or that has none. They are not told: what a private name server knows is not for
-    /// clients.
-    #[error("{host} leads to no public address; only public addresses are taken")]
+    /// The client gave a host name that has no public address. The addresses are not shown, because clients
+    /// must not learn what a private name server knows.
+    #[error("{host} has no public address; only public addresses are taken")]
     Resolved {
-        /// The name.
+        /// The host name.
         host: String,
     },
 }
 
-/// The rule for addresses.
+/// Rule that decides which addresses may be connected to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     all: bool,
@@ -40,12 +41,12 @@ pub struct AddressPolicy {
 }
 
 impl AddressPolicy {
-    /// Public addresses only.
+    /// Allows public addresses only.
     pub fn public_only() -> Self {
         Self::default()
     }
 
-    /// Every address.
+    /// Allows every address.
     pub fn everything() -> Self {
         Self {
             all: true,
@@ -53,14 +54,14 @@ impl AddressPolicy {
         }
     }
 
-    /// The same, with this one address taken for public.
+    /// Also allows this address, even if it is not public.
     #[must_use]
     pub fn also(mut self, address: IpAddr) -> Self {
         self.also.push(address);
         self
     }
 
-    /// Whether to connect to this address.
+    /// Returns whether the service may connect to this address.
     pub fn allows(&self, address: IpAddr) -> bool {
         self.check(address).is_ok()
     }
@@ -76,11 +77,12 @@ impl AddressPolicy {
         kind.map_or(Ok(()), |kind| Err(NotAllowed::Literal { address, kind }))
     }
 
-    /// Checks the host of a web address if that is an address and no name. However it was written (`0x7f.1`,
-    /// `2130706433`, `%31…`), parsing has made plain numbers of it. A name is checked when it is resolved.
+    /// Checks the host of a URL if it is an IP address. Parsing has already normalised every notation
+    /// (`0x7f.1`, `2130706433`, `%31…`). A host name is checked when it is resolved.
     ///
     /// # Errors
-    /// It is not allowed.
+    ///
+    /// Returns an error if the address is not allowed.
     pub fn check_literal(&self, url: &Url) -> Result<(), NotAllowed> {
         match url.host() {
             Some(Host::Ipv4(address)) => self.check(address.into()),
@@ -90,15 +92,15 @@ impl AddressPolicy {
     }
 }
 
-/// Ranges that are not the public internet's: first address, length of the prefix, what it is. IANA's registry of
+/// IPv4 ranges that are not public: first address, prefix length, description. Source: IANA's registry of
 /// special-purpose addresses, with the anycast blocks of AS112, AMT and 6to4, and multicast.
 const SPECIAL_V4: [(Ipv4Addr, u32, &str); 19] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8, "an address of this network (0.0.0.0/8)"),
+    (Ipv4Addr::new(0, 0, 0, 0), 8, "a this-network address (0.0.0.0/8)"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "a private address"),
     (
         Ipv4Addr::new(100, 64, 0, 0),
         10,
-        "an address of a carrier's network (100.64.0.0/10)",
+        "a carrier-grade NAT address (100.64.0.0/10)",
     ),
     (Ipv4Addr::new(127, 0, 0, 0), 8, "a loopback address"),
     (Ipv4Addr::new(169, 254, 0, 0), 16, "a link-local address"),
@@ -106,40 +108,40 @@ const SPECIAL_V4: [(Ipv4Addr, u32, &str); 19] = [
     (
         Ipv4Addr::new(192, 0, 0, 0),
         24,
-        "an address of a protocol (192.0.0.0/24)",
+        "a protocol assignment address (192.0.0.0/24)",
     ),
-    (Ipv4Addr::new(192, 0, 2, 0), 24, "an address for documentation"),
-    (Ipv4Addr::new(192, 31, 196, 0), 24, "an address of AS112"),
-    (Ipv4Addr::new(192, 52, 193, 0), 24, "an address of AMT"),
-    (Ipv4Addr::new(192, 88, 99, 0), 24, "an address of a 6to4 relay"),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, "a documentation address"),
+    (Ipv4Addr::new(192, 31, 196, 0), 24, "an AS112 address"),
+    (Ipv4Addr::new(192, 52, 193, 0), 24, "an AMT address"),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, "a 6to4 relay address"),
     (Ipv4Addr::new(192, 168, 0, 0), 16, "a private address"),
-    (Ipv4Addr::new(192, 175, 48, 0), 24, "an address of AS112"),
-    (Ipv4Addr::new(198, 18, 0, 0), 15, "an address for benchmarks"),
-    (Ipv4Addr::new(198, 51, 100, 0), 24, "an address for documentation"),
-    (Ipv4Addr::new(203, 0, 113, 0), 24, "an address for documentation"),
+    (Ipv4Addr::new(192, 175, 48, 0), 24, "an AS112 address"),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, "a benchmarking address"),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, "a documentation address"),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, "a documentation address"),
     (Ipv4Addr::new(224, 0, 0, 0), 4, "a multicast address"),
     (Ipv4Addr::new(255, 255, 255, 255), 32, "the broadcast address"),
     (Ipv4Addr::new(240, 0, 0, 0), 4, "a reserved address"),
 ];
 
-/// Ranges within 2000::/3 that are not the public internet's. What lies outside of that (loopback, link-local, unique
-/// local, multicast, IPv4-mapped and -compatible, NAT64 …) never is.
+/// IPv6 ranges within 2000::/3 that are not public. Everything outside 2000::/3 (loopback, link-local, unique
+/// local, multicast, IPv4-mapped and -compatible, NAT64 …) is never public.
 const SPECIAL_V6: [(Ipv6Addr, u32, &str); 4] = [
     (
         Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0),
         23,
-        "an address of a protocol, such as Teredo",
+        "a protocol address, such as Teredo",
     ),
     (
         Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
         32,
-        "an address for documentation",
+        "a documentation address",
     ),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "a 6to4 address"),
     (
         Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0),
         20,
-        "an address for documentation",
+        "a documentation address",
     ),
 ];
 

@@ -1,24 +1,23 @@
-//! Taking an address to listen at.
+//! Binds listening sockets.
 
 use std::{
     io,
     net::{SocketAddr, TcpListener},
 };
 
-/// Connections that wait in the kernel until they are accepted; it allows itself no more than `net.core.somaxconn`. With
-/// the usual 128 a burst of calls that are answered together loses some of its first packets, which come again a second
-/// later.
+/// Length of the accept queue, in connections. The kernel caps it at `net.core.somaxconn`. With the usual
+/// 128, a burst of calls answered at once loses some first packets, and TCP resends them only after a second.
 const BACKLOG: i32 = 4_096;
 
-/// Takes the address; the listener does not block.
+/// Binds a non-blocking listener to the address.
 ///
 /// # Errors
 ///
-/// When it is taken, or none of this machine.
+/// Returns an error if the address is in use or does not belong to this machine.
 pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     let listener = TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
-    // Again, with a longer queue: there is no other way to say it there.
+    // `TcpListener::bind` takes no backlog, so listen again with a longer queue.
     rustix::net::listen(&listener, BACKLOG)?;
     Ok(listener)
 }
@@ -35,7 +34,7 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let allowed = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap_or_default();
         let burst = allowed.trim().parse().unwrap_or(128).min(300);
-        // What finds the queue full is asked for again after a second.
+        // A connection that finds the queue full is retried after a second.
         let waiting: Vec<_> = (0..burst)
             .map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(900)))
             .collect();

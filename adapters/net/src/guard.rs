@@ -1,5 +1,5 @@
-//! A circuit breaker and a retry budget per provider: one that is unwell is left alone, and is asked again now and
-//! then; and no storm of retries makes it worse.
+//! Circuit breaker and retry budget per provider. An unhealthy provider gets no requests except an occasional
+//! probe, and the retry budget keeps retries from making it worse.
 
 mod breaker;
 mod doubt;
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 use crate::redact;
 use breaker::{Breaker, Stand};
 
-/// What a provider is for.
+/// Kind of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Language models.
@@ -30,12 +30,12 @@ pub enum Kind {
     SpeechToText,
     /// Text to speech.
     TextToSpeech,
-    /// Places calls.
+    /// Carriers, which place calls.
     Carrier,
 }
 
 impl Kind {
-    /// For metrics.
+    /// Returns the label used in metrics and logs.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LanguageModel => "language",
@@ -46,14 +46,15 @@ impl Kind {
     }
 }
 
-/// What a failure says about its provider.
+/// Meaning of a failure for the provider's health.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Unavailable, busy, too late, or not in its own format: it counts.
+    /// The provider was unavailable, busy, too slow or broke its own format. Counts as a failure.
     Unwell,
-    /// It refuses our key or account (401, 402, 403): nothing is asked for a longer while.
+    /// The provider rejected our key or account (401, 402, 403). Requests stop for a longer pause.
     Refused,
-    /// What we asked was wrong (400, 404, 413, 422): it counts as nothing, unless several calls in a row ask amiss.
+    /// Our request was wrong (400, 404, 413, 422). Does not count as a failure, unless requests of several
+    /// calls in a row are wrong.
     OurFault,
 }
 
@@ -67,41 +68,41 @@ impl Verdict {
     }
 }
 
-/// Nothing passes now.
+/// The breaker lets no request through now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it has failed of late ({why}), and is asked again in {} s", .retry_in.as_secs_f64().ceil())]
+#[error("failed recently ({why}); next request in {} s", .retry_in.as_secs_f64().ceil())]
 pub struct Tripped {
-    /// When to ask again.
+    /// Time until the next request may be made.
     pub retry_in: Duration,
-    /// What went wrong last.
+    /// Reason for the last failure.
     pub why: String,
 }
 
-/// One guard for each kind and provider, shared by all calls.
+/// One guard per kind and provider, shared by all calls.
 #[derive(Debug, Clone, Default)]
 pub struct Guards {
     all: Arc<Mutex<BTreeMap<Watch, Guard>>>,
-    /// Somebody asks those that are down, now and then.
+    /// Set once a prober probes the providers that are down.
     probed: Arc<AtomicBool>,
 }
 
-/// Kind, provider, and the model or voice that is watched apart.
+/// Kind, provider, and the model or voice that has its own guard (empty for the whole provider).
 type Watch = (Kind, String, String);
 
-/// What an agent names is no longer probed when nobody has wanted it for so long.
+/// Time after its last use when a model or voice named by an agent is no longer probed.
 const UNWANTED_AFTER: Duration = Duration::from_secs(600);
 
-/// Guards of models and voices that agents name; beyond it all of them are forgotten and begin anew.
+/// Limit of guards before those of models and voices named by agents are dropped and start afresh.
 const MOST_NAMED: usize = 1_000;
 
 impl Guards {
-    /// The guard of a provider.
+    /// Returns the guard of a provider.
     pub fn get(&self, kind: Kind, provider: &str) -> Guard {
         self.get_named(kind, provider, "")
     }
 
-    /// The guard of a provider's model or voice that the service does not use by itself. What goes wrong with one
-    /// account's model must not keep the provider from all others.
+    /// Returns the guard of a model or voice that the service does not use by default. It is separate so that
+    /// failures of one account's model do not block the provider for everybody else.
     pub fn get_named(&self, kind: Kind, provider: &str, name: &str) -> Guard {
         let mut guards = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (kind, provider.to_owned(), name.to_owned());
@@ -114,13 +115,14 @@ impl Guards {
             .clone()
     }
 
-    /// From now on somebody asks those that are down, now and then, so that nobody is called to find out.
+    /// Declares that a prober probes providers that are down. From then on a provider stays down until a
+    /// probe succeeds, so no caller is used to find out.
     pub fn will_be_probed(&self) {
         self.probed.store(true, Ordering::Relaxed);
     }
 
-    /// Those that have failed, whose pause is over, and of which a request would tell whether they are well again. Of
-    /// what agents name only what somebody still wants.
+    /// Returns the guards that failed, whose pause is over, and that a probe could find healthy again. Guards
+    /// of models and voices named by agents are included only while somebody uses them.
     pub fn wanting_probe(&self) -> Vec<Guard> {
         let guards = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         let wanting = guards.values().filter(|guard| guard.wants_probe() && guard.is_wanted());
@@ -128,7 +130,7 @@ impl Guards {
     }
 }
 
-/// Watches one provider. Clones watch together.
+/// Guard of one provider. Clones share the same state.
 #[derive(Clone)]
 pub struct Guard(Arc<Watched>);
 
@@ -136,13 +138,13 @@ struct Watched {
     kind: Kind,
     provider: String,
     breaker: Mutex<Breaker>,
-    /// What went wrong last.
+    /// Reason for the last failure.
     why: Mutex<String>,
-    /// Since when it has not been found well.
+    /// Time when it became unhealthy; none while it is healthy.
     unwell_since: Mutex<Option<Instant>>,
-    /// Its model or voice, if this guard is for that alone.
+    /// Model or voice, if this guard covers only that.
     name: String,
-    /// When somebody last wanted to use it.
+    /// Last time somebody wanted to use it.
     wanted: Mutex<Instant>,
     probed: Arc<AtomicBool>,
 }
@@ -161,12 +163,12 @@ impl Guard {
         }))
     }
 
-    /// Lets a request through, unless the provider has failed too often of late. After a pause one request at a time
-    /// is let through, to see whether it is well again.
+    /// Lets a request through unless the provider has failed too often recently. After a pause, one request
+    /// at a time is let through to test whether the provider is healthy again.
     ///
     /// # Errors
     ///
-    /// When nothing passes now.
+    /// Returns an error if no request may pass now.
     pub fn admit(&self) -> Result<Pass, Tripped> {
         let admitted = self.change(|breaker| breaker.admit(Instant::now()));
         match admitted {
@@ -187,8 +189,9 @@ impl Guard {
         }
     }
 
-    /// Whether one more request may be made for the same thing; takes from the budget, which grows by a tenth of a
-    /// retry with each request. Ask it before a hedge or a retry, and `admit` then.
+    /// Returns whether the same request may be made once more, and takes one retry from the budget if so. The
+    /// budget grows by a tenth of a retry with each request. Call this before a hedge or a retry, then call
+    /// `admit`.
     pub fn may_retry(&self) -> bool {
         let may = self.breaker().may_retry(Instant::now());
         let allowed = if may { "yes" } else { "no" };
@@ -198,8 +201,8 @@ impl Guard {
         may
     }
 
-    /// Whether nothing should be begun that needs it: nothing passes now, or somebody who probes it has not found it
-    /// well again.
+    /// Returns whether work that needs the provider should not start now: no request may pass, or a prober is
+    /// active and has not found the provider healthy yet.
     pub fn is_down(&self) -> bool {
         self.want();
         let breaker = self.breaker();
@@ -207,18 +210,18 @@ impl Guard {
         unproved || breaker.is_down(Instant::now())
     }
 
-    /// What went wrong last.
+    /// Returns the reason for the last failure.
     pub fn why(&self) -> String {
         self.0.why.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// For how long it has not been found well; none if it is.
+    /// Returns how long the provider has been unhealthy; `None` if it is healthy.
     pub fn unwell_for(&self) -> Option<Duration> {
         let since = *self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
         since.map(|since| since.elapsed())
     }
 
-    /// The model or voice that this guard is for alone; empty for the whole provider.
+    /// Returns the model or voice that this guard covers; empty for the whole provider.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -237,12 +240,12 @@ impl Guard {
         breaker.is_unproved() && !breaker.is_down(Instant::now())
     }
 
-    /// The provider's name.
+    /// Returns the provider's name.
     pub fn provider(&self) -> &str {
         &self.0.provider
     }
 
-    /// What it is used for.
+    /// Returns the provider's kind.
     pub fn kind(&self) -> Kind {
         self.0.kind
     }
@@ -251,7 +254,7 @@ impl Guard {
         self.0.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the breaker, and says so if it stands differently then.
+    /// Changes the breaker and reports a change of its state.
     fn change<T>(&self, change: impl FnOnce(&mut Breaker) -> T) -> T {
         let (result, before, after) = {
             let mut breaker = self.breaker();
@@ -270,17 +273,12 @@ impl Guard {
         let mut since = self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
         let figure = match stand {
             Stand::Closed if doubted => {
-                tracing::warn!(
-                    kind,
-                    provider,
-                    name,
-                    "provider refuses all that is asked: nothing new is begun"
-                );
+                tracing::warn!(kind, provider, name, "provider rejects requests; nothing new starts");
                 2.0
             }
             Stand::Closed => {
                 let seconds = since.take().map_or(0, |since| since.elapsed().as_secs());
-                tracing::info!(kind, provider, name, seconds, "provider is well again");
+                tracing::info!(kind, provider, name, seconds, "provider healthy again");
                 0.0
             }
             Stand::HalfOpen { .. } => 1.0,
@@ -288,11 +286,11 @@ impl Guard {
                 let now = Instant::now();
                 since.get_or_insert(now);
                 let (seconds, why) = (until.saturating_duration_since(now).as_secs(), self.why());
-                tracing::warn!(kind, provider, name, seconds, why, "provider is left alone for a while");
+                tracing::warn!(kind, provider, name, seconds, why, "provider unavailable");
                 2.0
             }
         };
-        // What goes wrong with one account's model is no alarm.
+        // Failures of one account's model must not raise an alarm.
         if name.is_empty() {
             metrics::gauge!("ringback_provider_breaker", "kind" => kind, "provider" => provider.to_owned()).set(figure);
         }
@@ -315,9 +313,10 @@ impl fmt::Debug for Guard {
     }
 }
 
-/// Leave for one request. Dropped without a word it was cancelled, which counts as nothing.
+/// Permission for one request. A pass dropped without a result counts as cancelled, which is neither success
+/// nor failure.
 #[derive(Debug)]
-#[must_use = "say what came of it"]
+#[must_use = "report the result of the request"]
 pub struct Pass {
     guard: Guard,
     epoch: u64,
@@ -326,21 +325,21 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// It is asked for this call. Several different ones that ask amiss in a row, without one that does not, keep new
-    /// calls back until somebody asked aright; those under way go on.
+    /// Names the call that makes the request. If requests of several different calls in a row are wrong, new
+    /// calls are held back until a request is right again; calls in progress continue.
     pub fn for_call(mut self, call: u64) -> Self {
         self.call = Some(call);
         self
     }
 
-    /// The provider did what was asked.
+    /// Reports that the provider did what was asked.
     pub fn succeeded(mut self) {
         self.settled = true;
         self.guard.count("succeeded");
         self.guard.change(|breaker| breaker.succeeded(self.epoch));
     }
 
-    /// It did not; `why` is told to those who are turned away.
+    /// Reports a failure; `why` is shown to callers that are turned away.
     pub fn failed(mut self, verdict: Verdict, why: &str) {
         self.settled = true;
         if verdict != Verdict::OurFault {

@@ -1,22 +1,22 @@
-//! A secret key: it is shown nowhere, and taken out of texts that are shown.
+//! Secret keys, which are never shown and are removed from texts that are shown.
 
 use std::fmt;
 
 use crate::redact;
 
-/// A key. It is shown nowhere.
+/// A secret key; its `Debug` output does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key(String);
 
 impl Key {
-    /// Keeps a key.
+    /// Creates a key and registers it with [`redact::hide`].
     pub fn new(text: impl Into<String>) -> Self {
         let text = text.into();
         redact::hide(&text);
         Self(text)
     }
 
-    /// For the header it is sent in.
+    /// Returns the secret, for the header that carries it.
     pub fn secret(&self) -> &str {
         &self.0
     }

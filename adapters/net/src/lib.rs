@@ -1,5 +1,5 @@
-//! What all adapters share on the network: the HTTP client, sockets to providers, keys, which addresses may be reached,
-//! circuit breakers, and what of foreign texts may be shown.
+//! Network code shared by all adapters: the HTTP client, sockets to providers, keys, the policy on addresses,
+//! circuit breakers, and redaction of foreign texts.
 
 pub mod address_policy;
 pub mod bind;

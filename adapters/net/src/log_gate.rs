@@ -1,4 +1,4 @@
-//! Log lines that strangers can bring about: one a second of each kind, with the number of those left out.
+//! Rate limit for log lines that strangers can trigger: one line a second per kind, with the number of lines left out.
 
 use std::{
     collections::HashMap,
@@ -8,10 +8,10 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Between two lines of a kind.
+/// Pause between two lines of one kind.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What a line is about: which door, and what happened there.
+/// Kind of a line: the endpoint and the event.
 type Kind = (&'static str, &'static str);
 
 #[derive(Debug)]
@@ -20,10 +20,10 @@ struct Last {
     left_out: u64,
 }
 
-/// Those of this process.
+/// The gate of this process.
 static GATE: LogGate = LogGate(Mutex::new(None));
 
-/// Kinds are named in the code, so there are few.
+/// The kinds are constants in the code, so there are few.
 #[derive(Debug)]
 struct LogGate(Mutex<Option<HashMap<Kind, Last>>>);
 
@@ -46,7 +46,8 @@ impl LogGate {
     }
 }
 
-/// Whether a line may be written now, and how many of its kind were left out since the last.
+/// Returns `None` if a line must not be written now; otherwise returns how many lines of its kind were left
+/// out since the last one.
 pub fn opens(door: &'static str, what: &'static str) -> Option<u64> {
     GATE.opens((door, what))
 }

@@ -1,32 +1,32 @@
-//! Providers' own words, made fit for answers and logs: no key in them, no control character, not too long.
+//! Makes providers' texts fit for answers and logs: removes keys and control characters and limits the length.
 
 use std::sync::{Mutex, PoisonError};
 
 use domain::text::is_odd;
 
-/// The longest words that are passed on, in characters.
+/// Longest text that is passed on, in characters.
 const MOST: usize = 300;
 
-/// A key shorter than this may be a part of any word, and is hidden only where it stands alone.
+/// Keys shorter than this may be part of any word, so they are hidden only where they stand alone. In bytes.
 const SHORT: usize = 6;
 
-/// Every key of this process; a provider may send ours back.
+/// All keys of this process; a provider may send ours back.
 static KEYS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// What stands in the place of a secret.
+/// Replacement for a secret.
 const HIDDEN: &str = "***";
 
-/// From now on this text is never passed on.
+/// Registers a text that must never be passed on.
 pub fn hide(key: &str) {
     let mut keys = KEYS.lock().unwrap_or_else(PoisonError::into_inner);
     if !key.is_empty() && !keys.iter().any(|known| known == key) {
         keys.push(key.to_owned());
-        // One key may be the beginning of another.
+        // A key may be a prefix of another, so longer keys come first.
         keys.sort_by_key(|key| std::cmp::Reverse(key.len()));
     }
 }
 
-/// A provider's words as they may be shown.
+/// Returns a provider's text in a form that may be shown.
 pub fn fit(words: &str) -> String {
     let plain: String = words.chars().map(|c| if is_odd(c) { ' ' } else { c }).collect();
     without_secrets(&plain)
@@ -37,7 +37,7 @@ pub fn fit(words: &str) -> String {
         .to_owned()
 }
 
-/// Words without this process's keys, and without what looks like anybody's.
+/// Removes this process's keys and anything that looks like a key from a text.
 pub fn without_secrets(words: &str) -> String {
     let mut words = words.to_owned();
     for key in KEYS.lock().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -48,8 +48,8 @@ pub fn without_secrets(words: &str) -> String {
     without_tokens(&words)
 }
 
-/// Without what is shown to prove something: what follows `Bearer` or `Basic`, signed tokens (`eyJ…`), and the proofs in
-/// our own addresses (64 hex digits).
+/// Removes credentials: the text after `Bearer` or `Basic`, signed tokens (`eyJ…`), and the proofs in our own
+/// addresses (64 hex digits).
 fn without_tokens(words: &str) -> String {
     let (mut rest, mut shown) = (words, String::with_capacity(words.len()));
     let mut announced = false;
@@ -79,7 +79,7 @@ fn is_of_token(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/' | '=' | '~')
 }
 
-/// As in `Basic authentication failed.`
+/// Returns whether this is an ordinary word, as in `Basic authentication failed.`
 fn is_word(piece: &str) -> bool {
     let letters = piece.trim_end_matches('.');
     letters.chars().all(char::is_alphabetic) && !letters.chars().skip(1).any(char::is_uppercase)

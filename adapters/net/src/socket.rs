@@ -1,4 +1,4 @@
-//! WebSockets to providers: made within two seconds, with small buffers and bounds on what comes.
+//! WebSockets to providers: connected within two seconds, with small buffers and limits on incoming messages.
 
 use std::time::Duration;
 
@@ -16,36 +16,36 @@ use tokio_tungstenite::{
 use crate::http_client::install_cryptography;
 use crate::redact::without_secrets;
 
-/// How long a provider may take to accept a connection.
+/// Time limit for a provider to accept a connection.
 pub const CONNECT_WITHIN: Duration = Duration::from_secs(2);
 
-/// The longest message taken: a second of 48 kHz audio in base64 has 128 KiB.
+/// Longest message accepted, in bytes: a second of 48 kHz audio in base64 is 128 KiB.
 const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// Tungstenite zeroes its read buffer before every read; its default of 128 KiB costs more than a call.
+/// Tungstenite zeroes its read buffer before every read; zeroing its default of 128 KiB costs more than a call.
 const BUFFER_BYTES: usize = 4 * 1024;
 
-/// A provider that reads nothing is cut off beyond this: 30 s of 16 kHz audio.
+/// Limit of unsent bytes before a provider that does not read is cut off: 30 s of 16 kHz audio.
 const MAX_WRITE_BUFFER_BYTES: usize = 1024 * 1024;
 
-/// A refusal's body is read as far as this, for its words.
+/// Number of bytes of a rejection's body that are read for its text.
 const REFUSAL_BYTES: usize = 2 * 1024;
 
-/// A socket to a provider.
+/// A WebSocket to a provider.
 pub type ProviderSocket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Why there is no socket.
+/// Reason why a connection failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The provider answered the handshake with another status.
+    /// The provider answered the handshake with a status other than success.
     #[error("{status}: {words}")]
     Refused {
         /// The HTTP status.
         status: u16,
-        /// The provider's words: the beginning of the body, or its `dg-error` header.
+        /// Text of the provider: its `dg-error` header or the beginning of the body.
         words: String,
     },
-    /// It could not be reached.
+    /// The provider could not be reached.
     #[error("{0}")]
     Unreachable(String),
 }
@@ -54,14 +54,15 @@ pub enum ConnectError {
 ///
 /// # Errors
 ///
-/// When the address or a header is none, the provider refuses, or takes longer than [`CONNECT_WITHIN`].
+/// Returns an error if the URL or a header is invalid, if the provider rejects the handshake, or if it takes
+/// longer than [`CONNECT_WITHIN`].
 pub async fn connect(url: &str, headers: &[(&'static str, impl AsRef<str>)]) -> Result<ProviderSocket, ConnectError> {
     install_cryptography();
     let unreachable = |why: String| ConnectError::Unreachable(why);
     let mut request = url.into_client_request().map_err(|e| unreachable(e.to_string()))?;
     for (name, value) in headers {
-        let mut value =
-            HeaderValue::from_str(value.as_ref()).map_err(|_| unreachable(format!("header {name} has odd bytes")))?;
+        let mut value = HeaderValue::from_str(value.as_ref())
+            .map_err(|_| unreachable(format!("header {name} contains characters that are not allowed")))?;
         value.set_sensitive(true);
         request.headers_mut().insert(HeaderName::from_static(name), value);
     }
@@ -91,7 +92,7 @@ fn refusal(answer: &tungstenite::http::Response<Option<Vec<u8>>>) -> ConnectErro
     let status: StatusCode = answer.status();
     ConnectError::Refused {
         status: status.as_u16(),
-        // They may repeat the handshake, key and all.
+        // The answer may repeat the handshake, including the key.
         words: match without_secrets(&words) {
             words if words.is_empty() => status.to_string(),
             words => words,

@@ -1,5 +1,5 @@
-//! A resolver that gives only allowed addresses to whoever connects: what is checked is what is connected to, so that
-//! a name which answers differently the next time gains nothing.
+//! DNS resolver that returns allowed addresses only. The client connects to exactly the addresses that were
+//! checked, so a name that resolves differently the next time gains nothing.
 
 use std::{error::Error, io, net::IpAddr, net::SocketAddr, sync::Arc};
 
@@ -8,13 +8,13 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
 use super::{AddressPolicy, NotAllowed};
 
-/// Finds the addresses of a name.
+/// Resolves host names.
 pub trait Resolver: Send + Sync + 'static {
-    /// All of them, in order of preference.
+    /// Returns all addresses of the host in order of preference.
     fn resolve(&self, host: String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>>;
 }
 
-/// The machine's own resolver.
+/// The operating system's resolver.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemResolver;
 
@@ -27,7 +27,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// A name for which its server gives no address.
+/// Error for a name without any address.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct NoAddress(#[from] io::Error);
@@ -51,15 +51,16 @@ impl Resolve for Guarded {
             if addresses.is_empty() {
                 return Err(NotAllowed::Resolved { host }.into());
             }
-            // The port is put in by who connects.
+            // The HTTP client sets the port.
             let addresses = addresses.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(Box::new(addresses) as Addrs)
         })
     }
 }
 
-/// Makes a client connect to allowed addresses only, as far as it goes by names, and follow no redirect. A host that
-/// is an address passes the resolver by: [`AddressPolicy::check_literal`] must come before every request.
+/// Makes a client connect to allowed addresses only when the host is a name, and follow no redirects. A host
+/// that is an IP address bypasses the resolver, so call [`AddressPolicy::check_literal`] before every
+/// request.
 pub fn guard(
     builder: reqwest::ClientBuilder,
     policy: &AddressPolicy,
@@ -74,13 +75,14 @@ pub fn guard(
         .redirect(reqwest::redirect::Policy::none())
 }
 
-/// The refusal among the causes of an error, if that is what it comes from.
+/// Returns the [`NotAllowed`] among the causes of an error, if there is one.
 pub fn refusal_in<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e NotAllowed> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
-/// Whether an error comes from a name that has no address. Clients who choose names are told the same of those that have
-/// only private ones: which names a private name server knows is not for them.
+/// Returns whether an error was caused by a name that has no address. Clients who choose names get the same
+/// answer for names that have only private addresses, so that they cannot find out which names a private name
+/// server knows.
 pub fn is_of_no_address(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(<dyn std::error::Error>::is::<NoAddress>)
 }

@@ -1,4 +1,4 @@
-//! The circuit breaker and the retry budget of one provider, as plain state with the time given.
+//! Circuit breaker and retry budget of one provider, as plain state; the time is passed in.
 
 use std::time::Duration;
 
@@ -6,55 +6,55 @@ use tokio::time::Instant;
 
 use super::{Verdict, doubt::Doubt};
 
-/// Failures in a row after which nothing is asked for a while.
+/// Consecutive failures that open the breaker.
 const IN_A_ROW: u32 = 5;
 
-/// Outcomes that are remembered; more than half of them failed opens the breaker too.
+/// Number of outcomes remembered; the breaker also opens if more than half of them are failures.
 const WINDOW: u32 = 20;
 
-/// The first pause of an unwell provider. It doubles with every probe that fails.
+/// First pause of an unhealthy provider. It doubles with every failed probe.
 const UNWELL_PAUSE: Duration = Duration::from_secs(5);
 
-/// The first pause of one that refuses us: somebody has to mend a key or pay a bill.
+/// First pause of a provider that rejects us; somebody has to fix a key or pay a bill.
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
 
-/// The longest pause: whoever has mended something waits no longer.
+/// Longest pause, so that a fix takes effect within this time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// A probe that has told nothing for so long no longer keeps others back.
+/// Time after which a probe without a result no longer blocks the next probe.
 const PROBE_WITHIN: Duration = Duration::from_secs(15);
 
-/// A request earns this much of a retry, so that retries are a tenth of the load at most.
+/// Retry budget: a request earns a tenth of a retry, so retries are at most a tenth of the load.
 const EARNED: u32 = 1;
 const RETRY: u32 = 10;
 
-/// Retries at the start, and the most that can be saved up.
+/// Retries available at the start, and the most that can be saved up.
 const FIRST_RETRIES: u32 = 3;
 const MOST_RETRIES: u32 = 10;
 
-/// Where the breaker stands.
+/// State of the breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stand {
     /// All requests pass.
     Closed,
-    /// None passes until then.
+    /// No request passes until this time.
     Open(Instant),
-    /// One at a time is let through, to see; since when it is out.
+    /// One request at a time passes as a probe; `probing` is the time when the current one started.
     HalfOpen { probing: Option<Instant> },
 }
 
-/// The state of one provider.
+/// State of one provider.
 #[derive(Debug)]
 pub(super) struct Breaker {
     stand: Stand,
-    /// Verdicts on requests that were let through under another stand count for nothing.
+    /// Counts state changes; results of requests admitted in an earlier epoch are ignored.
     epoch: u64,
     in_a_row: u32,
-    /// The last outcomes, the newest in the lowest bit; set where it failed.
+    /// Last outcomes, the newest in the lowest bit; a set bit is a failure.
     window: u32,
-    /// Openings since it was closed last.
+    /// Number of openings since the breaker was last closed.
     openings: u32,
-    /// In parts of a retry.
+    /// Retry budget, in units of 1/[`RETRY`] of a retry.
     budget: u32,
     doubt: Doubt,
 }
@@ -78,7 +78,7 @@ impl Breaker {
         self.stand
     }
 
-    /// Lets a request through, for a verdict of this epoch, or says how long to wait.
+    /// Lets a request through and returns the epoch for its verdict, or returns how long to wait.
     pub(super) fn admit(&mut self, now: Instant) -> Result<u64, Duration> {
         match self.stand {
             Stand::Closed => {}
@@ -101,17 +101,17 @@ impl Breaker {
         may
     }
 
-    /// Whether nothing new should be begun now.
+    /// Returns whether nothing new should start now.
     pub(super) fn is_down(&self, now: Instant) -> bool {
         self.is_open(now) || self.doubt.holds(now)
     }
 
-    /// Whether that was not found to be over yet.
+    /// Returns whether the breaker is not closed or the doubt is not cleared yet, even if the pause is over.
     pub(super) fn is_unproved(&self) -> bool {
         self.stand != Stand::Closed || self.doubt.stands()
     }
 
-    /// Whether it answers, but refuses what different calls ask: who is under way may go on.
+    /// Returns whether the provider answers but rejects requests of different calls. Calls in progress may continue.
     pub(super) fn is_doubted(&self) -> bool {
         self.doubt.stands()
     }
@@ -139,7 +139,7 @@ impl Breaker {
             return;
         }
         match verdict {
-            // It answers, but what was asked says nothing about how well it is.
+            // The provider answered; a wrong request says nothing about its health.
             Verdict::OurFault => self.let_go(epoch),
             Verdict::Refused => self.open(REFUSED_PAUSE, now),
             Verdict::Unwell => {
@@ -154,7 +154,7 @@ impl Breaker {
         }
     }
 
-    /// What this call asked was refused, and it says nothing about how well it is, unless others are refused too.
+    /// Records a rejected request of this call. It counts against the provider only if other calls are rejected too.
     pub(super) fn refused(&mut self, epoch: u64, call: u64, now: Instant) {
         if epoch == self.epoch {
             self.doubt.refused(call, now);
@@ -162,7 +162,7 @@ impl Breaker {
         }
     }
 
-    /// Nothing came of the request; another may probe.
+    /// Records that a request had no result, so that another one may probe.
     pub(super) fn let_go(&mut self, epoch: u64) {
         if epoch == self.epoch && matches!(self.stand, Stand::HalfOpen { .. }) {
             self.stand = Stand::HalfOpen { probing: None };

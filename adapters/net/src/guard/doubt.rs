@@ -1,28 +1,29 @@
-//! Doubt about a provider that answers, but refuses what it is asked. One call may ask amiss; when several do in a row
-//! and none asks aright, it is the service that asks amiss, or asks at the wrong address. As plain state.
+//! Doubt about a provider that answers but rejects requests. One call may send a wrong request. If several
+//! calls in a row are rejected and none succeeds, the service itself is misconfigured, for example with a
+//! wrong address. This is plain state; the time is passed in.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Different calls in a row.
+/// Number of different calls rejected in a row that raises a doubt.
 const CALLS: usize = 3;
 
-/// The first pause before something new is begun. It doubles each time that the next one is refused too.
+/// First pause before anything new starts. It doubles each time the next request is rejected too.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What is held against a provider that answers.
+/// Rejections held against a provider that answers.
 #[derive(Debug, Default)]
 pub(super) struct Doubt {
-    /// Those that were refused since one was not.
+    /// Calls rejected since the last success.
     calls: Vec<u64>,
     until: Option<Instant>,
     pauses: u32,
 }
 
 impl Doubt {
-    /// What this call asked was refused.
+    /// Records that a request of this call was rejected.
     pub(super) fn refused(&mut self, call: u64, now: Instant) {
         if self.calls.len() < CALLS && !self.calls.contains(&call) {
             self.calls.push(call);
@@ -32,7 +33,7 @@ impl Doubt {
         }
     }
 
-    /// Somebody looked, and it is no better; counts only where there is doubt.
+    /// Records that a probe failed too; has an effect only while there is doubt.
     pub(super) fn confirmed(&mut self, now: Instant) {
         if self.stands() {
             self.goes_on(now);
@@ -47,12 +48,12 @@ impl Doubt {
         }
     }
 
-    /// Whether there is doubt that nothing has cleared.
+    /// Returns whether there is a doubt that no success has cleared.
     pub(super) fn stands(&self) -> bool {
         self.until.is_some()
     }
 
-    /// Whether it is too early to look again.
+    /// Returns whether it is too early for the next probe.
     pub(super) fn holds(&self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
     }

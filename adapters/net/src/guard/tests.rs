@@ -1,4 +1,4 @@
-//! Tables of what opens and closes a breaker, and a property of any sequence.
+//! Tables of the events that open and close a breaker, and a property that holds for any sequence.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn pass(seconds: u64) {
     advance(Duration::from_secs(seconds)).await;
 }
 
-/// The pause it has just begun, in seconds; waits for its end.
+/// Waits until the pause that just began is over, and returns its length in seconds.
 async fn sit_out(guard: &Guard) -> u64 {
     let pause = guard.admit().unwrap_err().retry_in;
     assert!(guard.is_down());
@@ -299,7 +299,7 @@ async fn a_provider_has_one_guard_for_each_kind() {
 }
 
 proptest! {
-    /// Whatever happens, in whatever order: while it is open nothing passes, and no pause is longer than five minutes.
+    /// For any sequence of events: while the breaker is open nothing passes, and no pause exceeds five minutes.
     #[test]
     fn it_never_stays_shut(steps in prop::collection::vec((0u8..7, 0usize..4, 0u64..400), 1..200)) {
         let mut breaker = Breaker::default();
