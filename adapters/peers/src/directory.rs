@@ -1,4 +1,4 @@
-//! Who holds what, as the database knows it.
+//! Lookups of attempt owners and node addresses in the database.
 
 use std::sync::Arc;
 
@@ -12,34 +12,34 @@ use domain::{
     },
 };
 
-/// A living node that holds an attempt and can be reached.
+/// A living, reachable node that holds an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// This start of its process.
+    /// Id of this run of the node's process.
     pub node: NodeId,
-    /// Where the others reach it, without a slash at its end.
+    /// Base URL at which other nodes reach it, without a trailing slash.
     pub address: String,
-    /// What proofs of the attempt are made from; none before its permit.
+    /// Token that the attempt's proofs are made from; none before the attempt has its permit.
     pub token: Option<DialToken>,
 }
 
-/// Answers from what all nodes share.
+/// Lookups in the data that all nodes share.
 #[async_trait]
 pub trait Directory: Send + Sync {
-    /// Who holds an attempt; none where nobody does who lives and can be reached.
+    /// Returns the node that holds an attempt; none if no living, reachable node holds it.
     async fn holder(&self, attempt: AttemptId) -> StoreResult<Option<Holder>>;
 
-    /// The attempt that has this call of a carrier.
+    /// Returns the attempt that belongs to this call of a carrier.
     async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>>;
 
-    /// Where the living nodes beside this one are reached.
+    /// Returns the addresses of the other living nodes.
     async fn others(&self, me: NodeId) -> StoreResult<Vec<String>>;
 
-    /// What only nodes of this installation know.
+    /// Returns the secret that only nodes of this installation know.
     async fn secret(&self) -> StoreResult<String>;
 }
 
-/// Answers from the store.
+/// Directory backed by the store.
 pub struct StoreDirectory(pub Arc<dyn Store>);
 
 #[async_trait]

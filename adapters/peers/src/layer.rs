@@ -1,4 +1,4 @@
-//! Around the doors: a request that came to the wrong node is passed on, and one that another node passed on is proved.
+//! Middleware around the endpoints: forwards requests that reached the wrong node, and verifies forwarded ones.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -21,17 +21,18 @@ use super::{
 };
 use net::log_gate;
 
-/// Largest body that is passed on: no callback has more.
+/// Largest body that is forwarded, in bytes. No callback is larger.
 const MAX_BODY_BYTES: usize = 16 * 1024;
-/// So often it is looked up anew who holds a call that moved meanwhile.
+/// Number of owner lookups for a call that moves between nodes meanwhile.
 const TRIES: usize = 2;
 
-/// Lets a handler that answers [`Elsewhere`] have its request answered there. It may be asked again, so it must have done
-/// nothing yet.
+/// Forwards the request to the call's owner if the handler answers with [`Elsewhere`]. The handler may run
+/// again, so it must not have changed anything before that answer.
 pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: Next) -> Response {
     if request.headers().contains_key(HEADER) {
         return match proved(&peers, request).await {
-            // Wherever the call is by now: it is for the node that the carrier came to, to ask again.
+            // Serve it here even if the call has moved: only the node that received the carrier's request
+            // looks up the owner again.
             Ok(request) => next.run(request).await,
             Err(refused) => refused,
         };
@@ -63,7 +64,8 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
                 parts.extensions.insert(Unreached(elsewhere.holder));
                 false
             }
-            // What was known of it may be old: one that has left says so to the store, not to its callers.
+            // The cached owner may be stale: a node that has left updates the store, but does not tell nodes
+            // that have it in their cache.
             Err(NotPassed::Gone(_)) if left > 0 => false,
             Err(NotPassed::Unreached(why) | NotPassed::Gone(why) | NotPassed::Lost(why)) => {
                 lost(&elsewhere, &why);
@@ -85,7 +87,7 @@ pub async fn to_the_holder(State(peers): State<Peers>, request: Request, next: N
     }
 }
 
-/// Lets only other nodes in.
+/// Rejects requests that do not come from another node.
 pub(super) async fn only_peers(State(peers): State<Peers>, request: Request, next: Next) -> Response {
     match proved(&peers, request).await {
         Ok(request) => next.run(request).await,
@@ -98,11 +100,11 @@ fn lost(elsewhere: &Elsewhere, why: &str) {
     let Holder { node, address, .. } = &elsewhere.holder;
     if let Some(left_out) = log_gate::opens("peers", "request") {
         let attempt = elsewhere.attempt;
-        tracing::warn!(%attempt, %node, address, why, left_out, "a request was not passed on to the node that holds its call");
+        tracing::warn!(%attempt, %node, address, why, left_out, "request not forwarded to owner node");
     }
 }
 
-/// The request, if it is another node's.
+/// Returns the request if another node signed it.
 async fn proved(peers: &Peers, request: Request) -> Result<Request, Response> {
     let Some(others) = &peers.0 else {
         return Err(stranger(Forged::Mismatch));
@@ -111,7 +113,7 @@ async fn proved(peers: &Peers, request: Request) -> Result<Request, Response> {
     let claimed = Claimed::read(&header.unwrap_or_default(), others.now_seconds()).map_err(stranger)?;
     let (parts, body) = request.into_parts();
     let Ok(body) = to_bytes(body, MAX_BODY_BYTES).await else {
-        let words = format!("what a node passes on has at most {MAX_BODY_BYTES} bytes");
+        let words = format!("the body of a forwarded request must not exceed {MAX_BODY_BYTES} bytes");
         return Err(refusal(StatusCode::PAYLOAD_TOO_LARGE, "too_large", &words));
     };
     is_peers(others, &claimed, (&parts, &body)).await?;
@@ -127,15 +129,15 @@ async fn is_peers(others: &Others, claimed: &Claimed, (parts, body): (&Parts, &[
 
 fn stranger(reason: Forged) -> Response {
     metrics::counter!("ringback_peer_forgeries_total").increment(1);
-    tracing::debug!(%reason, "a request that shows itself as another node's was refused");
+    tracing::debug!(%reason, "forged peer request rejected");
     refusal(
         StatusCode::FORBIDDEN,
         "not_a_peer",
-        "the request is not of a node of this installation, or its clock is wrong",
+        "the request does not come from a node of this installation, or that node's clock is wrong",
     )
 }
 
-/// What a handler has read of a body, pieces as they came.
+/// Copy of the body that the handler has read, one frame after the other.
 #[derive(Clone, Default)]
 struct Heard(Arc<Mutex<BytesMut>>);
 
@@ -145,7 +147,7 @@ impl Heard {
         Body::new(body.map_frame(move |frame| {
             if let Some(data) = frame.data_ref() {
                 let mut heard = heard.0.lock().unwrap_or_else(PoisonError::into_inner);
-                // Whoever reads more has no use for it here.
+                // A handler that reads a larger body does not need it forwarded.
                 if heard.len() + data.len() <= MAX_BODY_BYTES {
                     heard.extend_from_slice(data);
                 }

@@ -1,9 +1,10 @@
-//! The other nodes of an installation: which of them holds a call, and the way there for what came to the wrong one.
+//! Finds the node that holds a call, and forwards requests that reached the wrong node.
 //!
-//! A proxy in front sends a carrier's callbacks and media sockets, and clients' commands, to any node. The door that gets
-//! one for a call that is not here looks up whose it is ([`Peers::holder`]) and answers with [`Elsewhere`]; the layer around
-//! all doors ([`layer`]) then passes the whole request on, signed ([`proof`]), and gives back what is answered there. A
-//! request that was passed on is never passed on again. A node that has its database to itself has no peers.
+//! A proxy in front of the nodes sends carriers' callbacks and media sockets, and clients' commands, to any
+//! node. If the call of a request is not on this node, the endpoint looks up its owner ([`Peers::holder`])
+//! and answers with [`Elsewhere`]. The middleware around all endpoints ([`layer`]) then forwards the whole
+//! request, signed ([`proof`]), and returns the owner's answer. A forwarded request is never forwarded again.
+//! A node that has a database of its own has no peers.
 
 pub mod directory;
 pub mod layer;
@@ -40,24 +41,24 @@ use self::{
 };
 use net::{http_client, log_gate};
 
-/// Lookups at once; beyond it whoever asks is told to come again.
+/// Lookups at once; beyond this limit, requests are answered with "try again".
 const MOST_LOOKUPS: usize = 64;
-/// The same for requests that nobody signed, whose proof is checked only with what is found: strangers wait for strangers,
-/// and no signed callback waits for them.
+/// The same limit for requests without a carrier's signature, whose proof can only be checked after the
+/// lookup. It is separate so that strangers delay only each other and never a signed callback.
 const MOST_LOOKUPS_OF_STRANGERS: usize = 64;
-/// Requests that are being passed on at once.
+/// Requests forwarded at once.
 const MOST_REQUESTS: usize = 256;
-/// Sockets that are passed on at once.
+/// Sockets forwarded at once.
 const MOST_SOCKETS: usize = 4_096;
-/// How long the store may take to say whose a call is: carriers wait 5 s for their answer.
+/// Time limit for an owner lookup in the store; carriers wait 5 s for their answer.
 const LOOKED_UP_WITHIN: Duration = Duration::from_secs(1);
-/// How long a node may take to accept a connection: it is next door, or gone.
+/// Time limit for connecting to another node, which is close by or gone.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
-/// A connection that nobody uses is closed, earlier than the other side does it.
+/// Time after which an idle connection is closed; shorter than the other side's limit.
 const IDLE_WITHIN: Duration = Duration::from_secs(5);
-/// How often a drain looks whether the last socket has ended.
+/// Interval at which a drain checks whether the last socket has ended.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Pauses before a word to another node is said again that it did not hear.
+/// Pauses before each attempt to tell another node something.
 const AGAIN_AFTER: [Duration; 4] = [
     Duration::ZERO,
     Duration::from_secs(1),
@@ -65,34 +66,34 @@ const AGAIN_AFTER: [Duration; 4] = [
     Duration::from_secs(10),
 ];
 
-/// The other nodes; none of them where the database has one node alone. Clones share what is known of them.
+/// The other nodes; empty if this node has its database to itself. Clones share what they have cached.
 #[derive(Clone, Default)]
 pub struct Peers(Option<Arc<Others>>);
 
-/// What a node needs to know for finding the others.
+/// Settings for finding the other nodes.
 pub struct PeersSettings {
-    /// This node.
+    /// Id of this node.
     pub me: NodeId,
-    /// Where the others reach this one.
+    /// Base URL at which other nodes reach this one.
     pub address: Option<String>,
-    /// Says who holds what.
+    /// Looks up who holds an attempt.
     pub directory: Arc<dyn Directory>,
-    /// Tells how old a request of a peer is.
+    /// Clock that dates requests to other nodes and tells the age of theirs.
     pub clock: Arc<dyn Clock>,
 }
 
-/// What an address or a body shows for the attempt that it names.
+/// Proof in a URL or a body that the sender may act for the attempt it names.
 #[derive(Debug, Clone, Copy)]
 pub enum Shown<'a> {
-    /// The proof in the address, for this purpose; the carrier has signed the request.
+    /// The proof in the URL, made for this purpose; the carrier also signed the request.
     Proof(Purpose, &'a str),
-    /// The same of a request that nobody signed: whoever sends it may have made it up.
+    /// The proof in the URL of an unsigned request; anybody may have made it up.
     Unsigned(Purpose, &'a str),
-    /// Nothing: the carrier's signature covers what names the attempt, or a client may who was checked.
+    /// No proof needed: the carrier's signature covers the attempt's name, or the client was authorised.
     Vouched,
 }
 
-/// Whose the call is that a request is for. As the answer of a handler that did nothing yet it has the request passed on.
+/// Owner of the call that a request is for. A handler that answers with it has the request forwarded.
 #[derive(Debug, Clone)]
 pub struct Elsewhere {
     attempt: AttemptId,
@@ -101,26 +102,26 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// The same for a request that this node answers by itself where that one does not answer soon: the handler is asked
-    /// again, with [`Unreached`] among the request's extensions. Where nothing came of it for another reason, it is asked
-    /// again with [`InVain`].
+    /// Lets this node answer by itself if the owner does not answer soon: the handler then runs again with
+    /// [`Unreached`] among the request's extensions. If forwarding fails for another reason, it runs again
+    /// with [`InVain`].
     #[must_use]
     pub fn or_here(self) -> Self {
         Self { or_here: true, ..self }
     }
 }
 
-/// Whoever holds the call of this request was asked, and did not answer.
+/// Request extension: the owner of the call was asked and could not be reached.
 #[derive(Debug, Clone)]
 pub struct Unreached(Holder);
 
-/// Whoever holds the call of this request was asked, and did not answer to the purpose.
+/// Request extension: the request was forwarded in vain for another reason than an unreachable owner.
 #[derive(Debug, Clone, Copy)]
 pub struct InVain;
 
-/// Whose a call is cannot be found out now.
+/// The owner of a call cannot be found out now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the node cannot find out now whose call this is; send it again")]
+#[error("the owner of this call cannot be looked up now; send the request again")]
 pub struct NotKnown;
 
 pub(crate) struct Others {
@@ -137,7 +138,7 @@ pub(crate) struct Others {
 
 impl IntoResponse for Elsewhere {
     fn into_response(self) -> Response {
-        let words = "the call is not held by this node";
+        let words = "this node does not hold the call";
         let mut response = refusal(StatusCode::MISDIRECTED_REQUEST, "misdirected", words);
         response.extensions_mut().insert(self);
         response
@@ -167,20 +168,20 @@ impl Shown<'_> {
 }
 
 impl Peers {
-    /// For a node that has its database to itself.
+    /// Returns the peers of a node that has its database to itself: none.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// For a node among others.
+    /// Returns the peers of a node that shares its database.
     ///
     /// # Errors
     ///
-    /// When the system gives no TLS.
+    /// Returns an error if TLS cannot be initialised.
     pub fn among(settings: PeersSettings) -> Result<Self, reqwest::Error> {
         let client = http_client::builder()
             .redirect(reqwest::redirect::Policy::none())
-            // What is passed on stays as it is.
+            // Forwarded bodies stay unchanged.
             .no_gzip()
             .connect_timeout(CONNECT_WITHIN)
             .pool_idle_timeout(IDLE_WITHIN)
@@ -200,17 +201,17 @@ impl Peers {
         }))))
     }
 
-    /// Whether there may be any.
+    /// Returns whether other nodes may exist.
     pub fn are_possible(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Which other living node holds an attempt that this one does not hold; none where nobody else does, or where what
-    /// is shown is no proof of it.
+    /// Returns the other living node that holds an attempt. Returns none if this node or nobody holds it, or
+    /// if the proof does not match.
     ///
     /// # Errors
     ///
-    /// When the store does not say.
+    /// Returns an error if the store does not answer.
     pub async fn holder(&self, attempt: AttemptId, shown: Shown<'_>) -> Result<Option<Elsewhere>, NotKnown> {
         match &self.0 {
             None => Ok(None),
@@ -218,11 +219,11 @@ impl Peers {
         }
     }
 
-    /// The attempt that has this call of a carrier.
+    /// Returns the attempt that belongs to this call of a carrier.
     ///
     /// # Errors
     ///
-    /// When the store does not say.
+    /// Returns an error if the store does not answer.
     pub async fn attempt_of(&self, carrier: &str, call: &CarrierCallId) -> Result<Option<AttemptId>, NotKnown> {
         match &self.0 {
             None => Ok(None),
@@ -233,7 +234,7 @@ impl Peers {
         }
     }
 
-    /// Tells the node that holds a call to end it; whether it was told.
+    /// Tells the node that holds a call to end it; returns whether the node did so.
     pub async fn end(&self, attempt: AttemptId) -> bool {
         let Some(others) = &self.0 else { return false };
         let Ok(Some(elsewhere)) = others.find(attempt, Shown::Vouched).await else {
@@ -246,13 +247,13 @@ impl Peers {
             others.known.forget(attempt);
             let Holder { node, address, .. } = &elsewhere.holder;
             if let Some(left_out) = log_gate::opens("peers", "end") {
-                tracing::warn!(%attempt, %node, address, why, left_out, "the node that holds a call was not told to end it");
+                tracing::warn!(%attempt, %node, address, why, left_out, "owner node not told to end a call");
             }
         }
         told.is_ok()
     }
 
-    /// Tells a node that did not answer, for the case that it lives, that its call was taken over here.
+    /// Tells a node that did not answer that its call was taken over here, in case that node is alive.
     pub fn took_over(&self, attempt: AttemptId, from: Unreached) {
         if let Some(others) = self.0.clone() {
             others.known.forget(attempt);
@@ -260,12 +261,12 @@ impl Peers {
         }
     }
 
-    /// Has every other node drop speech in its memory that may have something of a person in it.
+    /// Makes every other node drop cached speech that may contain personal data.
     pub fn forget_speech(&self) {
         let Some(others) = self.0.clone() else { return };
         tokio::spawn(async move {
             let Ok(nodes) = others.ask(others.settings.directory.others(others.settings.me)).await else {
-                return tracing::warn!("the other nodes were not told to forget an erased person's speech");
+                return tracing::warn!("other nodes not told to drop erased speech");
             };
             let own = others.settings.address.as_deref();
             for address in nodes.into_iter().filter(|address| Some(address.as_str()) != own) {
@@ -274,7 +275,7 @@ impl Peers {
         });
     }
 
-    /// Waits until no socket is passed on any more, or for `grace`.
+    /// Waits until no socket is forwarded any more, at most for `grace`.
     pub async fn drain(&self, grace: Duration) {
         let Some(others) = &self.0 else { return };
         let limit = Instant::now() + grace;
@@ -283,14 +284,14 @@ impl Peers {
         }
     }
 
-    /// Cuts the sockets that are passed on.
+    /// Cuts all forwarded sockets.
     pub fn close(&self) {
         if let Some(others) = &self.0 {
             others.closing.send_replace(true);
         }
     }
 
-    /// Sockets that are passed on now.
+    /// Returns the number of sockets that are forwarded now.
     pub fn sockets(&self) -> usize {
         let free = |others: &Arc<Others>| MOST_SOCKETS - others.sockets.available_permits();
         self.0.as_ref().map_or(0, free)
@@ -304,7 +305,7 @@ impl Others {
             holder,
             or_here: false,
         };
-        // A proof that does not fit may be of a younger permit than the one that is known.
+        // A proof that does not match may belong to a newer permit than the cached one.
         if let Some(holder) = self.known.fresh(attempt).filter(|holder| shown.fits(holder)) {
             return Ok(Some(elsewhere(holder)));
         }
@@ -315,7 +316,7 @@ impl Others {
         let seats = if stranger { &self.strangers } else { &self.lookups };
         match Self::ask_in(seats, self.settings.directory.holder(attempt)).await {
             Ok(found) => {
-                // One of this node's own may be on its way here.
+                // A request for an attempt of this node may still be on its way here.
                 let nowhere = found
                     .as_ref()
                     .is_none_or(|holder| !self.is_me(holder) && !shown.fits(holder));
@@ -326,7 +327,7 @@ impl Others {
                 }
                 Ok(found.filter(|holder| shown.fits(holder)).map(elsewhere))
             }
-            // Calls go on while the database is away.
+            // Calls continue while the database is unavailable.
             Err(not_known) => {
                 let last = self.known.last(attempt).filter(|holder| shown.fits(holder));
                 last.map(|holder| Some(elsewhere(holder))).ok_or(not_known)
@@ -334,7 +335,7 @@ impl Others {
         }
     }
 
-    /// An earlier start of this process had its address, too.
+    /// An earlier run of this process had the same address.
     fn is_me(&self, holder: &Holder) -> bool {
         holder.node == self.settings.me || Some(&holder.address) == self.settings.address.as_ref()
     }
@@ -351,7 +352,7 @@ impl Others {
         match timeout(LOOKED_UP_WITHIN, question).await {
             Ok(Ok(found)) => Ok(found),
             Ok(Err(error)) => {
-                tracing::debug!(%error, "whose a call is cannot be looked up");
+                tracing::debug!(%error, "owner lookup failed");
                 Err(NotKnown)
             }
             Err(_) => Err(NotKnown),
@@ -370,13 +371,13 @@ impl Others {
         self.settings.clock.now().0.div_euclid(1_000_000)
     }
 
-    /// The header that shows another node that a request comes from here.
+    /// Returns the header that proves to another node that a request comes from this one.
     async fn signature(&self, method: &Method, path: &str, body: &[u8]) -> Result<String, NotKnown> {
         let key = self.key().await?;
         Ok(key.sign((method.as_str(), path, body), self.now_seconds()))
     }
 
-    /// Has another node do what a path of [`routes`] stands for.
+    /// Sends a command, a path of [`routes`], to another node.
     async fn command(&self, address: &str, path: &str) -> Result<(), String> {
         let _slot = self.requests.try_acquire().map_err(|error| error.to_string())?;
         let signature = self.signature(&Method::POST, path, b"").await;
@@ -399,6 +400,6 @@ impl Others {
                 Err(error) => why = error,
             }
         }
-        tracing::warn!(address, path, why, "another node was not told");
+        tracing::warn!(address, path, why, "other node not told");
     }
 }

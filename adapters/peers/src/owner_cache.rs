@@ -1,4 +1,4 @@
-//! What is known of who holds which call, for a few seconds: a call's callbacks and sockets come in a bunch.
+//! Cache of call owners, kept for a few seconds because callbacks and sockets of a call come in bursts.
 
 use std::{
     collections::HashMap,
@@ -11,16 +11,17 @@ use tokio::time::Instant;
 
 use super::directory::Holder;
 
-/// For so long nobody is asked again.
+/// Age up to which an entry is used without asking the store.
 const FRESH: Duration = Duration::from_secs(3);
-/// For so long it is better than nothing.
+/// Age up to which an entry is used when the store does not answer.
 const KEPT: Duration = Duration::from_secs(120);
-/// For so long a stranger's word is not looked up again that led nowhere.
+/// Time during which a stranger's failed lookup is not repeated.
 const IN_VAIN: Duration = Duration::from_secs(2);
-/// Attempts of which something is known.
+/// Most attempts in the cache.
 const MOST: usize = 8_192;
 
-/// Those that others hold. That nobody does may change with the next claim: only strangers are told so from memory.
+/// Attempts that other nodes hold. An attempt without an owner may be claimed at any moment, so failed
+/// lookups are cached for unsigned requests only.
 #[derive(Debug, Default)]
 pub(super) struct OwnerCache {
     held: Mutex<HashMap<AttemptId, (Holder, Instant)>>,
@@ -29,7 +30,7 @@ pub(super) struct OwnerCache {
 
 impl OwnerCache {
     fn lock(&self) -> MutexGuard<'_, HashMap<AttemptId, (Holder, Instant)>> {
-        // No panic leaves the map half-changed.
+        // A panic cannot leave the map half-changed.
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -43,13 +44,13 @@ impl OwnerCache {
         (at.elapsed() < within).then(|| holder.clone())
     }
 
-    /// Whether a stranger asked for it a moment ago and nobody was found, or nobody whom the proof fitted.
+    /// Returns whether a stranger's recent lookup found no owner, or an owner that the proof did not match.
     pub(super) fn was_in_vain(&self, attempt: AttemptId) -> bool {
         let in_vain = self.in_vain();
         in_vain.get(&attempt).is_some_and(|at| at.elapsed() < IN_VAIN)
     }
 
-    /// A stranger asked for it in vain.
+    /// Records that a stranger's lookup failed.
     pub(super) fn asked_in_vain(&self, attempt: AttemptId) {
         let mut in_vain = self.in_vain();
         if in_vain.len() >= MOST {
@@ -61,17 +62,17 @@ impl OwnerCache {
         in_vain.insert(attempt, Instant::now());
     }
 
-    /// Who holds it, as was found a moment ago.
+    /// Returns the owner if it was looked up a moment ago.
     pub(super) fn fresh(&self, attempt: AttemptId) -> Option<Holder> {
         self.since(attempt, FRESH)
     }
 
-    /// Who held it when that could be found out.
+    /// Returns the owner found by the last successful lookup.
     pub(super) fn last(&self, attempt: AttemptId) -> Option<Holder> {
         self.since(attempt, KEPT)
     }
 
-    /// It was looked up.
+    /// Records the result of a lookup.
     pub(super) fn learn(&self, attempt: AttemptId, holder: Option<&Holder>) {
         let mut known = self.lock();
         let Some(holder) = holder else {
@@ -87,7 +88,7 @@ impl OwnerCache {
         known.insert(attempt, (holder.clone(), Instant::now()));
     }
 
-    /// It turned out to be wrong.
+    /// Drops an entry that turned out to be wrong.
     pub(super) fn forget(&self, attempt: AttemptId) {
         self.lock().remove(&attempt);
         self.in_vain().remove(&attempt);

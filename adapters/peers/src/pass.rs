@@ -1,4 +1,4 @@
-//! A request as another node gets it, and its answer as the client does.
+//! Forwards a request to another node and its answer back to the client.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ use super::{
     relay::{self, Relay},
 };
 
-/// How long another node may take: carriers wait 5 s for their answer.
+/// Time limit for another node's answer; carriers wait 5 s.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(4_500);
-/// The same where somebody waits on the line, and another node can take the call over.
+/// The same limit if somebody waits on the line and this node can take over the call.
 const IN_HASTE: Duration = Duration::from_secs(2);
-/// Largest answer: instructions for a carrier have far less.
+/// Largest answer, in bytes. A carrier's instructions are far smaller.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// Headers of one connection, or made anew for the next.
+/// Headers that belong to one connection or are set anew for the next.
 const OF_A_CONNECTION: [HeaderName; 11] = [
     header::CONNECTION,
     header::UPGRADE,
@@ -44,21 +44,21 @@ const OF_A_CONNECTION: [HeaderName; 11] = [
     HeaderName::from_static("keep-alive"),
 ];
 
-/// Why a request has no answer.
+/// Reason why a forwarded request has no answer.
 #[derive(Debug)]
 pub(super) enum NotPassed {
-    /// The other node does not hold the call (any more).
+    /// The other node does not hold the call, or no longer.
     NotThere,
-    /// Nobody is at its address.
+    /// Nothing listens at its address.
     Gone(String),
-    /// It did not answer.
+    /// The node did not answer in time.
     Unreached(String),
-    /// There is no place for one more request, or its answer cannot be passed on.
+    /// Too many requests are being forwarded, or the answer cannot be passed on.
     Lost(String),
 }
 
 impl From<reqwest::Error> for NotPassed {
-    /// The address holds a proof; it does not belong in a log.
+    /// Removes the URL, which contains a proof and must not be logged.
     fn from(error: reqwest::Error) -> Self {
         let is_refused = error.is_connect() && !error.is_timeout();
         let why = error.without_url().to_string();
@@ -71,7 +71,7 @@ impl From<reqwest::Error> for NotPassed {
 }
 
 fn too_many(error: impl std::fmt::Display) -> NotPassed {
-    NotPassed::Lost(format!("too much is passed on already: {error}"))
+    NotPassed::Lost(format!("too many forwarded requests: {error}"))
 }
 
 fn late(within: Duration) -> NotPassed {
@@ -83,7 +83,7 @@ fn count(kind: &'static str) {
 }
 
 impl Others {
-    /// Passes a request on to the node that holds its call.
+    /// Forwards a request to the node that holds its call.
     pub(super) async fn pass_on(
         &self,
         (to, in_haste): (&Holder, bool),
@@ -157,7 +157,7 @@ impl Others {
     }
 }
 
-/// The headers that are not of one connection.
+/// Returns the headers that do not belong to one connection.
 fn passed(headers: &HeaderMap) -> HeaderMap {
     let named: Vec<String> = headers
         .get_all(header::CONNECTION)
@@ -185,7 +185,7 @@ fn built(response: Builder, body: Body) -> Result<Response, NotPassed> {
     response.body(body).map_err(|error| NotPassed::Lost(error.to_string()))
 }
 
-/// An answer with its whole body.
+/// Reads an answer with its whole body.
 async fn whole(mut answer: reqwest::Response) -> Result<Response, NotPassed> {
     if answer.status() == StatusCode::MISDIRECTED_REQUEST {
         return Err(NotPassed::NotThere);
@@ -194,7 +194,7 @@ async fn whole(mut answer: reqwest::Response) -> Result<Response, NotPassed> {
     let mut body = BytesMut::new();
     while let Some(piece) = answer.chunk().await? {
         if body.len() + piece.len() > MAX_ANSWER_BYTES {
-            return Err(NotPassed::Lost("its answer is too large".to_owned()));
+            return Err(NotPassed::Lost("the answer is too large".to_owned()));
         }
         body.extend_from_slice(&piece);
     }

@@ -1,40 +1,40 @@
-//! How a node shows another that a request comes from it: the seconds since 1970, a dot, and the HMAC-SHA256 of method,
-//! path, seconds and body under the secret of the installation, in hex. Pure.
+//! Proof that a request comes from another node: the seconds since 1970, a dot, and the HMAC-SHA256 of
+//! method, path, seconds and body under the installation's secret, in hex. Free of I/O.
 
 use std::fmt;
 
 use ring::{digest, hmac};
 
-/// The header that carries it.
+/// Name of the header that carries the proof.
 pub const HEADER: &str = "ringback-peer";
-/// A request older or younger than this is none of a node's: clocks of nodes agree within seconds.
+/// Largest age of a request, into the past or the future, in seconds. Clocks of nodes agree within seconds.
 pub const FRESH_FOR_SECONDS: i64 = 30;
 
-/// What a request is: its method, its path with the query, and its body.
+/// Parts of a request that are signed: method, path with query, and body.
 pub type Signed<'a> = (&'a str, &'a str, &'a [u8]);
 
-/// Why a header proves nothing.
+/// Reason why a header proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Forged {
-    /// Not seconds, a dot and 64 hex digits.
+    /// The header is not seconds, a dot and 64 hex digits.
     #[error("malformed")]
     Malformed,
-    /// Made too long ago, or in the future.
-    #[error("not of the last {FRESH_FOR_SECONDS} s")]
+    /// The header was made too long ago or lies in the future.
+    #[error("older than {FRESH_FOR_SECONDS} s or from the future")]
     Stale,
-    /// Of another request, or under another secret.
+    /// The header belongs to another request, or was made with another secret.
     #[error("does not match")]
     Mismatch,
 }
 
-/// What the header says, before it is known to be true.
+/// Content of the header before it is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claimed {
     seconds: i64,
     tag: Vec<u8>,
 }
 
-/// Makes and checks the header.
+/// Makes and verifies the header.
 #[derive(Clone)]
 pub struct PeerKey(hmac::Key);
 
@@ -45,11 +45,11 @@ impl fmt::Debug for PeerKey {
 }
 
 impl Claimed {
-    /// Reads the header; so much can be refused before the body is read.
+    /// Parses the header, so that bad requests can be rejected before their body is read.
     ///
     /// # Errors
     ///
-    /// When it is malformed, or not of now.
+    /// Returns an error if the header is malformed or not recent.
     pub fn read(header: &[u8], now_seconds: i64) -> Result<Self, Forged> {
         let text = std::str::from_utf8(header).map_err(|_| Forged::Malformed)?;
         let (seconds, tag) = text.split_once('.').ok_or(Forged::Malformed)?;
@@ -59,7 +59,7 @@ impl Claimed {
             .flatten()
             .ok_or(Forged::Malformed)?;
         let bytes = hex::decode(tag).ok().filter(|bytes| bytes.len() == 32);
-        // One spelling and no other.
+        // Accept one spelling only.
         let tag = bytes.filter(|bytes| hex::encode(bytes) == tag);
         let tag = tag.ok_or(Forged::Malformed)?;
         if now_seconds.abs_diff(seconds) > FRESH_FOR_SECONDS.unsigned_abs() {
@@ -71,27 +71,27 @@ impl Claimed {
 
 fn message((method, path, body): Signed<'_>, seconds: i64) -> String {
     let body = hex::encode(digest::digest(&digest::SHA256, body));
-    // Neither a method nor a path has a line break in it.
+    // Neither a method nor a path contains a line break.
     format!("{method}\n{path}\n{seconds}\n{body}")
 }
 
 impl PeerKey {
-    /// With the secret of the installation.
+    /// Creates the key from the installation's secret.
     pub fn new(secret: &str) -> Self {
         Self(hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes()))
     }
 
-    /// The header of a request that is sent now.
+    /// Returns the header for a request that is sent now.
     pub fn sign(&self, request: Signed<'_>, now_seconds: i64) -> String {
         let tag = hmac::sign(&self.0, message(request, now_seconds).as_bytes());
         format!("{now_seconds}.{}", hex::encode(tag))
     }
 
-    /// Whether a header is of this request; takes the same time for every wrong one.
+    /// Checks that a header belongs to a request. Takes the same time for every wrong header.
     ///
     /// # Errors
     ///
-    /// When it is not.
+    /// Returns an error if it does not.
     pub fn verify(&self, claimed: &Claimed, request: Signed<'_>) -> Result<(), Forged> {
         let message = message(request, claimed.seconds);
         hmac::verify(&self.0, message.as_bytes(), &claimed.tag).map_err(|_| Forged::Mismatch)

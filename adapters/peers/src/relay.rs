@@ -1,4 +1,4 @@
-//! A socket that another node serves: bytes go both ways as they come, and the end of one side is the end of both.
+//! Relays a socket to the node that serves it: copies bytes both ways, and closes both sides when one ends.
 
 use std::{
     io,
@@ -15,29 +15,29 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Both sides agreed to leave HTTP; so long that may take.
+/// Time limit for both sides to complete the HTTP upgrade.
 const UPGRADED_WITHIN: Duration = Duration::from_secs(5);
-/// What one side may be ahead of the other: it is told to wait beyond that.
+/// Buffer per direction, in bytes; a sender that is further ahead has to wait.
 const BUFFER_BYTES: usize = 8 * 1024;
-/// A side that takes nothing for so long is stuck.
+/// Time after which a side that accepts no bytes counts as stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(10);
-/// How long one side may go on when the other has ended, as with the answer to a close frame.
+/// Time that one side has after the other has ended, for example to answer a close frame.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
-/// A socket on which neither side says anything for so long is dead. The node that serves it is stricter.
+/// Time after which a socket without traffic counts as dead. The node that serves it has a stricter limit.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// A socket that is being passed on.
+/// A socket that is being forwarded.
 pub(super) struct Relay {
-    /// The side of whoever opened it.
+    /// Side of the client that opened the socket.
     pub(super) ours: OnUpgrade,
-    /// The answer of the node that serves it.
+    /// Answer of the node that serves the socket.
     pub(super) theirs: reqwest::Response,
-    /// True when all are to end.
+    /// Becomes true when all forwarded sockets must end.
     pub(super) closing: watch::Receiver<bool>,
     pub(super) _seat: OwnedSemaphorePermit,
 }
 
-/// Serves it to its end.
+/// Relays the socket until it ends.
 pub(super) async fn run(relay: Relay) {
     let Relay {
         ours,
@@ -52,11 +52,11 @@ pub(super) async fn run(relay: Relay) {
     };
     match timeout(UPGRADED_WITHIN, both).await {
         Ok(Some((ours, theirs))) => join(ours, theirs, closing).await,
-        Ok(None) | Err(_) => tracing::debug!("a socket that is passed on was given up before it began"),
+        Ok(None) | Err(_) => tracing::debug!("forwarded socket failed before the upgrade"),
     }
 }
 
-/// When something was last heard, for both directions.
+/// Time of the last traffic in either direction.
 struct Heard {
     began: Instant,
     last_ms: AtomicU64,
@@ -68,7 +68,7 @@ impl Heard {
         self.last_ms.store(ms, Ordering::Relaxed);
     }
 
-    /// Returns when nothing was heard for too long.
+    /// Returns when there was no traffic for too long.
     async fn nothing(&self) {
         loop {
             let last = self.began + Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
@@ -103,7 +103,7 @@ async fn join(
     let _ = match left {
         Ok(Left::There) => timeout(CLOSE_WITHIN, there).await,
         Ok(Left::Back) => timeout(CLOSE_WITHIN, back).await,
-        Err(error) => return tracing::debug!(%error, "a socket that is passed on was cut"),
+        Err(error) => return tracing::debug!(%error, "forwarded socket cut"),
     };
 }
 
@@ -113,7 +113,7 @@ enum Left {
     Back,
 }
 
-/// Copies one way until its end, which is passed on too.
+/// Copies one direction until its end, and passes the end on.
 async fn copy(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin, heard: &Heard) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER_BYTES];
     loop {
@@ -141,7 +141,7 @@ mod tests {
 
     type End = tokio::io::DuplexStream;
 
-    /// Both far ends of a relay, what closes it, and its end.
+    /// Returns both far ends of a relay, the switch that closes it, and its task.
     fn start(room: usize) -> (End, End, watch::Sender<bool>, JoinHandle<()>) {
         let ((carrier, ours), (theirs, node)) = (duplex(room), duplex(room));
         let (close, closing) = watch::channel(false);
@@ -159,7 +159,7 @@ mod tests {
         node.write_all(b"frame").await.unwrap();
         carrier.read_exact(&mut read).await.unwrap();
         assert_eq!((&read, before.elapsed()), (b"frame", Duration::ZERO));
-        // The last word of the other side still arrives.
+        // The last bytes of the other side still arrive.
         carrier.shutdown().await.unwrap();
         assert_eq!(node.read(&mut read).await.unwrap(), 0);
         node.write_all(b"bye").await.unwrap();
@@ -179,7 +179,7 @@ mod tests {
         assert!(before.elapsed() <= CLOSE_WITHIN);
         assert_eq!(node.read(&mut [0; 8]).await.unwrap(), 0);
 
-        // It reads nothing, and what comes for it is not gathered.
+        // The node reads nothing, and the relay does not buffer what is sent to it.
         let (mut carrier, _node, _close, relay) = start(64);
         let before = Instant::now();
         let sent = async { while carrier.write_all(&[0; 160]).await.is_ok() {} };

@@ -1,4 +1,4 @@
-//! What nodes ask of each other beside passing requests on.
+//! Endpoints for commands between nodes, other than forwarded requests.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,23 +8,23 @@ use domain::id::AttemptId;
 
 use super::{Peers, layer};
 
-/// How long another node may take to do it.
+/// Time limit for another node to carry out a command.
 pub(super) const DONE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Has a node drop speech in its memory that may have something of a person in it.
+/// Path of the command to drop cached speech that may contain personal data.
 pub(super) const FORGET_SPEECH: &str = "/peers/speech/forget";
 
-/// Has a node end a call that it holds.
+/// Path of the command to end a call that the node holds.
 pub(super) fn end_of(attempt: AttemptId) -> String {
     format!("/peers/calls/{attempt}/end")
 }
 
-/// Tells a node that a call was taken over that it held.
+/// Path of the command that says a call of the node was taken over.
 pub(super) fn taken_over(attempt: AttemptId) -> String {
     format!("/peers/calls/{attempt}/taken-over")
 }
 
-/// The routes; closed to whoever is no node of this installation.
+/// Returns the router; it rejects requests that do not come from a node of this installation.
 pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn() + Send + Sync>) -> Router {
     let told = switchboard.clone();
     let taken_over = move |Path(attempt): Path<AttemptId>| async move {

@@ -1,4 +1,4 @@
-//! Nodes that pass requests and sockets on to each other.
+//! Tests of nodes that forward requests and sockets to each other.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What comes to the wrong one of several nodes reaches the one that holds the call, and only what proves itself does.
+//! Requests that reach the wrong node are forwarded to the one that holds the call, but only with a valid proof.
 
 mod faults;
 mod media;
@@ -22,7 +22,7 @@ use url::form_urlencoded;
 
 use self::site::{Call, PUBLIC, Register, Site, TWILIO_TOKEN, header};
 
-/// Two nodes, of which the second holds a call.
+/// Starts two nodes, of which the second holds a call.
 async fn two() -> (Arc<Register>, Site, Site, Call) {
     let (register, call) = (Arc::<Register>::default(), Call::new());
     let (first, second) = (Site::of(&register).await, Site::of(&register).await);
@@ -35,7 +35,7 @@ fn post(site: &Site, path: &str) -> RequestBuilder {
     client.post(format!("{}{path}", site.address))
 }
 
-/// A report of the simulated carrier.
+/// Builds a status report of the simulated carrier.
 fn report(site: &Site, call: &Call) -> RequestBuilder {
     let path = format!("/carriers/simulated/status/{}", call.status());
     post(site, &path).json(&json!({ "callId": "C1", "status": "ended", "cause": "busy", "sequence": 1 }))
@@ -52,7 +52,7 @@ fn busy() -> LegReport {
     }
 }
 
-/// A webhook that Twilio signed, with its signature.
+/// Builds a webhook request signed by Twilio.
 fn twilio(site: &Site, door: &str, form: &[(&str, &str)]) -> RequestBuilder {
     let path = format!("/carriers/twilio/{door}");
     let mut sorted = form.to_vec();
@@ -81,7 +81,7 @@ async fn a_callback_reaches_the_node_that_holds_the_call() {
     }
     assert_eq!(second.reports(), [(call.attempt, busy()), (call.attempt, busy())]);
     assert!(first.reports().is_empty());
-    // What was found is known for a moment.
+    // The owner is cached for a moment.
     for _ in 0..10 {
         assert_eq!(status(report(&first, &call)).await, 204);
     }
@@ -97,7 +97,7 @@ async fn a_call_that_nobody_holds_is_answered_where_it_came() {
     let nobodys = Call::new();
     assert_eq!(status(report(&first, &nobodys)).await, 204);
     assert_eq!(first.reports(), [(nobodys.attempt, busy())]);
-    // Nor one whose holder is this node, by its id or by the address of its earlier start.
+    // A request is not forwarded if its owner is this node, by its id or by the address of an earlier run.
     let earlier = Site::of(&register).await;
     for holder in [
         first.holder(&nobodys),
@@ -118,14 +118,14 @@ async fn nothing_unproved_is_passed_on() {
     let guessed = format!("/carriers/simulated/status/{}/{}", call.attempt, "0".repeat(64));
     let body = json!({ "status": "ended", "cause": "busy", "sequence": 1 });
     assert_eq!(status(post(&first, &guessed).json(&body)).await, 204);
-    // Nor by the proof for another purpose, or what cannot be read.
+    // Nor is it with the proof for another purpose, or with an unreadable body.
     let media = call.media().replace('.', "/");
     let other = format!("/carriers/simulated/status/{media}");
     assert_eq!(status(post(&first, &other).json(&body)).await, 204);
     assert_eq!(status(report(&first, &call).body("{")).await, 400);
     assert_eq!(status(report(&first, &call).body("x".repeat(17 * 1024))).await, 413);
     assert!(second.reports().is_empty());
-    // What a carrier has to sign is not even looked up.
+    // A request that its carrier must sign is rejected before any lookup.
     let before = register.lookups();
     let path = format!("/carriers/twilio/status/{}", call.status());
     let form = [("CallSid", "CA1"), ("CallStatus", "busy")];
@@ -136,7 +136,7 @@ async fn nothing_unproved_is_passed_on() {
 #[tokio::test(start_paused = true)]
 async fn strangers_cost_few_lookups_and_keep_no_signed_callback_waiting() {
     let (register, first, second, call) = two().await;
-    // What led nowhere is not looked up again at once: neither an id that nobody knows, nor a proof that does not fit.
+    // A failed lookup is not repeated at once, neither for an unknown id nor for a proof that does not match.
     let (unknown, body) = (
         Call::new(),
         json!({ "status": "ended", "cause": "busy", "sequence": 1 }),
@@ -153,7 +153,7 @@ async fn strangers_cost_few_lookups_and_keep_no_signed_callback_waiting() {
     assert_eq!(status(report(&first, &unknown)).await, 204);
     assert_eq!(register.lookups(), 3);
 
-    // As many as have a place, and more, while the database is slow.
+    // More strangers than may look up at once, while the database is slow.
     register.is_slow(true);
     let signed = Call::new();
     second.takes(&signed);
@@ -196,7 +196,7 @@ async fn what_the_carrier_signed_holds_on_the_second_node_too() {
     assert_eq!(told[0], CallProgress::Ended(EndCause::Busy));
     assert_eq!(told[2], CallProgress::Transferred);
     assert!(first.reports().is_empty());
-    // Instructions come back as they were given.
+    // Instructions are returned unchanged.
     let (_, proof) = call
         .status()
         .split_once('/')
@@ -234,7 +234,7 @@ async fn a_call_from_outside_that_is_announced_twice_is_one_call() {
         let twiml = answer.text().await.unwrap();
         assert!(twiml.contains(&call.attempt.to_string()), "{twiml}");
     }
-    // One that nobody took is refused where it came.
+    // A call from outside that nobody took is rejected by the node that received it.
     let other = [
         ("CallSid", "CA8"),
         ("From", "+15550100010"),
@@ -249,7 +249,7 @@ async fn a_call_from_outside_that_is_announced_twice_is_one_call() {
         .await
         .unwrap();
     assert!(answer.contains("<Reject"), "{answer}");
-    // What is told of it at the address of the account finds the call, too.
+    // An event sent to the account's URL finds the call, too.
     let ended = [("CallSid", "CA7"), ("CallStatus", "completed")];
     assert_eq!(status(twilio(&first, "events", &ended)).await, 204);
     let reports = second.reports();
@@ -297,7 +297,7 @@ async fn who_only_looks_like_a_node_is_refused() {
     assert!(second.reports().is_empty());
     let sent = post(&second, &path).header("ringback-peer", &sound).body(body);
     assert_eq!((status(sent).await, second.reports().len()), (204, 1));
-    // A node that knows no others knows no such header either.
+    // A node without peers rejects the header as well.
     let alone = Site::alone().await;
     let sent = post(&alone, &path).header("ringback-peer", &sound).body(body);
     assert_eq!(status(sent).await, 403);

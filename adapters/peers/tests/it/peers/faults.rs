@@ -1,4 +1,4 @@
-//! The other node hangs, dies, or holds the call no more; the database is away.
+//! Faults: the other node hangs, dies or no longer holds the call, or the database is unavailable.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::{
     status, two,
 };
 
-/// Something at the address of a node that reads and never answers, or hangs up in the middle.
+/// Listens at a node's address, reads, and never answers or hangs up in the middle.
 async fn mute(hangs_up: bool) -> (String, JoinSet<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -63,11 +63,11 @@ async fn a_node_that_hangs_costs_a_place_for_a_while_and_no_more() {
     let many = (0..300).map(|_| status(report(&first, &hung)));
     let answers = futures_util::future::join_all(many).await;
     assert!(answers.iter().all(|answer| *answer == 503), "{answers:?}");
-    // A paused clock may run ahead of those that are still connecting: a few waves of 4.5 s.
+    // The paused clock may run ahead of connections that are still being made: a few rounds of 4.5 s.
     assert!(before.elapsed() < Duration::from_secs(30), "{:?}", before.elapsed());
     assert_eq!(refused(&first, &hung).await, 503);
     assert_eq!(first.peers.sockets(), 0);
-    // The places are free again, and calls of others were not in the way of anything.
+    // The slots are free again, and requests for other calls were not delayed.
     assert_eq!(status(report(&first, &call)).await, 204);
     assert_eq!(second.reports().len(), 1);
     assert!(first.reports().is_empty(), "the carrier is to send it again");
@@ -86,7 +86,7 @@ async fn a_node_that_dies_in_the_middle_has_the_carrier_send_it_again() {
     second.dies().await;
     let before = Instant::now();
     let ended = timeout(Duration::from_secs(20), phone.next()).await;
-    // Its socket lives on in this process's task; a dead process closes it.
+    // Its socket lives on in this process's task; a dead process would close it.
     drop(_leg);
     let ended = match ended {
         Ok(ended) => ended,
@@ -102,7 +102,7 @@ async fn what_comes_late_of_a_call_whose_node_has_left_is_answered_where_it_came
     let (register, first, mut second, call) = two().await;
     assert_eq!(status(report(&first, &call)).await, 204);
     assert_eq!(second.reports().len(), 1);
-    // Where it was is known for a moment yet.
+    // The owner stays cached for a moment.
     second.dies().await;
     register.forgets(call.attempt);
     let before = register.lookups();
@@ -114,17 +114,17 @@ async fn what_comes_late_of_a_call_whose_node_has_left_is_answered_where_it_came
 async fn nodes_that_send_each_other_a_call_do_not_do_so_for_ever() {
     let (register, first, second, call) = two().await;
     second.loses(&call);
-    // Each is told that the other has it: the first by the register, the second by a register that is wrong.
+    // The register says that the third node holds this call, but that node does not.
     let third = Site::of(&register).await;
     let wrong = Call::new();
     register.holds(wrong.attempt, third.holder(&wrong));
     let before = register.lookups();
     assert_eq!(status(report(&first, &wrong)).await, 204);
-    // It was passed on once, looked into there, and answered.
+    // The request was forwarded once, looked up there, and answered.
     assert_eq!(register.lookups() - before, 2);
     assert_eq!((third.reports().len(), first.reports().len()), (1, 0));
 
-    // A holder that sends whoever comes to somebody else.
+    // An owner in the register that changes to one that cannot be reached.
     let fourth = Site::of(&register).await;
     let circled = Call::new();
     register.holds(
@@ -156,7 +156,7 @@ async fn a_call_that_moved_is_found_at_its_new_node() {
     assert_eq!(status(report(&first, &call)).await, 204);
     assert_eq!((second.reports().len(), third.reports().len()), (1, 1));
     let (_phone, _leg) = connected(&first, &third, &call).await;
-    // The one that gets it back has it at once.
+    // The node that gets the call back has it at once.
     third.loses(&call);
     first.takes(&call);
     assert_eq!(status(report(&first, &call)).await, 204);
@@ -171,11 +171,11 @@ async fn callbacks_find_their_calls_while_the_database_is_away() {
     tokio::time::advance(Duration::from_secs(30)).await;
     assert_eq!(status(report(&first, &call)).await, 204);
     assert_eq!(second.reports().len(), 2);
-    // Of one that nothing is known of nobody can say that it is over.
+    // If nothing is known about an attempt, no node can say that it is over.
     let other = Call::new();
     assert_eq!(status(report(&first, &other)).await, 503);
     assert_eq!(refused(&first, &other).await, 503);
-    // One's own are not asked about.
+    // A node does not look up the owner of its own attempts.
     first.takes(&other);
     assert_eq!(status(report(&first, &other)).await, 204);
     assert_eq!(first.reports().len(), 1);

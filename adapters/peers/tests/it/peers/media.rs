@@ -38,7 +38,7 @@ async fn send(phone: &mut Phone, message: Value) {
     phone.send(Message::Text(message.to_string().into())).await.unwrap();
 }
 
-/// A socket that `holder` has taken, opened at `site`.
+/// Opens a socket at `site` that `holder` takes.
 pub async fn connected(site: &Site, holder: &Site, call: &Call) -> (Phone, MediaLeg) {
     let mut phone = open(site, call).await.unwrap();
     let start = json!({ "streamSid": "MZ1", "callSid": "CA1", "mediaFormat": {
@@ -62,7 +62,7 @@ async fn frame(phone: &mut Phone, audio: &[u8]) {
     send(phone, json!({ "event": "media", "streamSid": "MZ1", "media": media })).await;
 }
 
-/// What came for the call, once there is something.
+/// Waits for items of the call and returns them.
 async fn items(leg: &MediaLeg) -> Vec<InboundItem> {
     let mut items = Vec::new();
     let came = async {
@@ -75,7 +75,7 @@ async fn items(leg: &MediaLeg) -> Vec<InboundItem> {
     items
 }
 
-/// The next text for the phone.
+/// Returns the next text message sent to the phone.
 async fn next(phone: &mut Phone) -> Value {
     match timeout(Duration::from_secs(20), phone.next()).await.unwrap() {
         Some(Ok(Message::Text(text))) => serde_json::from_str(&text).unwrap(),
@@ -95,7 +95,7 @@ async fn frames_go_both_ways_as_they_come() {
         leg.outbound.send(OutboundItem::Audio(vec![n; 160])).await.unwrap();
         let media = next(&mut phone).await;
         assert_eq!(media["media"]["payload"], BASE64.encode([n; 160]));
-        // Nothing waits for more, or for a timer.
+        // The relay waits neither for more bytes nor for a timer.
         assert!(before.elapsed() < Duration::from_millis(20), "{:?}", before.elapsed());
     }
     leg.outbound.send(OutboundItem::Clear).await.unwrap();

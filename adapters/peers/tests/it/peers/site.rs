@@ -1,4 +1,4 @@
-//! Nodes of which only the doors are there, among others that a register of the test's own tells them of.
+//! Fake nodes with real endpoints, which find each other through a register of the test.
 
 use std::{
     collections::HashMap,
@@ -43,14 +43,14 @@ use rest::server::{ServerLimits, serve};
 use support::{app::START, fake_actor::answering_at_once};
 use tokio::{net::TcpListener, task::JoinSet};
 
-/// Where the carriers of all nodes reach the installation.
+/// URL at which carriers reach the installation.
 pub const PUBLIC: &str = "https://calls.example.com";
-/// What Twilio signs with.
+/// Token that Twilio signs with.
 pub const TWILIO_TOKEN: &str = "twilio's token";
-/// What the nodes share.
+/// Secret that the nodes share.
 pub const SECRET: &str = "secret of the installation";
 
-/// Who holds what, as the nodes' database would know it.
+/// Owners of attempts, in place of the nodes' database.
 #[derive(Default)]
 pub struct Register {
     holders: Mutex<HashMap<AttemptId, Holder>>,
@@ -69,27 +69,27 @@ impl Register {
         }
     }
 
-    /// Says that this node holds an attempt.
+    /// Sets the owner of an attempt.
     pub fn holds(&self, attempt: AttemptId, holder: Holder) {
         locked(&self.holders).insert(attempt, holder);
     }
 
-    /// Says that nobody holds it any more.
+    /// Removes the owner of an attempt.
     pub fn forgets(&self, attempt: AttemptId) {
         locked(&self.holders).remove(&attempt);
     }
 
-    /// The database is away, or back.
+    /// Makes the database unavailable or available again.
     pub fn is_away(&self, away: bool) {
         self.away.store(away, Ordering::SeqCst);
     }
 
-    /// It takes half a second to say who holds something, or does so at once.
+    /// Makes owner lookups take half a second, or none.
     pub fn is_slow(&self, slow: bool) {
         self.slow.store(slow, Ordering::SeqCst);
     }
 
-    /// How often it was asked who holds something.
+    /// Number of owner lookups so far.
     pub fn lookups(&self) -> usize {
         self.lookups.load(Ordering::SeqCst)
     }
@@ -124,7 +124,7 @@ impl Directory for Register {
     }
 }
 
-/// A call as a fake node holds it.
+/// A call that a fake node holds.
 #[derive(Debug, Clone)]
 pub struct Call {
     pub attempt: AttemptId,
@@ -148,7 +148,7 @@ impl Call {
     }
 }
 
-/// What a fake node holds and was told.
+/// Calls a fake node holds, and the reports it received.
 #[derive(Default)]
 struct Desk {
     calls: HashMap<AttemptId, DialToken>,
@@ -202,12 +202,12 @@ impl Desk {
     }
 }
 
-/// A fake node; its doors close when it is dropped.
+/// A fake node; its endpoints close when it is dropped.
 pub struct Site {
     pub node: NodeId,
     pub address: String,
     pub peers: Peers,
-    /// How often it was told to drop speech.
+    /// Number of times it was told to drop speech.
     pub forgot: Arc<AtomicUsize>,
     desk: Arc<Mutex<Desk>>,
     register: Arc<Register>,
@@ -215,7 +215,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// One among others.
+    /// Starts a node among others.
     pub async fn of(register: &Arc<Register>) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(START));
         let node = NodeId::new();
@@ -232,7 +232,7 @@ impl Site {
         Self::open(node, listener, peers, register.clone()).await
     }
 
-    /// One that has its database to itself.
+    /// Starts a node that has its database to itself.
     pub async fn alone() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self::open(NodeId::new(), listener, Peers::none(), Arc::default()).await
@@ -276,13 +276,13 @@ impl Site {
         }
     }
 
-    /// It holds a call from now on, and the register says so.
+    /// Gives the node a call and registers it.
     pub fn takes(&self, call: &Call) {
         locked(&self.desk).calls.insert(call.attempt, call.token.clone());
         self.register.holds(call.attempt, self.holder(call));
     }
 
-    /// It holds this call of a carrier, which came in.
+    /// Gives the node a call from outside with this carrier's id.
     pub fn takes_in(&self, id: &str, call: &Call) {
         let id = CarrierCallId(id.to_owned());
         self.takes(call);
@@ -290,12 +290,12 @@ impl Site {
         locked(&self.register.calls).insert(id, call.attempt);
     }
 
-    /// It does not any more, and nobody is told.
+    /// Takes the call from the node without telling anybody.
     pub fn loses(&self, call: &Call) {
         locked(&self.desk).calls.remove(&call.attempt);
     }
 
-    /// What the register says of it.
+    /// Returns the register's entry for a call of this node.
     pub fn holder(&self, call: &Call) -> Holder {
         Holder {
             node: self.node,
@@ -312,7 +312,7 @@ impl Site {
         locked(&self.desk).legs.len()
     }
 
-    /// The leg that came last.
+    /// Returns the leg that connected last.
     pub fn leg(&self) -> MediaLeg {
         locked(&self.desk).legs.pop().unwrap()
     }
@@ -321,7 +321,7 @@ impl Site {
         locked(&self.desk).ended.clone()
     }
 
-    /// Its process dies.
+    /// Stops the node as if its process had died.
     pub async fn dies(&mut self) {
         self.tasks.shutdown().await;
     }
@@ -340,7 +340,7 @@ fn account() -> TwilioAccount {
     }
 }
 
-/// The header that a node of the installation would send now.
+/// Returns the header that a node of the installation would send now.
 pub fn header(request: Signed<'_>) -> String {
     PeerKey::new(SECRET).sign(request, START.0 / 1_000_000)
 }
