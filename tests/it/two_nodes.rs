@@ -62,7 +62,7 @@ async fn a_service_with_other_times_does_not_start_beside_others() {
         .to_string();
     assert_eq!(
         refused,
-        "node did not start: RINGBACK_DEAD_AFTER_MS is 20000, but 15000 at the nodes that live on this database: give all \
+        "node did not start: RINGBACK_DEAD_AFTER_MS is 20000, but 15000 on the other nodes of this database: give all \
          nodes the same value; to change it, stop all nodes first"
     );
     assert_eq!(first.store.live_nodes().await.unwrap().len(), 1);

@@ -1,4 +1,4 @@
-//! What agents hold beside their documents: phone numbers, and the agents they hand calls to. Who holds an agent.
+//! References of agents besides their documents: phone numbers and transfer targets, and the reverse lookup.
 
 use std::collections::BTreeSet;
 
@@ -15,8 +15,8 @@ use super::{
     rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
 };
 
-/// Writes down what an agent's document names, in place of what it named before. `Stale` when an agent in it is gone,
-/// `Exists("number")` when a number is not to be had.
+/// Stores the references in an agent's document in place of the earlier ones. Returns `Stale` if a referenced
+/// agent is deleted, and `Exists("number")` if a number is not available.
 pub(super) async fn hold(
     work: &mut Work<'_>,
     agent: (AccountId, AgentId),
@@ -27,7 +27,7 @@ pub(super) async fn hold(
     hold_numbers(work, agent, document).await
 }
 
-/// Nothing is held any more.
+/// Removes all references of an agent.
 pub(super) async fn clear(work: &mut Work<'_>, agent: AgentId) -> StoreResult<()> {
     for table in ["agent_transfers", "agent_numbers", "agent_tools"] {
         let delete = composed(format!("DELETE FROM {table} WHERE agent = $1")).bind(agent.to_string());
@@ -44,7 +44,7 @@ async fn hold_agents(
     let (account, id) = agent;
     let targets: BTreeSet<String> = referenced_agents(document).into_iter().map(|(_, text)| text).collect();
     for target in targets.into_iter().filter(|target| *target != id.to_string()) {
-        // Changes nothing, but a delete of that agent waits for this transaction or has come before it.
+        // Changes nothing, but a concurrent delete of that agent waits for this transaction or has come before it.
         let lock =
             sqlx::query("UPDATE agents SET version = version WHERE id = $1 AND account = $2 AND deleted_at IS NULL");
         let lock = lock.bind(target.clone()).bind(account.to_string());
@@ -77,7 +77,7 @@ async fn hold_numbers(
                 .bind(account.to_string())
                 .bind(i64::from(*answered));
         }
-        // One agent answers a number: an index says so.
+        // A unique index makes sure that only one agent answers a number.
         insert.execute(&mut *work.conn).await.map_err(unique("number"))?;
     }
     if others_numbers(work, account, &numbers).await?.is_empty() {
@@ -87,7 +87,7 @@ async fn hold_numbers(
     }
 }
 
-/// Binds `values` to the places of `IN (…)` behind those bound before.
+/// Binds `values` to the placeholders of an `IN (…)`, numbered from `first`.
 fn among<'q>(
     head: &str,
     first: usize,
@@ -101,7 +101,7 @@ fn among<'q>(
         .fold(query, |query, (number, _)| query.bind(number.as_str().to_owned()))
 }
 
-/// Those numbers that belong to another account.
+/// Returns the numbers that belong to another account.
 async fn others_numbers(
     work: &mut Work<'_>,
     account: AccountId,
@@ -118,7 +118,7 @@ async fn others_numbers(
     Ok(found)
 }
 
-/// Those numbers of a document that the agent cannot have.
+/// Returns the numbers in a document that the agent cannot have.
 pub(super) async fn taken(
     mut work: Work<'_>,
     account: AccountId,
@@ -139,15 +139,15 @@ pub(super) async fn taken(
     Ok(taken.into_iter().collect())
 }
 
-/// Campaigns that dial with the agent or will, agents that hand calls to it, and its calls that are not over; some at
-/// least.
+/// Returns the campaigns that dial with the agent or will, the agents that transfer calls to it, and its
+/// calls that are not over. The list is limited.
 pub(super) async fn holders(work: &mut Work<'_>, account: AccountId, agent: AgentId) -> StoreResult<Vec<Holder>> {
     let campaigns = "SELECT id, name FROM campaigns WHERE account = $1 AND agent = $2 AND importing = 0 \
                      AND deleted_at IS NULL AND status IN ('waiting', 'running', 'paused', 'delayed') \
                      ORDER BY id LIMIT $3";
     let agents = "SELECT a.id, a.name FROM agent_transfers t JOIN agents a ON a.id = t.agent \
                   WHERE a.account = $1 AND t.target = $2 AND a.id <> $2 AND a.deleted_at IS NULL ORDER BY a.id LIMIT $3";
-    // What waits in a campaign waits with it.
+    // A call that waits in a campaign is covered by the campaign.
     let calls = "SELECT id, phone_number AS name FROM attempts WHERE account = $1 AND agent = $2 \
                  AND status IN ('scheduled', 'in_progress') AND state <> 'final' \
                  AND (state <> 'queued' OR campaign IS NULL) ORDER BY id LIMIT $3";

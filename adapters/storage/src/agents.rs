@@ -1,4 +1,4 @@
-//! Agents: the sparse document as JSON text, its name as a column of its own.
+//! Agents: the sparse document as JSON text, with the name in a separate column.
 
 use domain::{
     id::{AccountId, AgentId},
@@ -78,7 +78,7 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> Stor
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-/// Also one that was deleted.
+/// Returns an agent even if it is deleted.
 pub(super) async fn kept(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
     let row = sqlx::query(
         "SELECT id, account, document, version, created_at, updated_at FROM agents WHERE id = $1 AND account = $2",
@@ -103,7 +103,7 @@ pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-/// Reads on behind rows that only look as if they had the tag, until the page is full or there are no more.
+/// Skips rows that only look as if they had the tag, and reads on until the page is full or no rows are left.
 pub(super) async fn list(
     work: Work<'_>,
     account: AccountId,
@@ -139,7 +139,8 @@ pub(super) async fn list(
     }
 }
 
-/// The rows of a list, and some more: a tag may stand elsewhere in a document, or, in SQLite, be spelled otherwise.
+/// Builds the conditions of a list. They let some extra rows through, because the tag may appear elsewhere in
+/// a document or, in SQLite, in another case.
 fn wanted(account: AccountId, filter: &AgentFilter) -> StoreResult<Conditions> {
     let mut wanted = Conditions::default();
     wanted.and("account = ? AND deleted_at IS NULL", [account.to_string().into()]);
@@ -155,7 +156,7 @@ fn wanted(account: AccountId, filter: &AgentFilter) -> StoreResult<Conditions> {
 }
 
 pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<Removal> {
-    // The row is locked first: who takes hold of the agent has done so before, or finds it gone.
+    // Lock the row first: a transaction that takes a reference to the agent either came before or finds it deleted.
     let lock = sqlx::query("UPDATE agents SET version = version WHERE id = $1 AND account = $2 AND deleted_at IS NULL");
     if affected(lock.bind(id.to_string()).bind(account.to_string()), work.conn).await? == 0 {
         return Err(StoreError::NotFound);

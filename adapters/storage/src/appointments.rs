@@ -1,4 +1,4 @@
-//! Appointments: written down before their calendar is asked, leased while it is, settled under the lease.
+//! Appointments: stored before their calendar is asked, leased meanwhile, and settled under the lease.
 
 use async_trait::async_trait;
 use domain::{
@@ -72,7 +72,7 @@ async fn begin(mut work: Work<'_>, new: NewAppointment) -> StoreResult<Begun> {
     Ok(Begun::Ask(read(&row)?))
 }
 
-/// A time of which this call knows nothing yet.
+/// Stores an appointment for a time that the call has not asked for yet.
 async fn wish(mut work: Work<'_>, new: NewAppointment) -> StoreResult<Begun> {
     if has_too_many(&mut work, new.attempt).await? {
         return Ok(Begun::TooMany);
@@ -125,7 +125,7 @@ async fn has_too_many(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<bo
     Ok(row.int("tried")? >= MOST_TRIED as i64 || row.int("held")? >= MOST_BOOKED as i64)
 }
 
-/// Whether another call is booking this time, or has just done so: the calendar may not show it yet.
+/// Returns whether another call books this time or just has; the calendar may not show it yet.
 async fn is_taken(work: &mut Work<'_>, new: &NewAppointment) -> StoreResult<bool> {
     if new.provider == CalendarProvider::Ics {
         return Ok(false);
@@ -205,7 +205,7 @@ async fn of(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<Appointment>>
     rows.map_err(unavailable)?.iter().map(read).collect()
 }
 
-/// The one of a call that was made last.
+/// Returns the appointment of a call that was booked last.
 pub(super) async fn last(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Option<Appointment>> {
     let query = composed(format!(
         "SELECT {COLUMNS} FROM appointments WHERE attempt = $1 AND state = 'booked' \

@@ -1,8 +1,9 @@
-//! The one way to change or delete a claimed attempt: its SQL always carries owner and epoch. No row means fenced.
+//! The only way to change or delete a claimed attempt: the SQL always contains owner and epoch. If no row
+//! matches, the caller is fenced.
 //!
-//! The owner is compared as `COALESCE(owner, '')`, here and wherever a claim is looked up: PostgreSQL would else choose the
-//! small index of what is held, which is the cheapest of all while a table is new, and read everything that a node holds
-//! for each permit (750 instead of 2,100 contacts a second).
+//! The owner is compared as `COALESCE(owner, '')`, here and wherever a claim is looked up. Otherwise
+//! PostgreSQL picks the small index of held attempts, which is the cheapest while a table is new, and reads
+//! everything that a node holds for each permit (750 instead of 2,100 contacts a second).
 
 use domain::ports::store::{AttemptState, Claim, StoreError, StoreResult, Tries};
 use sqlx::any::AnyRow;
@@ -13,7 +14,7 @@ use super::{
     rows::{AnyQuery, Columns, composed, unavailable},
 };
 
-/// The states in which the permit was given and the attempt is not over.
+/// States in which the permit was given and the attempt is not over.
 pub(super) const SENT: &str = "('dialing', 'dialed', 'answered', 'unknown')";
 
 /// A change of one attempt under a claim.
@@ -23,7 +24,8 @@ pub(super) struct Guarded {
 }
 
 impl Guarded {
-    /// `SET assignments`, whose values are `$4` and on, where the state is one of `states` (a list in parentheses).
+    /// Builds an update with `assignments`, whose values start at `$4`, for rows in one of `states` (a list
+    /// in parentheses).
     pub(super) fn update(claim: Claim, assignments: &str, states: &str) -> Self {
         let sql = format!(
             "UPDATE attempts SET {assignments} WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 AND state IN {states}"
@@ -31,7 +33,7 @@ impl Guarded {
         Self::new(&sql, claim)
     }
 
-    /// Removes the row.
+    /// Builds a delete of the row.
     pub(super) fn delete(claim: Claim, states: &str) -> Self {
         let sql = format!(
             "DELETE FROM attempts WHERE id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3 AND state IN {states}"
@@ -47,7 +49,7 @@ impl Guarded {
         Self { sql, claim }
     }
 
-    /// Runs with the further values that `bind` adds; `Fenced` if the claim no longer holds.
+    /// Runs the change with the further values that `bind` adds. Returns `Fenced` if the claim no longer holds.
     pub(super) async fn run<'q>(
         self,
         work: &mut Work<'_>,
@@ -56,7 +58,7 @@ impl Guarded {
         self.run_or(work, bind, unavailable).await
     }
 
-    /// The same, with another reading of a database error.
+    /// Runs the change like `run`, but maps database errors with `on_error`.
     pub(super) async fn run_or<'q>(
         self,
         work: &mut Work<'_>,
@@ -77,10 +79,10 @@ pub(super) fn bind_claim(query: AnyQuery<'_>, claim: Claim) -> AnyQuery<'_> {
         .bind(claim.epoch)
 }
 
-/// The row after the change (before it, if it was removed).
+/// The row after the change, or before it if the row was deleted.
 pub(super) struct Held {
     pub(super) row: AnyRow,
-    /// None for a single call.
+    /// The contact; none for a single call.
     pub(super) contact: Option<ContactKey>,
     pub(super) state: AttemptState,
 }
@@ -95,7 +97,7 @@ impl Held {
     }
 }
 
-/// Where the attempt of a row stands among its contact's.
+/// Reads the follow-up, retry and call-back numbers of an attempt.
 pub(super) fn tries(row: &AnyRow) -> StoreResult<Tries> {
     Ok(Tries {
         follow_up: row.int("follow_up_no")?,
@@ -108,7 +110,7 @@ pub(super) fn tries(row: &AnyRow) -> StoreResult<Tries> {
 mod tests {
     use std::{fs, path::Path};
 
-    /// Every string that changes or removes rows of `attempts`, with the file it stands in.
+    /// Collects every string that changes or deletes rows of `attempts`, with its file.
     fn writes(folder: &Path, found: &mut Vec<(String, String)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -135,13 +137,13 @@ mod tests {
         for (file, sql) in found {
             let (_, condition) = sql.split_once("WHERE").unwrap();
             let guarded = condition.contains("id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3");
-            // Nobody holds a queued attempt, and a final one takes only its analysis and what that collects.
+            // Nobody holds a queued attempt, and a final one only receives its analysis and collected values.
             let nobodys = condition.contains("state = 'queued'");
             let its_own = "SET summary = $1, analysis = $2, collected = COALESCE($4, collected) ";
             let analysis = sql.contains(its_own) && condition.contains("state = 'final'");
-            // Erasing a person changes what a row says of them, and no row that somebody holds.
+            // Erasing a person changes only rows that nobody holds.
             let erasure = condition.contains("state IN ('queued', 'final')");
-            // What the database forgot is written down again; whoever held it lost it with that.
+            // A forgotten row is written again; its holder lost it together with the row.
             let reinstated = file.ends_with("dial_recovery/rows.rs") && condition.contains("epoch <= $3");
             assert!(guarded || nobodys || analysis || erasure || reinstated, "{file}: {sql}");
         }

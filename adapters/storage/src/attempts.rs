@@ -1,4 +1,4 @@
-//! Attempts: from the claim through the permit to the outcome, every write guarded by owner and epoch.
+//! Attempts: from the claim through the permit to the outcome. Every write is guarded by owner and epoch.
 
 mod claim;
 mod counters;
@@ -32,13 +32,13 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 impl AttemptStore for SqlStore {
     async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
         let (liveness, patience) = (self.liveness(), patience.clone());
-        // Their owners may live, and have yet to say so.
+        // Their owners may be alive and just not have reported yet.
         self.write_compared(move |work| Box::pin(orphans::take(work, node, liveness, patience)))
             .await
     }
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
-        // What comes next may be what the server has forgotten.
+        // The next contact may be one that the server has forgotten.
         self.write_compared(move |work| Box::pin(claim::claim(work, node, campaign, limit)))
             .await
     }
@@ -74,7 +74,7 @@ impl AttemptStore for SqlStore {
         });
         let (permit, notes, dial) = answer.await?;
         if let Some(dial) = dial {
-            // Nothing is sent on a permit that the journal does not have.
+            // Do not dial on a permit that the journal does not contain.
             self.note_permit(dial).await?;
         }
         match &permit {
@@ -88,7 +88,8 @@ impl AttemptStore for SqlStore {
     }
 
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()> {
-        // First: another node that compares the journal meanwhile must not take it for a forgotten dial.
+        // Note this first: another node that compares the journal meanwhile must not take the permit for a
+        // forgotten dial.
         self.note_taken_back(claim).await;
         let written = self.write(move |mut work| {
             Box::pin(async move {
@@ -158,7 +159,7 @@ mod tests {
     use super::*;
     use crate::Work;
 
-    /// A later attempt of contact 0, due in 60 s, as a plan for one would put it there.
+    /// Inserts a later attempt of contact 0, due in 60 s, as if it had been planned.
     async fn plan_retry(work: Work<'_>, first: AttemptId, retry: AttemptId) -> StoreResult<()> {
         let insert = "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, \
              kind, phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, collected, created_at) \
@@ -176,7 +177,7 @@ mod tests {
         Ok(())
     }
 
-    /// A running campaign of two contacts whose first one was busy and has a retry planned.
+    /// Creates a running campaign of two contacts; the first one was busy and has a retry planned.
     async fn with_retry() -> (Scene, CampaignId, AttemptId) {
         let clock = Arc::new(ManualClock::new());
         let store = Arc::new(SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap());

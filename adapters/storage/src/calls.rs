@@ -1,4 +1,4 @@
-//! Single calls: queued, claimed, ended when they waited too long; and the cancelling of any attempt that waits.
+//! Single calls: queued, claimed, or ended after waiting too long. Also cancels any waiting attempt.
 
 use async_trait::async_trait;
 use domain::{
@@ -21,7 +21,7 @@ use super::{
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
-/// The single calls that wait, so asked that their own small index answers.
+/// The single calls that wait, written so that the query uses their own small index.
 const WAITING: &str = "FROM attempts a JOIN single_calls s ON s.attempt = a.id \
      WHERE a.campaign IS NULL AND a.state = 'queued'";
 
@@ -96,7 +96,7 @@ async fn create(
     Ok(QueuedCall::Queued(Box::new(row)))
 }
 
-/// A single call's next attempt has what the last one had; nothing happens to an attempt of a campaign.
+/// Copies a single call's values to its next attempt; does nothing for an attempt of a campaign.
 pub(super) async fn continue_as(
     work: &mut Work<'_>,
     ended: AttemptId,
@@ -137,7 +137,7 @@ async fn waiting(work: Work<'_>) -> StoreResult<WaitingCalls> {
 
 async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     let skip_locked = work.dialect.skip_locked;
-    // As for campaigns: chosen once, then tested again.
+    // As for campaigns: selected once, then checked again.
     let query = composed(format!(
         "WITH due AS MATERIALIZED (SELECT a.id {WAITING} AND a.due_at <= $2 AND s.dial_before > $2 \
          ORDER BY a.due_at, a.id LIMIT $3{skip_locked}) \
@@ -149,7 +149,7 @@ async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<
     .bind(work.now.0)
     .bind(limit.max(0));
     let mut rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
-    // The order of RETURNING is the database's own.
+    // The order of RETURNING is up to the database.
     rows.sort_by_cached_key(|row| (row.int("due_at").ok(), row.text("id").ok()));
     let mut claimed = Vec::with_capacity(rows.len());
     for row in &rows {
@@ -158,7 +158,7 @@ async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<
     Ok(claimed)
 }
 
-/// What the claim of a single call brings: its own values, and the saved contact of its number as it is now.
+/// Reads the claim of a single call: its own values, and the saved contact of its number as it is now.
 pub(super) async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
     let query = sqlx::query(
         "SELECT s.name, s.variables, c.id AS saved, c.name AS saved_name, c.email, c.extra FROM single_calls s \
@@ -220,7 +220,7 @@ async fn expire(mut work: Work<'_>) -> StoreResult<u64> {
 }
 
 async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
-    // Its campaign first, as whoever stops one does: what it waited for may be gone with this attempt.
+    // Update the campaign first, like a stop does: with this attempt it may have nothing left to wait for.
     let look_again = composed(format!(
         "{LOOK_AGAIN} AND id = (SELECT a.campaign FROM attempts a WHERE a.id = $2 AND a.account = $3 AND a.state = 'queued')"
     ));

@@ -1,4 +1,4 @@
-//! The contacts of campaigns, in lists. An index counts from 0 in its list, without gaps.
+//! Contacts of campaigns, in lists. The index counts from 0 within a list, without gaps.
 
 use domain::{
     id::CampaignId,
@@ -12,10 +12,10 @@ use super::{
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
-/// Rows that one transaction removes.
+/// Rows that one transaction deletes.
 const ROWS_PER_DELETE: i64 = 5_000;
 
-/// Makes an empty list.
+/// Creates an empty list.
 pub(super) async fn new_list(work: &mut Work<'_>) -> StoreResult<i64> {
     let list = rand::random_range(1..=i64::MAX);
     let insert = sqlx::query("INSERT INTO contact_lists (id, next_index) VALUES ($1, 0)").bind(list);
@@ -47,7 +47,7 @@ pub(super) async fn append(work: Work<'_>, import: CampaignId, count: i64, rows:
     }
 }
 
-/// What [`append`] takes: each contact as an array, the further fields as their own text in it.
+/// Encodes contacts for [`append`]: each contact as an array, with its further fields as JSON text inside it.
 pub(super) fn rows_of(contacts: &[CampaignContact]) -> StoreResult<String> {
     let mut rows = Vec::with_capacity(contacts.len() * 128);
     rows.push(b'[');
@@ -67,7 +67,7 @@ pub(super) fn rows_of(contacts: &[CampaignContact]) -> StoreResult<String> {
     String::from_utf8(rows).map_err(|error| StoreError::Damaged(error.to_string()))
 }
 
-/// A list that no campaign points at, whose contacts are to be removed.
+/// Returns a list that no campaign references, whose contacts must be deleted.
 pub(super) async fn loose_list(work: Work<'_>) -> StoreResult<Option<i64>> {
     let row = sqlx::query(
         "SELECT id FROM contact_lists WHERE NOT EXISTS \
@@ -79,7 +79,8 @@ pub(super) async fn loose_list(work: Work<'_>) -> StoreResult<Option<i64>> {
     row.map(|row| row.int("id")).transpose()
 }
 
-/// Removes some of a list that no campaign points at, in the end the list itself; false when nothing is left.
+/// Deletes some rows of a list that no campaign references, and finally the list itself. Returns false when
+/// nothing is left.
 pub(super) async fn delete_some(work: Work<'_>, list: i64) -> StoreResult<bool> {
     for table in ["campaign_contacts", "contact_states"] {
         let delete = composed(format!(
@@ -96,12 +97,12 @@ pub(super) async fn delete_some(work: Work<'_>, list: i64) -> StoreResult<bool> 
     Ok(false)
 }
 
-/// The columns `read` wants, of `campaign_contacts cc` beside their campaign `c`. The saved contact is looked up when
-/// the row is read, so that it is never one that was deleted.
+/// Columns for `read`, from `campaign_contacts cc` and their campaign `c`. The saved contact is looked up
+/// when the row is read, so it is never a deleted one.
 pub(super) const COLUMNS: &str = "cc.idx, cc.phone_number, cc.name, cc.email, cc.extra, \
      (SELECT s.id FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved";
 
-/// One more for a claim, which `read_saved_extra` wants: the saved contact's further fields.
+/// Extra column of a claim for `read_saved_extra`: the saved contact's further fields.
 pub(super) const SAVED_EXTRA: &str =
     "(SELECT s.extra FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved_extra";
 
@@ -138,7 +139,8 @@ pub(super) async fn list(
     rows.map_err(unavailable)?.iter().map(read).collect()
 }
 
-/// The campaign gets the contacts of an import of its account, which ends. Its list before is loose from then on.
+/// Gives the campaign the contacts of an import of its account, and ends the import. Afterwards no campaign
+/// references the earlier list.
 pub(super) async fn replace(work: &mut Work<'_>, campaign: CampaignId, import: CampaignId) -> StoreResult<()> {
     let row = sqlx::query(
         "DELETE FROM campaigns WHERE id = $2 AND importing = 1 \

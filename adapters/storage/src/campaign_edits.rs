@@ -1,4 +1,4 @@
-//! Guarded changes of a campaign: its state, its fields, its contacts among them, and its removal.
+//! Guarded changes of a campaign: its state, its fields including contacts, and its deletion.
 
 use domain::{
     id::CampaignId,
@@ -41,7 +41,7 @@ pub(super) async fn change_state(
     get(work, id).await
 }
 
-/// The guarded change of state goes first: it takes the row, so that nothing of the edit is done to a stale one.
+/// Updates a campaign. The guarded state change goes first and locks the row, so a stale row is never edited.
 pub(super) async fn update(
     mut work: Work<'_>,
     (id, version): (CampaignId, i64),

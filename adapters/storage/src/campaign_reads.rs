@@ -1,4 +1,4 @@
-//! A campaign's contacts with what became of them, and its conversations by their last change.
+//! A campaign's contacts with their results, and its conversations in order of their last change.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use super::{
     rows::{AnyQuery, Columns, composed, unavailable},
 };
 
-/// What `read_result` wants of the contacts of campaign `c`; the last attempt is found by the attempts' own key.
+/// Columns for `read_result` of the contacts of campaign `c`; the last attempt is found by the key of `attempts`.
 const RESULTS: &str = "SELECT cc.idx, cc.phone_number, cc.name, COALESCE(cs.state, 'pending') AS contact_state, \
      (SELECT s.id FROM contacts s WHERE s.account = c.account AND s.phone_number = cc.phone_number) AS saved, \
      a.id AS attempt, a.attempt_no, a.error, a.voicemail, a.collected";
@@ -28,8 +28,8 @@ const LAST_ATTEMPT: &str = "LEFT JOIN attempts a ON a.contact_list = cc.list AND
      AND a.attempt_no = (SELECT MAX(b.attempt_no) FROM attempts b \
                          WHERE b.contact_list = cc.list AND b.contact_index = cc.idx)";
 
-/// Where the contacts of a page are found. Those that were claimed before are in the order of an index under their
-/// state; those that never were have no state yet.
+/// Source of the contacts of a page. Contacts that were claimed are ordered by an index on their state;
+/// contacts that were never claimed have no state yet.
 #[derive(Clone, Copy)]
 enum Part {
     All,
@@ -46,7 +46,7 @@ impl Part {
         }
     }
 
-    /// Its rows as `$1` campaign, `$2` list, `$3` first index, `$4` limit, and sometimes `$5` state.
+    /// Builds the query with `$1` campaign, `$2` list, `$3` first index, `$4` limit, and for some parts `$5` state.
     fn query(self) -> AnyQuery<'static> {
         let state = "contact_states cs ON cs.list = cc.list AND cs.idx = cc.idx";
         let own = "c.id = $1 AND cc.list = $2";
@@ -119,17 +119,17 @@ async fn results(
     }
     if parts.len() > 1 {
         results.sort_unstable_by_key(|result| result.index);
-        // Claimed between the two reads, a contact would be in both.
+        // A contact that was claimed between the two reads appears in both.
         results.dedup_by_key(|result| result.index);
         results.truncate(usize::try_from(limit).unwrap_or(0));
     }
     Ok(ContactPage { list, results })
 }
 
-/// When an attempt came to its present status; spelled as in its index.
+/// Time when an attempt reached its present status; spelled as in its index.
 const CHANGED: &str = "COALESCE(a.end_written_at, a.ended_at, a.dialing_at, a.created_at)";
 
-/// The conversations of campaign `$1` as `read_change` wants them.
+/// Builds a query for the conversations of campaign `$1` with the columns of `read_change`.
 fn changes(condition: &str) -> AnyQuery<'static> {
     composed(format!(
         "SELECT a.id, a.status, a.phone_number, cc.name, {CHANGED} AS changed_at, \
@@ -170,7 +170,7 @@ async fn latest(mut work: Work<'_>, campaign: CampaignId, newest: i64) -> StoreR
     campaign_rows::visible_list(&mut work, campaign).await?;
     let recent = changes(&format!("a.id IS NOT NULL ORDER BY {CHANGED} DESC, a.id DESC LIMIT $2"));
     let recent = recent.bind(campaign.to_string()).bind(newest.max(0));
-    // The list of states is the one of the small index of what is open.
+    // The list of states matches the small index of open attempts.
     let open = changes(
         "a.state IN ('claimed', 'dialing', 'dialed', 'answered', 'unknown') AND a.status = 'in_progress' \
          ORDER BY a.id",

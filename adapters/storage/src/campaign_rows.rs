@@ -1,4 +1,4 @@
-//! Rows of campaigns that readers see: one campaign, its list, and the mark that makes its node look again.
+//! Rows of visible campaigns: one campaign, its list, and the update that makes its node look again.
 
 use domain::{
     id::CampaignId,
@@ -11,7 +11,7 @@ use super::{
     rows::{Columns, composed, unavailable},
 };
 
-/// What `read` wants of `campaigns c`.
+/// Columns for `read` from `campaigns c`.
 pub(super) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
      c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
      c.max_concurrent_calls, c.contact_count, c.reason, c.created_at, c.updated_at, \
@@ -21,7 +21,7 @@ pub(super) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.stat
               c.contact_count) AS start_index \
      FROM campaigns c";
 
-/// Which campaigns readers see.
+/// Condition for the campaigns that readers see.
 pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
 
 pub(super) fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
@@ -59,7 +59,8 @@ pub(super) async fn get(work: &mut Work<'_>, id: CampaignId) -> StoreResult<Camp
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-/// The list of contacts of a campaign that readers see, and how many there are. `NotFound`.
+/// Returns the contact list of a visible campaign and its number of contacts. Returns `NotFound` if there is
+/// no such campaign.
 pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(i64, i64)> {
     let query = composed(format!(
         "SELECT c.contact_list, c.contact_count FROM campaigns c WHERE c.id = $1 AND {VISIBLE}"
@@ -69,9 +70,9 @@ pub(super) async fn visible_list(work: &mut Work<'_>, id: CampaignId) -> StoreRe
     Ok((row.int("contact_list")?, row.int("contact_count")?))
 }
 
-/// Has campaigns look again at what is left to do, if they dial or wait for their time: those that a further condition
-/// names, whose values are `$2` and on; `$1` is the present instant. A campaign's own node sees it by the version, and one
-/// that has just counted finds its row changed.
+/// Makes campaigns that dial or wait for their time check again what is left to do. A further condition
+/// selects them; its values start at `$2`, and `$1` is the present instant. A campaign's own node notices the
+/// new version, and a node that has just counted finds the row changed.
 pub(super) const LOOK_AGAIN: &str = "UPDATE campaigns SET version = version + 1, updated_at = $1, \
      next_run_at = CASE WHEN status = 'waiting' THEN $1 ELSE next_run_at END \
      WHERE status IN ('waiting', 'running') AND deleted_at IS NULL";

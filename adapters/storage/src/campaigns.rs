@@ -18,8 +18,8 @@ use super::{
     rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
 };
 
-/// Where several processes share a database an import of nobody that is younger than this may be that of one which is
-/// not registered yet.
+/// Age below which an import without an owner is kept if several processes share the database: its process
+/// may not be registered yet.
 const NOBODYS_IMPORT_US: i64 = 60 * 60 * 1_000_000;
 
 async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow> {
@@ -31,7 +31,7 @@ async fn get_own(mut work: Work<'_>, account: AccountId, id: CampaignId) -> Stor
     }
 }
 
-/// The first instant from now on at which the account made no other campaign: lists page by it.
+/// Returns the first instant from now on at which the account created no other campaign; lists page by it.
 async fn free_instant(work: &mut Work<'_>, account: &str, except: CampaignId) -> StoreResult<Timestamp> {
     locks::before_new_campaign(work, account).await?;
     let mut at = work.now;
@@ -98,7 +98,7 @@ async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<Ke
     get(&mut work, import).await
 }
 
-/// Removes the row of an import; its list, if it was one, is loose from then on.
+/// Deletes the row of an import; afterwards no campaign references its list, if it had one.
 async fn delete_import(work: Work<'_>, import: CampaignId) -> StoreResult<Option<i64>> {
     let row = sqlx::query("DELETE FROM campaigns WHERE id = $1 AND importing = 1 RETURNING contact_list")
         .bind(import.to_string())
@@ -141,7 +141,7 @@ async fn list(work: Work<'_>, account: AccountId, filter: CampaignFilter, limit:
     rows.iter().map(read).collect()
 }
 
-/// The campaigns that dial, or will by themselves.
+/// Condition for the campaigns that dial, or will by themselves.
 const ACTIVE: &str = "(c.status IN ('waiting', 'running', 'delayed') OR (c.status = 'paused' AND c.active = 1))";
 
 async fn active(work: Work<'_>) -> StoreResult<Vec<CampaignRow>> {
@@ -182,7 +182,7 @@ async fn hang_up_wanted(work: Work<'_>, id: CampaignId, version: i64) -> StoreRe
 }
 
 impl SqlStore {
-    /// Removes a loose list in many small transactions, so that a large one does not hold up a permit.
+    /// Deletes an unreferenced list in many small transactions, so that a large one does not delay a permit.
     async fn remove_list(&self, list: i64) -> StoreResult<()> {
         let some = move || self.write(move |work| Box::pin(campaign_contacts::delete_some(work, list)));
         while some().await? {}

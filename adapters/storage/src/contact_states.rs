@@ -1,4 +1,4 @@
-//! How the contacts of a list stand: rows that the first claim of a contact makes, so that an import writes none.
+//! States of the contacts of a list. The first claim of a contact creates its row, so an import writes none.
 
 use domain::{
     id::CampaignId,
@@ -11,7 +11,7 @@ use super::{
     rows::{Columns, affected, unavailable},
 };
 
-/// How a contact stands in its campaign.
+/// State of a contact in its campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContactState {
     Pending,
@@ -31,7 +31,7 @@ impl ContactState {
     }
 }
 
-/// Which contact of which list.
+/// Key of a contact: its list and its index there.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ContactKey {
     pub(super) list: i64,
@@ -39,7 +39,7 @@ pub(super) struct ContactKey {
 }
 
 impl ContactKey {
-    /// The contact of a row with `contact_list` and `contact_index`; none for a single call.
+    /// Reads the key from a row with `contact_list` and `contact_index`; none for a single call.
     pub(super) fn read(row: &AnyRow) -> StoreResult<Option<Self>> {
         let key = (row.maybe_int("contact_list")?, row.maybe_int("contact_index")?);
         Ok(match key {
@@ -49,7 +49,7 @@ impl ContactKey {
     }
 }
 
-/// Sets a claimed contact's state; `voicemail` says whether a machine answered last.
+/// Sets a claimed contact's state; `voicemail` tells whether a machine answered last.
 pub(super) async fn set(
     work: &mut Work<'_>,
     contact: Option<ContactKey>,
@@ -65,14 +65,14 @@ pub(super) async fn set(
     affected(update, work.conn).await.map(drop)
 }
 
-/// The contact of a queued attempt is being called.
+/// Marks the contact of a queued attempt as being called.
 pub(super) async fn set_in_progress(work: &mut Work<'_>, contact: ContactKey) -> StoreResult<()> {
     let update = sqlx::query("UPDATE contact_states SET state = 'in_progress' WHERE list = $1 AND idx = $2");
     let update = update.bind(contact.list).bind(contact.index);
     affected(update, work.conn).await.map(drop)
 }
 
-/// A further attempt was planned: the contact is pending again.
+/// Counts a further planned attempt and sets the contact pending again.
 pub(super) async fn add_attempt(work: &mut Work<'_>, contact: Option<ContactKey>) -> StoreResult<()> {
     let Some(contact) = contact else { return Ok(()) };
     let update = sqlx::query(
@@ -82,7 +82,7 @@ pub(super) async fn add_attempt(work: &mut Work<'_>, contact: Option<ContactKey>
     affected(update, work.conn).await.map(drop)
 }
 
-/// The contact is as if it had never been claimed.
+/// Resets the contact as if it had never been claimed.
 pub(super) async fn set_untried(work: &mut Work<'_>, contact: Option<ContactKey>) -> StoreResult<()> {
     let Some(contact) = contact else { return Ok(()) };
     let update = sqlx::query("UPDATE contact_states SET state = 'pending', attempts = 0 WHERE list = $1 AND idx = $2")

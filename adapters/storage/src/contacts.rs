@@ -65,13 +65,13 @@ pub(super) async fn get(work: Work<'_>, account: AccountId, id: ContactId) -> St
     read(account, &row.ok_or(StoreError::NotFound)?)
 }
 
-/// Which of the values of a column are wanted.
+/// Values of a column to look for.
 pub(super) enum Wanted {
     Numbers(Vec<String>),
     Ids(Vec<String>),
 }
 
-/// The account's contacts with one of these values.
+/// Returns the account's contacts with one of these values.
 pub(super) async fn among(work: Work<'_>, account: AccountId, wanted: Wanted) -> StoreResult<Vec<ContactRow>> {
     let (column, values) = match wanted {
         Wanted::Numbers(values) => ("phone_number", values),
@@ -110,7 +110,7 @@ fn read(account: AccountId, row: &AnyRow) -> StoreResult<ContactRow> {
     })
 }
 
-/// A name as the search compares it.
+/// Returns a name in the form that the search compares.
 fn folded(name: Option<&str>) -> Option<String> {
     name.map(str::to_lowercase)
 }
@@ -173,9 +173,9 @@ pub(super) async fn update(
     }
 }
 
-/// Writes values onto the saved contact of an attempt's number, if there is one.
+/// Writes values to the saved contact of an attempt's number, if there is one.
 pub(super) async fn keep(work: &mut Work<'_>, attempt: AttemptId, values: &BTreeMap<String, Value>) -> StoreResult<()> {
-    // Somebody may change the contact between the two statements: then it is read again.
+    // If somebody changes the contact between the two statements, it is read again.
     for _ in 0..MOST_TRIES {
         let row = sqlx::query(
             "SELECT c.account, c.id, c.phone_number, c.name, c.email, c.extra, c.version, c.created_at FROM attempts a \

@@ -1,5 +1,5 @@
-//! The SQL of a page of conversations. Its ids come from an index alone, in order, and only the rows of the page itself
-//! are read.
+//! The SQL for a page of conversations. It takes the ids in order from an index alone, and reads only the
+//! rows of the page itself.
 
 use domain::{
     id::AccountId,
@@ -8,15 +8,16 @@ use domain::{
 
 use super::rows::{AnyQuery, Bound, bind_all, composed};
 
-/// When no more conversations than this are long enough, all of them are looked at; else the newest come soon.
+/// Limit up to which all long enough conversations are examined; if there are more, the newest are found soon enough.
 const FEW: i64 = 3_000;
 
-/// The long ones of account `$1`, `$2` seconds or more. The last condition lets their own small index answer.
+/// The conversations of account `$1` that lasted `$2` seconds or more. The last condition makes the query use
+/// their own small index.
 const LONG: &str = "FROM attempts l WHERE l.account = $1 AND l.duration_s >= $2 AND l.duration_s > 0";
 
 const ORDER: &str = "ORDER BY k.started_at DESC, k.id DESC";
 
-/// A page that is wanted.
+/// A requested page.
 pub(super) struct Pages {
     account: AccountId,
     filter: ConversationFilter,
@@ -32,12 +33,12 @@ impl Pages {
         }
     }
 
-    /// The least duration, if it leaves any conversation out.
+    /// Returns the minimum duration, if it excludes any conversation.
     fn seconds(&self) -> Option<i64> {
         self.filter.min_duration.filter(|seconds| *seconds > 0)
     }
 
-    /// Asks for the flag `few`, if that matters.
+    /// Builds the query for the flag `few`, if a minimum duration makes it matter.
     pub(super) fn few<'q>(&self) -> Option<AnyQuery<'q>> {
         let seconds = self.seconds()?;
         let sql = format!(
@@ -47,7 +48,7 @@ impl Pages {
         Some(composed(sql).bind(self.account.to_string()).bind(seconds))
     }
 
-    /// The page: `select` names columns of the attempt `a` and its agent `g`.
+    /// Builds the page's query; `select` names columns of the attempt `a` and its agent `g`.
     pub(super) fn query<'q>(&self, few: bool, select: &str) -> AnyQuery<'q> {
         let mut keys = Keys::default();
         let account = keys.place(self.account.to_string());
@@ -56,7 +57,7 @@ impl Pages {
             (_, seconds) => self.newest(&mut keys, seconds),
         };
         let limit = keys.place(self.limit);
-        // SQLite takes the sides of a cross join in their order; else it may go through the whole account.
+        // SQLite reads the sides of a cross join in order; with another join it may scan the whole account.
         let sql = format!(
             "{select} FROM ({}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
              WHERE a.id = k.id AND a.account = {account} {ORDER} LIMIT {limit}",
@@ -65,9 +66,9 @@ impl Pages {
         bind_all(composed(sql), keys.values)
     }
 
-    /// All of the few long ones that fit.
+    /// Selects all of the few long conversations that match.
     fn of_few(&self, keys: &mut Keys, seconds: i64) -> String {
-        // Its place is `$2`: the account was the first.
+        // Its placeholder is `$2`, because the account came first.
         keys.place(seconds);
         let others = self.others(keys);
         let started = self.started(keys);
@@ -83,10 +84,10 @@ impl Pages {
         )
     }
 
-    /// The newest that fit. An index of an agent or a campaign holds the statuses one after the other.
+    /// Selects the newest that match. An index of an agent or a campaign is ordered by status first.
     fn newest(&self, keys: &mut Keys, seconds: Option<i64>) -> String {
         let mut conditions = self.others(keys);
-        // The owner of an agent or a campaign owns its conversations: their index answers alone.
+        // The owner of an agent or a campaign owns its conversations, so their index is enough.
         let of_account = self.filter.agent.is_none() && self.filter.campaign.is_none();
         if of_account {
             conditions.push("k.account = $1".to_owned());
@@ -120,7 +121,8 @@ impl Pages {
             .collect()
     }
 
-    /// When they started. An index stops at one bound only: the cursor's, unless `started_before` is earlier.
+    /// Builds the conditions on the start time. An index can stop at one bound only: the cursor's, unless
+    /// `started_before` is earlier.
     fn started(&self, keys: &mut Keys) -> Vec<String> {
         let mut conditions = Vec::new();
         let filter = &self.filter;
@@ -141,7 +143,7 @@ impl Pages {
     }
 }
 
-/// Stands in a text for the place of the limit, which is known last.
+/// Placeholder for the limit, which is bound last.
 const LIMIT: &str = "@limit";
 
 fn joined(conditions: &[Vec<String>]) -> String {
@@ -152,7 +154,7 @@ fn joined(conditions: &[Vec<String>]) -> String {
     format!(" WHERE {}", conditions.join(" AND "))
 }
 
-/// The values of a query, in the order of their places.
+/// The values of a query, in the order of their placeholders.
 #[derive(Default)]
 struct Keys {
     values: Vec<Bound>,

@@ -14,7 +14,7 @@ use super::{
     rows::{Columns, composed, unavailable},
 };
 
-/// What `read` wants; lists leave the analysis on its page of the file.
+/// Columns for `read`; lists do not read the analysis from its page of the file.
 const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
      a.collected, a.summary, a.created_at";
@@ -37,7 +37,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         contact_number: row.number("phone_number")?,
         caller_number: row.maybe_number("caller_id")?,
         carrier: row.maybe_text("carrier")?,
-        // Until the end it only says why the call was put off.
+        // Until the end this column only tells why the call was delayed.
         error: row.maybe_text("error")?.filter(|_| ended),
         voicemail: row.flag("voicemail")?,
         transferred: row.flag("transferred")?,
@@ -48,7 +48,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
     })
 }
 
-/// One conversation; without an account for the service's own jobs.
+/// Returns one conversation; `account` is none for the service's own jobs.
 pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
     let query = composed(format!(
         "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2)"

@@ -1,4 +1,4 @@
-//! The outbox of deliveries: rows made with what ended a call, leased lane by lane, settled under their lease.
+//! The outbox of deliveries: created in the transaction that ends a call, leased per lane, settled under the lease.
 
 mod made;
 mod settled;
@@ -23,7 +23,8 @@ use super::{
     rows::{Columns, affected, composed, unavailable},
 };
 
-/// Steps from lane to lane by the index of what is pending, so that a long backlog of one costs the others nothing.
+/// Steps from lane to lane in the index of pending deliveries, so that a long backlog of one lane does not
+/// slow down the others.
 async fn due_lanes(work: Work<'_>, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
     let query = sqlx::query(
         "WITH RECURSIVE pending (lane) AS ( \
@@ -148,7 +149,7 @@ async fn contact_of(work: Work<'_>, attempt: AttemptId) -> StoreResult<CampaignC
     })
 }
 
-/// Ids follow the order in which deliveries were made, so that nothing but the oldest is looked at.
+/// Ids follow the order of creation, so only the oldest rows are examined.
 async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
     let delete = sqlx::query(
         "DELETE FROM deliveries WHERE id IN (SELECT id FROM \

@@ -1,11 +1,13 @@
-//! The dial journal: each permit once more, in files of this node's own, on disk before its one dial request is sent.
+//! The dial journal: a second record of each permit, in this node's own files, on disk before its dial request is sent.
 //!
-//! A database may forget what it answered: a standby that took over had not yet heard of the last commits, or a backup
-//! was put back. What it forgot about permits would be dialed a second time; these files tell
-//! (`SqlStore::reconcile_dials`).
+//! A database may lose commits that it acknowledged: a standby took over before it received the last ones, or
+//! a backup was restored. Attempts whose permits are lost would be dialed a second time. These files reveal
+//! them (`SqlStore::reconcile_dials`).
 //!
-//! One line of JSON a note, a file an hour, kept for three days. Nodes may share the folder: each writes files of its own and
-//! compares what all dialed. A thread of its own writes; what waits when it begins shares one sync. A line that a crash cut off was never answered for, so nothing was sent on it.
+//! The format is one line of JSON per note and one file per hour, kept for three days. Nodes may share the
+//! folder: each writes its own files and compares the dials of all. A separate thread writes; all notes that
+//! wait when it begins share one sync. A line that a crash cut off was never acknowledged, so nothing was
+//! sent on it.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -25,56 +27,56 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 use uuid::Uuid;
 
-/// Microseconds of the time that one file takes in.
+/// Time span of one file, in microseconds.
 const FILE_US: i64 = 3_600 * 1_000_000;
-/// How many hours a file is kept. A database that was put back by more than this forgot more than we remember.
+/// Hours that a file is kept. A database restored to an earlier time than that has lost more than the journal holds.
 const KEPT_HOURS: i64 = 72;
-/// Notes that wait to be written; one more is refused, and its permit with it.
+/// Most notes that wait to be written; a further one is rejected together with its permit.
 const QUEUE: usize = 4_096;
-/// The file that tells the history of commits which the notes belong to.
+/// Name of the file with the commit history that the notes belong to.
 const HISTORY: &str = "lineage";
-/// Bytes of a line. Longer ones are not ours.
+/// Longest line, in bytes. Longer lines are not ours.
 const LONGEST_LINE: usize = 16 * 1024;
 
-/// A permit, with all that is needed to make its row again.
+/// A permit, with everything needed to recreate its row.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DialNote {
-    /// The attempt.
+    /// Id of the attempt.
     pub attempt: String,
-    /// Which process holds it; none where an older version wrote the note.
+    /// Node that held the attempt; none in notes of older versions.
     pub owner: Option<String>,
-    /// Its claim's epoch at the permit.
+    /// Epoch of the claim at the permit.
     pub epoch: i64,
-    /// When the permit was given: microseconds since 1970.
+    /// Time of the permit, in microseconds since 1970.
     pub at: i64,
-    /// The account.
+    /// Id of the account.
     pub account: String,
-    /// Who dials.
+    /// Id of the agent that calls.
     pub agent: String,
-    /// The campaign; none for a single call.
+    /// Id of the campaign; none for a single call.
     pub campaign: Option<String>,
-    /// The contact's list; none for a single call.
+    /// Id of the contact's list; none for a single call.
     pub contact_list: Option<i64>,
-    /// The contact's place in it.
+    /// Index of the contact in its list; none for a single call.
     pub contact_index: Option<i64>,
-    /// Counts from 1 per contact.
+    /// Number of the attempt, counted from 1 per contact.
     pub attempt_no: i64,
-    /// Which follow-up.
+    /// Number of the follow-up.
     pub follow_up_no: i64,
-    /// Which retry of it.
+    /// Number of the retry within the follow-up.
     pub retry_no: i64,
-    /// Call-backs the contact was given.
+    /// Number of call-backs the contact was given.
     pub call_backs: i64,
-    /// `first`, `retry` …
+    /// Kind of the attempt: `first`, `retry` …
     pub kind: String,
-    /// Who is called.
+    /// Number that is called.
     pub phone_number: String,
-    /// What the addresses of the call are proved by.
+    /// Token that the proofs in the call's URLs are made from.
     pub dial_token: String,
-    /// The carrier.
+    /// Name of the carrier.
     pub carrier: String,
-    /// The number shown.
+    /// Caller ID that is shown, if any.
     pub caller_id: Option<String>,
 }
 
@@ -83,7 +85,7 @@ pub struct DialNote {
 #[serde(rename_all = "camelCase")]
 enum Line {
     Permitted(Box<DialNote>),
-    /// The permit was not used: certainly nothing was sent.
+    /// The permit was not used; certainly nothing was sent.
     TakenBack {
         attempt: String,
         epoch: i64,
@@ -105,7 +107,7 @@ struct Entry {
     written: Option<oneshot::Sender<io::Result<()>>>,
 }
 
-/// The journal. Dropping it ends its thread when all is written.
+/// The journal. When it is dropped, its thread ends after writing everything.
 #[derive(Debug)]
 pub struct DialJournal {
     folder: PathBuf,
@@ -115,11 +117,11 @@ pub struct DialJournal {
 }
 
 impl DialJournal {
-    /// Uses `folder`, which is made where it is missing, for its owner alone.
+    /// Opens the journal in `folder`. A missing folder is created with access for its owner only.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made.
+    /// Returns an error if the folder cannot be created.
     pub fn open(folder: PathBuf) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let (queue, waiting) = mpsc::sync_channel(QUEUE);
@@ -136,11 +138,11 @@ impl DialJournal {
         Ok(Self { folder, queue, failing })
     }
 
-    /// Notes a permit. On disk when it returns.
+    /// Notes a permit. The note is on disk when this returns.
     ///
     /// # Errors
     ///
-    /// When it could not be written: the permit must not be used.
+    /// Returns an error if the note could not be written; then the permit must not be used.
     pub async fn permitted(&self, note: DialNote) -> io::Result<()> {
         let (written, done) = oneshot::channel();
         let entry = Entry {
@@ -155,7 +157,7 @@ impl DialJournal {
             .unwrap_or_else(|_| Err(io::Error::other("the dial journal has ended")))
     }
 
-    /// Notes that a permit was not used. What cannot be written costs a look at the carrier.
+    /// Notes that a permit was not used. If the note cannot be written, the only cost is a lookup at the carrier.
     pub async fn taken_back(&self, attempt: String, epoch: i64, at: i64) {
         let line = Line::TakenBack { attempt, epoch, at };
         let (written, done) = oneshot::channel();
@@ -165,11 +167,11 @@ impl DialJournal {
         }
     }
 
-    /// What the last process wrote down of the database's history; none at the first start.
+    /// Returns the database's history as the last process stored it; none at the first start.
     ///
     /// # Errors
     ///
-    /// When it cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn history(&self) -> io::Result<Option<String>> {
         match fs::read_to_string(self.folder.join(HISTORY)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -177,32 +179,32 @@ impl DialJournal {
         }
     }
 
-    /// Writes it down.
+    /// Stores the database's history.
     ///
     /// # Errors
     ///
-    /// When it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn keep_history(&self, history: &str) -> io::Result<()> {
         let new = self.folder.join(format!("{HISTORY}.{}", Uuid::new_v4()));
         fs::write(&new, history)?;
         fs::rename(new, self.folder.join(HISTORY))
     }
 
-    /// Whether the last note could not be written, so that nothing is dialed.
+    /// Returns whether the last note could not be written, so that nothing is dialed.
     pub fn is_failing(&self) -> bool {
         self.failing.load(Ordering::Relaxed)
     }
 
-    /// Removes the files that are older than three days at `now`, in microseconds since 1970.
+    /// Deletes the files that are older than three days at `now`, in microseconds since 1970.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be read, or a file not removed.
+    /// Returns an error if the folder cannot be read or a file cannot be deleted.
     pub fn forget_old(&self, now: i64) -> io::Result<()> {
         for (hour, path) in files(&self.folder)? {
             if hour < now / FILE_US - KEPT_HOURS {
                 match fs::remove_file(path) {
-                    // Another node did.
+                    // Another node deleted it.
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                     _ => {}
                 }
@@ -211,11 +213,11 @@ impl DialJournal {
         Ok(())
     }
 
-    /// The permits of the files, the newest first, each attempt once, without those that were not used.
+    /// Returns the permits in the files, the newest first, one per attempt, without unused permits.
     ///
     /// # Errors
     ///
-    /// When a file cannot be read.
+    /// Returns an error if a file cannot be read.
     pub fn newest_first(&self) -> io::Result<impl Iterator<Item = io::Result<DialNote>> + use<>> {
         let mut hours: BTreeMap<i64, Vec<PathBuf>> = BTreeMap::new();
         for (hour, path) in files(&self.folder)? {
@@ -241,7 +243,7 @@ impl DialJournal {
     }
 }
 
-/// The journal's files with the hour each begins.
+/// Returns the journal's files, each with its hour.
 fn files(folder: &Path) -> io::Result<Vec<(i64, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -257,12 +259,12 @@ fn hour_of(name: &str) -> Option<i64> {
     hour.parse().ok()
 }
 
-/// The lines of an hour's files, the oldest first.
+/// Returns the lines of an hour's files, the oldest first.
 fn lines_of(paths: &[PathBuf]) -> io::Result<Vec<Line>> {
     let mut all = Vec::new();
     for path in paths {
         match lines(path) {
-            // Too old, and removed meanwhile.
+            // The file was too old and was deleted meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             lines => all.extend(lines?),
         }
@@ -275,7 +277,7 @@ fn lines(path: &Path) -> io::Result<Vec<Line>> {
     let mut reader = BufReader::new(File::open(path)?);
     let (mut lines, mut text) = (Vec::new(), Vec::new());
     while reader.read_until(b'\n', &mut text)? > 0 {
-        // One that a crash cut off has no end, or another one behind it that cannot be read with it.
+        // A line that a crash cut off has no end, or runs into the next one and makes both unreadable.
         if text.ends_with(b"\n") && text.len() <= LONGEST_LINE {
             lines.extend(serde_json::from_slice::<Line>(&text).ok());
         }
@@ -284,12 +286,12 @@ fn lines(path: &Path) -> io::Result<Vec<Line>> {
     Ok(lines)
 }
 
-/// What the thread has.
+/// State of the writer thread.
 struct Files {
     folder: PathBuf,
-    /// In the names of its files, which nobody else writes to.
+    /// Part of its files' names, so that nobody else writes to them.
     writer: Uuid,
-    /// The file of the present hour.
+    /// File of the present hour.
     open: Option<(i64, File)>,
     failing: Arc<AtomicBool>,
 }
@@ -302,9 +304,9 @@ impl Files {
             let written = self.write(&group);
             self.failing.store(written.is_err(), Ordering::Relaxed);
             if let Err(error) = &written {
-                tracing::error!(%error, folder = %self.folder.display(), "the dial journal cannot be written; nothing is dialed");
-                // Nobody knows what a file has in it whose sync failed: the next group begins behind it on a line of its
-                // own, in a file that is opened anew.
+                tracing::error!(%error, folder = %self.folder.display(), "dial journal write failed; dialing stopped");
+                // The content of a file is unknown after a failed sync. The next group begins on a new line
+                // of a file that is opened again.
                 self.open = None;
             }
             for told in group.into_iter().filter_map(|entry| entry.written) {
@@ -312,7 +314,7 @@ impl Files {
                     Ok(()) => Ok(()),
                     Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
                 };
-                // Whoever asked may have given up.
+                // The caller may have stopped waiting.
                 let _ = told.send(result);
             }
         }
@@ -342,10 +344,10 @@ impl Files {
         let path = self.folder.join(format!("dials-{hour}-{}.jsonl", self.writer));
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
         if file.metadata()?.len() > 0 {
-            // Ends a line that was cut off.
+            // End a line that was cut off.
             file.write_all(b"\n")?;
         }
-        // The file's name has to be on disk, too.
+        // The file's name must be on disk, too.
         File::open(&self.folder)?.sync_all()?;
         Ok(file)
     }
@@ -411,7 +413,7 @@ mod tests {
         assert_eq!((read.attempt.as_str(), read.owner), ("one", None));
     }
 
-    /// The one file in a folder.
+    /// Returns the only file of a folder.
     fn only(folder: &Path) -> PathBuf {
         files(folder).unwrap().remove(0).1
     }
@@ -452,7 +454,7 @@ mod tests {
             at,
             ..note("moved", epoch, 10)
         };
-        // Not used on the one, queued again, dialed by the other.
+        // Not used on one node, queued again, dialed by the other.
         one.permitted(at(1, 100)).await.unwrap();
         one.taken_back("moved".to_owned(), 1, 200).await;
         two.permitted(at(3, 300)).await.unwrap();

@@ -1,6 +1,6 @@
-//! Dials that the database has forgotten: a standby that took over had not heard of the last commits, or a backup was put
-//! back. What the dial journal still knows of them is written down again, as dials whose outcome nobody knows, so that they
-//! are settled with the carrier and never dialed a second time.
+//! Recovery of dials that the database has lost: a standby took over before it received the last commits, or
+//! a backup was restored. Lost dials that the dial journal still contains are written again with an unknown
+//! outcome. They are settled with the carrier and never dialed a second time.
 
 mod rows;
 
@@ -15,21 +15,21 @@ use super::SqlStore;
 use crate::dial_journal::{DialJournal, DialNote};
 use rows::Holder;
 
-/// Notes that are compared at once.
+/// Notes compared at once.
 const AT_ONCE: usize = 200;
-/// A database forgets its last commits: where it knows so many dials in a row, it knows what is older too.
+/// Number of consecutive known dials after which the comparison ends: a database loses only its last commits.
 const KNOWN: usize = 5_000;
-/// How often old notes are looked for.
+/// Interval at which old notes are deleted.
 const OLD_EVERY: Duration = Duration::from_secs(3_600);
-/// Between two tries to write down what was forgotten.
+/// Pause before the next try to write lost dials.
 const AGAIN: Duration = Duration::from_secs(1);
 
 impl SqlStore {
-    /// Writes each permit into this journal before it is used. Once, before the first permit.
+    /// Writes each permit to this journal before it is used. Call this once, before the first permit.
     ///
     /// # Errors
     ///
-    /// When the journal's folder cannot be read or written.
+    /// Returns an error if the journal's folder cannot be read or written.
     pub fn keep_dial_journal(&self, journal: DialJournal) -> io::Result<()> {
         if let Some(history) = &self.history {
             history.compare(journal.history()?.as_deref());
@@ -41,14 +41,14 @@ impl SqlStore {
         Ok(())
     }
 
-    /// From now on these calls live in this process: what the database forgets of one is written down again as it is, and the
-    /// call goes on. Once.
+    /// Sets the source of this process's live calls. If the database loses one of them, it is written again
+    /// as it is, and the call continues. Call this once.
     pub fn keep_live_calls(&self, calls: Arc<dyn LiveCalls>) {
         let _ = self.live.set(calls);
     }
 
-    /// What a write under a claim came to. That a claim does not hold is believed only when what the server may have
-    /// forgotten is written down again.
+    /// Converts the result of a write under a claim. `Fenced` is believed only once the rows that the server
+    /// may have lost are written again.
     pub(super) fn under_claim<T>(&self, written: StoreResult<T>) -> StoreResult<T> {
         match (written, &self.history) {
             (Err(StoreError::Fenced), Some(history)) => history.check().and(Err(StoreError::Fenced)),
@@ -56,17 +56,18 @@ impl SqlStore {
         }
     }
 
-    /// Whether what is not in the database never was: a server that took over may have forgotten it.
+    /// Returns an error while a missing row may be one that a server lost when it took over, until the
+    /// journal was compared.
     pub(super) fn compared(&self) -> StoreResult<()> {
         self.history.as_ref().map_or(Ok(()), |history| history.check())
     }
 
-    /// Compares the journal with the database and writes down again what that forgot; how many dials. Before the first
-    /// claim of a process.
+    /// Compares the journal with the database, writes lost dials again, and returns their number. Call this
+    /// before a process's first claim.
     ///
     /// # Errors
     ///
-    /// When the journal cannot be read, or the database is away.
+    /// Returns an error if the journal cannot be read or the database is unavailable.
     pub async fn reconcile_dials(&self) -> StoreResult<usize> {
         let Some(journal) = self.dials.get() else { return Ok(0) };
         let mut notes = journal.newest_first().map_err(|error| unread(&error))?;
@@ -91,8 +92,8 @@ impl SqlStore {
             .map(|call| (call.claim.attempt.to_string(), call.claim))
             .collect();
         let (me, mut reinstated) = (self.me(), 0);
-        // The oldest first: a contact's attempts come in their order, and where this breaks off, or another node looks
-        // meanwhile, the newest are still missing and tell that there is more.
+        // Write the oldest first: a contact's attempts then come in order. If this is interrupted, or another
+        // node compares meanwhile, the newest are still missing and show that there is more.
         for note in lost.into_iter().rev() {
             let holder = Holder::of(&note, held.get(&note.attempt), me);
             reinstated += usize::from(self.put_back(note, holder).await?);
@@ -100,19 +101,16 @@ impl SqlStore {
         for call in live {
             let attempt = call.claim.attempt;
             match self.write(move |work| Box::pin(rows::update_live(work, call))).await {
-                // It never was dialed, or is another node's by now: its next write tells.
+                // It was never dialed, or belongs to another node by now, which its next write will show.
                 Ok(()) | Err(StoreError::Fenced) => {}
                 Err(error @ StoreError::Unavailable(_)) => return Err(error),
                 Err(error) => {
-                    tracing::error!(%attempt, %error, "what a live call knows of itself is not written again");
+                    tracing::error!(%attempt, %error, "live call not restored in the database");
                 }
             }
         }
         if reinstated > 0 {
-            tracing::error!(
-                reinstated,
-                "the database had forgotten dials; they are settled with the carrier and not made again"
-            );
+            tracing::error!(reinstated, "database lost dials; they are settled with the carrier");
         }
         Ok(reinstated)
     }
@@ -138,9 +136,9 @@ impl SqlStore {
         }
     }
 
-    /// Compares again whenever the server turns out to have another history; until then permits are refused, and for as
-    /// long after it as a node may be silent: each other node needs time to meet that server and to write down what it
-    /// knows. For as long as it runs.
+    /// Compares the journal again whenever the server turns out to have another history. Permits are refused
+    /// until then, and for the time after which a silent node counts as dead: the other nodes need time to
+    /// reach that server and to write their dials. Never returns.
     pub async fn watch_server_history(&self) {
         let Some(history) = &self.history else {
             return std::future::pending().await;
@@ -150,36 +148,36 @@ impl SqlStore {
             if let (Some(journal), Some(present)) = (self.dials.get(), history.present())
                 && let Err(error) = journal.keep_history(&present)
             {
-                tracing::warn!(%error, "the database's history is not written down");
+                tracing::warn!(%error, "database history not stored");
             }
             while let Err(error) = self.reconcile_dials().await {
-                tracing::warn!(%error, "the dial journal was not compared with the database, trying again");
+                tracing::warn!(%error, "dial journal comparison failed, trying again");
                 tokio::time::sleep(AGAIN).await;
             }
             tokio::time::sleep(self.times.dead_after).await;
             history.set_compared(change);
-            tracing::info!("the dial journal was compared with the database; dialing goes on");
+            tracing::info!("dial journal compared with the database; dialing resumed");
         }
     }
 
-    /// Whether permits are written into a journal.
+    /// Returns whether permits are written to a journal.
     pub(super) fn keeps_dial_journal(&self) -> bool {
         self.dials.get().is_some()
     }
 
-    /// Writes a permit that was given into the journal, where there is one.
+    /// Writes a permit to the journal, if there is one.
     pub(super) async fn note_permit(&self, note: DialNote) -> StoreResult<()> {
         let Some(journal) = self.dials.get() else { return Ok(()) };
         let written = journal.permitted(note).await;
         written.map_err(|error| StoreError::Unavailable(format!("the dial journal cannot be written: {error}")))
     }
 
-    /// Whether permits cannot be noted, so that nothing is dialed.
+    /// Returns whether permits cannot be noted, so that nothing is dialed.
     pub fn dial_journal_fails(&self) -> bool {
         self.dials.get().is_some_and(|journal| journal.is_failing())
     }
 
-    /// Removes what the journal kept for longer than three days, in the first minute and each hour. For as long as it runs.
+    /// Deletes notes older than three days, in the first minute and then each hour. Never returns.
     pub async fn forget_old_dials(&self) {
         let Some(journal) = self.dials.get() else {
             return std::future::pending().await;
@@ -190,7 +188,7 @@ impl SqlStore {
             let (journal, now) = (Arc::clone(journal), self.clock.now().0);
             let forgotten = tokio::task::spawn_blocking(move || journal.forget_old(now)).await;
             if let Ok(Err(error)) = forgotten {
-                tracing::warn!(%error, "old notes of the dial journal stay for another hour");
+                tracing::warn!(%error, "old dial journal notes not deleted");
             }
         }
     }
@@ -229,12 +227,12 @@ mod tests {
         assert_eq!(history.check(), Ok(()));
         history.change();
         assert!(matches!(history.check(), Err(StoreError::Unavailable(_))));
-        // What is claimed now might be what the server has forgotten.
+        // The next claim could be one that the server has lost.
         let claimed = store.claim(NodeId::new(), CampaignId::new(), 1).await;
         assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
         let claimed = store.claim_calls(NodeId::new(), 1).await;
         assert!(matches!(claimed, Err(StoreError::Unavailable(_))), "{claimed:?}");
-        // A call is not told that it lost its attempt, which may only have been forgotten.
+        // A call must not be told that it lost its attempt, which the database may only have forgotten.
         let call = Claim {
             attempt: AttemptId::new(),
             owner: NodeId::new(),
@@ -246,12 +244,12 @@ mod tests {
         assert!(matches!(lost, Err(StoreError::Unavailable(_))), "{lost:?}");
         let kept = store.keep_collected(call, BTreeMap::new()).await;
         assert!(matches!(kept, Err(StoreError::Unavailable(_))), "{kept:?}");
-        // A carrier that asks whose a call is must not hear that it is over.
+        // A carrier that asks for a call's owner must not hear that the call is over.
         let owner = store.owner_of(call.attempt).await;
         assert!(matches!(owner, Err(StoreError::Unavailable(_))), "{owner:?}");
         let token = store.dial_token(call.attempt).await;
         assert!(matches!(token, Err(StoreError::Unavailable(_))), "{token:?}");
-        // What seems to be left by the dead, or by nobody, may be a live call of another node.
+        // An attempt that seems to belong to a dead node or to nobody may be a live call of another node.
         let orphans = store.take_orphans(call.owner, &Patience::default()).await;
         assert!(matches!(orphans, Err(StoreError::Unavailable(_))), "{orphans:?}");
         let unsettled = store.unsettled(call.owner, 0).await;
@@ -268,7 +266,7 @@ mod tests {
         };
         watch.await;
         assert!(history.check().is_err());
-        // One more in the middle of the rest.
+        // Another change of history in the middle of the pause.
         let twice = async {
             tokio::time::sleep(rest / 2).await;
             history.change();
@@ -311,12 +309,12 @@ mod tests {
                 .collect::<Vec<_>>(),
             [(node, Some(address))]
         );
-        // One that was declared dead is so in any history, and another process's row is not ours to write.
+        // A node that was declared dead stays dead in any history, and another process's row is not ours to write.
         store.sign_off(node).await.unwrap();
         assert_eq!(store.heartbeat(node).await, Err(StoreError::Fenced));
         assert_eq!(forget().await, Ok(1));
         assert_eq!(store.heartbeat(NodeId::new()).await, Err(StoreError::Fenced));
-        // Once that is compared, whoever is not there is dead.
+        // After the comparison, a node without a row is dead.
         history.set_compared(1);
         assert_eq!(store.heartbeat(node).await, Err(StoreError::Fenced));
     }

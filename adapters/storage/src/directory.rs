@@ -1,4 +1,4 @@
-//! The store's directory: accounts, keys, agents, contacts.
+//! The directory part of the store: accounts, keys, agents, contacts.
 
 use async_trait::async_trait;
 use domain::{

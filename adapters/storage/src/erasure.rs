@@ -1,4 +1,5 @@
-//! Erasing a person: what was said in calls goes, their rows and places in campaigns stay without anybody.
+//! Erasing a person: the content of calls is deleted; the rows of calls and campaign contacts stay without
+//! personal data.
 
 use async_trait::async_trait;
 use domain::{
@@ -62,8 +63,8 @@ async fn calls(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreRe
     calls_to(&mut work, account, &number).await
 }
 
-/// Where the number stands in campaigns. Looks through their lists, which have no index for it: not in a transaction
-/// that others wait for.
+/// Returns the number's rows in campaigns. This scans the contact lists, which have no index for it, so do
+/// not run it in a transaction that others wait for.
 async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<Vec<ContactKey>> {
     let number = number_of(&mut work, account, id).await?;
     let rows = sqlx::query(
@@ -92,7 +93,7 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     );
     let update = update.bind(String::from(PhoneNumber::erased())).bind(call.to_string());
     if affected(update, work.conn).await? == 0 {
-        // Claimed since it was looked at: somebody may be dialing it now.
+        // It was claimed since it was read: somebody may be dialing it now.
         return Err(StoreError::Stale);
     }
     let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
@@ -101,7 +102,7 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
         "DELETE FROM appointments WHERE attempt = $1",
         // There is nothing left to invite to.
         "DELETE FROM deliveries WHERE attempt = $1 AND kind = 'invitation' AND state = 'pending'",
-        // A mail server may have named whom it refused.
+        // A mail server's answer may contain the recipient's address.
         "UPDATE deliveries SET last_error = NULL WHERE attempt = $1",
     ] {
         affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
@@ -109,14 +110,14 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     erase_turns(work, call).await
 }
 
-/// What was said in a call, and the wish to analyse it.
+/// Deletes a call's turns and the job to analyse it.
 async fn erase_turns(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
     affected(turns, work.conn).await?;
     let jobs = sqlx::query("DELETE FROM outbox WHERE attempt = $1").bind(call.to_string());
     match affected(jobs, work.conn).await? {
         0 => Ok(()),
-        // What waited for the analysis still tells that the call ended.
+        // Deliveries that waited for the analysis still report the end of the call.
         _ => deliveries::make(work, call).await,
     }
 }
@@ -134,7 +135,7 @@ async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) ->
     let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
     for row in &rows {
         let call: AttemptId = row.id("id")?;
-        // One that still lies ahead is no memory of the call.
+        // An appointment in the future is not a memory of the call.
         let appointments = sqlx::query("DELETE FROM appointments WHERE attempt = $1 AND ends_at < $2");
         let appointments = appointments.bind(call.to_string()).bind(ended_before.0);
         affected(appointments, work.conn).await?;

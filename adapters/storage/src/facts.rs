@@ -1,4 +1,4 @@
-//! Facts of calls: turns and events. Observations, so unguarded; a turn is written once.
+//! Facts of calls: turns and events. They are observations and need no guard; a turn is written once.
 
 use std::collections::BTreeSet;
 
@@ -70,7 +70,7 @@ async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> S
     jobs::analyse_again(work, &attempts.into_iter().collect::<Vec<_>>()).await
 }
 
-/// Appends events within a transaction that does more.
+/// Appends events as part of a larger transaction.
 pub(super) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, EventFact)]) -> StoreResult<()> {
     let mut insert = insert_rows(
         "INSERT INTO journal (id, attempt, name, at_ms, detail, created_at) VALUES",

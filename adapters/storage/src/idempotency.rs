@@ -1,4 +1,4 @@
-//! Idempotency keys: reserved in a commit of their own, settled in the one that makes the resource.
+//! Idempotency keys: reserved in a separate commit, settled in the commit that creates the resource.
 
 use async_trait::async_trait;
 use domain::{
@@ -12,10 +12,10 @@ use super::{
     rows::{Columns, affected, composed, unavailable},
 };
 
-/// Dead keys that one reservation clears away: more than it adds, so that their number only falls.
+/// Expired keys that one reservation deletes; more than it adds, so that their number only falls.
 const SWEPT: i64 = 4;
 
-/// A reservation to be made.
+/// A requested reservation.
 #[derive(Clone)]
 struct Wanted {
     account: AccountId,
@@ -26,8 +26,7 @@ struct Wanted {
 
 async fn reserve(mut work: Work<'_>, wanted: Wanted) -> StoreResult<Reservation> {
     let lease = Uuid::new_v4();
-    // A dead key is as good as none. The row is locked before any other, so that two of these never wait for each
-    // other.
+    // An expired key counts as free. This row is locked before any other, so two reservations never deadlock.
     let insert = sqlx::query(
         "INSERT INTO idempotency_keys (account, idempotency_key, operation, request_hash, lease, expires_at) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (account, idempotency_key) DO UPDATE SET \
@@ -54,7 +53,7 @@ async fn reserve(mut work: Work<'_>, wanted: Wanted) -> StoreResult<Reservation>
     held(work, &wanted).await
 }
 
-/// What became of a key that is in use.
+/// Returns the state of a key that is in use.
 async fn held(work: Work<'_>, wanted: &Wanted) -> StoreResult<Reservation> {
     let row = sqlx::query(
         "SELECT operation, request_hash, status, resource FROM idempotency_keys \
@@ -65,7 +64,7 @@ async fn held(work: Work<'_>, wanted: &Wanted) -> StoreResult<Reservation> {
     .fetch_optional(work.conn)
     .await
     .map_err(unavailable)?;
-    // Released this moment: the client may try again.
+    // The key was released just now: the client may try again.
     let Some(row) = row else {
         return Ok(Reservation::InProgress);
     };
@@ -89,8 +88,8 @@ async fn sweep(work: &mut Work<'_>) -> StoreResult<()> {
     affected(delete.bind(work.now.0).bind(SWEPT), work.conn).await.map(drop)
 }
 
-/// Keeps what the request behind a ticket made, in the transaction that made it; without a ticket there is nothing to
-/// keep.
+/// Stores the result of the request with this ticket, in the transaction that created the resource. Without a
+/// ticket it does nothing.
 pub(super) async fn settle(
     work: &mut Work<'_>,
     ticket: Option<&KeyTicket>,

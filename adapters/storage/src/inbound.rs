@@ -1,4 +1,4 @@
-//! Calls from outside: who answers a number, and the attempt that is made for a leg, once.
+//! Calls from outside: the agent that answers a number, and the single attempt of each leg.
 
 use async_trait::async_trait;
 use domain::{
@@ -42,7 +42,7 @@ async fn answering(work: Work<'_>, number: PhoneNumber) -> StoreResult<Option<Ag
 async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>> {
     require_live(&mut work, node).await?;
     let token = DialToken::random();
-    // The number may have gone to another agent since it was looked up.
+    // The number may have moved to another agent since it was looked up.
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, attempt_no, kind, phone_number, state, owner, epoch, dial_token, due_at, \
          started_at, dialing_at, carrier, carrier_call, caller_id, status, voicemail, transferred, collected, created_at) \
@@ -72,14 +72,14 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     Ok(Some(ReceivedCall { attempt, token }))
 }
 
-/// Whoever is not known to live would lose the call to another process at once.
+/// Requires that the node counts as live; otherwise it would lose the call to another process at once.
 pub(super) async fn require_live(work: &mut Work<'_>, node: NodeId) -> StoreResult<()> {
     let query = sqlx::query("SELECT id FROM nodes WHERE id = $1 AND state = 'live'");
     let row = query.bind(node.to_string()).fetch_optional(&mut *work.conn).await;
     row.map_err(unavailable)?.map(drop).ok_or(StoreError::Fenced)
 }
 
-/// Who calls from a number, as the account has saved them, with the saved contact's fields.
+/// Returns the saved contact of a caller's number with its further fields.
 pub(super) async fn caller(
     work: &mut Work<'_>,
     account: AccountId,
@@ -106,7 +106,7 @@ pub(super) async fn caller(
     Ok((contact, saved_extra))
 }
 
-/// The new attempt with the saved contact of its number.
+/// Builds the new attempt with the saved contact of its number.
 async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> StoreResult<ClaimedAttempt> {
     let (contact, saved_extra) = caller(work, new.account, new.from).await?;
     Ok(ClaimedAttempt {

@@ -1,4 +1,4 @@
-//! Durable jobs. A lease is known by how often the job was handed out: whoever has an older one is fenced.
+//! Durable jobs. The number of times a job was handed out is its lease: a holder of an older lease is fenced.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
     rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
 };
 
-/// For how long a job handed out is not handed out again.
+/// Time before a job that was handed out is handed out again.
 const LEASE: Duration = Duration::from_secs(60);
 
 pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at: Timestamp) -> StoreResult<()> {
@@ -25,8 +25,8 @@ pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at
     affected(insert, work.conn).await.map(drop)
 }
 
-/// Turns came of calls that are over: they are analysed, again if they were. Whoever is at it has not seen these turns, and
-/// is fenced.
+/// Queues the analysis of calls that are over and received late turns, again if it was done. A worker that
+/// runs the analysis has not seen these turns and is fenced.
 pub(super) async fn analyse_again(work: &mut Work<'_>, attempts: &[AttemptId]) -> StoreResult<()> {
     let places: Vec<String> = (1..=attempts.len()).map(|place| format!("${place}")).collect();
     let query = composed(format!(
@@ -70,12 +70,12 @@ pub(super) async fn lease_analyses(work: Work<'_>, limit: i64) -> StoreResult<Ve
         })
         .collect();
     let mut jobs = jobs?;
-    // The order of RETURNING is the database's own; ids follow the order in which the jobs were made.
+    // The order of RETURNING is up to the database; ids follow the order in which the jobs were created.
     jobs.sort_by_key(|job| job.id);
     Ok(jobs)
 }
 
-/// Binds `$1` and `$2` of `WHERE id = $1 AND tries = $2`: the job under the lease the caller was given.
+/// Binds `$1` and `$2` of `WHERE id = $1 AND tries = $2`: the job under the caller's lease.
 fn bind_lease<'q>(query: AnyQuery<'q>, job: &Job) -> AnyQuery<'q> {
     query.bind(job.id.to_string()).bind(job.tries + 1)
 }
@@ -98,7 +98,7 @@ pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analys
     .bind(job.attempt.to_string())
     .bind(collected);
     affected(update, &mut *work.conn).await?;
-    // Behind the call's row, as whoever erases a call takes them; a lease that is lost takes the row back with it.
+    // This comes after the call's row, in the same order as an erasure; a lost lease rolls the change of the row back.
     let delete = bind_lease(sqlx::query("DELETE FROM outbox WHERE id = $1 AND tries = $2"), &job);
     fenced_if_none(affected(delete, &mut *work.conn).await?)?;
     if !analysis.contact.is_empty() {

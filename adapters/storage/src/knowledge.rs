@@ -1,4 +1,4 @@
-//! The knowledge base: documents, groups, and what agents hold of them.
+//! The knowledge base: documents, groups, and references from agents.
 
 mod documents;
 mod groups;
@@ -20,7 +20,7 @@ use super::{
 
 pub(super) use holding::hold;
 
-/// Ids of one statement.
+/// Ids in one statement.
 const CHUNK: usize = 500;
 
 #[async_trait]
@@ -104,13 +104,13 @@ impl KnowledgeStore for SqlStore {
     }
 }
 
-/// `$first, $first+1, …`, `count` of them.
+/// Returns `count` placeholders: `$first, $first+1, …`.
 fn places(first: usize, count: usize) -> String {
     let places: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
     places.join(", ")
 }
 
-/// Those of `ids` that are rows of this account in `table`.
+/// Returns those of `ids` that are rows of this account in `table`.
 async fn known<T>(mut work: Work<'_>, table: &'static str, account: AccountId, ids: Vec<String>) -> StoreResult<Vec<T>>
 where
     T: std::str::FromStr,
@@ -144,7 +144,7 @@ async fn known_texts(
     Ok(found)
 }
 
-/// A page of `table` for [`documents::list`] and [`groups::list`].
+/// Builds the query for a page of `table`, for [`documents::list`] and [`groups::list`].
 fn page<'q>(head: &str, account: AccountId, filter: &KnowledgeFilter, limit: i64) -> StoreResult<AnyQuery<'q>> {
     let mut wanted = Conditions::default();
     wanted.and("account = ?", [account.to_string().into()]);
@@ -163,7 +163,7 @@ fn page<'q>(head: &str, account: AccountId, filter: &KnowledgeFilter, limit: i64
             SortBy::Name => place.key.clone().into(),
             SortBy::CreatedAt => {
                 let at = place.created_at();
-                at.ok_or_else(|| StoreError::Damaged("place of a list".to_owned()))?
+                at.ok_or_else(|| StoreError::Damaged("cursor of a list has no time".to_owned()))?
                     .0
                     .into()
             }
@@ -177,7 +177,7 @@ fn page<'q>(head: &str, account: AccountId, filter: &KnowledgeFilter, limit: i64
     Ok(wanted.query(head, &order, limit))
 }
 
-/// A text in which `LIKE … ESCAPE '!'` finds no wildcard.
+/// Escapes wildcards in a text for `LIKE … ESCAPE '!'`.
 fn escaped(text: &str) -> String {
     text.replace('!', "!!").replace('%', "!%").replace('_', "!_")
 }

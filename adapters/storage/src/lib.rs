@@ -1,7 +1,7 @@
-//! The database: one set of SQL over sqlx's `Any` driver behind the store's port.
+//! The database: one set of SQL over sqlx's `Any` driver that implements the store's port.
 //!
-//! On SQLite one task writes on one connection and commits in groups; on PostgreSQL operations are transactions side by
-//! side. Readers have a small pool of their own.
+//! On SQLite one task writes on one connection and commits in groups. On PostgreSQL operations are concurrent
+//! transactions. Readers have a small pool of their own.
 
 mod accounts;
 mod agent_holds;
@@ -76,12 +76,12 @@ use crate::dial_journal::DialJournal;
 pub use attempts::SAFEGUARDS;
 pub use url::{DatabaseUrl, DatabaseUrlError, without_password};
 
-/// A server that says nothing for so long is away. It gives up a statement earlier by itself.
+/// Time after which a silent server counts as unavailable. The server aborts a statement earlier by itself.
 const READ_WITHIN: Duration = Duration::from_secs(15);
 
-/// A store on a database. Cloning is not needed: share it in an `Arc`.
+/// A store on a database. It need not be cloned: share it in an `Arc`.
 ///
-/// Dropping it lets the writer finish what it accepted and then frees the database file.
+/// When it is dropped, the writer finishes the operations it has accepted and then releases the database file.
 #[derive(Debug)]
 pub struct SqlStore {
     writers: Writers,
@@ -89,39 +89,39 @@ pub struct SqlStore {
     readers: Option<AnyPool>,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
-    /// The node that was registered last over this store, and where it is reached: whose imports begin here.
+    /// The node that was last registered with this store, and its address. Imports started here belong to it.
     me: RwLock<Option<(NodeId, Option<String>)>>,
     times: Times,
-    /// Whether the server's clock tells which nodes live.
+    /// Whether the server's clock decides which nodes are alive.
     servers_clock: bool,
-    /// Set once, where this process dials.
+    /// Set once if this process dials.
     dials: OnceLock<Arc<DialJournal>>,
-    /// Set once, where this process has calls.
+    /// Set once if this process has calls.
     live: OnceLock<Arc<dyn LiveCalls>>,
-    /// None for a file, which nobody takes over.
+    /// None for a SQLite file, which has no failover.
     history: Option<Arc<ServerHistory>>,
     write_health: WriteHealth,
 }
 
-/// How a database is written to.
+/// Way of writing to the database.
 #[derive(Debug)]
 enum Writers {
-    /// One after the other, in groups.
+    /// One operation after the other, in groups.
     One(Writer),
-    /// Side by side.
+    /// Concurrent transactions.
     Many(Transactions),
 }
 
-/// What one operation works with.
+/// Context of one operation.
 struct Work<'c> {
     conn: &'c mut AnyConnection,
-    /// The present instant, read when the operation's turn comes.
+    /// The present instant, read when the operation starts.
     now: Timestamp,
     dialect: &'static Dialect,
 }
 
 impl Work<'_> {
-    /// The same transaction, for one more step of it.
+    /// Returns the same transaction for a further step.
     fn again(&mut self) -> Work<'_> {
         Work {
             conn: &mut *self.conn,
@@ -132,17 +132,20 @@ impl Work<'_> {
 }
 
 impl SqlStore {
-    /// Opens or makes the database, applies the migrations and starts the writer.
+    /// Opens or creates the database, applies the migrations and starts the writer.
     ///
     /// `url` is `sqlite://PATH`, `sqlite::memory:` or `postgres://USER:PASSWORD@HOST/DATABASE`. Needs a tokio runtime.
-    /// Fails when another process holds the SQLite file, or when the server cannot be reached; no error has the
-    /// password in it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if another process holds the SQLite file or the server cannot be reached. No error
+    /// contains the password.
     pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
         Self::start(url, clock, FileSharing::Exclusive).await
     }
 
-    /// Like [`SqlStore::open`], but also beside a service that holds the database: for accounts and their keys, which
-    /// no process keeps in memory. Never for a node.
+    /// Opens the database like [`SqlStore::open`], but also while a service holds it. It is for accounts and
+    /// their keys, which no process keeps in memory, and must never be used for a node.
     pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
         Self::start(url, clock, FileSharing::Shared).await
     }
@@ -175,8 +178,8 @@ impl SqlStore {
         })
     }
 
-    /// Becomes true when a commit failed so that nobody knows what is on disk: every later write is refused as
-    /// `Unavailable`, and the process should exit.
+    /// Returns a flag that becomes true when a commit failed and its outcome is unknown. From then on every
+    /// write is refused as `Unavailable`, and the process should exit.
     pub fn failed(&self) -> watch::Receiver<bool> {
         match &self.writers {
             Writers::One(writer) => writer.failed(),
@@ -184,7 +187,8 @@ impl SqlStore {
         }
     }
 
-    /// For a service: who lives is judged by these times, and where there is a server by its clock.
+    /// Configures the store for a service: these times, and the server's clock if there is a server, decide
+    /// which nodes are alive.
     #[must_use]
     pub fn of_nodes(self, times: Times) -> Self {
         Self {
@@ -210,17 +214,17 @@ impl SqlStore {
         self.me.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// For how long the oldest write has been waiting.
+    /// Returns how long the oldest write has been waiting.
     pub fn lag(&self) -> Duration {
         self.write_health.lag()
     }
 
-    /// Whether a write found no room within the last seconds.
+    /// Returns whether a write failed for lack of disk space in the last seconds.
     pub fn is_full(&self) -> bool {
         self.write_health.is_full()
     }
 
-    /// Waits until every accepted write is on disk and the database is free; later calls are `Unavailable`.
+    /// Waits until every accepted write is on disk and the database is released. Later calls return `Unavailable`.
     pub async fn close(&self) {
         match &self.writers {
             Writers::One(writer) => writer.close().await,
@@ -231,8 +235,8 @@ impl SqlStore {
         }
     }
 
-    /// Runs one operation and answers when it is on disk. It is run again, from its beginning, when it lost against
-    /// another writer.
+    /// Runs one operation and returns once it is on disk. If the operation lost against another writer, it
+    /// runs again from its beginning.
     async fn write<T, F>(&self, operation: F) -> StoreResult<T>
     where
         T: Send + 'static,
@@ -247,8 +251,9 @@ impl SqlStore {
         result
     }
 
-    /// The same for what may act on what the server has forgotten, such as a claim: refused until that is known. Looked at
-    /// within the transaction, as its connection may be the first to a server that has just taken over.
+    /// Runs an operation that may rely on rows a server has lost, such as a claim. It is refused until the
+    /// journal has been compared. The check is inside the transaction, because its connection may be the
+    /// first one to a server that has just taken over.
     async fn write_compared<T, F>(&self, operation: F) -> StoreResult<T>
     where
         T: Send + 'static,
@@ -264,7 +269,7 @@ impl SqlStore {
         .await
     }
 
-    /// Runs one operation that changes nothing; it sees every write that was answered before.
+    /// Runs one operation that changes nothing. It sees every write that was completed before.
     async fn read<T, F>(&self, operation: F) -> StoreResult<T>
     where
         T: Send + 'static,
@@ -287,7 +292,7 @@ impl SqlStore {
         }
         let answer = tokio::time::timeout(READ_WITHIN, operation(work)).await;
         if !matches!(&answer, Ok(Ok(_) | Err(StoreError::NotFound))) {
-            // Nobody knows what such a connection still has in its pipe.
+            // The connection may still have unread data in its pipe.
             conn.close_on_drop();
         }
         answer.unwrap_or_else(|_| Err(StoreError::Unavailable(format!("no answer within {READ_WITHIN:?}"))))

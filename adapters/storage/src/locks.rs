@@ -1,5 +1,5 @@
-//! What several writers at once agree on beside the rows they lock. A lock lasts until its transaction ends. With one
-//! writer none is needed.
+//! Locks that concurrent writers need in addition to row locks. A lock lasts until the end of its
+//! transaction. With one writer no locks are needed.
 
 use domain::{
     id::{AccountId, CampaignId},
@@ -8,8 +8,9 @@ use domain::{
 
 use super::{Work, rows::unavailable};
 
-/// Before a permit is looked into: nobody else gives one for the same number of the same account, nor adds to the
-/// account's do-not-call list, nor changes its rules. In a statement of its own, so that the checks behind it see what the last holder wrote.
+/// Locks before a permit is checked: nobody else gives a permit for the same number of the same account,
+/// extends the account's do-not-call list or changes its rules. It is a separate statement, so that the
+/// checks after it see the changes of the last holder.
 pub(super) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended('do-not-call:' || account, 0)), \
          pg_advisory_xact_lock_shared(hashtextextended('safeguards:' || account, 0)), \
@@ -18,44 +19,45 @@ pub(super) async fn before_permit(work: &mut Work<'_>, attempt: &str) -> StoreRe
     take(work, SQL, attempt.to_owned()).await
 }
 
-/// Before the account's permits of the day are counted: nobody else gives one. Taken behind the number's own lock, and
-/// only by accounts that have a rule for their day.
+/// Locks before the account's permits of the day are counted: nobody else gives one. It is taken after the
+/// number's own lock, and only for accounts that have a rule for their day.
 pub(super) async fn before_daily_calls(work: &mut Work<'_>, account: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('daily-calls:' || $1, 0))";
     take(work, SQL, account.to_owned()).await
 }
 
-/// Before the account's do-not-call list grows: no permit is being given that looked at it as it was.
+/// Locks before the account's do-not-call list grows: no permit that checked the old list is being given.
 pub(super) async fn before_do_not_call(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('do-not-call:' || $1, 0))";
     take(work, SQL, account.to_string()).await
 }
 
-/// Before the account's rules change: no permit is being given, or put off, by the earlier ones.
+/// Locks before the account's rules change: no permit is being given or delayed by the old rules.
 pub(super) async fn before_safeguards(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('safeguards:' || $1, 0))";
     take(work, SQL, account.to_string()).await
 }
 
-/// Before the open attempts of a campaign are counted whose calls at once have a limit: nobody else claims of it meanwhile.
+/// Locks before the open attempts of a campaign with a limit on concurrent calls are counted: nobody else
+/// claims from it.
 pub(super) async fn before_claim(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('claim:' || $1, 0))";
     take(work, SQL, campaign.to_string()).await
 }
 
-/// Before an instant is chosen at which the account made no other campaign.
+/// Locks before choosing an instant at which the account created no other campaign.
 pub(super) async fn before_new_campaign(work: &mut Work<'_>, account: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('campaigns:' || $1, 0))";
     take(work, SQL, account.to_owned()).await
 }
 
-/// Before an agent gets numbers: no other account's agent gets one of them meanwhile.
+/// Locks before an agent gets numbers: no other account's agent gets one of them.
 pub(super) async fn before_agent_numbers(work: &mut Work<'_>) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
     take(work, SQL, "agent-numbers".to_owned()).await
 }
 
-/// Before a time of a calendar is looked at: nobody else takes it meanwhile.
+/// Locks before checking a time of a calendar: nobody else takes it.
 pub(super) async fn before_appointment(work: &mut Work<'_>, calendar: &str) -> StoreResult<()> {
     const SQL: &str = "SELECT pg_advisory_xact_lock(hashtextextended('calendar:' || $1, 0))";
     take(work, SQL, calendar.to_owned()).await

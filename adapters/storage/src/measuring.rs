@@ -1,5 +1,5 @@
-//! What only benches and tests ask of a database: conversations in bulk, which no caller ever had, how long dials waited,
-//! and what a full disk does.
+//! Functions for benchmarks and tests only: bulk conversations without real calls, the time that dials
+//! waited, and a full disk.
 
 use domain::{
     id::{AccountId, AgentId, CampaignId},
@@ -11,11 +11,11 @@ use super::{
     rows::{Columns, affected, unavailable},
 };
 
-/// Conversations of one transaction.
+/// Conversations per transaction.
 const PIECE: i64 = 20_000;
 
-/// Conversation `$3` to `$4` (not included), a second after the other from `$5` on: of ten, four were completed after
-/// up to ten minutes, five failed and one was cancelled.
+/// Inserts conversations `$3` to `$4` (exclusive), one per second from `$5` on: of ten, four were completed
+/// after up to ten minutes, five failed and one was cancelled.
 const CONVERSATIONS: &str = "INSERT INTO attempts (id, account, agent, campaign, attempt_no, kind, phone_number, state, \
      epoch, due_at, started_at, dialing_at, answered_at, ended_at, duration_s, status, voicemail, transferred, \
      collected, created_at) \
@@ -65,13 +65,13 @@ async fn limit_pages(work: Work<'_>, more: i64) -> StoreResult<()> {
 }
 
 impl SqlStore {
-    /// Lets an SQLite file grow by so many pages and no more, as if the disk were full then. Holds until a write was
-    /// refused for it.
+    /// Lets an SQLite file grow by this many pages, as if the disk were full then. The limit ends once it has
+    /// made a write fail.
     pub async fn limit_pages(&self, more: i64) -> StoreResult<()> {
         self.write(move |work| Box::pin(limit_pages(work, more))).await
     }
 
-    /// Makes `count` conversations, one a second until now, by turns of these agents and campaigns in long stretches.
+    /// Creates `count` conversations, one per second until now, in long stretches per agent and campaign.
     pub async fn seed_conversations(
         &self,
         account: AccountId,
@@ -91,7 +91,7 @@ impl SqlStore {
         Ok(())
     }
 
-    /// For each dialed attempt the microseconds from its claim to its permit.
+    /// Returns for each dialed attempt the time from its claim to its permit, in microseconds.
     pub async fn permit_waits_us(&self) -> StoreResult<Vec<i64>> {
         self.read(|work| Box::pin(waits(work))).await
     }

@@ -1,8 +1,8 @@
-//! Nodes: the processes that hold claims. With one process to a database file a new one means that the earlier are dead;
-//! on a server a process is dead that gave no sign of life for a while.
+//! Nodes: the processes that hold claims. If only one process may use the database, a new one means that the
+//! earlier ones are dead. On a server, a process is dead after a period without a sign of life.
 //!
-//! A service takes those times from the server's clock ([`super::SqlStore::of_nodes`]), so that its own decides nothing
-//! here; it learns from each sign of life how far the two are apart.
+//! A service takes these times from the server's clock ([`super::SqlStore::of_nodes`]), so its own clock
+//! decides nothing here. Each sign of life tells it how far apart the two clocks are.
 
 mod times;
 
@@ -23,14 +23,14 @@ use super::{
     rows::{Columns, affected, unavailable},
 };
 
-/// Under this name the secret of the nodes stands in `cluster`.
+/// Name of the nodes' shared secret in the table `cluster`.
 const PEER_SECRET: &str = "peer_secret";
 
-/// Decides which nodes are alive: their times, and the clock that measures them.
+/// Decides which nodes are alive: the times, and the clock that measures them.
 #[derive(Debug, Clone)]
 pub(super) struct Liveness {
     times: Times,
-    /// The process's clock; none where the server's decides, beside which it is held.
+    /// The process's clock. It decides unless the server's clock does; then it only shows the difference.
     clock: Arc<dyn Clock>,
     server: bool,
 }
@@ -40,7 +40,8 @@ impl Liveness {
         Self { times, clock, server }
     }
 
-    /// The instant that decides, and how many milliseconds it is ahead of the process's clock, for certain.
+    /// Returns the deciding instant, and the number of milliseconds by which it is certainly ahead of the
+    /// process's clock.
     pub(super) async fn now(&self, work: &mut Work<'_>) -> StoreResult<(Timestamp, i64)> {
         if !(self.server && work.dialect.concurrent) {
             return Ok((work.now, 0));
@@ -74,7 +75,7 @@ async fn register(mut work: Work<'_>, node: NodeId, address: Option<String>, liv
     affected(insert, work.conn).await.map(drop)
 }
 
-/// Where the server may have forgotten the node, it is told again what it had registered with.
+/// Records a sign of life. If the server may have lost the node, it is registered again with its earlier values.
 async fn heartbeat(
     mut work: Work<'_>,
     node: NodeId,
@@ -89,7 +90,7 @@ async fn heartbeat(
     let update = update.bind(before(now, liveness.times.gap())).bind(now.0);
     if affected(update.bind(node.to_string()), &mut *work.conn).await? == 0 {
         let address = registered.ok_or(StoreError::Fenced)?;
-        // One that was declared dead stays so.
+        // A node that was declared dead stays dead.
         let insert = sqlx::query(
             "INSERT INTO nodes (id, state, started_at, seen_at, steady_since, address) \
              VALUES ($1, 'live', $2, $2, $2, $3) ON CONFLICT (id) DO NOTHING",
@@ -98,7 +99,7 @@ async fn heartbeat(
         if affected(insert, &mut *work.conn).await? == 0 {
             return Err(StoreError::Fenced);
         }
-        tracing::error!(%node, "the database had forgotten this process; it is registered again");
+        tracing::error!(%node, "database lost this node; registered again");
     }
     let count = sqlx::query("SELECT COUNT(*) AS nodes FROM nodes WHERE state = 'live'");
     let row = count.fetch_one(work.conn).await.map_err(unavailable)?;
@@ -113,8 +114,9 @@ async fn sign_off(work: Work<'_>, node: NodeId) -> StoreResult<()> {
     affected(update.bind(node.to_string()), work.conn).await.map(drop)
 }
 
-/// Declares those dead that were silent for too long; `Fenced` for a node that is itself. Only a node may that was
-/// never silent in all that time: when the database comes back from a failure, everybody was. Returns the instant by which it judged.
+/// Declares silent nodes dead and returns the instant used for that. Returns `Fenced` if the node itself is
+/// dead. A node may declare others dead only if it was never silent itself for that long: when the database
+/// comes back from an outage, every node was silent.
 pub(super) async fn declare_silent_dead(
     work: &mut Work<'_>,
     node: NodeId,
@@ -135,7 +137,7 @@ pub(super) async fn declare_silent_dead(
     Ok(now)
 }
 
-/// Declares those others dead that were seen last at `limit` or before.
+/// Declares the other nodes dead whose last sign of life is at `limit` or earlier.
 pub(super) async fn declare_dead(work: &mut Work<'_>, node: NodeId, limit: i64) -> StoreResult<()> {
     let update = sqlx::query(
         "UPDATE nodes SET state = 'dead' WHERE state = 'live' AND id <> $1 AND seen_at <= $2 RETURNING id, address",
@@ -143,11 +145,7 @@ pub(super) async fn declare_dead(work: &mut Work<'_>, node: NodeId, limit: i64) 
     let update = update.bind(node.to_string()).bind(limit);
     for dead in update.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
         let (dead, address) = (dead.text("id")?, dead.maybe_text("address")?);
-        tracing::warn!(
-            dead,
-            address,
-            "a process gave no sign of life and was declared dead: its calls go to others"
-        );
+        tracing::warn!(dead, address, "silent node declared dead");
     }
     Ok(())
 }
@@ -264,17 +262,17 @@ impl NodeStore for SqlStore {
     }
 
     async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>> {
-        // By a writer, which is on the primary for certain.
+        // Uses a writer, which is certainly connected to the primary.
         self.write(move |work| Box::pin(last_holder(work, attempt))).await
     }
 
     async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>> {
         let claims = claims.to_vec();
-        // By a writer, which is on the primary for certain.
+        // Uses a writer, which is certainly connected to the primary.
         let lost = self.write(move |work| Box::pin(lost(work, claims))).await?;
         match lost.is_empty() {
             true => Ok(lost),
-            // A server that took over may have forgotten them.
+            // A server that took over may have lost them.
             false => self.under_claim(Err(StoreError::Fenced)).or_else(|error| match error {
                 StoreError::Fenced => Ok(lost),
                 error => Err(error),

@@ -1,4 +1,4 @@
-//! Opening a database: for SQLite its file's lock, settings, migrations and connections; PostgreSQL beside it.
+//! Opens a database: for SQLite its file lock, settings, migrations and connections; PostgreSQL in a submodule.
 
 mod postgres;
 
@@ -24,7 +24,8 @@ use super::{
 
 pub(super) use postgres::Pools;
 
-/// The files of `migrations/` as literals, since the macro of sqlx builds both drivers a second time for the compiler.
+/// Includes the files of `migrations/` as literals, because sqlx's macro builds both drivers a second time
+/// for the compiler.
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("../../../migrations/", $name, ".sql")))),*]
@@ -59,9 +60,9 @@ static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     Migrator::with_migrations(migrations.collect())
 });
 
-/// More readers than this only wait for the processor.
+/// Most reader connections; more would only wait for the processor.
 const READERS: u32 = 4;
-/// For how long a caller waits for one of them.
+/// Time a caller waits for a reader connection.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
 /// An open database.
@@ -73,20 +74,20 @@ pub(super) enum Opened {
 /// A SQLite database.
 pub(super) struct Sqlite {
     pub(super) writer: AnyConnection,
-    /// Opens the writer anew; none for a database in memory.
+    /// Opens the writer again; none for a database in memory.
     pub(super) again: Option<Again>,
     /// None for a database in memory, which only its one connection can see.
     pub(super) readers: Option<AnyPool>,
-    /// Held as long as the writer lives; none for a database in memory.
+    /// Held while the writer lives; none for a database in memory.
     pub(super) lock: Option<File>,
 }
 
-/// How a writer is opened whose connection is not fit for use any more.
+/// Reopens a writer whose connection has become unusable.
 #[derive(Debug, Clone)]
 pub(super) struct Again(String);
 
 impl Again {
-    /// A new connection, set up as the first one.
+    /// Opens a new connection with the same settings as the first one.
     pub(super) async fn open(&self) -> StoreResult<AnyConnection> {
         let mut writer = connect(&self.0).await?;
         set_up(&mut writer).await?;
@@ -110,12 +111,12 @@ async fn set_up(writer: &mut AnyConnection) -> StoreResult<()> {
     Ok(())
 }
 
-/// Whether other processes may have the same SQLite file open. PostgreSQL is open to all.
+/// Whether other processes may open the same SQLite file. PostgreSQL is always shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileSharing {
-    /// Not while this one has: refused when another one is there.
+    /// No other process may open the file; opening fails if one already has.
     Exclusive,
-    /// The process that holds the file goes on, and has brought its tables to its own version.
+    /// Another process may hold the file; it has migrated the tables to its own version.
     Shared,
 }
 
@@ -161,7 +162,7 @@ async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
     })
 }
 
-/// The address with the wish that a missing file is made; a missing folder is made here.
+/// Returns the URL with the option to create a missing file, and creates a missing folder.
 fn creating(url: &str) -> StoreResult<String> {
     let rest = url.strip_prefix("sqlite:").unwrap_or(url);
     if rest == ":memory:" || rest.contains('?') {
@@ -170,12 +171,12 @@ fn creating(url: &str) -> StoreResult<String> {
     let path = Path::new(rest.strip_prefix("//").unwrap_or(rest));
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)
-            .map_err(|error| StoreError::Unavailable(format!("cannot make folder {}: {error}", folder.display())))?;
+            .map_err(|error| StoreError::Unavailable(format!("cannot create folder {}: {error}", folder.display())))?;
     }
     Ok(format!("{url}?mode=rwc"))
 }
 
-/// Where the main database lies; none when it is in memory.
+/// Returns the path of the main database; none if it is in memory.
 async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> {
     let row = sqlx::query("SELECT file FROM pragma_database_list WHERE name = 'main'");
     let row = row.fetch_one(conn).await.map_err(unavailable)?;
@@ -183,24 +184,25 @@ async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> 
     Ok(file.filter(|path| !path.is_empty()))
 }
 
-/// Two services on one file would each hold the other's calls for dead: only one is let in. None when another process
-/// holds it and may.
+/// Locks the database. Two services on one file would each take the other's calls for dead, so only one is
+/// admitted. Returns none if another process holds the file and sharing is allowed.
 fn lock(database: &str, sharing: FileSharing) -> StoreResult<Option<File>> {
     let path = format!("{database}.lock");
     let file = File::create(&path)
-        .map_err(|error| StoreError::Unavailable(format!("cannot make the lock file {path}: {error}")))?;
+        .map_err(|error| StoreError::Unavailable(format!("cannot create the lock file {path}: {error}")))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) if sharing == FileSharing::Shared => Ok(None),
         Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
-            "database {database} is in use by another process (it holds {path}): stop that one or name another database"
+            "database {database} is in use by another process (it holds {path}): stop that process or use another database"
         ))),
         Err(TryLockError::Error(error)) => Err(StoreError::Unavailable(format!("cannot lock {path}: {error}"))),
     }
 }
 
-/// A new database can be read by its owner alone: it will hold transcripts and numbers. SQLite gives its log and
-/// shared memory the same rights. An older file keeps what its owner chose.
+/// Makes a new database readable by its owner alone, because it will hold transcripts and numbers. SQLite
+/// gives its log and shared memory the same permissions. An existing file keeps the permissions its owner
+/// chose.
 fn keep_private(database: &str) -> StoreResult<()> {
     use std::os::unix::fs::PermissionsExt;
     let new = std::fs::metadata(database).is_ok_and(|file| file.len() == 0);
@@ -208,14 +210,14 @@ fn keep_private(database: &str) -> StoreResult<()> {
         return Ok(());
     }
     std::fs::set_permissions(database, std::fs::Permissions::from_mode(0o600))
-        .map_err(|error| StoreError::Unavailable(format!("cannot set the rights of {database}: {error}")))
+        .map_err(|error| StoreError::Unavailable(format!("cannot set the permissions of {database}: {error}")))
 }
 
 async fn readers(url: &str, dialect: &'static Dialect) -> StoreResult<AnyPool> {
     AnyPoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(READER_WAIT)
-        // A file does not go away between two reads, and asking would cost as much as a read.
+        // A file does not disappear between two reads, and a test would cost as much as a read.
         .test_before_acquire(false)
         .after_connect(move |conn, _| {
             Box::pin(async move {

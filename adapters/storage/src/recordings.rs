@@ -1,8 +1,8 @@
-//! Recordings as WAV files in a folder: `<attempt>.wav`, written as `<attempt>.wav.part` until the call is over. What a
-//! crash left unfinished is finished at the next start.
+//! Recordings as WAV files in a folder: `<attempt>.wav`, written as `<attempt>.wav.part` until the call is
+//! over. Files that a crash left unfinished are completed at the next start.
 //!
-//! One thread writes all files; a call only hands its samples over. What waits is bounded, for each recording and for
-//! all together: a disk that cannot keep up costs recordings, never a call.
+//! One thread writes all files; a call only hands its samples over. The backlog is limited per recording and
+//! in total, so a disk that cannot keep up costs recordings, never a call.
 
 mod salvage;
 mod writer;
@@ -25,12 +25,12 @@ use domain::{
 };
 use writer::{Order, Ticket};
 
-/// Samples of one recording that may wait for the disk: a minute of stereo at 8 kHz.
+/// Most samples of one recording that may wait for the disk: a minute of stereo at 8 kHz.
 const WAITING_PER_RECORDING: usize = 60 * 2 * 8_000;
-/// Samples of all recordings that may wait: 64 MiB.
+/// Most samples of all recordings that may wait: 64 MiB.
 const WAITING_IN_ALL: usize = 32 << 20;
 
-/// Keeps recordings in a folder. Dropping it finishes every file that is open.
+/// Keeps recordings in a folder. Dropping it completes every open file.
 pub struct WavRecordings {
     dir: PathBuf,
     orders: mpsc::Sender<Order>,
@@ -40,10 +40,12 @@ pub struct WavRecordings {
 }
 
 impl WavRecordings {
-    /// Makes the folder if it is not there, and starts the thread that writes. It begins with what a crash left behind.
+    /// Creates the folder if it is missing, and starts the writer thread. The thread first completes files
+    /// that a crash left unfinished.
     ///
     /// # Errors
-    /// The folder cannot be made, or the thread not started.
+    ///
+    /// Returns an error if the folder cannot be created or the thread cannot be started.
     pub fn new(dir: PathBuf) -> io::Result<Self> {
         std::fs::create_dir_all(&dir)
             .map_err(|error| io::Error::new(error.kind(), format!("recordings folder {}: {error}", dir.display())))?;
@@ -62,35 +64,36 @@ impl WavRecordings {
         })
     }
 
-    /// The finished recording of an attempt, if there is one.
+    /// Returns the path of the completed recording of an attempt, if there is one.
     pub fn path_of(&self, attempt: AttemptId) -> Option<PathBuf> {
         let path = file_of(&self.dir, attempt);
         path.is_file().then_some(path)
     }
 }
 
-/// Where the finished recording of an attempt is, if there is one.
+/// Returns the path that the completed recording of an attempt has, whether or not it exists.
 pub fn file_of(dir: &Path, attempt: AttemptId) -> PathBuf {
     dir.join(format!("{attempt}.wav"))
 }
 
-/// Where a recording is until it is complete.
+/// Returns the path of a recording until it is complete.
 fn part_of(path: &Path) -> PathBuf {
     path.with_added_extension("part")
 }
 
-/// Where it is for the moment until it is locked.
+/// Returns the path of a new file until it is locked.
 fn begun_of(path: &Path) -> PathBuf {
     path.with_added_extension("new")
 }
 
-/// Removes the recording of a call that is over, if there is one, also one that a crash left unfinished.
+/// Deletes the recording of a call that is over, if there is one, even if a crash left it unfinished.
 ///
 /// # Errors
-/// There is one, and it cannot be removed.
+///
+/// Returns an error if the recording exists and cannot be deleted.
 pub fn erase(dir: &Path, attempt: AttemptId) -> io::Result<()> {
     let path = file_of(dir, attempt);
-    // The unfinished one first: it may get its name meanwhile.
+    // Delete the unfinished file first, because it may get its final name meanwhile.
     for file in [part_of(&path), path] {
         match std::fs::remove_file(file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -100,11 +103,12 @@ pub fn erase(dir: &Path, attempt: AttemptId) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes recordings, also unfinished ones that a crash left behind, that were written to last before an instant; how
-/// many. Other files are left alone.
+/// Deletes recordings that were last written to before an instant, including unfinished ones that a crash
+/// left behind. Returns their number. Other files are not touched.
 ///
 /// # Errors
-/// The folder cannot be read, or a file not removed.
+///
+/// Returns an error if the folder cannot be read or a file cannot be deleted.
 pub fn erase_older(dir: &Path, before: SystemTime) -> io::Result<usize> {
     let mut erased = 0;
     for entry in std::fs::read_dir(dir)? {
@@ -123,7 +127,7 @@ pub fn erase_older(dir: &Path, before: SystemTime) -> io::Result<usize> {
         };
         match removed {
             Ok(()) => erased += 1,
-            // Another node that shares the folder was faster, or the call has just ended.
+            // Another node that shares the folder deleted it, or the call has just ended.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -140,7 +144,7 @@ impl Recordings for WavRecordings {
             sample_rate,
         };
         if self.orders.send(order).is_err() {
-            tracing::error!(%attempt, "no recording: the writer has ended");
+            tracing::error!(%attempt, "recording not started: writer ended");
             return None;
         }
         Some(Box::new(WavSink {
@@ -156,12 +160,12 @@ impl Recordings for WavRecordings {
 
 impl Drop for WavRecordings {
     fn drop(&mut self) {
-        // Behind everything handed over so far; sinks that live on find the channel closed.
+        // This order comes after everything handed over so far; sinks that are still alive find the channel closed.
         let _ = self.orders.send(Order::FinishAll);
         if let Some(writer) = self.writer.take()
             && writer.join().is_err()
         {
-            tracing::error!("the writer of recordings had panicked");
+            tracing::error!("recordings writer panicked");
         }
     }
 }
@@ -178,7 +182,7 @@ struct WavSink {
 
 impl WavSink {
     fn give_up(&mut self, why: &str) {
-        tracing::error!(attempt = %self.attempt, "recording given up: {why}");
+        tracing::error!(attempt = %self.attempt, why, "recording given up");
         self.given_up = true;
         let _ = self.orders.send(Order::Abandon { number: self.number });
     }
@@ -193,7 +197,7 @@ impl RecordingSink for WavSink {
         if self.waiting.load(Ordering::Relaxed) > WAITING_PER_RECORDING
             || self.waiting_in_all.load(Ordering::Relaxed) > WAITING_IN_ALL
         {
-            self.give_up("the disk does not keep up; give recordings a faster one");
+            self.give_up("the disk is too slow; put recordings on a faster one");
             return;
         }
         let order = Order::Write {
@@ -353,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_disk_that_does_not_keep_up_costs_the_recording_and_nothing_else() {
-        // A channel nobody reads stands for the slow disk.
+        // A channel that nobody reads stands for the slow disk.
         let (orders, incoming) = mpsc::channel();
         let all = Arc::new(AtomicUsize::new(0));
         let mut sink = WavSink {

@@ -1,4 +1,4 @@
-//! The store's records: facts, conversations, jobs.
+//! The records part of the store: facts, conversations, jobs.
 
 use async_trait::async_trait;
 use domain::{

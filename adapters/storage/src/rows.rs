@@ -1,4 +1,4 @@
-//! Between rows and values: errors, reading columns, and SQL whose number of values is known only when it runs.
+//! Conversions between rows and values: errors, columns, and SQL whose number of values is only known at run time.
 
 use std::{fmt::Write as _, str::FromStr};
 
@@ -14,22 +14,23 @@ use sqlx::{
     query::Query,
 };
 
-/// A query with its values bound, on any database.
+/// A query with its values bound, for any database.
 pub(super) type AnyQuery<'q> = Query<'q, Any, AnyArguments>;
 
-/// Most rows of one `INSERT`: with ten columns far below SQLite's 32,766 values a statement.
+/// Most rows of one `INSERT`: with ten columns this is far below SQLite's limit of 32,766 values per statement.
 pub(super) const ROWS_PER_INSERT: usize = 500;
 
-/// How the text of an error begins behind which the same transaction, made again, may well be committed.
+/// Prefix of the text of an error after which a repeated transaction may succeed.
 const PASSING: &str = "it may be tried again at once: ";
 
-/// Whether a transaction certainly did nothing and may well succeed when it is made again.
+/// Returns whether a transaction certainly changed nothing and may succeed when it is repeated.
 pub(super) fn is_passing(error: &StoreError) -> bool {
     matches!(error, StoreError::Unavailable(text) if text.starts_with(PASSING))
 }
 
-/// Lost against another transaction or waited too long for it (40, 55P03); or the connection ended before the commit
-/// (08, 57P, and 25P03 for one whose process stood still). PostgreSQL's codes: SQLite has none of these.
+/// Returns whether a transaction lost against another one or waited too long for it (40, 55P03), or its
+/// connection ended before the commit (08, 57P, and 25P03 for a stalled process). These are PostgreSQL's
+/// codes; SQLite has none of them.
 fn passes(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) => true,
@@ -41,19 +42,19 @@ fn passes(error: &sqlx::Error) -> bool {
     }
 }
 
-/// Whether PostgreSQL found fault with a value itself: a data exception (22), such as U+0000 in a text, or a limit of the
-/// program (54), such as the length of an index row. SQLite's codes are numbers of other lengths.
+/// Returns whether PostgreSQL rejected a value itself: a data exception (22), such as U+0000 in a text, or a
+/// program limit (54), such as the length of an index row. SQLite's codes are numbers of other lengths.
 fn is_refusal(code: Option<&str>) -> bool {
     code.is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("54")))
 }
 
-/// Whether there is no room left: SQLite's SQLITE_FULL, PostgreSQL's disk_full.
+/// Returns whether the disk is full: SQLite's SQLITE_FULL, PostgreSQL's disk_full.
 pub(super) fn is_disk_full(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
     code.is_some_and(|code| code == "13" || code == "53100")
 }
 
-/// Sorts a database error for the caller. A missing parent row reads as `NotFound`.
+/// Maps a database error for the caller. A missing parent row becomes `NotFound`.
 pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     match error {
         ref full if is_disk_full(full) => StoreError::disk_full(&full.to_string()),
@@ -69,7 +70,7 @@ pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     }
 }
 
-/// The same, where a value that must be unique may be there already.
+/// Maps an error like [`unavailable`], but a duplicate of a unique value becomes `Exists`.
 pub(super) fn unique(what: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     move |error| match &error {
         sqlx::Error::Database(inner) if inner.is_unique_violation() => StoreError::Exists(what),
@@ -77,24 +78,24 @@ pub(super) fn unique(what: &'static str) -> impl Fn(sqlx::Error) -> StoreError {
     }
 }
 
-/// The pattern of `LIKE … ESCAPE '!'` for what contains this text, in which nothing is a wildcard.
+/// Returns the pattern of `LIKE … ESCAPE '!'` for values that contain this text, with its wildcards escaped.
 pub(super) fn containing(text: &str) -> String {
     let plain = text.replace('!', "!!").replace('%', "!%").replace('_', "!_");
     format!("%{plain}%")
 }
 
-/// SQL put together from this module's own constants, never from outside.
+/// Creates a query from SQL that is composed of this crate's constants, never of outside text.
 pub(super) fn composed<'q>(sql: String) -> AnyQuery<'q> {
     sqlx::query(AssertSqlSafe(sql))
 }
 
-/// Runs and says how many rows it touched.
+/// Runs a query and returns the number of affected rows.
 pub(super) async fn affected(query: AnyQuery<'_>, conn: &mut AnyConnection) -> StoreResult<u64> {
     let done = query.execute(conn).await.map_err(unavailable)?;
     Ok(done.rows_affected())
 }
 
-/// `head ($1,$2),($3,$4) tail` for `rows` rows of `columns` values.
+/// Builds `head ($1,$2),($3,$4) tail` for `rows` rows of `columns` values.
 pub(super) fn insert_rows<'q>(head: &str, rows: usize, columns: usize, tail: &str) -> AnyQuery<'q> {
     let mut sql = String::with_capacity(head.len() + tail.len() + rows * columns * 6);
     sql.push_str(head);
@@ -111,7 +112,7 @@ pub(super) fn insert_rows<'q>(head: &str, rows: usize, columns: usize, tail: &st
     composed(sql)
 }
 
-/// `WHERE` conditions of which only those that are wanted go into the text, so that the database can use its indexes.
+/// `WHERE` conditions. Only the needed ones become part of the SQL, so that the database can use its indexes.
 #[derive(Default)]
 pub(super) struct Conditions {
     text: Vec<String>,
@@ -143,7 +144,7 @@ impl From<&'static str> for Bound {
 }
 
 impl Conditions {
-    /// Adds a condition in which every `?` stands for the next of `values`.
+    /// Adds a condition in which each `?` stands for the next of `values`.
     pub(super) fn and<const N: usize>(&mut self, condition: &str, values: [Bound; N]) {
         let mut text = String::new();
         let mut number = self.values.len();
@@ -160,7 +161,7 @@ impl Conditions {
         self.values.extend(values);
     }
 
-    /// `head WHERE … tail LIMIT n` with its values bound.
+    /// Builds `head WHERE … tail LIMIT n` with its values bound.
     pub(super) fn query<'q>(self, head: &str, tail: &str, limit: i64) -> AnyQuery<'q> {
         let place = self.values.len() + 1;
         let sql = format!("{head} WHERE {} {tail} LIMIT ${place}", self.text.join(" AND "));
@@ -168,7 +169,7 @@ impl Conditions {
     }
 }
 
-/// Binds values in their order.
+/// Binds values in order.
 pub(super) fn bind_all(query: AnyQuery<'_>, values: Vec<Bound>) -> AnyQuery<'_> {
     values.into_iter().fold(query, |query, value| match value {
         Bound::Int(value) => query.bind(value),
@@ -217,7 +218,7 @@ pub(super) trait Columns {
         serde_json::from_str(&self.text(name)?).map_err(|error| damaged(name, &error))
     }
 
-    /// A word of a closed list.
+    /// Reads a word of a fixed set.
     fn word<T>(&self, name: &str, parse: impl Fn(&str) -> Option<T>) -> StoreResult<T> {
         let text = self.text(name)?;
         parse(&text).ok_or_else(|| StoreError::Damaged(format!("{name} `{text}`")))
@@ -242,7 +243,7 @@ impl Columns for AnyRow {
     }
 }
 
-// None of these puts a number or other personal value into an error.
+// None of these puts a phone number or other personal value into an error.
 fn parsed<T: FromStr>(name: &str, text: &str) -> StoreResult<T> {
     text.parse()
         .map_err(|_| StoreError::Damaged(format!("column {name} is not an id")))
@@ -256,7 +257,7 @@ fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
     StoreError::Damaged(format!("column {name} at {}:{}", error.line(), error.column()))
 }
 
-/// A value as JSON text.
+/// Encodes a value as JSON text.
 pub(super) fn to_json(value: &impl Serialize) -> StoreResult<String> {
     serde_json::to_string(value).map_err(|error| StoreError::Damaged(error.to_string()))
 }

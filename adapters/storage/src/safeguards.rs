@@ -1,4 +1,4 @@
-//! The rules of accounts, and what a permit's transaction has to look up for them.
+//! The rules of accounts, and the lookups that a permit's transaction makes for them.
 
 use async_trait::async_trait;
 use domain::{
@@ -48,7 +48,8 @@ async fn read(work: Work<'_>, account: AccountId) -> StoreResult<SafeguardsRow> 
 async fn set(mut work: Work<'_>, account: AccountId, version: i64, new: Safeguards) -> StoreResult<SafeguardsRow> {
     locks::before_safeguards(&mut work, account).await?;
     let before = read(work.again(), account).await?;
-    // The first version is made, later ones are changed: of two who read the same one, one finds no row to change.
+    // The first version is inserted, later ones are updated. Of two writers that read the same version, one
+    // finds no row.
     let sql = if version == 0 {
         "INSERT INTO safeguards (account, document, active, version, updated_at) VALUES ($1, $2, $3, $4 + 1, $5) \
          ON CONFLICT (account) DO NOTHING"
@@ -65,7 +66,7 @@ async fn set(mut work: Work<'_>, account: AccountId, version: i64, new: Safeguar
     if affected(query, &mut *work.conn).await? == 0 {
         return Err(StoreError::Stale);
     }
-    // While the rule was off nobody counted, and the day may be another zone's now.
+    // Nothing was counted while the rule was off, and the day may be another time zone's now.
     let forget = sqlx::query("DELETE FROM daily_permits WHERE account = $1").bind(account.to_string());
     affected(forget, &mut *work.conn).await?;
     if before.safeguards != new {
@@ -77,7 +78,8 @@ async fn set(mut work: Work<'_>, account: AccountId, version: i64, new: Safeguar
     })
 }
 
-/// What the earlier rules put off is due now and judged anew. Campaigns first, as whoever stops one does.
+/// Makes everything that the earlier rules delayed due now, so that it is checked again. Campaigns come
+/// first, as in a stop.
 async fn let_go(work: &mut Work<'_>, account: AccountId) -> StoreResult<()> {
     let look_again = composed(format!(
         "{LOOK_AGAIN} AND account = $2 AND id IN (SELECT a.campaign FROM attempts a \
@@ -107,15 +109,15 @@ async fn put_off(work: Work<'_>, campaign: CampaignId) -> StoreResult<Vec<(Rule,
         .collect()
 }
 
-/// Who asks for a permit.
+/// Attempt that asks for a permit.
 pub(super) struct Subject<'a> {
     pub(super) attempt: AttemptId,
     pub(super) account: &'a str,
     pub(super) number: &'a PhoneNumber,
 }
 
-/// What the account's rules say to a permit that nothing else speaks against. Behind [`locks::before_permit`], so that
-/// nobody else calls the number meanwhile.
+/// Applies the account's rules to a permit that passed all other checks. Runs after [`locks::before_permit`],
+/// so that nobody else calls the number meanwhile.
 pub(super) async fn judge(work: &mut Work<'_>, subject: &Subject<'_>, rules: &Safeguards) -> StoreResult<Judgement> {
     let number_free_at = number_free_at(work, subject, &rules.calls_per_number).await?;
     let calls_today = calls_today(work, subject, &rules.daily_calls).await?;
@@ -129,7 +131,7 @@ pub(super) async fn judge(work: &mut Work<'_>, subject: &Subject<'_>, rules: &Sa
     Ok(rules.judge(&facts))
 }
 
-/// Keeps what the rules said in the attempt's journal.
+/// Stores the rules' decisions in the attempt's journal.
 pub(super) async fn keep(work: &mut Work<'_>, attempt: AttemptId, notes: &[Note]) -> StoreResult<()> {
     if notes.is_empty() {
         return Ok(());
@@ -144,7 +146,7 @@ async fn dial_before(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Opt
     row.map(|row| row.time("dial_before")).transpose()
 }
 
-/// When the number is allowed again: once enough of its permits are older than each window.
+/// Returns when the number may be called again: once enough of its permits are older than each window.
 async fn number_free_at(
     work: &mut Work<'_>,
     subject: &Subject<'_>,
@@ -169,7 +171,7 @@ async fn number_free_at(
     Ok(free_at)
 }
 
-/// The account's permits of the day; 0 while nobody counts.
+/// Returns the account's permits of the day; 0 while the rule is off.
 async fn calls_today(work: &mut Work<'_>, subject: &Subject<'_>, rule: &DailyCalls) -> StoreResult<i64> {
     if rule.mode == Mode::Off {
         return Ok(0);
@@ -186,7 +188,7 @@ async fn calls_today(work: &mut Work<'_>, subject: &Subject<'_>, rule: &DailyCal
     }
 }
 
-/// Counts the day's permits so far. What was dialed has its dial as `started_at`, by which an index is sorted.
+/// Counts the day's permits so far. Dialed attempts have the dial time as `started_at`, which an index is sorted by.
 async fn begin_day(work: &mut Work<'_>, account: &str, today: Timestamp) -> StoreResult<i64> {
     let query = sqlx::query(
         "INSERT INTO daily_permits (account, day_start, permits) \
@@ -205,7 +207,7 @@ async fn begin_day(work: &mut Work<'_>, account: &str, today: Timestamp) -> Stor
         .int("permits")
 }
 
-/// A permit was given under the account's rules.
+/// Counts a permit that was given under the account's rules.
 pub(super) async fn count(work: &mut Work<'_>, account: &str, rule: &DailyCalls) -> StoreResult<()> {
     if rule.mode == Mode::Off {
         return Ok(());
@@ -214,7 +216,7 @@ pub(super) async fn count(work: &mut Work<'_>, account: &str, rule: &DailyCalls)
     affected(update.bind(account.to_owned()), work.conn).await.map(drop)
 }
 
-/// A permit is about to be given back unsent, if it is one: it does not count.
+/// Removes a permit from the day's count before it is given back unsent; does nothing for other claims.
 pub(super) async fn uncount(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     let permit = sqlx::query(
         "SELECT a.account, a.dialing_at FROM attempts a JOIN safeguards s ON s.account = a.account AND s.active = 1 \

@@ -1,4 +1,4 @@
-//! HTTP tools, and which agents hold them.
+//! HTTP tools and the agents that use them.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ use super::{
 const COLUMNS: &str =
     "id, account, name, description, parameters, url, method, timeout_ms, version, created_at, updated_at";
 
-/// Ids of one statement.
+/// Ids in one statement.
 const CHUNK: usize = 500;
 
 #[async_trait]
@@ -199,7 +199,7 @@ async fn delete(mut work: Work<'_>, account: AccountId, id: ToolId) -> StoreResu
     }
     let row = sqlx::query("DELETE FROM tools WHERE id = $1 AND account = $2");
     match affected(row.bind(id.to_string()).bind(account.to_string()), work.conn).await {
-        // Somebody took hold of it since the look.
+        // An agent referenced it since it was read.
         Err(StoreError::NotFound) => Err(StoreError::Stale),
         Err(other) => Err(other),
         Ok(0) => Err(StoreError::NotFound),
@@ -224,7 +224,8 @@ async fn holders(work: &mut Work<'_>, id: ToolId) -> StoreResult<Vec<Holder>> {
     rows.iter().map(holder).collect()
 }
 
-/// Writes down which tools an agent's document names; what it named before is cleared. `Stale` when one is gone.
+/// Stores which tools an agent's document references; earlier references were cleared before. Returns `Stale`
+/// if a tool is deleted.
 pub(super) async fn hold(
     work: &mut Work<'_>,
     (account, agent): (AccountId, AgentId),
@@ -239,7 +240,7 @@ pub(super) async fn hold(
     for row in found {
         let insert = sqlx::query("INSERT INTO agent_tools (agent, tool) VALUES ($1, $2)");
         let insert = insert.bind(agent.to_string()).bind(row.id.to_string());
-        // A parent that is gone since the look.
+        // The referenced tool was deleted since it was read.
         affected(insert, work.conn).await.map_err(|error| match error {
             StoreError::NotFound => StoreError::Stale,
             other => other,

@@ -1,5 +1,5 @@
-//! Writing on a server that takes several writers: each operation is a transaction on a connection of a pool, made
-//! again when it lost against another one, and answered when its commit is certain.
+//! Writing on a server with several writers. Each operation is a transaction on a pooled connection. It is
+//! repeated if it lost against another one, and returns once its commit is certain.
 
 use std::{
     sync::Arc,
@@ -25,16 +25,16 @@ use super::{
     server_history::{PRESENT, present_of},
 };
 
-/// Operations that may wait; the next caller waits to be let in.
+/// Most operations in progress; further callers wait to be admitted.
 const QUEUE: u32 = 1_024;
-/// For how long a caller waits to be let in.
+/// Time a caller waits to be admitted.
 const ADMISSION: Duration = Duration::from_secs(5);
-/// How often an operation is tried that lost against another one, or whose connection broke before its commit.
+/// Most tries of an operation that lost against another one, or whose connection broke before its commit.
 const TRIES: u32 = 5;
-/// The server has so long for all of an operation, and again for its commit. It gives up each statement earlier by
-/// itself: this holds when nothing comes from it at all.
+/// Time limit of the server for a whole operation, and again for its commit. The server aborts a single
+/// statement earlier by itself; this limit applies if it does not answer at all.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
-/// For how long the fate of a commit is asked for whose answer was lost.
+/// Time during which the outcome of a commit with a lost answer is asked for.
 const STATUS_WITHIN: Duration = Duration::from_secs(600);
 
 /// Runs operations. Clones share the pool.
@@ -47,7 +47,7 @@ pub(super) struct Transactions {
     failed: watch::Sender<bool>,
 }
 
-/// A commit whose answer did not come.
+/// A commit whose answer was lost.
 struct Lost {
     transaction: Option<Written>,
     error: StoreError,
@@ -56,15 +56,15 @@ struct Lost {
 /// A transaction that wrote something.
 struct Written {
     id: String,
-    /// The history of commits that the id belongs to: in another one it is another transaction's, or nobody's yet.
+    /// Commit history that the id belongs to. In another history the id is unused or belongs to another transaction.
     history: String,
 }
 
-/// What became of a transaction.
+/// Outcome of a transaction.
 enum CommitStatus {
-    /// The server's word for it; none for one that is too old.
+    /// The server's word for it; none for a transaction that is too old.
     Known(Option<String>),
-    /// The server has another history, which may have the transaction or not.
+    /// The server has another history, with or without the transaction.
     AnotherHistory,
 }
 
@@ -79,12 +79,12 @@ impl Transactions {
         }
     }
 
-    /// Becomes true when nobody can say what became of a commit.
+    /// Returns a flag that becomes true when the outcome of a commit cannot be found out.
     pub(super) fn failed(&self) -> watch::Receiver<bool> {
         self.failed.subscribe()
     }
 
-    /// Waits until all that was accepted has ended. Later operations are refused.
+    /// Waits until all accepted operations have ended. Later operations are refused.
     pub(super) async fn close(&self) {
         // An error means that it is closed already.
         if let Ok(all) = self.admission.acquire_many(QUEUE).await {
@@ -94,7 +94,8 @@ impl Transactions {
         self.pool.close().await;
     }
 
-    /// Runs an operation to its end, also when the caller goes away: half of what a call does is worse than all.
+    /// Runs an operation to its end even if the caller goes away, because half of what a call does is worse
+    /// than all of it.
     pub(super) async fn run<T, F>(&self, operation: F) -> StoreResult<T>
     where
         T: Send + 'static,
@@ -126,7 +127,7 @@ impl Transactions {
         loop {
             match self.once(operation.clone()).await {
                 Err(error) if is_passing(&error) && tries < TRIES => {
-                    tracing::debug!(%error, tries, "a transaction is made again");
+                    tracing::debug!(%error, tries, "transaction repeated");
                     let most = 10_u64 << (2 * tries);
                     let pause = rand::rng().random_range(most / 2..=most);
                     sleep(Duration::from_millis(pause)).await;
@@ -148,7 +149,7 @@ impl Transactions {
             Ok((result, Some(lost))) => (result, lost),
             Err(error) => {
                 if matches!(error, StoreError::Unavailable(_)) {
-                    // Nobody knows what such a connection still has in its pipe.
+                    // The connection may still have unread data in its pipe.
                     conn.close_on_drop();
                 }
                 return Err(error);
@@ -159,7 +160,7 @@ impl Transactions {
         self.settle(lost).await.map(|()| result)
     }
 
-    /// The operation in a transaction: its result, and what is to be found out if the commit was not answered.
+    /// Runs the operation in a transaction. Returns its result, and the lost commit if the commit was not answered.
     async fn transact<T, F>(&self, conn: &mut AnyConnection, operation: F) -> StoreResult<(T, Option<Lost>)>
     where
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>>,
@@ -177,7 +178,7 @@ impl Transactions {
                     Ok((transaction, result, id))
                 }
                 Err(error) => {
-                    // Should this fail, the connection is at its end, and the transaction with it.
+                    // If this fails, the connection has ended, and the transaction with it.
                     let _ = transaction.rollback().await;
                     Err(error)
                 }
@@ -198,42 +199,45 @@ impl Transactions {
         ))
     }
 
-    /// Finds out whether a transaction was committed whose answer was lost: Ok if it was.
+    /// Finds out whether a transaction with a lost answer was committed; returns `Ok` if it was.
     async fn settle(&self, lost: Lost) -> StoreResult<()> {
-        // One that wrote nothing may simply be made again.
+        // A transaction that wrote nothing can simply be repeated.
         let Some(written) = lost.transaction else {
             return Err(lost.error);
         };
-        tracing::warn!(error = %lost.error, "the answer to a commit was lost, asking what became of it");
+        tracing::warn!(error = %lost.error, "commit answer lost, asking for its outcome");
         let limit = Instant::now() + STATUS_WITHIN;
         while Instant::now() < limit {
             match self.commit_status(&written).await {
                 Ok(CommitStatus::Known(Some(status))) if status == "committed" => return Ok(()),
                 Ok(CommitStatus::Known(Some(status))) if status == "aborted" => return Err(lost.error),
                 Ok(CommitStatus::Known(Some(status))) if status == "in progress" => {}
-                // Not made again here: it may have been made.
+                // Do not repeat it here: it may have been committed.
                 Ok(CommitStatus::AnotherHistory) => {
-                    tracing::error!(
-                        "the server has another history than the commit: nobody can say whether it has that"
-                    );
-                    let why = "another server took over, and may have this write or not";
+                    tracing::error!("commit outcome unknown: the server has another history");
+                    let why = "another server took over and may or may not have this write";
                     return Err(StoreError::Unavailable(why.to_owned()));
                 }
                 Err(StoreError::Unavailable(_)) => {}
-                // Too old: it does not know this transaction any more.
+                // The transaction is too old for the server to know it.
                 Ok(CommitStatus::Known(status)) => {
-                    tracing::error!(?status, "the server does not know the transaction");
+                    tracing::error!(
+                        ?status,
+                        "commit outcome unknown: the server does not know the transaction"
+                    );
                     break;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "the server does not say what became of the transaction");
+                    tracing::error!(%error, "commit outcome unknown: the server does not tell");
                     break;
                 }
             }
             sleep(Duration::from_millis(500)).await;
         }
         self.failed.send_replace(true);
-        Err(StoreError::Unavailable("the fate of a commit is not known".to_owned()))
+        Err(StoreError::Unavailable(
+            "the outcome of a commit is not known".to_owned(),
+        ))
     }
 
     async fn commit_status(&self, written: &Written) -> StoreResult<CommitStatus> {
@@ -250,7 +254,7 @@ impl Transactions {
     }
 }
 
-/// The transaction's own id, and the history it is in; none when it wrote nothing.
+/// Returns the transaction's own id and its history; none if it wrote nothing.
 async fn transaction_id(conn: &mut AnyConnection) -> StoreResult<Option<Written>> {
     let query = composed(format!(
         "SELECT CAST(pg_current_xact_id_if_assigned() AS TEXT) AS id, {PRESENT} AS history"

@@ -1,11 +1,11 @@
-//! The address of a database, which shows its password to nobody but the driver.
+//! URL of a database, which reveals its password only to the driver.
 
 use std::{fmt, path::Path};
 
 use reqwest::Url;
 
-/// What a PostgreSQL address may say behind its `?`. The driver would pass over anything else, such as a misspelt
-/// `sslmode`.
+/// Parameters that a PostgreSQL URL may have after its `?`. The driver would ignore any other, such as a
+/// misspelt `sslmode`.
 const PARAMETERS: &[&str] = &[
     "application_name",
     "dbname",
@@ -22,45 +22,45 @@ const PARAMETERS: &[&str] = &[
     "user",
 ];
 
-const ESCAPED: &str = "write special characters of its user and password as %23 and the like";
+const ESCAPED: &str = "percent-encode special characters in user and password, such as # as %23";
 
 const WAYS: &str = "write sqlite://FILE, such as sqlite:///var/lib/ringback/ringback.db, or \
      postgres://USER:PASSWORD@HOST/DATABASE";
 
-/// Why a text is no address of a database. It never has the address in it, which may hold a password.
+/// Reason why a text is not a database URL. It never contains the URL, which may hold a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseUrlError {
-    /// Neither SQLite's nor PostgreSQL's.
+    /// It is neither SQLite's nor PostgreSQL's.
     #[error("{WAYS}")]
     UnknownKind,
-    /// It cannot be read.
-    #[error("not an address: {0}; {ESCAPED}")]
+    /// It cannot be parsed.
+    #[error("not a URL: {0}; {ESCAPED}")]
     Unreadable(#[from] url::ParseError),
-    /// A `#`, as unescaped passwords have it.
-    #[error("not an address: it has a # in it; {ESCAPED}")]
+    /// It contains a `#`, as unescaped passwords do.
+    #[error("not a URL: it contains a #; {ESCAPED}")]
     Fragment,
-    /// The driver would pass over it.
-    #[error("there is no parameter `{name}`: there are {}", PARAMETERS.join(", "))]
+    /// The driver would ignore this parameter.
+    #[error("there is no parameter `{name}`; use one of {}", PARAMETERS.join(", "))]
     UnknownParameter {
-        /// What it is called.
+        /// Name of the parameter.
         name: String,
     },
 }
 
-/// Where the database is. Printed, it has `***` for a password.
+/// URL of a database. Its `Debug` and `Display` show `***` for a password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
 impl DatabaseUrl {
-    /// `sqlite://FILE`, `sqlite::memory:`, or `postgres://USER:PASSWORD@HOST/DATABASE` with libpq's parameters.
+    /// Parses `sqlite://FILE`, `sqlite::memory:`, or `postgres://USER:PASSWORD@HOST/DATABASE` with libpq's parameters.
     ///
     /// # Errors
     ///
-    /// What is wrong with it and what to write instead, without the address.
+    /// Returns an error that names the mistake and what to write instead, without the URL.
     pub fn parse(text: &str) -> Result<Self, DatabaseUrlError> {
         if let Some(rest) = text.strip_prefix("sqlite:") {
             let file = rest.trim_start_matches('/');
-            // SQLite takes a missing name for a file that is deleted again at the end.
+            // With a missing name SQLite opens a file that it deletes at the end.
             return match file.is_empty() || file.starts_with('?') {
                 true => Err(DatabaseUrlError::UnknownKind),
                 false => Ok(Self(text.to_owned())),
@@ -81,17 +81,17 @@ impl DatabaseUrl {
         }
     }
 
-    /// The address of a SQLite file.
+    /// Returns the URL of a SQLite file.
     pub fn of_file(path: &Path) -> Self {
         Self(format!("sqlite://{}", path.display()))
     }
 
-    /// The whole address, password and all.
+    /// Returns the whole URL with its password.
     pub fn secret(&self) -> &str {
         &self.0
     }
 
-    /// Whether several nodes may share it.
+    /// Returns whether several nodes may share the database.
     pub fn is_postgres(&self) -> bool {
         is_postgres(&self.0)
     }
@@ -105,7 +105,7 @@ fn is_parameter(name: &str) -> bool {
     PARAMETERS.contains(&name) || name.starts_with("options[")
 }
 
-/// An address as it may be shown, also one that is not valid.
+/// Returns a URL in a form that may be shown, even if it is invalid.
 pub fn without_password(text: &str) -> String {
     if text.starts_with("sqlite:") || !text.contains(['@', '?']) {
         return text.to_owned();
@@ -119,7 +119,7 @@ pub fn without_password(text: &str) -> String {
 
 fn hidden(mut url: Url) -> String {
     if url.password().is_some() {
-        // An address that has one can have another.
+        // A URL that has a password can have another one.
         let _ = url.set_password(Some("***"));
     }
     if url.query_pairs().any(|(name, _)| name == "password") {

@@ -1,4 +1,4 @@
-//! How writes fare: since when the oldest has been waiting, and whether the disk was full of late.
+//! Health of writes: how long the oldest has been waiting, and whether the disk was full recently.
 
 use std::{
     collections::BTreeMap,
@@ -8,10 +8,10 @@ use std::{
 
 use domain::ports::store::StoreResult;
 
-/// A disk that was full counts as full so long after the last write that found no room.
+/// Time that a disk counts as full after the last write that found no space.
 const FULL_FOR: Duration = Duration::from_secs(5);
 
-/// The writes under way.
+/// The writes in progress.
 #[derive(Debug, Default)]
 pub(super) struct WriteHealth(Mutex<State>);
 
@@ -22,7 +22,7 @@ struct State {
     full_at: Option<Instant>,
 }
 
-/// A write under way; over when it is dropped.
+/// A write in progress; it is over when this is dropped.
 pub(super) struct WriteInFlight<'a> {
     health: &'a WriteHealth,
     number: u64,
@@ -41,7 +41,7 @@ impl WriteHealth {
         WriteInFlight { health: self, number }
     }
 
-    /// For how long the oldest write has been waiting.
+    /// Returns how long the oldest write has been waiting.
     pub(super) fn lag(&self) -> Duration {
         let state = self.state();
         let oldest = state.under_way.first_key_value();
@@ -54,7 +54,7 @@ impl WriteHealth {
 }
 
 impl WriteInFlight<'_> {
-    /// The write is over.
+    /// Ends the write with its result.
     pub(super) fn ended<T>(self, result: &StoreResult<T>) {
         if matches!(result, Err(error) if error.is_disk_full()) {
             self.health.state().full_at = Some(Instant::now());

@@ -1,5 +1,5 @@
-//! The writer: one task on one connection. What waits when it begins shares one commit, each operation in a savepoint
-//! of its own, and nobody is answered before the commit is on disk.
+//! The writer: one task on one connection. All operations that wait when it begins share one commit, each in
+//! its own savepoint. No caller gets an answer before the commit is on disk.
 
 use std::{
     fmt,
@@ -23,21 +23,21 @@ use super::{
     rows::{is_disk_full, unavailable},
 };
 
-/// Operations that may wait; the next caller waits to be let in.
+/// Most operations that may wait; further callers wait to be admitted.
 const QUEUE: usize = 1_024;
-/// For how long a caller waits to be let in.
+/// Time a caller waits to be admitted.
 const ADMISSION: Duration = Duration::from_secs(5);
-/// For how long a transaction takes in further operations.
+/// Time during which a transaction accepts further operations.
 const GROUP: Duration = Duration::from_millis(5);
-/// … and at most so many.
+/// Most operations in one transaction.
 const GROUP_SIZE: usize = 512;
 
 /// A queued operation whose result type is hidden.
 trait Operation: Send {
-    /// Does the work and keeps its result; false asks for the savepoint to be rolled back.
+    /// Runs the operation and keeps its result; false asks for the savepoint to be rolled back.
     fn perform<'c>(&'c mut self, work: Work<'c>) -> BoxFuture<'c, bool>;
 
-    /// Tells the caller: its own result after a commit, else why there was none.
+    /// Answers the caller with its own result after a commit, otherwise with the error.
     fn answer(self: Box<Self>, commit: StoreResult<()>);
 }
 
@@ -68,25 +68,25 @@ where
         let never_run = || Err(StoreError::Unavailable("the operation was not run".to_owned()));
         let result = match commit {
             Ok(()) => self.result.unwrap_or_else(never_run),
-            // The one that found no room took the group down with it, and says why.
+            // The operation that found the disk full made the whole group fail, and returns its own error.
             Err(error) => match self.result {
                 Some(Err(own)) if own.is_disk_full() => Err(own),
                 _ => Err(error),
             },
         };
-        // A caller that went away does not want to know.
+        // A caller that went away does not need the result.
         let _ = self.reply.send(result);
     }
 }
 
-/// What the task is sent.
+/// Message to the writer task.
 enum Message {
     Run(Box<dyn Operation>),
-    /// Finish what was accepted, close the connection, free the file, then answer.
+    /// Finish the accepted operations, close the connection, release the file, then answer.
     Close(oneshot::Sender<()>),
 }
 
-/// The door to the writer task, which ends when this is closed or dropped and its queue is empty.
+/// Handle of the writer task, which ends once this is closed or dropped and its queue is empty.
 pub(super) struct Writer {
     queue: mpsc::Sender<Message>,
     failed: watch::Receiver<bool>,
@@ -121,7 +121,7 @@ impl Writer {
             let closer = task.run(waiting).await;
             drop(lock);
             if let Some(closer) = closer {
-                // Whoever asked may have gone away.
+                // The caller of `close` may have gone away.
                 let _ = closer.send(());
             }
         });
@@ -135,11 +135,11 @@ impl Writer {
         self.failed.clone()
     }
 
-    /// Waits until all that was accepted is on disk and the file is free. Later operations are refused.
+    /// Waits until all accepted operations are on disk and the file is released. Later operations are refused.
     pub(super) async fn close(&self) {
         let (closed, closing) = oneshot::channel();
         if self.queue.send(Message::Close(closed)).await.is_ok() {
-            // An error means that the task ended by itself.
+            // An error means that the task has already ended.
             let _ = closing.await;
         }
     }
@@ -171,7 +171,7 @@ fn gone() -> StoreError {
     StoreError::Unavailable("the database is closed, or its last commit failed".to_owned())
 }
 
-/// Raised for good by a failed commit, and by a panic of the task.
+/// Raised permanently by a failed commit and by a panic of the task.
 struct Alarm(watch::Sender<bool>);
 
 impl Drop for Alarm {
@@ -182,19 +182,19 @@ impl Drop for Alarm {
     }
 }
 
-/// Why a group was not committed.
+/// Reason why a group was not committed.
 enum GroupError {
-    /// It never began, or was rolled back whole: the next one may do better.
+    /// The group never began or was rolled back as a whole; the next one may succeed.
     Passing(StoreError),
-    /// The commit failed: what is on disk is not known.
+    /// The commit failed; its outcome is unknown.
     Fatal(StoreError),
 }
 
 struct Task {
     conn: AnyConnection,
     again: Option<Again>,
-    /// A transaction did not end as the connection believes: SQLite itself ends one that finds no room, and whoever asks
-    /// for its end afterwards is refused, over and over.
+    /// A transaction ended differently than the connection believes. SQLite itself ends one that finds no
+    /// space, and every later attempt to end it is refused.
     unfit: bool,
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
@@ -215,12 +215,12 @@ impl Task {
             }
         }
         if let Err(error) = self.conn.close().await {
-            tracing::warn!(%error, "the database was not closed cleanly");
+            tracing::warn!(%error, "database not closed cleanly");
         }
         closer
     }
 
-    /// Commits a group and tells its callers; false when nothing more may be written.
+    /// Commits a group and answers its callers. Returns false if nothing more may be written.
     async fn answer_group(
         &mut self,
         mut group: Vec<Box<dyn Operation>>,
@@ -238,10 +238,10 @@ impl Task {
             Err(GroupError::Fatal(error)) => (Err(error), true),
         };
         if let Err(error) = &answer {
-            tracing::error!(%error, fatal, operations = group.len(), "a group of writes was not committed");
+            tracing::error!(%error, fatal, operations = group.len(), "group of writes not committed");
         }
         if fatal {
-            // Before the callers hear of it, so that none of them finds the store sound.
+            // Set this before the callers get their answers, so that none of them finds the store healthy.
             self.alarm.0.send_replace(true);
         }
         for operation in group {
@@ -250,15 +250,14 @@ impl Task {
         !fatal
     }
 
-    /// Takes a new connection in the place of one that is not fit for use any more. What that one had open is rolled back
-    /// as it ends.
+    /// Replaces a connection that has become unusable. The old connection's open transaction is rolled back as it ends.
     async fn mend(&mut self) -> StoreResult<()> {
         let Some(again) = self.again.as_ref().filter(|_| self.unfit) else {
             return Ok(());
         };
         let old = std::mem::replace(&mut self.conn, again.open().await?);
         if let Err(error) = old.close_hard().await {
-            tracing::debug!(%error, "the writer's old connection was not closed cleanly");
+            tracing::debug!(%error, "old writer connection not closed cleanly");
         }
         self.unfit = false;
         Ok(())
@@ -287,7 +286,7 @@ impl Task {
             }
             next += 1;
             if next == group.len() && next < GROUP_SIZE && began.elapsed() < GROUP {
-                // Callers answered by the commit before this one are about to come back.
+                // Callers answered by the previous commit are about to come back.
                 tokio::task::yield_now().await;
                 match waiting.try_recv() {
                     Ok(Message::Run(operation)) => group.push(operation),
@@ -298,7 +297,7 @@ impl Task {
         }
         let committed = transaction.commit().await;
         committed.map_err(|error| match is_disk_full(&error) {
-            // The log took less than the commit: what is in it of that is no commit, and is written over.
+            // The log holds less than the commit; that part is not a commit and is overwritten.
             true => GroupError::Passing(unavailable(error)),
             false => GroupError::Fatal(StoreError::Unavailable(format!("commit failed: {error}"))),
         })

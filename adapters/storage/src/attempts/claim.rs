@@ -1,4 +1,4 @@
-//! Claiming: due attempts first, then contacts that have none.
+//! Claiming: due attempts first, then contacts without an attempt.
 
 use domain::{
     id::{AccountId, AgentId, AttemptId, CampaignId, NodeId},
@@ -17,7 +17,7 @@ use crate::{
     rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
 };
 
-/// A running campaign that is being claimed from.
+/// A running campaign to claim from.
 struct Source {
     node: NodeId,
     campaign: CampaignId,
@@ -33,7 +33,7 @@ pub(super) async fn claim(
     campaign: CampaignId,
     limit: i64,
 ) -> StoreResult<Vec<ClaimedAttempt>> {
-    // Held until the end: what is claimed here is seen by whoever stops the campaign afterwards.
+    // The lock is held until the end, so whoever stops the campaign afterwards sees these claims.
     let campaign_lock = work.dialect.campaign_lock;
     let row = composed(format!(
         "SELECT c.account, c.agent, c.contact_list, c.contact_count, c.max_concurrent_calls FROM campaigns c \
@@ -67,7 +67,7 @@ pub(super) async fn claim(
     Ok(claimed)
 }
 
-/// How many calls of a campaign may begin beside those that are open, on whatever nodes.
+/// Returns how many more calls of a campaign may begin, counting the open ones on all nodes.
 async fn room(work: &mut Work<'_>, campaign: CampaignId, most: i64) -> StoreResult<i64> {
     locks::before_claim(work, campaign).await?;
     let count = sqlx::query(
@@ -78,8 +78,8 @@ async fn room(work: &mut Work<'_>, campaign: CampaignId, most: i64) -> StoreResu
     Ok(most - row.map_err(unavailable)?.int("open")?)
 }
 
-/// Materialized, `due` locks each row once and no more than it may. The tests are repeated: on PostgreSQL `due` may
-/// have seen an older row.
+/// Update for due attempts. Materialised, `due` locks each row once and no more than `LIMIT`. The conditions
+/// are repeated because `due` may have seen an older row on PostgreSQL.
 const CLAIM_DUE: &str = "UPDATE attempts SET state = 'claimed', owner = $1, epoch = epoch + 1, claimed_at = $3 \
      WHERE state = 'queued' AND id IN (SELECT id FROM due) \
      RETURNING id, agent, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, epoch, due_at";
@@ -95,7 +95,7 @@ async fn claim_due(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreRes
     .bind(work.now.0)
     .bind(limit.max(0));
     let mut rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
-    // The order of RETURNING is the database's own.
+    // The order of RETURNING is up to the database.
     rows.sort_by_cached_key(|row| (row.int("due_at").ok(), row.text("id").ok()));
     let mut claimed = Vec::with_capacity(rows.len());
     for row in rows {
@@ -129,7 +129,7 @@ async fn take_contact(work: &mut Work<'_>, source: &Source, key: ContactKey) -> 
     row.map_err(unavailable)
 }
 
-/// Reads contacts of list `$2` for campaign `$1`.
+/// Builds a query for contacts of list `$2` in campaign `$1`.
 pub(super) fn contacts<'q>(which: &str) -> AnyQuery<'q> {
     composed(format!(
         "SELECT {COLUMNS}, {SAVED_EXTRA} FROM campaign_contacts cc JOIN campaigns c ON c.id = $1 \
@@ -137,7 +137,8 @@ pub(super) fn contacts<'q>(which: &str) -> AnyQuery<'q> {
     ))
 }
 
-/// Contacts whose claim was given back come before those that were never claimed: their indexes are smaller.
+/// Claims contacts without attempts. Contacts whose claim was given back come before those that were never
+/// claimed, because their indexes are smaller.
 async fn claim_untried(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     if limit <= 0 {
         return Ok(Vec::new());
@@ -206,7 +207,7 @@ async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> St
     Ok(rows)
 }
 
-/// Moves the list's mark on, which nobody else can meanwhile, and takes what it passes over.
+/// Advances the list's next index, which nobody else can do meanwhile, and returns the contacts it passed.
 async fn take_fresh(work: &mut Work<'_>, source: &Source, limit: i64) -> StoreResult<Vec<AnyRow>> {
     let moved = sqlx::query(
         "UPDATE contact_lists SET next_index = next_index + $1 WHERE id = $2 AND next_index < $3 \
@@ -268,11 +269,11 @@ async fn insert_claimed(work: &mut Work<'_>, list: i64, claimed: &[ClaimedAttemp
     affected(insert, work.conn).await.map(drop)
 }
 
-/// Most claims that are given out as stale at once.
+/// Most stale claims returned at once.
 const STALE: i64 = 1_000;
 
-/// Claims of `node` that have waited for their permit for so long. The list of states lets the small index of what is
-/// held answer.
+/// Returns claims of `node` that have waited for their permit at least this long. The list of states makes
+/// the query use the small index of held attempts.
 pub(super) async fn stale(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>> {
     let rows = sqlx::query(
         "SELECT id, epoch FROM attempts \

@@ -1,16 +1,16 @@
-//! Counters of outcomes and of what safeguards said, as both are written.
+//! Counters of outcomes and of safeguard decisions, incremented when either is written.
 
 use domain::{
     ports::store::{ConversationStatus, Outcome},
     safeguards::Note,
 };
 
-/// Counts what a safeguard said to a permit.
+/// Counts a safeguard's decision on a permit.
 pub fn count_safeguard(note: &Note) {
     metrics::counter!(SAFEGUARDS, "rule" => note.rule.as_str(), "did" => note.did).increment(1);
 }
 
-/// What safeguards said.
+/// Name of the counter of safeguard decisions.
 pub const SAFEGUARDS: &str = "ringback_safeguards_total";
 
 /// Counts an attempt whose outcome is on disk.
@@ -18,7 +18,7 @@ pub fn count_outcome(word: &'static str) {
     metrics::counter!("ringback_call_outcomes_total", "outcome" => word).increment(1);
 }
 
-/// Why an attempt can fail or be cancelled, up to the colon behind which more is said.
+/// Error codes of failed and cancelled attempts, up to the colon before the details.
 const ERRORS: [&str; 10] = [
     "busy",
     "no-answer",
@@ -32,7 +32,7 @@ const ERRORS: [&str; 10] = [
     "not-allowed",
 ];
 
-/// The outcome in one of a few words, for a label.
+/// Returns the outcome as one of a few words, for a label.
 pub fn outcome_word(outcome: &Outcome) -> &'static str {
     let error = outcome.error.as_deref().unwrap_or_default();
     let known = ERRORS.into_iter().find(|known| Some(*known) == error.split(':').next());

@@ -1,4 +1,4 @@
-//! Taking over what dead processes held.
+//! Recovery of the attempts that dead processes held.
 
 use domain::{
     id::{AttemptId, CampaignId, NodeId},
@@ -56,17 +56,17 @@ pub(super) async fn take(
     Ok(orphans)
 }
 
-/// Whether its carrier may yet bring it to a living node.
+/// Returns whether the carrier may still bring the call to a living node.
 fn is_waited_for(row: &AnyRow, patience: &Patience, now: Timestamp) -> StoreResult<bool> {
     let carrier = row.maybe_text("carrier")?.unwrap_or_default();
     let is_handed_on = row.maybe_text("handed_on")?.as_deref() == Some(TRANSFER_TAKEN);
-    // One whose sign of life lies ahead had another clock.
+    // A last sign of life in the future comes from another clock.
     let seen_at = row.maybe_time("seen_at")?.filter(|seen| *seen <= now);
     let silent = seen_at.map(|seen| now.since(seen));
     Ok(patience.waits(&carrier, is_handed_on, silent))
 }
 
-/// Changes the owner under the dead one's own claim, so that it cannot have come back meanwhile.
+/// Changes the owner under the dead owner's claim, so the owner cannot have come back meanwhile.
 async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult<Orphan> {
     let update = Guarded::update(dead, "owner = $4, epoch = epoch + 1", SENT);
     let held = update.run(work, |query| query.bind(node.to_string())).await?;
@@ -94,11 +94,11 @@ fn left(row: &AnyRow, attempt: AttemptId, node: NodeId) -> StoreResult<Orphan> {
     })
 }
 
-/// Most attempts that are given out as unsettled at once.
+/// Most unsettled attempts returned at once.
 const UNSETTLED: i64 = 1_000;
 
-/// Attempts of `node` that may have been sent so long ago and are not over. The list of states lets the small index of
-/// what is held answer.
+/// Returns attempts of `node` that may have been sent at least this long ago and are not over. The list of
+/// states makes the query use the small index of held attempts.
 pub(super) async fn unsettled(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
     let rows = sqlx::query(
         "SELECT id, account, agent, campaign, follow_up_no, retry_no, call_backs, kind, phone_number, state, epoch, \

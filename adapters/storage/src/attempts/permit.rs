@@ -23,10 +23,10 @@ use crate::{
     safeguards::{self, Subject},
 };
 
-/// How long an attempt waits whose number is being called by another one.
+/// Delay of an attempt whose number is being called by another one.
 const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
 
-/// The answer, and what the account's safeguards said.
+/// Returns the permit, and the decisions of the account's safeguards.
 pub(super) async fn permit(
     mut work: Work<'_>,
     claim: Claim,
@@ -58,7 +58,7 @@ pub(super) async fn permit(
     }
 }
 
-/// The account has rules beside those that hold for everybody.
+/// Checks the account's own rules in addition to those that apply to everybody.
 async fn under_rules(
     work: &mut Work<'_>,
     (claim, account, number): (Claim, &str, &PhoneNumber),
@@ -97,10 +97,10 @@ async fn under_rules(
     Ok((permit, notes))
 }
 
-/// The rules of the account of attempt `a`, if one of them is on.
+/// Subquery for the rules of the account of attempt `a`, if one of them is on.
 const RULES: &str = "(SELECT g.document FROM safeguards g WHERE g.account = a.account AND g.active = 1) AS safeguards";
 
-/// One row with all that decides; `Fenced` if the claim no longer holds.
+/// Reads one row with everything that decides about the permit. Returns `Fenced` if the claim no longer holds.
 async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let permit_lock = work.dialect.permit_lock;
     let query = composed(format!(
@@ -126,7 +126,7 @@ async fn checks(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     }
 }
 
-/// The same of an attempt without a campaign, which always runs.
+/// Reads the same row for an attempt without a campaign, which counts as running.
 async fn checks_of_single_call(work: &mut Work<'_>, claim: Claim) -> StoreResult<AnyRow> {
     let query = composed(format!(
         "SELECT a.account, a.phone_number, {RULES}, CAST(1 AS BIGINT) AS campaign_runs, \
@@ -149,7 +149,7 @@ fn is_restricted(number: &PhoneNumber, prefixes: &[String]) -> bool {
         .any(|prefix| number.as_str().starts_with(prefix.as_str()))
 }
 
-/// How an attempt ends that is never dialed.
+/// Status of an attempt that ends without being dialed.
 #[derive(Clone, Copy)]
 enum Ended {
     Cancelled,
@@ -197,8 +197,8 @@ async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> Sto
     Ok(Permit::Granted { token, caller_id })
 }
 
-/// The caller ID of the agent's next permit. The count's row is the last that a permit locks, so that permits of one
-/// agent wait for each other and never in a circle.
+/// Returns the caller ID for the agent's next permit. The counter's row is the last one that a permit locks,
+/// so permits of one agent wait for each other without deadlock.
 async fn take_turn(work: &mut Work<'_>, attempt: AttemptId, caller: &CallerId) -> StoreResult<Option<PhoneNumber>> {
     let CallerId::InTurn(_) = caller else {
         return Ok(caller.of_permit(0).cloned());
@@ -236,7 +236,7 @@ pub(super) async fn dial_token(work: Work<'_>, attempt: AttemptId) -> StoreResul
     Ok(DialToken::from_stored(token))
 }
 
-/// What the journal is told of a permit, in the permit's own transaction.
+/// Builds the journal's note of a permit, in the permit's own transaction.
 pub(super) async fn note_of(conn: &mut AnyConnection, claim: Claim) -> StoreResult<DialNote> {
     let query = sqlx::query(
         "SELECT account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, retry_no, call_backs, kind, \

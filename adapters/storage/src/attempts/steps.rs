@@ -1,4 +1,4 @@
-//! What follows a claim or a permit: giving back, the call's progress, the outcome.
+//! Steps after a claim or a permit: giving it back, the call's progress, the outcome.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::{
 pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResult<()> {
     for claim in claims {
         match give_back(&mut work, claim).await {
-            // It is somebody else's now, or dialed: nothing to give back.
+            // Another owner has it now, or it was dialed: there is nothing to give back.
             Ok(()) | Err(StoreError::Fenced) => {}
             Err(error) => return Err(error),
         }
@@ -35,13 +35,13 @@ pub(super) async fn release(mut work: Work<'_>, claims: Vec<Claim>) -> StoreResu
     Ok(())
 }
 
-/// The states in which nothing was sent, as whoever holds the claim knows.
+/// States in which nothing was sent, according to the claim's holder.
 const UNSENT: &str = "('claimed', 'dialing')";
 
-/// What decides where an attempt goes that was not sent.
+/// Facts that decide what happens to an attempt that was not sent.
 pub(super) struct Standing {
     first: bool,
-    /// Its campaign was stopped or removed.
+    /// The campaign was stopped or deleted.
     pub(super) stopped: bool,
 }
 
@@ -53,7 +53,7 @@ pub(super) async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreRe
     ));
     let query = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn);
     let Some(row) = query.await.map_err(unavailable)? else {
-        // A single call, which is always queued again; or none at all, which the guard behind this finds out.
+        // A single call, which is always queued again, or no attempt at all, which the guard below detects.
         return Ok(Standing {
             first: false,
             stopped: false,
@@ -65,8 +65,8 @@ pub(super) async fn standing(work: &mut Work<'_>, attempt: AttemptId) -> StoreRe
     })
 }
 
-/// A claim given back unsent: the row of a contact's first attempt goes, a later one is queued again, or ends
-/// cancelled if the campaign was stopped meanwhile.
+/// Gives a claim back unsent. The row of a contact's first attempt is deleted. A later attempt is queued
+/// again, or ends cancelled if the campaign was stopped meanwhile.
 pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     match standing(work, claim.attempt).await? {
         Standing { first: true, .. } => forget(work, claim, "('claimed')").await,
@@ -75,13 +75,13 @@ pub(super) async fn give_back(work: &mut Work<'_>, claim: Claim) -> StoreResult<
     }
 }
 
-/// The contact is as if it had never been claimed.
+/// Resets the contact as if it had never been claimed.
 async fn forget(work: &mut Work<'_>, claim: Claim, states: &str) -> StoreResult<()> {
     let held = Guarded::delete(claim, states).run(work, |query| query).await?;
     contact_states::set_untried(work, held.contact).await
 }
 
-/// What a stop wants of an attempt that it found claimed.
+/// Cancels a claimed attempt, as the stop of its campaign requires.
 async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     let now = work.now.0;
     let update = Guarded::update(
@@ -95,12 +95,12 @@ async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     deliveries::make(work, claim.attempt).await
 }
 
-/// Back to the queue under the next epoch; due at `due_at`, or when it was before.
+/// Puts the attempt back in the queue under the next epoch, due at `due_at` or when it was due before.
 pub(super) async fn requeue(work: &mut Work<'_>, claim: Claim, due_at: Option<Timestamp>) -> StoreResult<()> {
     queue_again(work, claim, due_at, None).await
 }
 
-/// The same, where a rule of the account lets it wait: a change of the rules makes it due.
+/// Puts the attempt back in the queue because a rule of the account delays it; a change of the rules makes it due.
 pub(super) async fn put_off(work: &mut Work<'_>, claim: Claim, until: Timestamp, by: Option<Rule>) -> StoreResult<()> {
     queue_again(work, claim, Some(until), by).await
 }
@@ -140,7 +140,7 @@ pub(super) async fn not_sent(mut work: Work<'_>, claim: Claim, delay_ms: i64, wh
     }
 }
 
-/// Keeps why an attempt was put off, for the case that it never gets through.
+/// Stores why an attempt was delayed, in case it never gets through.
 async fn note(work: &mut Work<'_>, claim: Claim, why: String) -> StoreResult<()> {
     let update = sqlx::query("UPDATE attempts SET error = $2 WHERE id = $1 AND state = 'queued'");
     let update = update.bind(claim.attempt.to_string()).bind(why);
@@ -159,7 +159,7 @@ pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId
     let held = update
         .run_or(&mut work, move |query| query.bind(id), unique("call"))
         .await?;
-    // An error takes the change back with the savepoint.
+    // The error rolls the change back with the savepoint.
     match held.row.maybe_text("carrier_call")? {
         Some(known) if known == call.0 => Ok(()),
         _ => Err(StoreError::Exists("call")),
@@ -176,15 +176,15 @@ pub(super) async fn attempt_of_call(
     row.map_err(unavailable)?.map(|row| row.id("id")).transpose()
 }
 
-/// Nothing of a call is earlier.
+/// Earliest instant of a call.
 const BEGAN: &str = "COALESCE(dialing_at, created_at)";
 
-/// The later one of two instants; none when `place` is.
+/// Builds the later of two instants; null if `place` is null.
 fn not_before(place: &str, least: &str) -> String {
     format!("CASE WHEN {place} < {least} THEN {least} ELSE {place} END")
 }
 
-/// When it was answered, where the caller says so at `place`.
+/// Builds the time of the first answer, from the caller's value at `place`.
 fn first_answer(place: &str) -> String {
     format!("COALESCE(answered_at, {})", not_before(place, BEGAN))
 }
@@ -196,7 +196,7 @@ pub(super) async fn answered(mut work: Work<'_>, claim: Claim, at: Timestamp) ->
     update.run(&mut work, |query| query.bind(at)).await.map(drop)
 }
 
-/// What a live call knows of itself, where the database has forgotten it.
+/// Writes a live call's own facts again after the database has forgotten them.
 pub(crate) async fn told_again(mut work: Work<'_>, call: LiveCall) -> StoreResult<()> {
     let update = Guarded::update(
         call.claim,
@@ -215,7 +215,7 @@ pub(crate) async fn told_again(mut work: Work<'_>, call: LiveCall) -> StoreResul
 }
 
 pub(super) async fn unknown(mut work: Work<'_>, claim: Claim) -> StoreResult<()> {
-    // If a callback was faster, its fate is known after all.
+    // If a callback was faster, the outcome is known after all.
     let update = Guarded::update(
         claim,
         "state = CASE WHEN state = 'dialing' THEN 'unknown' ELSE state END",
@@ -281,7 +281,7 @@ pub(super) async fn finish(
         waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
     }
     match held.row.maybe_time("answered_at")? {
-        // Nobody spoke: there is nothing to analyse.
+        // Nobody spoke, so there is nothing to analyse.
         None => deliveries::make(&mut work, claim.attempt).await,
         Some(_) => jobs::add_analysis(&mut work, claim.attempt, now.plus(analysed_after)).await,
     }

@@ -1,4 +1,4 @@
-//! A live call goes to the node that its carrier brought it to.
+//! Moves a live call to the node that its carrier brought it to.
 
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ async fn take(mut work: Work<'_>, node: NodeId, returning: ReturningCall) -> Sto
         )
         .await?;
     let is = |name: &str, wanted: &str| StoreResult::Ok(row.row.maybe_text(name)?.as_deref() == Some(wanted));
-    // An error takes the change back with the savepoint.
+    // The error rolls the change back with the savepoint.
     if !is("carrier", &carrier)? || !is("carrier_call", &call.0)? {
         return Err(StoreError::Exists("call"));
     }
@@ -129,7 +129,7 @@ async fn events(work: &mut Work<'_>, held: &Held) -> StoreResult<Vec<EventFact>>
     rows.map_err(unavailable)?.iter().map(read).collect()
 }
 
-/// The attempt as its claim brought it, by whatever way it began.
+/// Rebuilds the attempt as its claim returned it, whichever way it began.
 async fn attempt_of(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult<ClaimedAttempt> {
     let row = &held.row;
     if row.text("kind")? == AttemptKind::Inbound.as_str() {
@@ -163,7 +163,7 @@ fn claim_of(node: NodeId, row: &AnyRow) -> StoreResult<Claim> {
     })
 }
 
-/// A call from outside, with the saved contact of its number.
+/// Rebuilds a call from outside, with the saved contact of its number.
 async fn called_in(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
     let account = row.id("account")?;
     let (contact, saved_extra) = inbound::caller(work, account, row.number("phone_number")?).await?;

@@ -1,4 +1,4 @@
-//! Attempts that wait for their time: planned with an outcome, handed to another agent, cancelled by a stop.
+//! Attempts that wait for their time: planned with an outcome, moved to another agent, cancelled by a stop.
 
 use domain::{
     id::{AgentId, AttemptId, CampaignId},
@@ -15,13 +15,14 @@ use crate::{
     rows::{Columns, affected, composed, unavailable},
 };
 
-/// The attempt after `ended`; its contact is pending again. None in a campaign that was stopped meanwhile.
+/// Plans the attempt after `ended` and sets its contact pending again. Does nothing if the campaign was
+/// stopped meanwhile.
 pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, next: NextAttempt) -> StoreResult<()> {
     if steps::standing(work, id).await?.stopped {
         return Ok(());
     }
     let (planned, tries) = (AttemptId::new(), tries(&ended.row)?.next(next.kind));
-    // The agent is the one the campaign has now.
+    // Use the agent that the campaign has now.
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, \
          retry_no, call_backs, kind, phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, \
@@ -39,14 +40,14 @@ pub(super) async fn plan_next(work: &mut Work<'_>, ended: &Held, id: AttemptId, 
     .bind(work.now.0)
     .bind(tries.call_backs);
     if affected(insert, work.conn).await? == 0 {
-        // It is there: a dial that the database had forgotten was written down again.
+        // It exists already: a dial that the database had forgotten was written again.
         return Ok(());
     }
     calls::continue_as(work, id, planned, next.due_at).await?;
     contact_states::add_attempt(work, ended.contact).await
 }
 
-/// What waits is called by another agent.
+/// Moves the waiting attempts of a campaign to another agent.
 pub(crate) async fn hand_waiting_to(work: &mut Work<'_>, campaign: CampaignId, agent: AgentId) -> StoreResult<()> {
     let update = composed(format!(
         "UPDATE attempts SET agent = $2 WHERE state = 'queued' AND id IN {QUEUED}"
@@ -55,10 +56,11 @@ pub(crate) async fn hand_waiting_to(work: &mut Work<'_>, campaign: CampaignId, a
     affected(update, work.conn).await.map(drop)
 }
 
-/// The queued attempts of campaign `$1`, so asked that their own small index answers.
+/// Subquery for the queued attempts of campaign `$1`, written so that it uses their own small index.
 const QUEUED: &str = "(SELECT id FROM attempts WHERE campaign = $1 AND state = 'queued' ORDER BY due_at, id)";
 
-/// A stop: queued attempts of contacts that were dialed before end `cancelled`, first ones go without a trace.
+/// Cancels waiting attempts when the campaign stops. Queued attempts of contacts that were dialed before end
+/// as `cancelled`; first attempts are deleted.
 pub(crate) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) -> StoreResult<()> {
     let gone = composed(format!(
         "DELETE FROM attempts WHERE state = 'queued' AND attempt_no = 1 AND id IN {QUEUED} \

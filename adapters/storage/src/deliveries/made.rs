@@ -1,4 +1,4 @@
-//! Makes the deliveries of a call, in the transaction that ends it or saves its analysis.
+//! Creates the deliveries of a call in the transaction that ends it or saves its analysis.
 
 use domain::{
     deliveries::{DeliveryKind, WantedDelivery, wanted},
@@ -12,7 +12,7 @@ use crate::{
     rows::{Columns, affected, unavailable},
 };
 
-/// Makes what the agent of a call that ended asks for now. Made before, they stay as they are.
+/// Creates the deliveries that the agent of an ended call asks for now. Existing ones stay unchanged.
 pub(crate) async fn make(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
     // Most agents ask for nothing, and their documents may be long.
     let query = sqlx::query(
@@ -33,7 +33,7 @@ pub(crate) async fn make(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult
     Ok(())
 }
 
-/// Whether the address answered 410 since the agent was saved.
+/// Returns whether the URL answered 410 since the agent was saved.
 async fn is_gone(
     work: &mut Work<'_>,
     account: AccountId,
@@ -48,7 +48,7 @@ async fn is_gone(
     Ok(row.is_some())
 }
 
-/// Makes one as it is; a webhook or mail after a call is made once.
+/// Inserts a delivery; a webhook or an e-mail after a call is created only once.
 pub(crate) async fn insert(work: &mut Work<'_>, of: (AccountId, AttemptId), wanted: WantedDelivery) -> StoreResult<()> {
     let lane = sqlx::query(
         "INSERT INTO delivery_lanes (lane, proven, failures, hold_until) VALUES ($1, 0, 0, 0) \

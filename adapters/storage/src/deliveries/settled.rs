@@ -1,4 +1,4 @@
-//! Keeps what became of a try, and how its lane stands from then on.
+//! Stores the result of a delivery attempt and the resulting state of its lane.
 
 use domain::ports::store::{Delivery, Settled, StoreError, StoreResult};
 
@@ -17,7 +17,7 @@ pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Sett
         }
         Settled::PutOff { pause, lane_too, error } => {
             let due_at = work.now.plus(pause).0;
-            // The lease ends with it: a sign of life that comes late must not move the next try.
+            // The lease ends here, so that a late renewal cannot move the next try.
             let update = "UPDATE deliveries SET failed = failed + 1, lease = lease + 1, due_at = $3, last_error = $4 \
                           WHERE id = $1 AND lease = $2 AND state = 'pending'";
             leased(&mut work, &delivery, sqlx::query(update), |query| {
@@ -41,7 +41,7 @@ pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Sett
     }
 }
 
-/// Runs an update that binds the lease as `$1` and `$2`; `Fenced` when that is no longer held.
+/// Runs an update that binds the lease as `$1` and `$2`. Returns `Fenced` if the lease is no longer held.
 async fn leased<'q>(
     work: &mut Work<'_>,
     delivery: &Delivery,
@@ -55,7 +55,7 @@ async fn leased<'q>(
     }
 }
 
-/// Writes only what changes, so that a busy lane's row is not written with each delivery.
+/// Writes only on a change, so that a busy lane's row is not written with each delivery.
 async fn works(work: &mut Work<'_>, delivery: &Delivery) -> StoreResult<()> {
     let update = sqlx::query(
         "UPDATE delivery_lanes SET proven = 1, failures = 0 WHERE lane = $1 AND (proven = 0 OR failures > 0)",
@@ -72,7 +72,7 @@ async fn fails(work: &mut Work<'_>, delivery: &Delivery, hold_until: i64) -> Sto
     affected(update, work.conn).await.map(drop)
 }
 
-/// Gives up all that is meant for the address, and remembers it.
+/// Gives up all deliveries to the URL, and remembers it.
 async fn gone(work: &mut Work<'_>, delivery: &Delivery, error: String) -> StoreResult<()> {
     let update = sqlx::query(
         "UPDATE deliveries SET state = 'given_up', last_error = $3 \

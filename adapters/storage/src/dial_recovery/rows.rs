@@ -1,4 +1,4 @@
-//! Comparing notes of the dial journal with the attempts' rows, and writing down again what is missing.
+//! Compares notes of the dial journal with the rows of `attempts`, and writes missing ones again.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
 };
 
-/// Which of the notes the database knows less of than they say.
+/// Returns the indexes of the notes that are ahead of the database.
 pub(super) async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> StoreResult<Vec<usize>> {
     if notes.is_empty() {
         return Ok(Vec::new());
@@ -38,12 +38,13 @@ pub(super) async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> Stor
     Ok((0..notes.len()).filter(|at| is_forgotten(&notes[*at])).collect())
 }
 
-/// Whether a row is older than the note: the permit made it `dialing` in the transaction that the journal waited for.
+/// Returns whether a row is older than the note. The permit's transaction set it to `dialing` and waited for
+/// the journal.
 fn knows_less(note: &DialNote, epoch: i64, state: &str) -> bool {
     epoch < note.epoch || (epoch == note.epoch && (state == "claimed" || state == "queued"))
 }
 
-/// Who has a dial that is written down again.
+/// Owner and state of a dial that is written again.
 #[derive(Clone)]
 pub(super) struct Holder {
     state: &'static str,
@@ -52,9 +53,11 @@ pub(super) struct Holder {
 }
 
 impl Holder {
-    /// The call that lives here. Else the other process that was given the permit: its call may live, and what it has no
-    /// call of it settles itself, or whoever takes over what it left when it is dead. What this process was permitted and has
-    /// no call of is nobody's who lives, and its outcome is not known: it is settled with the carrier.
+    /// Decides who holds a dial that is written again. First choice is the call that lives in this process.
+    /// Second is the other process that was given the permit: its call may be alive. It settles its attempts
+    /// without a call itself, or, after its death, the node that recovers them does. If this process was
+    /// given the permit and has no call for it, nobody holds it; its outcome is unknown and is settled with
+    /// the carrier.
     pub(super) fn of(note: &DialNote, call: Option<&Claim>, me: Option<NodeId>) -> Self {
         let noted = note.owner.as_deref().and_then(|owner| owner.parse::<NodeId>().ok());
         match (call.filter(|claim| claim.epoch >= note.epoch), noted) {
@@ -77,7 +80,7 @@ impl Holder {
     }
 }
 
-/// Writes down again what a live call knows of itself, and whose it is where the database knows only an owner before.
+/// Writes a live call's own facts again, and its owner if the database knows only an earlier one.
 pub(super) async fn update_live(work: Work<'_>, call: LiveCall) -> StoreResult<()> {
     let owned = sqlx::query(
         "UPDATE attempts SET owner = $2, epoch = $3 \
@@ -87,19 +90,19 @@ pub(super) async fn update_live(work: Work<'_>, call: LiveCall) -> StoreResult<(
     told_again(work, call).await
 }
 
-/// Gives the attempt back to whoever has it.
+/// Writes the attempt again for its holder.
 pub(super) async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder) -> StoreResult<bool> {
     let found = sqlx::query("SELECT state, epoch FROM attempts WHERE id = $1");
     let found = found.bind(note.attempt.clone()).fetch_optional(&mut *work.conn).await;
     if let Some(row) = found.map_err(unavailable)?
         && !knows_less(&note, row.int("epoch")?, &row.text("state")?)
     {
-        // Another node has put it back.
+        // Another node has restored it.
         return Ok(false);
     }
     let Holder { state, owner, epoch } = holder;
     let owner = owner.to_string();
-    // An older permit that was not used may stand there as if it had been.
+    // The row may show an older, unused permit as if it had been used.
     let update = sqlx::query(
         "UPDATE attempts SET state = $8, status = 'in_progress', owner = $2, epoch = $9, dialing_at = $4, started_at = $4, \
          dial_token = $5, carrier = $6, caller_id = $7 \
@@ -158,14 +161,15 @@ async fn insert(
     if note.campaign.is_some() {
         return Ok(());
     }
-    // Its variables are lost with the rest; it is not dialed again.
+    // Its variables are lost, too; it is not dialed again.
     let single =
         sqlx::query("INSERT INTO single_calls (attempt, name, variables, dial_before) VALUES ($1, NULL, '{}', $2)");
     let single = single.bind(note.attempt.clone()).bind(note.at);
     affected(single, &mut *work.conn).await.map(drop)
 }
 
-/// The contact is being called: nobody claims it. Contacts before it that the list takes for unclaimed keep their turn.
+/// Marks the contact as being called, so that nobody claims it. Earlier contacts that the list takes for
+/// unclaimed keep their turn.
 async fn hold_contact(work: &mut Work<'_>, list: i64, index: i64, attempts: i64) -> StoreResult<()> {
     let query = sqlx::query("SELECT next_index FROM contact_lists WHERE id = $1").bind(list);
     let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;

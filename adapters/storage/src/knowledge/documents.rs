@@ -18,7 +18,7 @@ use super::{
     page,
 };
 
-/// What [`read`] wants, of the table `d`.
+/// Columns for [`read`], from the table `d`.
 pub(super) const COLUMNS: &str = "id, account, kind, name, url, characters, created_at";
 
 pub(super) fn read(row: &AnyRow) -> StoreResult<DocumentRow> {
@@ -121,7 +121,7 @@ pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: DocumentI
     let row = sqlx::query("DELETE FROM documents WHERE id = $1 AND account = $2");
     let row = row.bind(id.to_string()).bind(account.to_string());
     match affected(row, work.conn).await {
-        // A parent that still has children: somebody took hold of it since the look.
+        // The document still has children: it was referenced since it was read.
         Err(StoreError::NotFound) => Err(StoreError::Stale),
         Err(other) => Err(other),
         Ok(0) => Err(StoreError::NotFound),

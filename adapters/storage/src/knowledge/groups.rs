@@ -23,7 +23,7 @@ use super::{
 
 const SELECT: &str = "SELECT id, account, name, created_at FROM document_groups";
 
-/// A group without its documents.
+/// Reads a group without its documents.
 fn read(row: &AnyRow) -> StoreResult<GroupRow> {
     Ok(GroupRow {
         id: row.id("id")?,
@@ -60,7 +60,7 @@ pub(super) async fn create(
     get(work, account, id).await
 }
 
-/// Puts documents of the account into a group that has none.
+/// Adds documents of the account to a group that has none.
 async fn put_documents(work: &mut Work<'_>, group: (AccountId, GroupId), documents: &[DocumentId]) -> StoreResult<()> {
     let (account, id) = group;
     for (place, document) in (0_i64..).zip(documents) {
@@ -107,7 +107,7 @@ pub(super) async fn list(
     Ok(groups)
 }
 
-/// Reads the documents of groups, all in one go.
+/// Reads the documents of all groups in one query.
 async fn fill(work: Work<'_>, groups: &mut [GroupRow]) -> StoreResult<()> {
     if groups.is_empty() {
         return Ok(());
@@ -135,7 +135,7 @@ async fn fill(work: Work<'_>, groups: &mut [GroupRow]) -> StoreResult<()> {
 
 pub(super) async fn update(mut work: Work<'_>, group: (AccountId, GroupId), edit: GroupEdit) -> StoreResult<GroupRow> {
     let (account, id) = group;
-    // Also where the name stays: of two updates at once the later one waits here for the earlier.
+    // Update the row even if the name stays: of two concurrent updates the later one waits here.
     let update = sqlx::query(
         "UPDATE document_groups SET name = COALESCE($1, name), name_folded = COALESCE($2, name_folded), \
          name_order = COALESCE($3, name_order) WHERE id = $4 AND account = $5",
@@ -167,7 +167,7 @@ pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: GroupId) 
     let row = sqlx::query("DELETE FROM document_groups WHERE id = $1 AND account = $2");
     let row = row.bind(id.to_string()).bind(account.to_string());
     match affected(row, work.conn).await {
-        // A parent that still has children: an agent took hold of it since the look.
+        // The group still has children: an agent referenced it since it was read.
         Err(StoreError::NotFound) => Err(StoreError::Stale),
         Err(other) => Err(other),
         Ok(0) => Err(StoreError::NotFound),

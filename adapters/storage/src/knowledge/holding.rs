@@ -1,4 +1,4 @@
-//! Who holds what: agents their documents and groups, groups their documents.
+//! References: from agents to documents and groups, and from groups to documents.
 
 use std::collections::BTreeSet;
 
@@ -17,13 +17,14 @@ use super::{
     known_texts,
 };
 
-/// Where an agent holds what: table, column, and the table of what is held.
+/// Reference tables of agents: table, column, and the table of the referenced rows.
 const HOLDS: [(&str, &str, &str); 2] = [
     ("agent_documents", "document", "documents"),
     ("agent_groups", "document_group", "document_groups"),
 ];
 
-/// Writes down what an agent's document names, in place of what it named before. `Stale` when some of it is gone.
+/// Stores the references in an agent's document in place of the earlier ones. Returns `Stale` if a referenced
+/// row is deleted.
 pub(crate) async fn hold(
     work: &mut Work<'_>,
     agent: (AccountId, AgentId),
@@ -49,7 +50,7 @@ pub(crate) async fn hold(
             let insert = chunk
                 .iter()
                 .fold(insert, |insert, held| insert.bind(id.to_string()).bind(held.clone()));
-            // A parent that is gone since the look.
+            // The referenced row was deleted since it was read.
             affected(insert, work.conn).await.map_err(|error| match error {
                 StoreError::NotFound => StoreError::Stale,
                 other => other,
@@ -63,13 +64,14 @@ pub(crate) async fn hold(
     }
 }
 
-/// What may be held.
+/// A row that can be referenced.
 pub(super) enum Held {
     Document(DocumentId),
     Group(GroupId),
 }
 
-/// Those who hold it, some at least. What deleted agents held is let go of first.
+/// Returns the agents and groups that reference the row; the list is limited. References of deleted agents
+/// are dropped first.
 pub(super) async fn holders(work: &mut Work<'_>, held: Held) -> StoreResult<Vec<Holder>> {
     let (table, column, id) = match &held {
         Held::Document(id) => ("agent_documents", "document", id.to_string()),

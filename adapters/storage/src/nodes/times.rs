@@ -1,5 +1,5 @@
-//! The times by which the nodes of a database live. They are kept there as a node registers: one that lived by others would
-//! take healthy nodes for dead, or be taken for dead by them.
+//! Timings shared by the nodes of a database. They are stored when a node registers: a node with other
+//! timings would declare healthy nodes dead, or be declared dead by them.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -16,14 +16,14 @@ use crate::{
     rows::{Columns, affected, unavailable},
 };
 
-/// Under this name they stand in `cluster`.
+/// Name of the timings in the table `cluster`.
 const NODE_TIMES: &str = "node_times";
 
-/// `OtherTimes` beside nodes that live by others. Where nobody else does, these are kept from now on: who was silent for so
-/// long is dead, and has to register anew if it comes back.
+/// Stores the node's timings, or returns `OtherTimes` if nodes with other timings are alive. When they are
+/// stored, nodes that were silent for the earlier limit are dead and must register again if they come back.
 pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, (times, now): (Times, Timestamp)) -> StoreResult<()> {
     let own = written(times);
-    // The row is held from here on, also where it is there: of two nodes that come at once the second sees the first.
+    // Lock the row, whether or not it exists: of two nodes that start at once the second sees the first.
     let hold = sqlx::query(
         "INSERT INTO cluster (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET name = excluded.name",
     );
@@ -51,10 +51,7 @@ pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, (times, now): (Time
             return Err(StoreError::OtherTimes(words));
         }
         declare_dead(work, node, silent_since).await?;
-        tracing::info!(
-            times = own,
-            "no other node lives on this database: its nodes live by these times from now on"
-        );
+        tracing::info!(times = own, "node timings changed");
     }
     let keep = sqlx::query("UPDATE cluster SET value = $2 WHERE name = $1");
     affected(keep.bind(NODE_TIMES).bind(own), &mut *work.conn)
@@ -62,27 +59,27 @@ pub(super) async fn agree(work: &mut Work<'_>, node: NodeId, (times, now): (Time
         .map(drop)
 }
 
-/// `heartbeat=3000 dead-after=15000 …`, in milliseconds.
+/// Formats the times as `heartbeat=3000 dead-after=15000 …`, in milliseconds.
 fn written(times: Times) -> String {
     let words = times.named().map(|(name, time)| format!("{name}={}", time.as_millis()));
     words.join(" ")
 }
 
-/// Those of them that can be read.
+/// Parses the times, skipping unreadable ones.
 fn read(written: &str) -> HashMap<&str, Duration> {
     let pairs = written.split_whitespace().filter_map(|word| word.split_once('='));
     let pairs = pairs.filter_map(|(name, ms)| Some((name, Duration::from_millis(ms.parse().ok()?))));
     pairs.collect()
 }
 
-/// Which settings differ from those that are kept, and what to do about it.
+/// Names the settings that differ from the stored ones and the way out; none if all agree.
 fn differences(times: Times, kept: &HashMap<&str, Duration>) -> Option<String> {
     let differ = times.named().into_iter().filter_map(|(name, own)| {
         let theirs = kept.get(name).filter(|theirs| **theirs != own)?;
         let variable = name.to_uppercase().replace('-', "_");
         let (own, theirs) = (own.as_millis(), theirs.as_millis());
         Some(format!(
-            "RINGBACK_{variable}_MS is {own}, but {theirs} at the nodes that live on this database"
+            "RINGBACK_{variable}_MS is {own}, but {theirs} on the other nodes of this database"
         ))
     });
     let differ: Vec<String> = differ.collect();
@@ -106,7 +103,7 @@ mod tests {
             "heartbeat=3000 dead-after=15000 send-within=5000 settle-from=15000 settle-until=120000"
         );
         assert_eq!(differences(Times::default(), &read(&kept)), None);
-        // What another version did not keep, or keeps besides, is no difference.
+        // A time that another version did not store, or stores in addition, is no difference.
         assert_eq!(differences(Times::default(), &read("heartbeat=3000 more=1 x")), None);
         let other = Times {
             heartbeat: Duration::from_millis(100),
@@ -115,8 +112,8 @@ mod tests {
         };
         assert_eq!(
             differences(other, &read(&kept)).unwrap(),
-            "RINGBACK_HEARTBEAT_MS is 100, but 3000 at the nodes that live on this database; RINGBACK_SEND_WITHIN_MS is 500, \
-             but 5000 at the nodes that live on this database: give all nodes the same value; to change it, stop all nodes \
+            "RINGBACK_HEARTBEAT_MS is 100, but 3000 on the other nodes of this database; RINGBACK_SEND_WITHIN_MS is 500, \
+             but 5000 on the other nodes of this database: give all nodes the same value; to change it, stop all nodes \
              first"
         );
     }

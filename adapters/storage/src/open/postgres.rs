@@ -1,4 +1,4 @@
-//! Opening a PostgreSQL database: reaching it, migrations, the pools and what holds for each of their connections.
+//! Opens a PostgreSQL database: connects, migrates, and creates the pools with their connections' settings.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,22 +15,23 @@ use crate::{
 };
 use net::http_client::install_cryptography;
 
-/// Transactions at once. Each takes a few milliseconds of the server's disk; more of them mostly wait for each other.
+/// Concurrent transactions. Each takes a few milliseconds of the server's disk; more of them mostly wait for
+/// each other.
 const WRITERS: u32 = 8;
-/// More readers than this only wait for the processor.
+/// Most reader connections; more would only wait for the processor.
 const READERS: u32 = 4;
-/// For how long a caller waits for one of either.
+/// Time a caller waits for a connection of either pool.
 const CONNECTION_WAIT: Duration = Duration::from_secs(5);
-/// For how long the first connection is waited for.
+/// Time limit for the first connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
-/// The first version that tells what became of a transaction.
+/// First version that reports the status of a transaction.
 const LEAST_VERSION: i64 = 130_000;
 
-/// The pools of a database whose tables are there.
+/// The pools of a migrated database.
 pub(crate) struct Pools {
     pub(crate) writers: AnyPool,
     pub(crate) readers: AnyPool,
-    /// Whose history the writers write to.
+    /// History of the server that the writers are connected to.
     pub(crate) history: Arc<ServerHistory>,
 }
 
@@ -41,11 +42,11 @@ pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
         .map_err(|_| away(&format!("no answer within {CONNECT_WITHIN:?}")))?
         .map_err(|error| refused(&error))?;
     check_version(&mut conn).await?;
-    // On a connection without the limits of the others: a change of a large table may take its time. Other processes
-    // that start now wait for it.
+    // Use a connection without the limits of the others: changing a large table may take long. Other
+    // processes that start now wait for it.
     let migrated = MIGRATIONS.run_direct(None, &mut conn, false).await;
     migrated.map_err(|error| StoreError::Unavailable(format!("cannot migrate: {error}")))?;
-    // It has done its work.
+    // This connection is no longer needed.
     let _ = conn.close().await;
     let history = Arc::new(ServerHistory::default());
     Ok(Pools {
@@ -60,7 +61,7 @@ async fn check_version(conn: &mut AnyConnection) -> StoreResult<()> {
     let version = query.fetch_one(conn).await.map_err(unavailable)?.int("version")?;
     if version < LEAST_VERSION {
         return Err(StoreError::Unavailable(format!(
-            "the server is PostgreSQL {}: 13 or later is needed",
+            "the server is PostgreSQL {}; use 13 or later",
             version / 10_000
         )));
     }
@@ -93,19 +94,19 @@ async fn pool(
         .map_err(unavailable)
 }
 
-/// Why there is no first connection, and the way out. The driver's own words never have the password in them.
+/// Explains why the first connection failed, with a way out. The driver's texts never contain the password.
 fn refused(error: &sqlx::Error) -> StoreError {
     let text = match error {
         sqlx::Error::Database(inner) => {
             let way_out = match inner.code().as_deref() {
                 Some("28P01" | "28000") => "; check user, password and the server's pg_hba.conf",
-                Some("3D000") => "; make it first, as with `createdb`",
+                Some("3D000") => "; create it first, for example with `createdb`",
                 Some("53300") => "; close other connections or raise the server's max_connections",
                 _ => "",
             };
             format!("the server refused: {}{way_out}", inner.message())
         }
-        // So TLS says that it does not trust the server.
+        // TLS reports an untrusted server with this kind.
         sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             format!("no trusted connection to the server: {error}; check sslmode and sslrootcert")
         }

@@ -1,4 +1,4 @@
-//! Recordings that a crash cut off: what was written of them is given its length and its name.
+//! Recovery of recordings that a crash cut off: writes the lengths into their headers and gives them their names.
 
 use std::{
     ffi::OsStr,
@@ -12,21 +12,22 @@ use domain::id::AttemptId;
 
 use super::{file_of, part_of};
 
-/// What stands before the samples: `RIFF`, a length, `WAVE`, the format, `data`, a length.
+/// Size of the header before the samples: `RIFF`, a length, `WAVE`, the format, `data`, a length.
 const HEADER: usize = 44;
-/// Where the lengths stand.
+/// Offsets of the two lengths.
 const RIFF_LENGTH: u64 = 4;
 const DATA_LENGTH: u64 = 40;
-/// A recording has its name sooner than this.
+/// Time within which a new recording gets its `.part` name.
 const BEGUN_WITHIN: Duration = Duration::from_secs(60);
-/// Bytes of a stereo sample.
+/// Size of a stereo sample, in bytes.
 const FRAME: u64 = 4;
 
-/// Finishes all that nobody writes any more. What cannot be played is removed; what fails is left, and told.
+/// Completes all recordings that nobody writes to any more. A file without audio is deleted; a file that
+/// cannot be completed is left, with a log line.
 pub(super) fn finish_all(dir: &Path) {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
-        Err(error) => return tracing::warn!("cannot look for unfinished recordings in {}: {error}", dir.display()),
+        Err(error) => return tracing::warn!(%error, folder = %dir.display(), "recordings folder cannot be read"),
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -41,12 +42,12 @@ pub(super) fn finish_all(dir: &Path) {
         };
         match finish(dir, attempt) {
             Ok(()) => {}
-            Err(error) => tracing::warn!(%attempt, "a recording that was cut off could not be finished: {error}"),
+            Err(error) => tracing::warn!(%attempt, %error, "recording not recovered"),
         }
     }
 }
 
-/// Whether a recording has this name until it is locked.
+/// Returns whether this is the name that a recording has until it is locked.
 fn was_just_begun(name: &OsStr) -> bool {
     let attempt = name.to_str().and_then(|name| name.strip_suffix(".wav.new"));
     attempt.is_some_and(|stem| stem.parse::<AttemptId>().is_ok())
@@ -59,14 +60,14 @@ fn is_old(entry: &DirEntry) -> bool {
         .is_some_and(|age| age > BEGUN_WITHIN)
 }
 
-/// Finishes what another process left of the recording that is to go on at `path`.
+/// Completes the file that another process left of the recording that continues at `path`.
 ///
 /// # Errors
 ///
-/// When that process still writes it, or the disk fails.
+/// Returns an error if that process still writes it or the disk fails.
 pub(super) fn take_over(path: &Path) -> io::Result<()> {
     match part_of(path).is_file() && !finish_at(path)? {
-        true => Err(io::Error::other("another process still writes it")),
+        true => Err(io::Error::other("another process still writes the recording")),
         false => Ok(()),
     }
 }
@@ -75,11 +76,11 @@ fn finish(dir: &Path, attempt: AttemptId) -> io::Result<()> {
     finish_at(&file_of(dir, attempt)).map(drop)
 }
 
-/// False where another process writes it.
+/// Completes one file. Returns false if another process writes it.
 fn finish_at(path: &Path) -> io::Result<bool> {
     let part = part_of(path);
     let mut file = OpenOptions::new().read(true).write(true).open(&part)?;
-    // Its writer may have finished it since it was opened.
+    // Its writer may have completed it since it was opened.
     if file.try_lock().is_err() || !names(&part, &file)? {
         return Ok(false);
     }
@@ -87,17 +88,17 @@ fn finish_at(path: &Path) -> io::Result<bool> {
     let written = file.metadata()?.modified()?;
     let name = path.file_name().unwrap_or_default().display();
     if path.exists() || !complete(&mut file)? {
-        tracing::warn!(%name, "a recording that was cut off holds nothing to hear: removed");
+        tracing::warn!(%name, "recording without audio removed");
         fs::remove_file(part)?;
         return Ok(true);
     }
     file.set_modified(written)?;
     fs::rename(part, path)?;
-    tracing::info!(%name, "a recording that was cut off is finished");
+    tracing::info!(%name, "recording recovered");
     Ok(true)
 }
 
-/// Whether a path is still that of an open file.
+/// Returns whether a path still names an open file.
 #[cfg(unix)]
 fn names(path: &Path, file: &File) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -114,7 +115,7 @@ fn names(path: &Path, _: &File) -> io::Result<bool> {
     path.try_exists()
 }
 
-/// Writes the lengths. False where there is nothing to play.
+/// Writes the lengths into the header. Returns false if there is no audio.
 fn complete(file: &mut File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     let mut header = [0; HEADER];
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
     use crate::recordings::WavRecordings;
 
-    /// A recording as a crash leaves it: the lengths in front of its samples were not written.
+    /// Creates a recording as a crash leaves it: the lengths in its header are not written.
     fn cut_off(dir: &Path, samples: &[i16], more: &[u8]) -> AttemptId {
         let attempt = AttemptId::new();
         let recordings = WavRecordings::new(dir.to_owned()).unwrap();
@@ -241,7 +242,7 @@ mod tests {
         thread::scope(|scope| {
             let writing = scope.spawn(|| {
                 for attempt in &attempts {
-                    // The line is gone for a while, and back.
+                    // The media connection breaks for a while and comes back.
                     for _ in 0..2 {
                         recordings.open(*attempt, 8_000).unwrap().write(vec![1, -1]);
                     }

@@ -1,4 +1,4 @@
-//! The thread that writes recordings: takes orders one after the other and never stops for a broken file.
+//! The thread that writes recordings: it carries out orders one after the other, and a broken file never stops it.
 
 use std::{
     collections::HashMap,
@@ -14,14 +14,14 @@ use std::{
 
 use super::{begun_of, part_of, salvage};
 
-/// Counts samples as waiting for as long as it lives.
+/// Counts samples as waiting while it exists.
 pub(super) struct Ticket {
     cost: usize,
     counters: [Arc<AtomicUsize>; 2],
 }
 
 impl Ticket {
-    /// What an order costs besides its samples, so that many small ones are bounded, too.
+    /// Fixed cost of an order in samples, so that many small orders are limited, too.
     const OVERHEAD: usize = 64;
 
     pub(super) fn new(samples: usize, counters: [&Arc<AtomicUsize>; 2]) -> Self {
@@ -44,7 +44,7 @@ impl Drop for Ticket {
     }
 }
 
-/// What is to be done. A number stands for one recording.
+/// An order for the writer. The number identifies a recording.
 pub(super) enum Order {
     /// Begin the recording that will be at `path`.
     Open {
@@ -56,25 +56,25 @@ pub(super) enum Order {
     Write {
         number: u64,
         interleaved: Vec<i16>,
-        /// Given back once written.
+        /// Dropped once the samples are written.
         ticket: Ticket,
     },
     /// The call is over: give the file its name.
     Finish { number: u64 },
-    /// Throw the recording away.
+    /// Discard the recording.
     Abandon { number: u64 },
-    /// Finish all and end.
+    /// Complete all recordings and stop.
     FinishAll,
 }
 
 struct Recording {
     path: PathBuf,
     wav: hound::WavWriter<Disk>,
-    /// The file once more: its lock lasts until it has its name.
+    /// The same file once more: it is locked until it has its name.
     lock: File,
 }
 
-/// A file that is written in larger pieces, and read only before anything is written.
+/// A file that is written in larger blocks and read only before anything is written.
 struct Disk(BufWriter<File>);
 
 impl Read for Disk {
@@ -99,12 +99,12 @@ impl Seek for Disk {
     }
 }
 
-/// Locks a file that another process, starting in the same folder, is to see as being written: before it has the name by
-/// which that finds it. Whoever looks at it at this moment is waited for. Where files cannot be locked, none is taken for
-/// left behind either.
+/// Locks a file so that another process starting in the same folder sees that it is in use. This happens
+/// before the file gets the name by which that process finds it, and waits for a process that examines the
+/// file at this moment. If files cannot be locked, none counts as left behind.
 fn held(file: File) -> io::Result<(File, File)> {
     if let Err(error) = file.lock() {
-        tracing::debug!("a recording is written without a lock: {error}");
+        tracing::debug!(%error, "recording not locked");
     }
     Ok((file.try_clone()?, file))
 }
@@ -117,8 +117,8 @@ impl Recording {
             bits_per_sample: 16,
             sample_format: hound::SampleFormat::Int,
         };
-        // The same call, whose line was gone for a while or that another process held: what was recorded before stays, and
-        // this follows it.
+        // This may be a call whose media connection broke for a while or that another process held. The
+        // earlier recording stays, and this one follows it.
         if !path.is_file() {
             salvage::take_over(&path)?;
         }
@@ -160,7 +160,7 @@ impl Recording {
         let part = part_of(&self.path);
         drop(self.wav);
         if let Err(error) = fs::remove_file(&part) {
-            tracing::warn!("could not remove {}: {error}", part.display());
+            tracing::warn!(%error, path = %part.display(), "recording not removed");
         }
     }
 }
@@ -212,14 +212,14 @@ fn begin(open: &mut HashMap<u64, Recording>, number: u64, path: &Path, sample_ra
         Ok(recording) => {
             open.insert(number, recording);
         }
-        Err(error) => tracing::error!("recording {} cannot be written: {error}", path.display()),
+        Err(error) => tracing::error!(%error, path = %path.display(), "recording cannot be written"),
     }
 }
 
 fn write(open: &mut HashMap<u64, Recording>, number: u64, interleaved: &[i16]) {
     let Some(recording) = open.get_mut(&number) else { return };
     if let Err(error) = recording.write(interleaved) {
-        tracing::error!("recording {} given up: {error}", recording.path.display());
+        tracing::error!(%error, path = %recording.path.display(), "recording given up");
         if let Some(recording) = open.remove(&number) {
             recording.abandon();
         }
@@ -229,6 +229,6 @@ fn write(open: &mut HashMap<u64, Recording>, number: u64, interleaved: &[i16]) {
 fn finish(recording: Recording) {
     let path = recording.path.clone();
     if let Err(error) = recording.finish() {
-        tracing::error!("recording {} could not be finished: {error}", path.display());
+        tracing::error!(%error, path = %path.display(), "recording not completed");
     }
 }

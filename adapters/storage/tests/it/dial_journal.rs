@@ -1,4 +1,4 @@
-//! What the dial journal saves when the database forgets: a backup is put back under a service that dialed since.
+//! Recovery from the dial journal: a backup is restored under a service that has dialed since.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -41,7 +41,7 @@ async fn scene(store: &Arc<SqlStore>, clock: &Arc<ManualClock>) -> Scene {
     fixture.scene().await
 }
 
-/// Copies the database, with what its log holds, from one folder to another.
+/// Copies the database with its log from one folder to another.
 fn copy(from: &Path, to: &Path) {
     for name in ["ringback.db", "ringback.db-wal"] {
         let _ = std::fs::remove_file(to.join(name));
@@ -64,7 +64,7 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     let claimed = scene.claim_one(campaign).await;
     copy(folder.path(), backup.path());
 
-    // Since then: the claim was used, two more contacts were dialed, one call ended.
+    // Since the backup: the claim was used, two more contacts were dialed, one call ended.
     scene.permit(claimed).await.unwrap();
     let ended = scene.dialing(campaign).await;
     let ending = store.finish(ended, outcome(ConversationStatus::Completed), None);
@@ -84,9 +84,9 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     taken.sort_unstable();
     dialed.sort_unstable();
     assert_eq!(taken, dialed);
-    // As a process leaves them that dies between the permit and the carrier's answer.
+    // They are in the state a process leaves if it dies between the permit and the carrier's answer.
     assert!(orphans.iter().all(|orphan| orphan.state == AttemptState::Dialing));
-    // The process whose calls they were holds none of them any more.
+    // The process that held these calls has lost all of them.
     for claim in [claimed, ended, lasting] {
         assert_eq!(
             store.dialed(claim, &CarrierCallId("call".into())).await,
@@ -119,7 +119,7 @@ async fn a_permit_that_was_not_used_is_not_taken_for_a_dial() {
     let campaign = scene.running(0..2).await;
     let stopped = scene.dialing(campaign).await;
     scene.turn(campaign, CampaignStatus::Stopped).await;
-    // The first attempt of a contact goes with that.
+    // The first attempt of the contact is deleted.
     store.not_sent(stopped, 0, None).await.unwrap();
     scene.turn(campaign, CampaignStatus::Running).await;
     let later = scene.dialing(campaign).await;
@@ -144,13 +144,13 @@ async fn nothing_is_dialed_that_the_journal_cannot_take() {
         matches!(&refused, Err(StoreError::Unavailable(why)) if why.contains("dial journal")),
         "{refused:?}"
     );
-    // As whoever asked for it will say.
+    // The caller of the permit gives it back.
     store.not_sent(claim, 0, None).await.unwrap();
     std::fs::create_dir(folder.path().join("dials")).unwrap();
     scene.dialing(campaign).await;
 }
 
-/// What a process knows of its live calls, all like `attempt`'s.
+/// Builds a process's registry of live calls, all like the call of `attempt`.
 fn live(attempt: &ClaimedAttempt, claims: &[Claim], clock: &Arc<ManualClock>) -> CallRegistry {
     let calls = CallRegistry::default();
     for claim in claims {
@@ -178,7 +178,7 @@ fn live(attempt: &ClaimedAttempt, claims: &[Claim], clock: &Arc<ManualClock>) ->
     calls
 }
 
-/// The state of an attempt that its owner has, with the claim.
+/// Returns the state of an attempt if its owner holds it under this claim.
 async fn held(store: &SqlStore, claim: Claim) -> Option<AttemptState> {
     let open = store.unsettled(claim.owner, 0).await.unwrap();
     open.iter().find(|row| row.claim == claim).map(|row| row.state)
@@ -193,7 +193,7 @@ async fn a_call_goes_on_whose_later_permit_the_database_forgot() {
     let campaign = scene.running(0..1).await;
     let refused = scene.dialing(campaign).await;
     copy(folder.path(), backup.path());
-    // The carrier was busy; the next time it was not.
+    // The carrier was busy the first time, and not the next.
     store.not_sent(refused, 0, None).await.unwrap();
     let talking = scene.claim(campaign, 1).await.remove(0);
     scene.permit(talking.claim).await.unwrap();
@@ -223,7 +223,7 @@ async fn a_neighbour_that_compares_first_leaves_a_live_call_to_its_node() {
     let clock = Arc::new(ManualClock::new());
     let node = || async {
         let store = SqlStore::open(&database.url, clock.clone()).await.unwrap();
-        // One folder for all.
+        // All nodes share one folder.
         let journal = DialJournal::open(folder.path().to_owned()).unwrap();
         store.keep_dial_journal(journal).unwrap();
         Arc::new(store)
@@ -242,13 +242,13 @@ async fn a_neighbour_that_compares_first_leaves_a_live_call_to_its_node() {
         scene.permit(claim).await.unwrap();
     }
     talks.sign_off(gone).await.unwrap();
-    // One of them went to the neighbour since: no permit tells of it.
+    // One of them has moved to the neighbour since; no permit tells of it.
     let brought = Claim {
         owner: other,
         epoch: inherited.epoch + 1,
         ..inherited
     };
-    // The server that took over missed two permits, one claim, and that.
+    // The server that took over missed two permits, one claim, and that move.
     let unused = "UPDATE attempts SET state = 'claimed', status = 'scheduled', dialing_at = NULL, dial_token = NULL, \
                   carrier = NULL, caller_id = NULL WHERE id IN";
     execute(
@@ -300,7 +300,7 @@ async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     store.close().await;
     copy(backup.path(), folder.path());
 
-    // One call talks and one is dialed, of which the database knows less; of the third one nobody knows more.
+    // One call is answered and one is dialed, both ahead of the database; nobody knows more about the third one.
     let store = open(folder.path(), &clock).await;
     store.register_node(scene.node, None).await.unwrap();
     let calls = live(&talking, &[talking.claim, half], &clock);
@@ -316,7 +316,7 @@ async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     assert_eq!(state(talking.claim), Some(AttemptState::Answered));
     assert_eq!(state(half), Some(AttemptState::Dialed));
 
-    // It is its call that writes how it ended.
+    // The call itself writes how it ended.
     clock.advance(Duration::from_secs(65));
     let completed = store.finish(talking.claim, outcome(ConversationStatus::Completed), None);
     completed.await.unwrap();

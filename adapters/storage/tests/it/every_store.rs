@@ -1,4 +1,4 @@
-//! The store on SQLite: the suite every store must pass, and what only a database on disk can do.
+//! The store on SQLite: the suite every store must pass, and checks that need a database on disk.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -63,7 +63,7 @@ async fn a_permit_is_on_disk_when_it_is_answered() {
     let campaign = scene.running(0..3).await;
     let dialing = scene.dialing(campaign).await;
     let claimed = scene.claim_one(campaign).await;
-    // What a crash would leave behind: the files as they are now, with no goodbye.
+    // Copy the files as they are now, like a crash would leave them.
     let crashed = tempfile::tempdir().unwrap();
     for name in ["ringback.db", "ringback.db-wal"] {
         std::fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
@@ -82,7 +82,7 @@ async fn a_permit_is_on_disk_when_it_is_answered() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_that_share_a_commit_fail_alone() {
     let (fixture, _folder) = on_disk().await;
-    // Every third address is taken already.
+    // Every third e-mail address is taken already.
     let made = (0..60).map(|n| {
         let store = fixture.store.clone();
         async move {
@@ -115,7 +115,7 @@ async fn migrations_run_once() {
     }
 }
 
-/// How often bytes stand in the files of a database that was closed.
+/// Counts the occurrences of a text in the files of a closed database.
 fn found(folder: &TempDir, text: &str) -> usize {
     let files = std::fs::read_dir(folder.path()).unwrap();
     let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());

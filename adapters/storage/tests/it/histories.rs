@@ -1,4 +1,4 @@
-//! A server that takes over with another history of commits, seen through a way to the database that changes its end.
+//! A server with another commit history takes over, behind a proxy that changes its target.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -23,17 +23,17 @@ use tokio::{
 
 use crate::postgres::{OwnServer, SOCKET, address_in};
 
-/// Where connections lead, and what is to happen at the next commit.
+/// A proxy: its target, and the change at the next commit.
 struct Way {
     to: Mutex<PathBuf>,
-    /// The server that is to take over when the next commit has reached the present one.
+    /// The server that takes over once the next commit has reached the present one.
     then: Mutex<Option<PathBuf>>,
-    /// Counts the changes: each cuts all connections.
+    /// Counts the changes; each cuts all connections.
     changes: watch::Sender<u64>,
 }
 
 impl Way {
-    /// A folder with a socket that leads to `to`.
+    /// Creates a folder with a socket that leads to `to`.
     fn lead(folder: &Path, to: PathBuf) -> Arc<Self> {
         let way = Arc::new(Self {
             to: Mutex::new(to),
@@ -66,7 +66,7 @@ impl Way {
                     let commits = asked[..read].windows(7).any(|bytes| bytes == b"COMMIT\0");
                     let then = if commits { self.then.lock().unwrap().take() } else { None };
                     if let Some(then) = then {
-                        // It is made, and nobody hears of it.
+                        // The commit is made, and its answer is lost.
                         let _ = server.read(&mut answered).await;
                         *self.to.lock().unwrap() = then;
                         self.changes.send_modify(|changes| *changes += 1);
@@ -90,7 +90,7 @@ async fn a_commits_fate_is_not_asked_of_another_history() {
         return;
     };
     let open = async |url: String| SqlStore::open(&url, Arc::new(SystemClock)).await.unwrap();
-    // The tables are there when it takes over; its transactions are fewer.
+    // The tables exist when it takes over; it has fewer transactions.
     let folder = new.socket().parent().unwrap().to_owned();
     open(address_in(&folder)).await.close().await;
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +105,7 @@ async fn a_commits_fate_is_not_asked_of_another_history() {
     let unknown = asked.unwrap();
     assert!(matches!(unknown, Err(StoreError::Unavailable(_))), "{unknown:?}");
     assert!(!*store.failed().borrow(), "the process goes on");
-    // It was not made again, either: whoever asked decides.
+    // It was not repeated either: the caller decides.
     assert!(store.heartbeat(node).await.is_err());
     store.register_node(node, None).await.unwrap();
     store.heartbeat(node).await.unwrap();

@@ -1,4 +1,4 @@
-//! The store on real databases.
+//! Tests of the store on real databases.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -23,7 +23,7 @@ use testkit::{
 
 use crate::postgres::database;
 
-/// Indexes choose among what there is at that moment: claims old and new, jobs, campaigns.
+/// An operation. Indexes choose among the claims (old and new), jobs and campaigns that exist at that moment.
 #[derive(Debug, Clone)]
 enum Op {
     Claim(Index, i64),
@@ -77,13 +77,13 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// One store with what was seen of it.
+/// One store, and the ids and rows seen so far.
 struct World {
     scene: Scene,
     campaigns: Vec<CampaignRow>,
     claims: Vec<Claim>,
     jobs: Vec<Job>,
-    /// Every id seen, in the order of its first sight, which names it in observations.
+    /// All ids in the order they were first seen, which gives their names in observations.
     names: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ impl World {
         (!self.claims.is_empty()).then(|| *index.get(&self.claims))
     }
 
-    /// Replaces ids by their place in the order of sight.
+    /// Replaces ids by their position in `names`.
     fn anonymous(&self, text: String) -> String {
         let ids = self.names.iter().enumerate();
         ids.fold(text, |text, (place, id)| text.replace(id, &format!("#{place}")))
@@ -166,7 +166,7 @@ impl World {
                 self.scene.node = NodeId::new();
                 self.names.push(self.scene.node.to_string());
                 store.register_node(self.scene.node, None).await.unwrap();
-                // Where silence tells who is dead, the earlier ones have been silent for long enough then.
+                // If silence decides which nodes are dead, the earlier ones have been silent for long enough then.
                 for _ in 0..6 {
                     self.scene.clock.advance(Duration::from_secs(3));
                     store.heartbeat(self.scene.node).await.unwrap();
@@ -260,7 +260,7 @@ impl World {
         }
     }
 
-    /// All that readers see.
+    /// Returns everything that readers see.
     async fn view(&self) -> String {
         let Scene { store, account, .. } = &self.scene;
         let mut lines = Vec::new();
@@ -295,7 +295,7 @@ async fn compare(ops: Vec<Op>, url: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// The same on PostgreSQL, with fewer sequences: each has a database of its own.
+/// Runs the same check on PostgreSQL, with fewer sequences because each needs a database of its own.
 pub fn postgresql_and_memory_agree() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let config = ProptestConfig {

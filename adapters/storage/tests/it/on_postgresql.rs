@@ -1,4 +1,4 @@
-//! The store on PostgreSQL: the suite every store must pass, who counts as dead there, and what lost connections do.
+//! The store on PostgreSQL: the suite every store must pass, dead nodes, and lost connections.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 use crate::model;
 use crate::postgres::{Database, database, execute};
 
-/// A store on an empty database; there is a server.
+/// Opens a store on an empty database; a server must be available.
 async fn on_postgres() -> (Fixture, Database) {
     let database = database().await.unwrap();
     let clock = Arc::new(ManualClock::new());
@@ -30,7 +30,8 @@ mod conformance {
     testkit::store_conformance!(super::on_postgres, in_turn);
 }
 
-// Few tests with much in each: a test runner may give each test a process, and each process makes a server.
+// These are few tests with much in each, because a test runner may run each test in a process, and each
+// process starts a server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn postgresql_passes_every_check_of_the_suite() {
     if database().await.is_none() {
@@ -55,7 +56,7 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
         .unwrap();
 }
 
-/// A refusal is told from an outage: whoever writes an outcome must not try for ever.
+/// A rejected value must differ from an outage, so that the writer of an outcome does not retry forever.
 async fn what_it_has_no_place_for_is_refused_for_good() {
     let (fixture, _database) = on_postgres().await;
     let scene = fixture.scene().await;
@@ -77,7 +78,7 @@ async fn what_it_has_no_place_for_is_refused_for_good() {
     scene.store.finish(claim, odd.cleaned(), None).await.unwrap();
 }
 
-/// Signs of life every 3 s, for as long as `times` of them take.
+/// Sends `times` signs of life, one every 3 s.
 async fn live(fixture: &Fixture, nodes: &[NodeId], times: usize) {
     for _ in 0..times {
         fixture.clock.advance(Duration::from_secs(3));
@@ -98,7 +99,7 @@ async fn silence_is_death() {
     store.heartbeat(old).await.unwrap();
     live(&fixture, &[new], 4).await;
     assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
-    // 12 s of silence are none yet, 15 s are.
+    // After 12 s of silence a node is alive, after 15 s it is dead.
     store.heartbeat(old).await.unwrap();
     live(&fixture, &[new], 5).await;
     assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
@@ -117,7 +118,7 @@ async fn who_was_silent_buries_nobody() {
         store.register_node(node, None).await.unwrap();
     }
     live(&fixture, &[one, two], 6).await;
-    // The database is away for a minute: when it is back, everybody was silent.
+    // The database is unavailable for a minute: when it is back, every node was silent.
     fixture.clock.advance(Duration::from_secs(60));
     store.heartbeat(one).await.unwrap();
     store.take_orphans(one, &Patience::default()).await.unwrap();
@@ -155,18 +156,18 @@ async fn nodes_of_other_times_are_refused_beside_living_ones() {
         assert!(why.contains(words), "{why}");
     }
     assert!(!why.contains("SETTLE"), "{why}");
-    // It left nothing behind. One of the same times may come, and register once more.
+    // The refused node left nothing behind. A node with the same times may register, even twice.
     usual.register_node(three, None).await.unwrap();
     usual.register_node(three, None).await.unwrap();
     assert_eq!(usual.live_nodes().await.unwrap().len(), 2);
-    // One is silent by the times of the others, though not by its own; one has gone.
+    // By the others' times one node is silent, though not by its own; one has gone.
     usual.sign_off(three).await.unwrap();
     execute(&database.url, "UPDATE nodes SET seen_at = seen_at - 14000000").await;
     let refused = other.register_node(two, None).await;
     assert!(matches!(refused, Err(StoreError::OtherTimes(_))), "{refused:?}");
     execute(&database.url, "UPDATE nodes SET seen_at = seen_at - 2000000").await;
     other.register_node(two, None).await.unwrap();
-    // From now on the new times hold, also for one that comes back.
+    // From now on the new times apply, also to a node that comes back.
     assert_eq!(usual.heartbeat(one).await, Err(StoreError::Fenced));
     let refused = usual.register_node(four, None).await;
     let Err(StoreError::OtherTimes(why)) = refused else {
@@ -192,7 +193,7 @@ async fn nothing_is_lost_or_done_twice_when_connections_break() {
                 };
                 match scene.store.create_contact(scene.account, new, None).await {
                     Ok(row) => saved.push(row),
-                    // Said before anything was done.
+                    // The error came before anything was done.
                     Err(StoreError::Unavailable(_)) => {}
                     Err(other) => panic!("made twice: {other}"),
                 }
@@ -250,7 +251,7 @@ async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
     url.set_path(&name);
     url.set_password(Some("wrong")).unwrap();
     let wrong = open(url.as_str()).await;
-    // A server that trusts everybody does not mind.
+    // A server with trust authentication accepts any password.
     assert!(wrong.contains("check user, password"), "{wrong}");
     assert!(!wrong.contains("wrong@"), "{wrong}");
 }
