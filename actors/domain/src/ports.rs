@@ -1,4 +1,4 @@
-//! The ports: traits for everything outside the domain, with their data and errors. Adapters live in the root package.
+//! The ports: traits for everything outside the domain, with their data and errors. Adapters implement them.
 
 pub mod analyst;
 pub mod carrier;
@@ -22,7 +22,7 @@ use crate::time::Clock;
 #[error("{0}")]
 pub struct NotReady(pub String);
 
-/// Everything a node needs from outside, handed down the tree.
+/// Everything that a node needs from outside, passed down the actor tree.
 #[derive(Clone)]
 pub struct Ports {
     /// The database.
@@ -33,15 +33,15 @@ pub struct Ports {
     pub transcriber: Arc<dyn transcriber::Transcriber>,
     /// Text to speech.
     pub synthesizer: Arc<dyn synthesizer::Synthesizer>,
-    /// What the agent says next.
+    /// The language model, which decides what the agent says next.
     pub language_model: Arc<dyn language_model::LanguageModel>,
     /// Tools that run outside the call.
     pub tools: Arc<dyn tool_runner::ToolRunner>,
-    /// What agents know.
+    /// The agents' knowledge.
     pub knowledge: Arc<dyn knowledge::KnowledgeBase>,
-    /// How the providers are.
+    /// The health of the providers.
     pub health: Arc<dyn health::ProviderHealth>,
-    /// Where recordings are kept.
+    /// The storage of recordings.
     pub recordings: Arc<dyn recordings::Recordings>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,

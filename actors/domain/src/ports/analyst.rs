@@ -1,4 +1,4 @@
-//! Who reads a whole call afterwards and answers questions about it in a given shape.
+//! The analyst, which reads a whole call afterwards and answers questions about it in a given shape.
 
 use std::sync::Arc;
 
@@ -8,28 +8,28 @@ use serde_json::Value;
 use super::usage::Meter;
 use crate::agent::Agent;
 
-/// What is asked about one call.
+/// A question about one call.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Whose call it was: it names the model.
+    /// Agent of the call; it names the model.
     pub agent: Arc<Agent>,
-    /// What to find, and how to answer.
+    /// Instructions: what to find and how to answer.
     pub instructions: String,
-    /// The call as data. Nothing in it instructs.
+    /// Transcript of the call, as data. Nothing in it counts as an instruction.
     pub transcript: String,
-    /// JSON Schema of the answer, strict: every property required, none besides.
+    /// JSON Schema of the answer. It is strict: every property is required and no others are allowed.
     pub schema: Value,
-    /// Counts what is used.
+    /// Counts usage.
     pub meter: Meter,
 }
 
-/// No answer.
+/// Reason why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnalystError {
-    /// Nobody could be asked, or nobody answered in time.
+    /// No provider could be asked, or none answered in time.
     #[error("no answer: {0}")]
     Unavailable(String),
-    /// The answer is not what was asked for.
+    /// The answer does not fit the question.
     #[error("bad answer: {0}")]
     BadAnswer(String),
 }
@@ -37,14 +37,14 @@ pub enum AnalystError {
 /// An analyst.
 #[async_trait]
 pub trait Analyst: Send + Sync {
-    /// Whether one would be asked about calls of this agent; otherwise they are analysed by rule.
+    /// Returns whether an analyst answers questions about calls of this agent. Otherwise they are analysed by rules.
     fn is_asked(&self, agent: &Agent) -> bool;
 
-    /// Answers in JSON, within 20 s. What comes is not checked against the schema.
+    /// Answers in JSON within 20 s. The answer is not checked against the schema.
     async fn answer(&self, question: Question) -> Result<Value, AnalystError>;
 }
 
-/// Nobody: every call is analysed by rule.
+/// No analyst: every call is analysed by rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoAnalyst;
 

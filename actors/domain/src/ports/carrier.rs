@@ -1,4 +1,4 @@
-//! The carrier: who places calls on the telephone network, hangs them up, and can say which it knows.
+//! The carrier, which places calls on the telephone network, hangs them up, and lists the calls it knows.
 
 mod control;
 
@@ -16,44 +16,46 @@ use crate::{
     time::Timestamp,
 };
 
-/// The carrier's own name for a call leg.
+/// The carrier's own id of a call leg.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CarrierCallId(pub String);
 
-/// Bytes of a carrier's id of a call: it is the key of an index, and part of an address.
+/// Longest id of a call, in bytes: it is the key of an index and part of a URL.
 const ID_BYTES: usize = 256;
-/// Characters of a carrier's words: they end up in a contact's outcome.
+/// Longest text of a carrier, in characters: it becomes part of a contact's outcome.
 const WORDS_CHARS: usize = 200;
 
 impl CarrierCallId {
-    /// Takes what a carrier calls a call if it can be kept and asked for again: 1 to 256 visible ASCII characters that
-    /// name a place below the collection of calls, not the collection itself or what is above it.
+    /// Accepts a carrier's id of a call if it can be stored and used in a URL: 1 to 256 visible ASCII
+    /// characters. The id must name a resource below the collection of calls, not the collection itself or
+    /// its parent.
     pub fn checked(text: &str) -> Option<Self> {
         let plain = (1..=ID_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         (plain && !matches!(text, "." | "..")).then(|| Self(text.to_owned()))
     }
 }
 
-/// A carrier's words as they may be kept and shown: of bounded length, without control characters, which no PostgreSQL
-/// text may hold all of, and without signs that break a line or turn it round.
+/// Returns a carrier's text in a form that may be stored and shown. Its length is limited. Control
+/// characters, some of which PostgreSQL cannot store, and characters that break a line or change its
+/// direction are removed.
 pub fn plain_words(text: &str) -> String {
     let words = text.chars().filter(|c| !is_odd(*c) && !is_format(*c)).take(WORDS_CHARS);
     words.collect::<String>().trim().to_owned()
 }
 
-/// Whether a dial may still be sent, asked as the last step before its first byte is written: places and connections may
-/// have been waited for since the permit. By default it may.
+/// Check whether a dial may still be sent, made as the last step before its first byte is written. Time may
+/// have passed since the permit while waiting for a slot or a connection. By default the dial may be sent.
 #[derive(Clone, Default)]
 pub struct LastLook(Option<Arc<dyn Fn() -> Option<String> + Send + Sync>>);
 
 impl LastLook {
-    /// Asks `refusal`, which says why not.
+    /// Creates a check that asks `refusal`, which returns the reason for a refusal.
     pub fn new(refusal: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(refusal)))
     }
 
-    /// Why it must not be sent any more; none while it may.
+    /// Returns why the dial must not be sent any more; none while it may be.
     pub fn refusal(&self) -> Option<String> {
         self.0.as_ref().and_then(|refusal| refusal())
     }
@@ -65,103 +67,103 @@ impl fmt::Debug for LastLook {
     }
 }
 
-/// One request to place a call. Sent at most once for each permit.
+/// A request to place a call. It is sent at most once per permit.
 #[derive(Debug, Clone)]
 pub struct DialRequest {
-    /// The attempt; part of the addresses the carrier calls back.
+    /// The attempt, which is part of the URLs that the carrier calls back.
     pub attempt: AttemptId,
-    /// Caller ID; none where the carrier has a default.
+    /// Caller ID; none to use the carrier's default.
     pub from: Option<PhoneNumber>,
-    /// Who is called.
+    /// Number to call.
     pub to: PhoneNumber,
-    /// How long it may ring.
+    /// Time that it may ring.
     pub ring_timeout: Duration,
-    /// Proves that a status callback belongs to this permit; goes into the callback's address.
+    /// Proof that a status callback belongs to this permit; part of the callback's URL.
     pub status_token: String,
-    /// Proves that a media socket belongs to this permit; goes into the stream's address.
+    /// Proof that a media socket belongs to this permit; part of the stream's URL.
     pub media_token: String,
-    /// Ask the carrier to find out who answered, where it can.
+    /// Whether the carrier should detect if a person or a machine answered, if it can.
     pub detect_machine: bool,
-    /// The contact's fields. Real carriers ignore them; the simulated exchange reads `persona` and `script`.
+    /// Fields of the contact. Real carriers ignore them; the simulated carrier reads `persona` and `script`.
     pub hints: BTreeMap<String, String>,
-    /// Asked before the request is written.
+    /// Check made before the request is written.
     pub last_look: LastLook,
 }
 
-/// Why a dial failed, sorted by what the dialer may do next.
+/// Reason why a dial failed, sorted by what the dialer may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DialError {
-    /// The carrier refused this number: certainly not dialed, and never will be.
+    /// The carrier rejected this number. Certainly not dialed, and it never will be.
     #[error("invalid number: {0}")]
     InvalidNumber(String),
-    /// The carrier refused the request: certainly not dialed.
+    /// The carrier rejected the request. Certainly not dialed.
     #[error("refused: {0}")]
     Rejected(String),
-    /// Too many requests or no line: certainly not dialed, try later.
+    /// Too many requests, or no line. Certainly not dialed; try later.
     #[error("carrier is busy")]
     Busy {
-        /// The carrier's own wish for a pause, if it named one.
+        /// Pause requested by the carrier, if it named one.
         retry_after: Option<Duration>,
     },
-    /// The carrier refuses the whole account: certainly not dialed, nothing else will be either.
+    /// The carrier rejects the whole account. Certainly not dialed, and no other call will be either.
     #[error("account refused: {0}")]
     AccountRefused(String),
-    /// No byte of the request was written: certainly not dialed.
+    /// No byte of the request was written. Certainly not dialed.
     #[error("carrier unreachable: {0}")]
     Unreachable(String),
-    /// We held it back ourselves, as it had come too late: certainly not dialed, and no fault of the carrier's.
+    /// We held it back ourselves because it was too late. Certainly not dialed, and no fault of the carrier.
     #[error("not sent: {0}")]
     HeldBack(String),
-    /// Anything after a byte was written: nobody knows whether it rings. Never sent again.
+    /// The request failed after a byte was written, so the call may ring. Never sent again.
     #[error("outcome unknown: {0}")]
     Unknown(String),
 }
 
-/// A carrier request other than dialing that failed.
+/// Reason why a carrier request other than dialing failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CarrierError {
-    /// The carrier does not know the call (any more).
+    /// The carrier does not know the call, or no longer.
     #[error("call not found")]
     NotFound,
-    /// Not reachable or not well; may be tried again.
+    /// The carrier is unreachable or unhealthy. The request may be tried again.
     #[error("carrier unavailable: {0}")]
     Unavailable(String),
-    /// An answer that is not in the carrier's own format.
-    #[error("carrier spoke out of turn: {0}")]
+    /// The answer breaks the carrier's own format.
+    #[error("invalid answer from the carrier: {0}")]
     Protocol(String),
-    /// The carrier refuses it, in its words; asked again it would do so again.
-    #[error("carrier refuses: {0}")]
+    /// The carrier rejects the request with this text, and would do so again.
+    #[error("rejected by the carrier: {0}")]
     Refused(String),
-    /// This carrier has no such service.
-    #[error("{0} is not offered by this carrier")]
+    /// The carrier has no such function.
+    #[error("this carrier does not support {0}")]
     NotOffered(&'static str),
 }
 
-/// How a leg ended, in the carrier's eyes.
+/// Cause of the end of a leg, as the carrier reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndCause {
     /// It was answered and hung up by either side.
     Completed,
     /// Busy.
     Busy,
-    /// Nobody answered within the ring timeout.
+    /// The ring timeout passed without an answer.
     NoAnswer,
     /// The callee declined.
     Rejected,
-    /// No such number.
+    /// There is no such number.
     InvalidNumber,
     /// We hung up before the answer.
     Canceled,
-    /// The network failed; the carrier's words.
+    /// The network failed, with the carrier's text.
     Failed(String),
 }
 
-/// What a status callback tells.
+/// Content of a status callback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LegReport {
-    /// The carrier's id of the leg, where the callback tells it: as good as the dial's answer, should that be lost.
+    /// The carrier's id of the leg, if the callback contains it. It replaces a lost answer to the dial.
     pub call: Option<CarrierCallId>,
-    /// The fact.
+    /// The reported fact.
     pub progress: CallProgress,
 }
 
@@ -174,97 +176,97 @@ impl From<CallProgress> for LegReport {
 /// A fact about a leg, from a status callback or a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallProgress {
-    /// The carrier has taken it.
+    /// The carrier has accepted it.
     Placed,
     /// It rings.
     Ringing,
     /// It was answered.
     Answered,
-    /// The carrier's verdict on who answered.
+    /// The carrier has detected a person or a machine.
     Machine(MachineVerdict),
-    /// The call was handed on, and somebody answered there.
+    /// The call was transferred, and somebody answered there.
     Transferred,
-    /// It was to be handed on, and nobody answered there; the carrier's words.
+    /// The transfer failed because nobody answered there, with the carrier's text.
     TransferFailed(String),
     /// It is over.
     Ended(EndCause),
 }
 
-/// Who answered, in the carrier's eyes.
+/// Kind of callee, as the carrier detected it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MachineVerdict {
-    /// A person.
+    /// A person answered.
     Human,
-    /// A mailbox or another machine that greets.
+    /// A mailbox or another machine with a greeting answered.
     Machine,
-    /// A mailbox whose greeting is over: it records.
+    /// A mailbox answered and has ended its greeting; it records now.
     Beep,
-    /// A fax.
+    /// A fax answered.
     Fax,
 }
 
-/// A call as the carrier lists it.
+/// A call in the carrier's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedCall {
     /// The carrier's id.
     pub call: CarrierCallId,
-    /// The attempt it was placed for, where the carrier keeps our mark on a call.
+    /// Attempt that it was placed for, if the carrier stores our reference with a call.
     pub attempt: Option<AttemptId>,
-    /// Who was called.
+    /// Number that was called.
     pub to: String,
-    /// Whether it still rings or talks.
+    /// Whether it still rings or is answered.
     pub live: bool,
 }
 
 /// A carrier account.
 #[async_trait]
 pub trait Carrier: Send + Sync {
-    /// The name in settings, routes and rows: `simulated`, `twilio` …
+    /// Returns the name used in settings, routes and rows: `simulated`, `twilio` …
     fn name(&self) -> &'static str;
 
-    /// Whether it places calls at all; one that only brings them in is never chosen for a dial.
+    /// Returns whether it places calls at all. A carrier for incoming calls only is never chosen for a dial.
     fn dials(&self) -> bool {
         true
     }
 
-    /// Places one call. No retry and no redirect inside; connect 3 s, 10 s in all.
+    /// Places one call. It never retries or follows redirects; the limits are 3 s to connect and 10 s in total.
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError>;
 
-    /// Ends a leg, ringing or answered. A leg already over is `NotFound`.
+    /// Ends a leg, ringing or answered. Returns `NotFound` if the leg is already over.
     async fn hang_up(&self, call: &CarrierCallId) -> Result<(), CarrierError>;
 
-    /// Calls placed to `to` since `since`, for settling an unknown fate.
+    /// Returns the calls placed to `to` since `since`, to settle an unknown outcome.
     async fn find_calls(&self, to: &PhoneNumber, since: Timestamp) -> Result<Vec<ListedCall>, CarrierError>;
 
-    /// What it offers beyond that.
+    /// Returns its abilities beyond placing and ending calls.
     fn abilities(&self) -> CarrierAbilities {
         CarrierAbilities::default()
     }
 
-    /// Whether it hands calls on to numbers; one that places calls can.
+    /// Returns whether it transfers calls to numbers. A carrier that places calls can.
     fn transfers(&self) -> bool {
         self.dials()
     }
 
-    /// Hands a call that talks on. When this returns the carrier has taken the wish; its reports tell the rest. The
-    /// media socket may close at any time from then on.
+    /// Transfers an answered call. When this returns, the carrier has accepted the request; its reports tell
+    /// the result. The media socket may close at any time from then on.
     async fn transfer(&self, _call: &CarrierCallId, _transfer: &Transfer) -> Result<(), CarrierError> {
-        Err(CarrierError::NotOffered("handing calls on"))
+        Err(CarrierError::NotOffered("call transfers"))
     }
 
-    /// Presses keys in a call that talks: `0` to `9`, `*`, `#`, `A` to `D`, and `w` for half a second's pause. Asked
-    /// only where [`CarrierAbilities::digits`] says so.
+    /// Presses keys in an answered call: `0` to `9`, `*`, `#`, `A` to `D`, and `w` for a pause of half a
+    /// second. Called only if [`CarrierAbilities::digits`] is set.
     async fn send_digits(&self, _call: &CarrierCallId, _digits: &str) -> Result<(), CarrierError> {
-        Err(CarrierError::NotOffered("pressing keys"))
+        Err(CarrierError::NotOffered("key presses"))
     }
 
-    /// Opens the media socket of a call that talks again, after it was lost.
+    /// Opens the media socket of an answered call again after it was lost.
     async fn reopen_media(&self, _call: &CarrierCallId, _back: &WayBack) -> Result<(), CarrierError> {
-        Err(CarrierError::NotOffered("opening a lost media socket again"))
+        Err(CarrierError::NotOffered("reopening a lost media socket"))
     }
 }
 
-/// The carriers of a node, each with a name of its own. The first places the calls for which nothing else is said.
+/// The carriers of a node, with distinct names. The first one places calls for which no carrier is named.
 #[derive(Clone)]
 pub struct Carriers {
     first: Arc<dyn Carrier>,
@@ -272,7 +274,7 @@ pub struct Carriers {
 }
 
 impl Carriers {
-    /// One that is asked where nothing else is said, and others that agents' numbers may name.
+    /// Creates the set from the default carrier and others that agents' numbers may name.
     pub fn new(first: Arc<dyn Carrier>, others: Vec<Arc<dyn Carrier>>) -> Self {
         Self {
             first,
@@ -280,17 +282,17 @@ impl Carriers {
         }
     }
 
-    /// The one that is asked where nothing else is said.
+    /// Returns the default carrier.
     pub fn first(&self) -> &Arc<dyn Carrier> {
         &self.first
     }
 
-    /// The one of this name.
+    /// Returns the carrier of this name.
     pub fn named(&self, name: &str) -> Option<&Arc<dyn Carrier>> {
         self.all().find(|carrier| carrier.name() == name)
     }
 
-    /// All of them.
+    /// Returns all carriers.
     pub fn all(&self) -> impl Iterator<Item = &Arc<dyn Carrier>> {
         std::iter::once(&self.first).chain(self.others.iter())
     }

@@ -1,10 +1,11 @@
-//! Whether the providers a call needs are well enough to begin one.
+//! Health of the providers that a call needs.
 
 use crate::agent::Agent;
 
-/// Knows how the providers are. Asked before contacts are dialed: it must answer at once.
+/// Knows the health of the providers. It is asked before contacts are dialed and must answer at once.
 pub trait ProviderHealth: Send + Sync {
-    /// Why no call of this agent can be held now: every provider of one kind is down. In words for a client.
+    /// Returns why no call of this agent can take place now, because every provider of one kind is down. The
+    /// text is shown to clients.
     fn obstacle(&self, agent: &Agent) -> Option<String>;
 }
 

@@ -1,4 +1,4 @@
-//! What agents know: documents that were opened for a call, and what of them fits its last words.
+//! Knowledge of agents: documents opened for a call, and the passages that match its last turn.
 
 use std::sync::Arc;
 
@@ -9,22 +9,23 @@ use crate::{
     knowledge::{Knowledge, Question},
 };
 
-/// Knowledge that cannot be opened now.
+/// The knowledge cannot be opened now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("knowledge unavailable: {0}")]
 pub struct KnowledgeError(pub String);
 
-/// Everybody's documents.
+/// The documents of all accounts.
 #[async_trait]
 pub trait KnowledgeBase: Send + Sync {
-    /// The documents that an account's agent holds, by the ids of documents and groups in its `knowledgeBase`, as they are
-    /// now. Ids that are not the account's count for nothing.
+    /// Opens the documents of an account's agent as they are now. `held` are the ids of documents and groups
+    /// in its `knowledgeBase`; ids that do not belong to the account are ignored.
     async fn open(&self, account: AccountId, held: &[String]) -> Result<Arc<dyn OpenKnowledge>, KnowledgeError>;
 }
 
-/// Documents that do not change any more.
+/// Opened documents, which do not change any more.
 #[async_trait]
 pub trait OpenKnowledge: Send + Sync {
-    /// What a reply may draw on: by the last words, or what is the same for all replies while nothing was said.
+    /// Returns the passages that a reply may use: those that match the last turn, or general ones if nothing
+    /// was said yet.
     async fn find(&self, question: Option<&Question>) -> Knowledge;
 }

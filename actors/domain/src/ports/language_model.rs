@@ -1,4 +1,4 @@
-//! The language model: what the agent says and does next.
+//! The language model, which decides what the agent says and does next.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -9,42 +9,42 @@ use super::{store::CallDirection, tool_runner::ToolOffer, usage::Meter};
 pub use crate::history::{HistoryItem, Speaker};
 use crate::{agent::Agent, knowledge::Knowledge, time::Timestamp};
 
-/// What is asked of the model.
+/// A request for a reply.
 #[derive(Debug, Clone)]
 pub struct ReplyRequest {
-    /// The agent, complete with defaults; its texts still hold `{{placeholders}}`.
+    /// The agent with its defaults filled in; its texts still contain `{{placeholders}}`.
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
-    /// Tools that run outside the call, offered beside the agent's own.
+    /// Tools that run outside the call, offered in addition to the agent's own.
     pub tools: Arc<[ToolOffer]>,
-    /// Who called whom.
+    /// Direction of the call.
     pub direction: CallDirection,
     /// The call so far.
     pub history: Vec<HistoryItem>,
-    /// What the agent's documents say.
+    /// Passages of the agent's documents.
     pub knowledge: Knowledge,
-    /// The time, for what is said of it.
+    /// The present time, for the prompt.
     pub now: Timestamp,
-    /// Replies in a row that failed before this one: another provider than that of the last one is asked first.
+    /// Consecutive replies that failed before this one. Another provider than that of the last one is asked first.
     pub failures: usize,
-    /// Counts what is used.
+    /// Counts usage.
     pub meter: Meter,
 }
 
-/// What the model streams.
+/// An item of a streamed reply.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReplyEvent {
-    /// More words to speak.
+    /// More text to speak.
     Text(String),
-    /// A tool call. `collect` (`{ "entity", "value" }`), `callLater` (`{ "at" }`, the time in the callee's words or in
-    /// ISO 8601) and the built-in tools (`endCall` …) are known to the call.
+    /// A tool call. The call itself knows `collect` (`{ "entity", "value" }`), `callLater` (`{ "at" }`, the
+    /// time in the callee's words or in ISO 8601) and the built-in tools (`endCall` …).
     Tool {
         /// The tool's name.
         name: String,
         /// Its arguments.
         arguments: Value,
-        /// What else the provider put into the call, and wants back with the history.
+        /// Extra data of the provider, to be sent back with the history.
         echo: Option<Box<Value>>,
     },
 }
@@ -52,25 +52,25 @@ pub enum ReplyEvent {
 /// A reply that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LanguageError {
-    /// The provider refuses it and will again.
+    /// The provider rejects the request and would do so again.
     #[error("refused by the language model: {0}")]
     Rejected(String),
     /// The provider is busy.
     #[error("language model is busy")]
     Busy {
-        /// When to ask again, if it said so.
+        /// Pause requested by the provider, if it named one.
         retry_after: Option<Duration>,
     },
-    /// Not reachable or not well.
+    /// The provider is unreachable or unhealthy.
     #[error("language model unavailable: {0}")]
     Unavailable(String),
-    /// Not in the provider's own format.
-    #[error("language model spoke out of turn: {0}")]
+    /// The answer breaks the provider's own format.
+    #[error("invalid answer from the language model: {0}")]
     Protocol(String),
 }
 
 /// A language model.
 pub trait LanguageModel: Send + Sync {
-    /// Answers. The stream's end is the end of the reply; dropping it cancels the rest.
+    /// Streams a reply. The end of the stream is the end of the reply; dropping it cancels the rest.
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>>;
 }

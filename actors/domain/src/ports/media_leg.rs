@@ -1,4 +1,4 @@
-//! A call's audio as a carrier's socket carries it: a bounded queue in, a bounded channel out.
+//! A call's audio connection to the carrier's socket: a bounded queue in, a bounded channel out.
 
 use std::{
     collections::VecDeque,
@@ -10,23 +10,24 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::carrier::CarrierCallId;
 
-/// Frames that may wait for the audio stream: 2 s at 20 ms. Media rides on TCP, so a stall delivers a second at once.
+/// Most frames that wait for the audio stream: 2 s at 20 ms. Media runs over TCP, so after a stall a second
+/// arrives at once.
 pub const INBOUND_FRAMES: usize = 100;
 
-/// What a carrier's stream can do.
+/// Abilities of a carrier's stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LegAbilities {
     /// It buffers audio sent ahead of time and plays it in order.
     pub buffers: bool,
     /// It returns a mark when the audio before it has been played.
     pub marks: bool,
-    /// It can drop what it has buffered.
+    /// It can drop audio it has buffered.
     pub clear: bool,
-    /// It takes keys to press.
+    /// It accepts keys to press.
     pub digits: bool,
 }
 
-/// What arrives from the carrier, in order.
+/// An item from the carrier, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InboundItem {
     /// Audio in the line's encoding.
@@ -37,21 +38,21 @@ pub enum InboundItem {
     Digit(char),
     /// The socket is closed; nothing follows.
     Closed {
-        /// The carrier said goodbye first (a `stop` message); otherwise the connection just died.
+        /// Whether the carrier announced the end (a `stop` message); otherwise the connection just broke.
         clean: bool,
     },
 }
 
-/// What is sent to the carrier, in order.
+/// An item for the carrier, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OutboundItem {
     /// Audio in the line's encoding, any length.
     Audio(Vec<u8>),
     /// Ask to be told when everything before this has been played.
     Mark(String),
-    /// Drop what is not yet played.
+    /// Drop audio that is not yet played.
     Clear,
-    /// Press a key, only where [`LegAbilities::digits`] says so.
+    /// Press a key; only if [`LegAbilities::digits`] is set.
     Digit(char),
     /// Close the socket.
     Close,
@@ -67,18 +68,18 @@ struct Queue {
     dropped: u64,
     announced: bool,
     waker: Option<Waker>,
-    /// When the oldest audio came that waits.
+    /// Arrival time of the oldest waiting audio.
     oldest: Option<Instant>,
-    /// When it was decided to drop what is not yet played, until the socket was told.
+    /// Time when clearing was decided, until the socket was told.
     clear_decided: Option<Instant>,
 }
 
-/// What was in a queue.
+/// Statistics of a drained queue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Drained {
-    /// Frames that were dropped since the last time.
+    /// Frames dropped since the last drain.
     pub dropped: u64,
-    /// When the oldest audio came; none without audio.
+    /// Arrival time of the oldest audio; none without audio.
     pub oldest: Option<Instant>,
 }
 
@@ -89,7 +90,7 @@ pub struct InboundQueue(Mutex<Queue>);
 
 impl InboundQueue {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        // A panic cannot leave the queue half-changed, so a poisoned lock is as good as a sound one.
+        // A panic cannot leave the queue half-changed, so a poisoned lock is safe to use.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -111,7 +112,7 @@ impl InboundQueue {
         Self::announce(&mut queue);
     }
 
-    /// Sets who is woken. Items that already wait wake it at once.
+    /// Sets the waker. If items already wait, it is woken at once.
     pub fn set_waker(&self, waker: Waker) {
         let mut queue = self.lock();
         queue.waker = Some(waker);
@@ -121,12 +122,12 @@ impl InboundQueue {
         }
     }
 
-    /// Moves everything that waits into `into`, and returns how many frames were dropped since the last call.
+    /// Moves all waiting items into `into`, and returns how many frames were dropped since the last call.
     pub fn drain(&self, into: &mut Vec<InboundItem>) -> u64 {
         self.drain_all(into).dropped
     }
 
-    /// The same, and since when it waited.
+    /// Moves all waiting items into `into`, and also returns the arrival time of the oldest audio.
     pub fn drain_all(&self, into: &mut Vec<InboundItem>) -> Drained {
         let mut queue = self.lock();
         queue.announced = false;
@@ -138,12 +139,12 @@ impl InboundQueue {
         }
     }
 
-    /// The stream sends [`OutboundItem::Clear`].
+    /// Records that the stream sends [`OutboundItem::Clear`].
     pub fn clear_decided(&self) {
         self.lock().clear_decided.get_or_insert_with(Instant::now);
     }
 
-    /// The socket was told to clear; since when it should have been.
+    /// Records that the socket was told to clear, and returns when that was decided.
     pub fn clear_sent(&self) -> Option<Instant> {
         self.lock().clear_decided.take()
     }
@@ -158,13 +159,13 @@ impl InboundQueue {
     }
 }
 
-/// One call's audio connection, handed from the socket's task to the call.
+/// One call's audio connection, passed from the socket's task to the call.
 pub struct MediaLeg {
-    /// The carrier's id of the leg, where the socket tells it.
+    /// The carrier's id of the leg, if the socket tells it.
     pub call: Option<CarrierCallId>,
     /// Encoding and rate of the line.
     pub format: LineFormat,
-    /// What the carrier's stream can do.
+    /// Abilities of the carrier's stream.
     pub abilities: LegAbilities,
     /// Audio and marks from the carrier.
     pub inbound: Arc<InboundQueue>,

@@ -1,6 +1,6 @@
 //! The store: every row of the service behind one port, split by subject.
 //!
-//! Decisions (claim, permit, outcome, state change) are acknowledged: when a method returns, the row is on disk.
+//! Decisions (claim, permit, outcome, state change) are durable: when a method returns, the row is on disk.
 //! The store has its own clock; callers never pass the present time.
 
 mod appointments;
@@ -39,52 +39,52 @@ pub use returned::*;
 pub use safeguards::*;
 pub use tools::*;
 
-/// Why a store operation failed, sorted by what the caller may do next.
+/// Reason why a store operation failed, sorted by what the caller may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// No such row, or it belongs to another account.
     #[error("not found")]
     NotFound,
-    /// A value that must be unique exists already: its name (`email`, `phoneNumber` …).
+    /// A value that must be unique exists already. Contains its name (`email`, `phoneNumber` …).
     #[error("{0} exists already")]
     Exists(&'static str),
-    /// The row changed since it was read: read again.
-    #[error("changed meanwhile")]
+    /// The row changed since it was read. Read it again.
+    #[error("the row changed meanwhile; read it again")]
     Stale,
-    /// Owner or epoch are no longer ours: forget the attempt.
-    #[error("claim is no longer ours")]
+    /// Owner or epoch do not match any more. Forget the attempt.
+    #[error("the claim no longer holds")]
     Fenced,
-    /// The database is away or overloaded: may be tried again.
+    /// The database is unavailable or overloaded. The operation may be tried again.
     #[error("database unavailable: {0}")]
     Unavailable(String),
-    /// The database will never take a value, however often it is asked: a character it has no place for, or a key that
-    /// is too long.
-    #[error("database refuses a value: {0}")]
+    /// The database will never accept a value, because it contains a character that cannot be stored, or is
+    /// too long for an index.
+    #[error("the database rejects a value: {0}")]
     Refused(String),
-    /// The nodes that live on the database live by other times than the one that would register: which, and the way out.
+    /// Other live nodes of the database use different timings. Contains the differences and the way out.
     #[error("{0}")]
     OtherTimes(String),
-    /// A stored value that cannot be read back: a bug.
+    /// A stored value cannot be read back, which is a bug.
     #[error("stored value is damaged: {0}")]
     Damaged(String),
 }
 
-/// How the text of an error begins when there is no room left to store anything.
+/// Prefix of the error text for a full disk.
 const DISK_FULL: &str = "the disk is full";
 
 impl StoreError {
-    /// There is no room left: nothing of the operation was stored, and it may be tried again when there is.
+    /// Creates the error for a full disk. Nothing was stored; the operation may be tried again once there is space.
     pub fn disk_full(why: &str) -> Self {
         Self::Unavailable(format!("{DISK_FULL}: {why}"))
     }
 
-    /// Whether it failed for want of room.
+    /// Returns whether the operation failed because the disk is full.
     pub fn is_disk_full(&self) -> bool {
         matches!(self, Self::Unavailable(why) if why.starts_with(DISK_FULL))
     }
 }
 
-/// What every method returns.
+/// Result of every method.
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// The whole store.

@@ -8,10 +8,10 @@ use media::session::Cue;
 
 use super::usage::Meter;
 
-/// How one call's agent sounds.
+/// Voice settings of one call's agent.
 #[derive(Debug, Clone)]
 pub struct VoiceConfig {
-    /// Its provider; none is the service's default.
+    /// Its provider; none for the service's default.
     pub provider: Option<String>,
     /// The voice's name at its provider; empty for the provider's default.
     pub voice: String,
@@ -21,18 +21,18 @@ pub struct VoiceConfig {
     pub sample_rate: u32,
     /// Speaking rate, 1 is normal.
     pub speed: f32,
-    /// 0 (lively) to 1 (steady).
+    /// Stability from 0 (lively) to 1 (steady).
     pub stability: f32,
-    /// 0 to 1, how close to the voice's original.
+    /// Similarity to the voice's original, 0 to 1.
     pub similarity_boost: f32,
-    /// 0 (best quality) to 4 (fastest).
+    /// Latency preference from 0 (best quality) to 4 (fastest).
     pub latency: u8,
-    /// Counts what is used.
+    /// Counts usage.
     pub meter: Meter,
 }
 
 impl VoiceConfig {
-    /// Whether both are the same voice with the same settings, whoever counts what they use.
+    /// Returns whether both are the same voice with the same settings, whatever meter they have.
     pub fn sounds_like(&self, other: &Self) -> bool {
         let names = |voice: &Self| (voice.provider.clone(), voice.voice.clone(), voice.language.clone());
         let figures = |voice: &Self| [voice.speed, voice.stability, voice.similarity_boost];
@@ -44,41 +44,41 @@ impl VoiceConfig {
 /// A piece of speech, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpeechPiece {
-    /// Mono samples at the rate asked for.
+    /// Mono samples at the requested rate.
     pub samples: Vec<i16>,
-    /// The words that end in this piece; empty where the provider gives no timing.
+    /// Words that end in this piece; empty if the provider gives no timing.
     pub words: Vec<WordEnd>,
 }
 
 /// A speech request that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SpeechError {
-    /// The provider refuses it and will again.
+    /// The provider rejects the request and would do so again.
     #[error("refused by the speech provider: {0}")]
     Rejected(String),
-    /// The provider has too much to do.
+    /// The provider is busy.
     #[error("speech provider is busy")]
     Busy {
-        /// When to ask again, if it said so.
+        /// Pause requested by the provider, if it named one.
         retry_after: Option<Duration>,
     },
-    /// The provider is not reachable or not well.
+    /// The provider is unreachable or unhealthy.
     #[error("speech provider unavailable: {0}")]
     Unavailable(String),
-    /// Not in the provider's own format.
-    #[error("speech provider spoke out of turn: {0}")]
+    /// The answer breaks the provider's own format.
+    #[error("invalid answer from the speech provider: {0}")]
     Protocol(String),
 }
 
-/// A speech under way. Its end is the end of the text; dropping it cancels the rest.
+/// A speech in progress. It ends with the text; dropping it cancels the rest.
 pub type SpeechStream = BoxStream<'static, Result<SpeechPiece, SpeechError>>;
 
 /// A provider of voices.
 pub trait Synthesizer: Send + Sync {
-    /// Opens the voice of one call. Returns at once; where the provider keeps a connection it is made behind it.
+    /// Opens the voice of one call. Returns at once; a connection to the provider is made in the background.
     fn open(&self, config: VoiceConfig) -> Box<dyn Voice>;
 
-    /// Whether such a voice acts on directions in what it speaks, such as `laughs`.
+    /// Returns whether such a voice acts on directions in a text, such as `laughs`.
     fn takes_cues(&self, config: &VoiceConfig) -> bool {
         let _ = config;
         false
@@ -90,24 +90,26 @@ pub trait Synthesizer: Send + Sync {
 pub struct Likely {
     /// The words.
     pub text: String,
-    /// Nothing in it comes from a contact or a conversation: its speech may be kept for longer than this process.
+    /// Whether nothing in it comes from a contact or a conversation, so that its speech may be stored beyond
+    /// this process.
     pub fixed: bool,
 }
 
 /// One call's voice. Dropping it closes its connection.
 pub trait Voice: Send {
-    /// Speaks a text: plain words, no markup. Returns at once. One text is spoken after the other; a new one may be
-    /// begun while an old one's stream is dropped.
+    /// Speaks a text of plain words without markup. Returns at once. Texts are spoken one after the other; a
+    /// new text may begin while the stream of an old one is dropped.
     fn speak(&mut self, text: String) -> SpeechStream;
 
-    /// Speaks a text with directions in it. They are no words of it: times count the text alone. A voice that takes no
-    /// directions speaks the words.
+    /// Speaks a text with directions. The directions are not words of it: word times count the text alone. A
+    /// voice that does not support directions speaks only the words.
     fn perform(&mut self, text: String, cues: Vec<Cue>) -> SpeechStream {
         let _ = cues;
         self.speak(text)
     }
 
-    /// A voice that keeps what it once said may fetch this now. What is not told here as fixed it may keep in memory only.
+    /// Lets a voice that caches its speech fetch this text now. Text that is not marked as fixed here may be
+    /// kept in memory only.
     fn prepare(&mut self, likely: &Likely) {
         let _ = likely;
     }

@@ -1,4 +1,4 @@
-//! Tools that run outside the call: what an agent may use beside the tools it is born with, and one run of one of them.
+//! Tools that run outside the call: the offers to an agent in addition to its built-in tools, and a run of one of them.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -11,87 +11,88 @@ use crate::{
     phone_number::PhoneNumber,
 };
 
-/// A tool as a model is offered it.
+/// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOffer {
-    /// What the model calls it; an agent has no two of one name.
+    /// Name for the model; unique for an agent.
     pub name: String,
-    /// What it does and when it is wanted.
+    /// Description for the model, of what it does and when to use it.
     pub description: String,
-    /// Its arguments: a JSON Schema of an object.
+    /// Arguments, as a JSON Schema of an object.
     pub parameters: Value,
-    /// The most time of one run; the call gives up after that.
+    /// Time limit of one run; the call gives up after it.
     pub within: Duration,
-    /// How its runner finds it again; no model sees it.
+    /// Key by which its runner finds it again; models never see it.
     pub key: String,
 }
 
-/// The call that a tool runs for.
+/// Call that a tool runs for.
 #[derive(Debug, Clone)]
 pub struct ToolScope {
-    /// Whose call it is.
+    /// Owner of the call.
     pub account: AccountId,
     /// The conversation.
     pub attempt: AttemptId,
-    /// Who speaks at present.
+    /// Id of the agent that speaks now.
     pub agent_id: AgentId,
-    /// The same, complete with defaults.
+    /// The same agent, with its defaults filled in.
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
-    /// The other person's number.
+    /// Number of the other person.
     pub number: PhoneNumber,
 }
 
-/// One run.
+/// One run of a tool.
 #[derive(Debug, Clone)]
 pub struct ToolRun {
-    /// For which call.
+    /// Call it runs for.
     pub scope: ToolScope,
-    /// Which tool, as it was offered.
+    /// The tool, as it was offered.
     pub offer: ToolOffer,
-    /// What the model gave: an object, otherwise as it came.
+    /// Arguments from the model: an object, otherwise as they came.
     pub arguments: Value,
-    /// Counts the runs of a call.
+    /// Number of the run in its call.
     pub number: u64,
 }
 
-/// Why a run has no result, in words for the model.
+/// Reason why a run has no result, as a text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolFault {
-    /// The arguments are not what the tool takes; nothing was done.
-    #[error("the arguments are not taken: {0}")]
+    /// The tool does not accept the arguments; nothing was done.
+    #[error("invalid arguments: {0}")]
     Arguments(String),
-    /// It is not allowed, or not there; nothing was done.
+    /// The tool is not allowed or does not exist; nothing was done.
     #[error("refused: {0}")]
     Refused(String),
     /// It failed; something may have been done.
     #[error("failed: {0}")]
     Failed(String),
-    /// It took longer than it may; something may have been done.
+    /// It exceeded its time limit; something may have been done.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
 }
 
-/// Whoever runs tools. A run is dropped with its call.
+/// Runs tools. A run is dropped together with its call.
 #[async_trait]
 pub trait ToolRunner: Send + Sync {
-    /// What the agent of a call may use; asked as the call begins, and when another agent takes it over.
+    /// Returns the tools that the agent of a call may use. Called at the start of the call and when another
+    /// agent takes over.
     ///
     /// # Errors
     ///
-    /// It cannot be told at present.
+    /// Returns an error if the tools cannot be looked up now.
     async fn offered(&self, scope: &ToolScope) -> Result<Vec<ToolOffer>, ToolFault>;
 
-    /// Runs a tool that was offered. What it answers is shown to the model as it is, so it has to be short.
+    /// Runs an offered tool. Its answer is shown to the model unchanged, so it must be short.
     ///
     /// # Errors
     ///
-    /// In words for the model, without secrets.
+    /// Returns an error as a text for the model, without secrets.
     async fn run(&self, run: ToolRun) -> Result<Value, ToolFault>;
 }
 
-/// Several runners as one. Of two tools with one name the first runner's is offered.
+/// Several runners as one. If two tools have the same name, the first runner's is offered.
 #[async_trait]
 impl ToolRunner for Vec<Arc<dyn ToolRunner>> {
     async fn offered(&self, scope: &ToolScope) -> Result<Vec<ToolOffer>, ToolFault> {

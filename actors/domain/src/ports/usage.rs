@@ -1,4 +1,4 @@
-//! What one call used of its providers, as they charge for it.
+//! Usage of providers by one call, in the units that they charge.
 
 use std::{
     collections::BTreeMap,
@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 use super::store::{EventFact, Fact};
 
-/// The name of the event that tells what a call used of its providers. Where there are several, the last one holds.
+/// Name of the event with a call's usage. If there are several, the last one applies.
 pub const USAGE: &str = "usage";
 
-/// What a call used of its providers, for its journal; none when it used none.
+/// Returns the usage of a call as an event for its journal; none if it used no provider.
 pub fn usage(meter: &Meter, at_ms: i64) -> Option<Fact> {
     Some(Fact::Event(EventFact {
         name: USAGE.to_owned(),
@@ -24,14 +24,14 @@ pub fn usage(meter: &Meter, at_ms: i64) -> Option<Fact> {
     }))
 }
 
-/// What is counted.
+/// Unit of usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Unit {
-    /// Tokens a language model read, those from its cache included.
+    /// Tokens that a language model read, including cached ones.
     InputTokens,
-    /// Of these, tokens from the provider's prompt cache.
+    /// Tokens among them from the provider's prompt cache.
     CachedTokens,
-    /// Tokens a language model wrote.
+    /// Tokens that a language model wrote.
     OutputTokens,
     /// Characters that were synthesised.
     Characters,
@@ -58,10 +58,10 @@ impl Unit {
     }
 }
 
-/// Calls of this process so far.
+/// Number of calls of this process so far.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Counts what one call uses. Clones count together; work that is dropped half-way counts too.
+/// Counts the usage of one call. Clones count together; work that is cancelled half-way counts, too.
 #[derive(Debug, Clone)]
 pub struct Meter(Arc<Used>);
 
@@ -71,7 +71,7 @@ struct Used {
     amounts: Mutex<BTreeMap<Counted, u64>>,
 }
 
-/// A provider, its model or voice, and what of it is counted.
+/// Provider, its model or voice, and the unit.
 type Counted = (String, String, Unit);
 
 impl Default for Meter {
@@ -84,12 +84,12 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// Tells this call from every other one of this process.
+    /// Returns a number that distinguishes this call from all others of this process.
     pub fn call(&self) -> u64 {
         self.0.call
     }
 
-    /// Adds what was used of a provider's model, which may be a voice where voices are what it charges by.
+    /// Adds usage of a provider's model, or of its voice if it charges by voice.
     pub fn add(&self, provider: &str, model: &str, unit: Unit, amount: u64) {
         if amount > 0 {
             let mut used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
@@ -99,15 +99,16 @@ impl Meter {
         }
     }
 
-    /// What was used of one provider.
+    /// Returns the usage of one provider.
     pub fn used(&self, provider: &str, unit: Unit) -> u64 {
         let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
         let of_it = used.iter().filter(|((by, _, of), _)| by == provider && *of == unit);
         of_it.fold(0, |sum, (_, amount)| sum.saturating_add(*amount))
     }
 
-    /// Everything, by provider, as a conversation shows it: `inputTokens`, `cachedTokens`, `outputTokens`, `characters`,
-    /// and `seconds` of audio, and the same of each of its `models`. None when no provider was used.
+    /// Returns the whole usage by provider, as a conversation shows it: `inputTokens`, `cachedTokens`,
+    /// `outputTokens`, `characters`, and `seconds` of audio, and the same for each of its `models`. None if
+    /// no provider was used.
     pub fn shown(&self) -> Option<Value> {
         let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sums: BTreeMap<(&str, Unit), u64> = BTreeMap::new();
@@ -120,7 +121,7 @@ impl Meter {
             let provider = providers.entry(provider).or_insert_with(|| Map::new().into());
             provider[unit.name()] = unit.shown(sum);
         }
-        // Some servers have one model, which needs no name.
+        // Some servers have a single model without a name.
         for ((provider, model, unit), amount) in used.iter().filter(|((_, model, _), _)| !model.is_empty()) {
             providers[provider.as_str()]["models"][model.as_str()][unit.name()] = unit.shown(*amount);
         }

@@ -1,4 +1,4 @@
-//! What a carrier does to a call that talks: hand it on, press keys, open its media socket again.
+//! Control of an answered call by its carrier: transfer it, press keys, open its media socket again.
 
 use super::CarrierCallId;
 pub use crate::transfer::{Destination, TransferKind};
@@ -8,46 +8,46 @@ use crate::{
     phone_number::PhoneNumber,
 };
 
-/// What a carrier offers beyond placing and ending calls.
+/// Abilities of a carrier beyond placing and ending calls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CarrierAbilities {
-    /// It tells by itself whether a person or a machine answered, where a dial asks for it.
+    /// It detects whether a person or a machine answered, if a dial asks for it.
     pub detects_machines: bool,
-    /// It can hand a call on by SIP REFER.
+    /// It can transfer a call by SIP REFER.
     pub refer: bool,
-    /// It presses keys by itself. Elsewhere they are played as tones in the call's own audio.
+    /// It presses keys by itself. Otherwise they are played as tones in the call's audio.
     pub digits: bool,
-    /// It asks by itself how a call goes on whose media socket broke, and whoever answers may take it.
+    /// It asks how to continue a call whose media socket broke, and any node that answers may take it over.
     pub comes_back: bool,
 }
 
-/// A wish to hand a call on. Whether it went well comes as a report: [`super::CallProgress::Transferred`] or
-/// [`super::CallProgress::TransferFailed`]; a carrier that cannot tell reports nothing.
+/// A requested transfer. Its result arrives as a report: [`super::CallProgress::Transferred`] or
+/// [`super::CallProgress::TransferFailed`]. A carrier that cannot tell reports nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfer {
-    /// How.
+    /// Kind of the transfer.
     pub kind: TransferKind,
-    /// To whom.
+    /// Destination.
     pub to: Destination,
-    /// The number the destination is shown; none where the carrier has a default.
+    /// Number shown to the destination; none to use the carrier's default.
     pub from: Option<PhoneNumber>,
-    /// The call's way back in.
+    /// Proofs for the call's return from the carrier.
     pub back: WayBack,
 }
 
-/// What addresses given to a carrier in the middle of a call are made of, as in [`super::DialRequest`].
+/// Parts of the URLs given to a carrier during a call, as in [`super::DialRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WayBack {
     /// The attempt.
     pub attempt: AttemptId,
-    /// Proves a status callback.
+    /// Proof for a status callback.
     pub status_token: String,
-    /// Proves a media socket.
+    /// Proof for a media socket.
     pub media_token: String,
 }
 
 impl WayBack {
-    /// That of an attempt that was permitted with this token.
+    /// Creates the proofs of an attempt from the token of its permit.
     pub fn of(attempt: AttemptId, token: &DialToken) -> Self {
         Self {
             attempt,
@@ -57,20 +57,20 @@ impl WayBack {
     }
 }
 
-/// A call from outside, as its carrier announces it.
+/// An incoming call as its carrier announces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundCall {
     /// The carrier's name.
     pub carrier: &'static str,
-    /// Its id of the leg; the same call announced twice is one call.
+    /// The carrier's id of the leg; a call that is announced twice is one call.
     pub call: CarrierCallId,
-    /// Who calls; none when the number is withheld or is no telephone number.
+    /// Number of the caller; none if it is withheld or is not a phone number.
     pub from: Option<PhoneNumber>,
-    /// The number that was called; [`PhoneNumber::withheld`] where an agent was asked for by its id alone.
+    /// Number that was called; [`PhoneNumber::withheld`] if an agent was requested by its id alone.
     pub to: PhoneNumber,
 }
 
-/// Why a call from outside is not taken.
+/// Reason why an incoming call is not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InboundRefusal {
     /// No agent answers this number at this carrier.
@@ -79,10 +79,10 @@ pub enum InboundRefusal {
     /// No line is free, or the node takes no new work.
     #[error("no line is free")]
     Busy,
-    /// The account has too many calls that wait for their media socket; never told to a carrier of telephones.
+    /// Too many calls of the account wait for their media socket. Never reported to a telephone carrier.
     #[error("too many calls of this account wait for their media socket")]
     TooMany,
-    /// The database is away; the caller may try again.
-    #[error("the service is not well")]
+    /// The database is unavailable; the caller may try again.
+    #[error("the service is unavailable now")]
     Unavailable,
 }

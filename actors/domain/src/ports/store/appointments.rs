@@ -1,7 +1,8 @@
-//! Appointments that calls make: each a row from before its calendar is asked until its fate is known.
+//! Appointments that calls make. Each has a row from before its calendar is asked until its outcome is known.
 //!
-//! A booking is leased while its calendar is asked. One whose holder died comes back when the lease ends, is looked for
-//! in the calendar, and then kept or given up, so that no crash books anything twice or forgets what was booked.
+//! A booking is leased while its calendar is asked. If its holder dies, it becomes available again when the
+//! lease ends. It is then looked up in the calendar and kept or given up, so that no crash books anything
+//! twice or loses a booking.
 
 use std::time::Duration;
 
@@ -15,134 +16,134 @@ use crate::{
     time::Timestamp,
 };
 
-/// For how long a booking is left to whoever asks the calendar; longer than that takes at worst.
+/// Time that a booking is left to the holder who asks the calendar; asking takes at most this long.
 pub const BOOKING_LEASE: Duration = Duration::from_secs(60);
 
-/// Appointments of one call.
+/// Most appointments of one call.
 pub const MOST_BOOKED: usize = 3;
 
-/// Times of one call at which one was wished for.
+/// Most different times that one call may try to book.
 pub const MOST_TRIED: usize = 20;
 
-/// For how long what was booked keeps its time from other calls: from then on the calendar itself shows it.
+/// Time after a booking during which other calls cannot book the same time; then the calendar itself shows it.
 pub const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
-/// What is told with an appointment.
+/// Details of an appointment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AppointmentDetails {
     /// Its title.
     pub title: String,
-    /// IANA zone in which it was agreed.
+    /// IANA time zone in which it was agreed.
     pub timezone: String,
-    /// The person.
+    /// Name of the person.
     pub name: String,
-    /// Theirs.
+    /// E-mail address of the person.
     pub email: Option<String>,
-    /// What it is about.
+    /// Subject and notes.
     pub notes: Option<String>,
 }
 
-/// An appointment that is wished for.
+/// A requested appointment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAppointment {
-    /// Whose.
+    /// Owner of the call.
     pub account: AccountId,
-    /// The call.
+    /// Call that makes it.
     pub attempt: AttemptId,
-    /// Who keeps the calendar.
+    /// Provider of the calendar.
     pub provider: CalendarProvider,
-    /// An event type, or a calendar's id; empty for an invitation.
+    /// Event type or calendar id; empty for an invitation.
     pub calendar: String,
-    /// When it begins.
+    /// Start.
     pub starts_at: Timestamp,
-    /// When it ends.
+    /// End.
     pub ends_at: Timestamp,
-    /// What is told with it.
+    /// Details.
     pub details: AppointmentDetails,
 }
 
-/// How an appointment stands.
+/// State of an appointment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AppointmentState {
-    /// The calendar is being asked, or its answer is not known.
+    /// The calendar is being asked, or its answer is unknown.
     Pending,
-    /// It is made.
+    /// It is booked.
     Booked,
-    /// It is not made.
+    /// It is not booked.
     Failed,
 }
 
 spelled!(AppointmentState, Pending "pending", Booked "booked", Failed "failed");
 
-/// An appointment as it stands.
+/// An appointment with its present state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Appointment {
-    /// Its id, of which the calendar's own is made where that is possible.
+    /// Its id, from which the calendar's own id is made where possible.
     pub id: AppointmentId,
-    /// What was wished for; once booked, with the times that the calendar gave it.
+    /// The request; once booked, with the times that the calendar returned.
     pub wish: NewAppointment,
-    /// How it stands.
+    /// State.
     pub state: AppointmentState,
-    /// The calendar's id of it, once booked.
+    /// The calendar's id of the event, once booked.
     pub event: Option<String>,
-    /// Whether it holds; the calendar's owner may still have to agree.
+    /// Whether it is definite; the calendar's owner may still have to confirm it.
     pub confirmed: bool,
-    /// Counts its leases: whoever has an older one is fenced.
+    /// Number of leases; a holder of an older lease is fenced.
     pub lease: i64,
-    /// When it was wished for first.
+    /// Time of the first request.
     pub created_at: Timestamp,
 }
 
-/// What the store says to a wish.
+/// The store's answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Begun {
-    /// It is leased: ask the calendar; if the lease is not the first one, whether it is there already.
+    /// It is leased: ask the calendar. If this is not the first lease, first check whether the event exists already.
     Ask(Appointment),
-    /// It is made already.
+    /// It is booked already.
     Booked(Appointment),
-    /// Somebody is asking the calendar at this moment.
+    /// Another worker is asking the calendar now.
     UnderWay,
-    /// Another call has this time.
+    /// Another call has booked this time.
     Taken,
-    /// The call has made as many as it may.
+    /// The call has reached its limit of appointments.
     TooMany,
 }
 
-/// What the calendar said.
+/// The calendar's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BookingSettled {
-    /// It is made.
+    /// It is booked.
     Booked {
-        /// The calendar's id of it.
+        /// The calendar's id of the event.
         event: String,
-        /// When it begins.
+        /// Start.
         starts_at: Timestamp,
-        /// When it ends.
+        /// End.
         ends_at: Timestamp,
-        /// Whether it holds.
+        /// Whether it is definite.
         confirmed: bool,
     },
-    /// It certainly is not.
+    /// It is certainly not booked.
     Failed,
 }
 
 /// Appointments.
 #[async_trait]
 pub trait AppointmentStore: Send + Sync {
-    /// Writes down what is wished for, before its calendar is asked; a time of a call is one appointment, however often
-    /// it is wished for. An invitation is made at once, with the mail that brings it in the outbox of deliveries.
+    /// Stores a request before its calendar is asked. A call has one appointment per time, however often it
+    /// is requested. An invitation is booked at once, and its e-mail is added to the outbox of deliveries.
     async fn begin_appointment(&self, new: NewAppointment) -> StoreResult<Begun>;
 
-    /// Keeps what the calendar said. `Fenced` when the lease is no longer its holder's.
+    /// Stores the calendar's answer. Returns `Fenced` if the lease no longer belongs to its holder.
     async fn settle_appointment(&self, id: AppointmentId, lease: i64, settled: BookingSettled) -> StoreResult<()>;
 
-    /// Leases bookings whose holder did not settle them in time, the longest waiting first.
+    /// Leases bookings that their holder did not settle in time, the longest waiting first.
     async fn lease_appointments(&self, limit: i64) -> StoreResult<Vec<Appointment>>;
 
-    /// One appointment; `NotFound` once its person is erased.
+    /// Returns an appointment, or `NotFound` once its person is erased.
     async fn appointment(&self, id: AppointmentId) -> StoreResult<Appointment>;
 
-    /// The appointments of a call, in the order they were wished for.
+    /// Returns the appointments of a call in the order they were requested.
     async fn appointments_of(&self, attempt: AttemptId) -> StoreResult<Vec<Appointment>>;
 }

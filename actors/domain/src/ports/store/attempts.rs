@@ -1,8 +1,8 @@
 //! Attempts: claim, permit, fencing and outcome. An attempt is dialed at most once and no contact is lost.
 //!
-//! `queued → claimed → dialing → dialed → answered → final`, with `unknown` beside: a dial whose fate nobody knows. A
-//! call from outside begins as `dialed`.
-//! Every write that follows a claim is guarded by owner and epoch; the store offers no unguarded one.
+//! The states are `queued → claimed → dialing → dialed → answered → final`, and `unknown` for a dial whose
+//! outcome nobody knows. An incoming call begins as `dialed`. Every write that follows a claim is guarded by
+//! owner and epoch; the store offers no unguarded one.
 
 use std::collections::BTreeMap;
 
@@ -19,35 +19,35 @@ use crate::{
     time::Timestamp,
 };
 
-/// Proof of a claim: who holds the attempt, and since which change of owner.
+/// Proof of a claim: the attempt's owner and epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Claim {
     /// The attempt.
     pub attempt: AttemptId,
     /// The process that holds it.
     pub owner: NodeId,
-    /// +1 on each change of owner and on each return to the queue.
+    /// Increases by 1 with each change of owner and each return to the queue.
     pub epoch: i64,
 }
 
-/// What an attempt is for.
+/// Purpose of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptKind {
     /// The contact's first call.
     First,
-    /// The same call once more, after it did not get through.
+    /// A repetition of the same call after it did not get through.
     Retry,
     /// A further call, planned by the campaign.
     FollowUp,
-    /// A call at the time that the callee asked for.
+    /// A call at a time that the callee asked for.
     CallBack,
-    /// A call from outside.
+    /// An incoming call.
     Inbound,
 }
 
 spelled!(AttemptKind, First "first", Retry "retry", FollowUp "follow_up", CallBack "call_back", Inbound "inbound");
 
-/// Which way a call went.
+/// Direction of a call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallDirection {
@@ -61,7 +61,7 @@ pub enum CallDirection {
 spelled!(CallDirection, Outbound "outbound", Inbound "inbound");
 
 impl CallDirection {
-    /// Of an attempt whose row has this `kind`.
+    /// Returns the direction of an attempt whose row has this `kind`.
     pub fn of_kind(kind: &str) -> Self {
         if kind == AttemptKind::Inbound.as_str() {
             Self::Inbound
@@ -71,20 +71,20 @@ impl CallDirection {
     }
 }
 
-/// Where an attempt stands among those of its contact: follow-up 0 is the first call; retries count anew in each
-/// planned call, be it a follow-up or a call-back.
+/// Position of an attempt among those of its contact. Follow-up 0 is the first call. Retries are counted
+/// separately within each planned call, whether it is a follow-up or a call-back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Tries {
-    /// Which follow-up.
+    /// Number of the follow-up.
     pub follow_up: i64,
-    /// Which retry of it.
+    /// Number of the retry within it.
     pub retry: i64,
-    /// How many call-backs the contact was given.
+    /// Number of call-backs the contact was given.
     pub call_backs: i64,
 }
 
 impl Tries {
-    /// Of the attempt that follows as `kind`.
+    /// Returns the position of the next attempt of this `kind`.
     #[must_use]
     pub fn next(self, kind: AttemptKind) -> Self {
         match kind {
@@ -107,73 +107,73 @@ impl Tries {
     }
 }
 
-/// The attempt that follows one that ended.
+/// Plan for the attempt after one that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextAttempt {
     /// `Retry`, `FollowUp` or `CallBack`.
     pub kind: AttemptKind,
-    /// When it may be dialed.
+    /// Earliest time of its dial.
     pub due_at: Timestamp,
 }
 
-/// An attempt's stored state.
+/// Stored state of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptState {
-    /// Waits for its due time.
+    /// It waits for its due time.
     Queued,
-    /// Held by a node, nothing sent.
+    /// A node holds it; nothing was sent.
     Claimed,
-    /// The permit is on disk: the one request may have been sent.
+    /// The permit is on disk; the one request may have been sent.
     Dialing,
     /// The carrier gave it an id.
     Dialed,
     /// Somebody, or something, answered.
     Answered,
-    /// Nobody knows whether it was dialed. Never sent again.
+    /// It is not known whether it was dialed. Never sent again.
     Unknown,
-    /// Over.
+    /// It is over.
     Final,
 }
 
 spelled!(AttemptState, Queued "queued", Claimed "claimed", Dialing "dialing", Dialed "dialed", Answered "answered",
     Unknown "unknown", Final "final");
 
-/// A claimed attempt with all that is needed to dial it.
+/// A claimed attempt with everything needed to dial it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimedAttempt {
-    /// The proof.
+    /// Proof of the claim.
     pub claim: Claim,
     /// Owner of the call.
     pub account: AccountId,
     /// The campaign; none for a single call.
     pub campaign: Option<CampaignId>,
-    /// Who dials.
+    /// Agent that calls.
     pub agent: AgentId,
     /// Index of the contact in the campaign; 0 for a single call.
     pub contact_index: i64,
-    /// Counts from 1 per contact, or per single call.
+    /// Number of the attempt, counted from 1 per contact or per single call.
     pub attempt_no: i64,
-    /// Where it stands among the contact's attempts.
+    /// Position among the contact's attempts.
     pub tries: Tries,
-    /// Who is dialed.
+    /// Contact to call.
     pub contact: CampaignContact,
-    /// The further fields of the account's saved contact with this number, as they are now; empty if there is none.
+    /// Further fields of the account's saved contact with this number, as they are now; empty if there is none.
     pub saved_extra: Map<String, Value>,
-    /// Values of placeholders that were given for this single call; empty in a campaign.
+    /// Values of placeholders given for this single call; empty in a campaign.
     pub variables: Map<String, Value>,
 }
 
-/// Which number a call shows.
+/// Number that a call shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CallerId {
-    /// Always this one.
+    /// Always the same number.
     Fixed(PhoneNumber),
-    /// One of several in turn, as the agent's permits are counted.
+    /// One of several numbers in turn, counted by the agent's permits.
     InTurn(Rotation),
 }
 
 impl CallerId {
-    /// The caller ID of the agent's permit number `permit`, counted from 0; none without a number.
+    /// Returns the caller ID for the agent's permit number `permit`, counted from 0; none without a number.
     pub fn of_permit(&self, permit: i64) -> Option<&PhoneNumber> {
         match self {
             Self::Fixed(number) => Some(number),
@@ -185,9 +185,9 @@ impl CallerId {
 /// Numbers that take turns as caller ID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotation {
-    /// In their order.
+    /// The numbers in order.
     pub numbers: Vec<PhoneNumber>,
-    /// Calls of each before the next one's turn; less than one counts as one.
+    /// Calls with each number before the next one's turn; less than one counts as one.
     pub calls_each: i64,
 }
 
@@ -198,63 +198,63 @@ impl Rotation {
     }
 }
 
-/// What the permit needs to know beside the claim.
+/// Values that a permit needs in addition to the claim.
 #[derive(Debug, Clone)]
 pub struct PermitRequest {
-    /// The carrier that will be asked.
+    /// Carrier that will place the call.
     pub carrier: String,
-    /// The caller ID; none where the carrier has a default.
+    /// Caller ID; none to use the carrier's default.
     pub caller_id: Option<CallerId>,
-    /// Prefixes that are not dialed (`stateRestrictedNumbers`, when enabled).
+    /// Prefixes that must not be dialed (`stateRestrictedNumbers`, if enabled).
     pub restricted_prefixes: Vec<String>,
 }
 
-/// The answer to a permit request. Everything but `Granted` means: do not send.
+/// Answer to a permit request. Unless it is `Granted`, the dial must not be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Permit {
-    /// On disk as `dialing`. Send within 5 s of asking, once.
+    /// The attempt is `dialing` on disk. Send the dial once, within 5 s of the request.
     Granted {
-        /// New with every permit.
+        /// Token, new with every permit.
         token: DialToken,
-        /// The number to show: the one whose turn it is.
+        /// Number to show, whose turn it is.
         caller_id: Option<PhoneNumber>,
     },
     /// The campaign no longer runs, or its window closed. The attempt was given back as by [`AttemptStore::release`].
     CampaignNotRunning,
-    /// The number is on the do-not-call list: final, `cancelled`, `do-not-call`.
+    /// The number is on the do-not-call list. Final: `cancelled`, `do-not-call`.
     DoNotCall,
-    /// The number begins with a restricted prefix: final, `cancelled`, `restricted`.
+    /// The number begins with a restricted prefix. Final: `cancelled`, `restricted`.
     Restricted,
     /// Another open attempt of the account dials this number now. The attempt is queued again, due in 30 s.
     NumberBusy,
     /// A safeguard of the account does not allow it before `until`. The attempt is queued again, due then.
     PutOff {
-        /// When it is allowed.
+        /// Time when it is allowed.
         until: Timestamp,
     },
-    /// A safeguard of the account never allows it: final, `failed`, with this error, `not-allowed: …`.
+    /// A safeguard of the account never allows it. Final: `failed`, with this error, `not-allowed: …`.
     NotAllowed {
         /// The attempt's error.
         error: String,
     },
-    /// The account's calls of the day are made. The attempt was given back as by [`AttemptStore::release`].
+    /// The account has used up its calls of the day. The attempt was given back as by [`AttemptStore::release`].
     DayUsedUp {
-        /// What people read.
+        /// Reason, as shown to people.
         reason: String,
     },
 }
 
-/// Where a conversation stands.
+/// State of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationStatus {
     /// Answered and over.
     Completed,
-    /// From dialing to the end.
+    /// Between the dial and the end.
     InProgress,
-    /// Ended before it was answered, by us.
+    /// Ended by us before it was answered.
     Cancelled,
-    /// Not reached, or broken.
+    /// Not reached, or broken off.
     Failed,
     /// Waits for its time.
     Scheduled,
@@ -263,7 +263,7 @@ pub enum ConversationStatus {
 spelled!(ConversationStatus, Completed "completed", InProgress "in_progress", Cancelled "cancelled",
     Failed "failed", Scheduled "scheduled");
 
-/// How an attempt ended.
+/// Outcome of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
     /// `Completed`, `Failed` or `Cancelled`.
@@ -273,32 +273,32 @@ pub struct Outcome {
     pub error: Option<String>,
     /// A machine answered.
     pub voicemail: bool,
-    /// The call was handed on.
+    /// The call was transferred.
     pub transferred: bool,
-    /// What the agent collected, entity to value.
+    /// Values that the agent collected, by entity.
     pub collected: BTreeMap<String, String>,
-    /// When it was answered and ended, which the store may hear of much later.
+    /// Times of the answer and the end; the store may receive them much later.
     pub times: CallTimes,
-    /// Facts of the call may come after it: its analysis is not due before [`FACTS_FOLLOW_MS`].
+    /// Whether facts of the call may arrive after it. Then its analysis is not due before [`FACTS_FOLLOW_MS`].
     pub facts_follow: bool,
 }
 
-/// When a call was answered and ended, by the clock of whoever held it. The store writes no instant before the dial, none
+/// Times of a call's answer and end, by its holder's clock. The store writes no time before the dial, none
 /// after its own present, and no end before the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CallTimes {
-    /// When it was answered, in case that this was never written; none leaves what was.
+    /// Time of the answer, in case it was never written; none keeps the stored one.
     pub answered_at: Option<Timestamp>,
-    /// When it ended; none is the moment of the write.
+    /// Time of the end; none means the moment of the write.
     pub ended_at: Option<Timestamp>,
 }
 
-/// How long the analysis of a call waits whose outcome came before its last facts. They are tried again every few seconds,
-/// and a process that has died brings none.
+/// Delay of a call's analysis if the outcome came before the last facts. Writing them is tried again every
+/// few seconds, and a process that has died delivers none.
 pub const FACTS_FOLLOW_MS: i64 = 30_000;
 
 impl Outcome {
-    /// The same with nothing in its texts that a database could have no place for.
+    /// Returns the outcome without characters in its texts that a database may be unable to store.
     pub fn cleaned(&self) -> Self {
         let plain = |text: &String| text.chars().filter(|c| !c.is_control()).take(CLEANED_CHARS).collect();
         Self {
@@ -313,40 +313,40 @@ impl Outcome {
     }
 }
 
-/// Characters of each text of an outcome that was refused as it was.
+/// Characters kept of each text of an outcome that the database rejected.
 const CLEANED_CHARS: usize = 1_000;
 
-/// What is left to do in a campaign.
+/// Work left in a campaign.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Remaining {
     /// Contacts never dialed, and queued attempts that are due.
     pub due: i64,
     /// Queued attempts that are due later.
     pub later: i64,
-    /// When the first of those is due.
+    /// Time when the first of those is due.
     pub next_due: Option<Timestamp>,
-    /// Attempts claimed or in a call, anywhere.
+    /// Attempts that are claimed or in a call, on any node.
     pub open: i64,
 }
 
-/// An attempt of ours without a call, mostly one that a dead process left behind.
+/// An attempt of this node without a call, usually left behind by a dead process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Orphan {
-    /// The proof, with this process as its owner.
+    /// Proof of the claim, with this process as its owner.
     pub claim: Claim,
     /// Owner of the call.
     pub account: AccountId,
-    /// Who dialed.
+    /// Agent that called.
     pub agent: AgentId,
     /// Its campaign; none for a single call.
     pub campaign: Option<CampaignId>,
-    /// Where it stands among the contact's attempts.
+    /// Position among the contact's attempts.
     pub tries: Tries,
-    /// Who began it.
+    /// Direction of the call.
     pub direction: CallDirection,
     /// `Dialing`, `Dialed`, `Answered` or `Unknown`; claimed ones were queued again.
     pub state: AttemptState,
-    /// The person: who was called, or who called.
+    /// Number of the other person, who was called or who called.
     pub phone_number: PhoneNumber,
     /// The carrier it was sent to.
     pub carrier: String,
@@ -356,73 +356,79 @@ pub struct Orphan {
     pub dialing_at: Timestamp,
 }
 
-/// What the one dial request of an attempt was sent with.
+/// Carrier and token that the dial request of an attempt was sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentWith {
     /// The carrier.
     pub carrier: String,
-    /// What the addresses that it was given are proved by.
+    /// Token that the proofs in the carrier's URLs are made from.
     pub token: DialToken,
 }
 
 /// Attempts.
 #[async_trait]
 pub trait AttemptStore: Send + Sync {
-    /// Declares silent processes dead, if this one was not silent itself for as long, and takes over what dead ones
-    /// held: claimed attempts are queued again (epoch + 1), those that may have been dialed become this node's. To be
-    /// asked every few seconds. Answered calls that `patience` speaks of stay where they are for now. `Fenced` when this
-    /// process was declared dead.
+    /// Declares silent processes dead, unless this process was silent for as long itself, and takes over
+    /// their attempts. Claimed attempts are queued again (epoch + 1); attempts that may have been dialed
+    /// become this node's. Answered calls covered by `patience` stay with their owner for now. Call this
+    /// every few seconds. Returns `Fenced` if this process was declared dead.
     async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>>;
 
-    /// Claims at most `limit` attempts of a running campaign: due retries first, then contacts never dialed, in
-    /// order (their first attempt's row is made here). Empty when the campaign does not run.
+    /// Claims at most `limit` attempts of a running campaign: due retries first, then contacts never dialed,
+    /// in order. The row of a contact's first attempt is created here. Returns nothing if the campaign does
+    /// not run.
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>>;
 
-    /// Gives claims back unsent: gone if it was the contact's first attempt, else queued again with epoch + 1 (single
-    /// calls always), or `cancelled` if the campaign was stopped meanwhile.
+    /// Gives claims back unsent. A contact's first attempt is deleted. Other attempts are queued again with
+    /// epoch + 1 (single calls always), or `cancelled` if the campaign was stopped meanwhile.
     async fn release(&self, claims: &[Claim]) -> StoreResult<()>;
 
-    /// The oldest of this node's claims that are `older_than_ms` old and for which no permit was asked, at most a
-    /// thousand. One that no call and no campaign knows of was lost on its way: it is to be released.
+    /// Returns this node's claims that are older than `older_than_ms` and have asked for no permit, the
+    /// oldest first, at most a thousand. A claim that no call and no campaign knows was lost on its way and
+    /// must be released.
     async fn stale_claims(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Claim>>;
 
-    /// The oldest of this node's attempts that may have been sent and are not over, `older_than_ms` after their permit, at
-    /// most a thousand. One that no call holds is to be settled: its outcome was not written, or was forgotten.
+    /// Returns this node's attempts that may have been sent and are not over `older_than_ms` after their
+    /// permit, the oldest first, at most a thousand. An attempt that no call holds must be settled: its
+    /// outcome was not written or was lost.
     async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>>;
 
-    /// All checks and the step to `dialing` in one transaction, on disk when it returns. Where caller IDs take turns,
-    /// the same transaction counts the agent's permit: one that is refused takes no turn. `Fenced`.
+    /// Makes all checks and the step to `dialing` in one transaction, which is on disk when this returns. If
+    /// caller IDs take turns, the same transaction counts the agent's permit, so a refused permit takes no
+    /// turn. Returns `Fenced`.
     async fn permit(&self, claim: Claim, request: PermitRequest) -> StoreResult<Permit>;
 
-    /// The claim or its permit was not used: certainly nothing was sent. Queued again after `delay_ms`, epoch + 1; given
-    /// back as by [`AttemptStore::release`] if the campaign was stopped meanwhile. `why` is kept for the outcome of a
-    /// single call that is never sent. `Fenced`.
+    /// Takes back a claim or permit that was not used, so certainly nothing was sent. The attempt is queued
+    /// again after `delay_ms` with epoch + 1, or given back as by [`AttemptStore::release`] if the campaign
+    /// was stopped meanwhile. `why` is kept for the outcome of a single call that is never sent. Returns
+    /// `Fenced`.
     async fn not_sent(&self, claim: Claim, delay_ms: i64, why: Option<String>) -> StoreResult<()>;
 
-    /// The carrier gave the call an id. `Fenced`, `Exists("call")`.
+    /// Stores the carrier's id of the call. Returns `Fenced`, `Exists("call")`.
     async fn dialed(&self, claim: Claim, call: &CarrierCallId) -> StoreResult<()>;
 
-    /// It was answered, at an instant that is written as [`CallTimes`] says. The first one stays. `Fenced`.
+    /// Records the answer. The time is written as [`CallTimes`] says; the first one stays. Returns `Fenced`.
     async fn answered(&self, claim: Claim, at: Timestamp) -> StoreResult<()>;
 
-    /// The dial's fate is not known; it will be settled. `Fenced`.
+    /// Records that the dial's outcome is unknown and has to be settled. Returns `Fenced`.
     async fn unknown(&self, claim: Claim) -> StoreResult<()>;
 
-    /// The outcome, in one transaction: final state, the contact's state, the analysis job, and the next attempt, with
-    /// which the contact stays pending. None is planned for a campaign that was stopped or removed meanwhile. What follows
-    /// from the write itself, such as the order of changes, has its time and not the call's. `Fenced`.
+    /// Writes the outcome in one transaction: final state, the contact's state, the analysis job, and the
+    /// next attempt, with which the contact stays pending. No attempt is planned if the campaign was stopped
+    /// or deleted meanwhile. Values that follow from the write itself, such as the order of changes, use its
+    /// time and not the call's. Returns `Fenced`.
     async fn finish(&self, claim: Claim, outcome: Outcome, next: Option<NextAttempt>) -> StoreResult<()>;
 
-    /// What is left to do in a campaign.
+    /// Returns the work left in a campaign.
     async fn remaining(&self, campaign: CampaignId) -> StoreResult<Remaining>;
 
-    /// The attempt that a carrier's call is bound to, open or over.
+    /// Returns the attempt that a carrier's call belongs to, open or over.
     async fn attempt_of_call(&self, carrier: &str, call: &CarrierCallId) -> StoreResult<Option<AttemptId>>;
 
-    /// What an attempt that is over, and its leg with it, was sent with. None for one that is open, that was handed on
-    /// to somebody who may still talk, that was never sent, or that nobody knows.
+    /// Returns what the dial of an attempt was sent with, if the attempt and its leg are over. Returns none
+    /// if it is open, was transferred to somebody who may still talk, was never sent, or is unknown.
     async fn sent_with(&self, attempt: AttemptId) -> StoreResult<Option<SentWith>>;
 
-    /// The dial token and owner of an open attempt, to check a callback that no live call takes. `NotFound`.
+    /// Returns the dial token of an open attempt, to check a callback that no live call takes. Returns `NotFound`.
     async fn dial_token(&self, attempt: AttemptId) -> StoreResult<DialToken>;
 }

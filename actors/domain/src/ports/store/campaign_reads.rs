@@ -1,4 +1,4 @@
-//! What readers ask about a campaign's contacts and calls, beside its row.
+//! Reads about a campaign's contacts and calls, in addition to its row.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Where a contact of a campaign stands.
+/// State of a contact in its campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContactStatus {
@@ -31,72 +31,72 @@ pub enum ContactStatus {
 spelled!(ContactStatus, Pending "pending", InProgress "in_progress", Completed "completed", Failed "failed",
     Cancelled "cancelled");
 
-/// Who is called in a campaign.
+/// Contact to call in a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Callee {
-    /// E.164.
+    /// Number in E.164.
     pub phone_number: PhoneNumber,
-    /// Name, when given.
+    /// Name, if given.
     pub name: Option<String>,
     /// The saved contact with this number, if there is one now.
     pub contact: Option<ContactId>,
 }
 
-/// What became of a contact so far.
+/// Result of a contact so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContactResult {
-    /// Its place in the campaign, from 0.
+    /// Index in the campaign, from 0.
     pub index: i64,
-    /// Who.
+    /// The contact.
     pub who: Callee,
-    /// How it stands.
+    /// State.
     pub status: ContactStatus,
     /// Its last attempt, planned ones included; none before the first.
     pub last: Option<LastAttempt>,
 }
 
-/// Some contacts of a campaign.
+/// Part of a campaign's contacts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContactPage {
-    /// Tells these contacts from those that the campaign had before or gets later.
+    /// Id of the list, which distinguishes these contacts from those that the campaign had before or gets later.
     pub list: i64,
-    /// In the order of their indexes.
+    /// The contacts in the order of their indexes.
     pub results: Vec<ContactResult>,
 }
 
 /// The last attempt of a contact.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastAttempt {
-    /// Its conversation.
+    /// Id of its conversation.
     pub id: AttemptId,
-    /// Counts from 1: how many attempts the contact has.
+    /// Number of the attempt, counted from 1.
     pub number: i64,
-    /// Why it failed.
+    /// Reason for its failure.
     pub error: Option<String>,
     /// A machine answered.
     pub voicemail: bool,
-    /// Entity to value.
+    /// Collected values by entity.
     pub collected: BTreeMap<String, String>,
 }
 
-/// A conversation of a campaign as of its last change of status.
+/// A conversation of a campaign with its last change of status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedConversation {
     /// The attempt.
     pub id: AttemptId,
     /// Its status now.
     pub status: ConversationStatus,
-    /// Who is called.
+    /// Contact that is called.
     pub who: Callee,
-    /// When it came to that status: planned, dialed or ended.
+    /// Time when it reached that status: when it was planned, dialed or ended.
     pub changed_at: Timestamp,
 }
 
-/// Reads about campaigns. Every one of them is answered by an index, whatever the size of the campaign.
+/// Reads about campaigns. An index answers each of them, whatever the size of the campaign.
 #[async_trait]
 pub trait CampaignReadStore: Send + Sync {
-    /// The contacts from index `from` on, only those of a status if one is given, in order, at most `limit`.
-    /// `NotFound`.
+    /// Returns the contacts from index `from` on in order, at most `limit`, only those with a status if one
+    /// is given. Returns `NotFound`.
     async fn contact_results(
         &self,
         campaign: CampaignId,
@@ -105,8 +105,8 @@ pub trait CampaignReadStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<ContactPage>;
 
-    /// The conversations behind `after` in the order of their last change of status, at most `limit`. A claim that
-    /// has not been dialed is none yet: it may go without a trace.
+    /// Returns the conversations after `after` in the order of their last change of status, at most `limit`.
+    /// A claim that has not been dialed is left out, because it may disappear without a trace.
     async fn changed_conversations(
         &self,
         campaign: CampaignId,
@@ -114,13 +114,13 @@ pub trait CampaignReadStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<ChangedConversation>>;
 
-    /// The `newest` conversations by their last change of status, and every one in progress however old, in the order
-    /// of that change: what a reader is shown before the changes to come.
+    /// Returns the `newest` conversations by their last change of status, and every one in progress however
+    /// old, in the order of that change. Readers get these before the changes that follow.
     async fn latest_conversations(&self, campaign: CampaignId, newest: i64) -> StoreResult<Vec<ChangedConversation>>;
 
-    /// The account's saved contacts with these numbers, in no order.
+    /// Returns the account's saved contacts with these numbers, in no order.
     async fn saved_by_number(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<Vec<ContactRow>>;
 
-    /// The account's saved contacts with these ids, in no order; unknown ones are left out.
+    /// Returns the account's saved contacts with these ids, in no order; unknown ids are left out.
     async fn saved_by_id(&self, account: AccountId, ids: &[ContactId]) -> StoreResult<Vec<ContactRow>>;
 }

@@ -13,13 +13,13 @@ use crate::{
     time::Timestamp,
 };
 
-/// Where a campaign stands.
+/// State of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CampaignStatus {
-    /// Made, never dialed.
+    /// Created, never dialed.
     Draft,
-    /// Its time is still to come.
+    /// Its time has not come yet.
     Waiting,
     /// Dialing.
     Running,
@@ -29,41 +29,41 @@ pub enum CampaignStatus {
     Stopped,
     /// Every contact has its final outcome.
     Completed,
-    /// It cannot go on.
+    /// It cannot continue.
     Failed,
-    /// It should be dialing and cannot for the moment.
+    /// It should be dialing, but cannot at the moment.
     Delayed,
 }
 
 spelled!(CampaignStatus, Draft "draft", Waiting "waiting", Running "running", Paused "paused", Stopped "stopped",
     Completed "completed", Failed "failed", Delayed "delayed");
 
-/// Calls after an unsuccessful one.
+/// Follow-up calls after an unsuccessful call.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FollowUp {
-    /// Whether there are any.
+    /// Whether follow-up calls are made.
     pub enabled: bool,
-    /// How many.
+    /// Number of follow-up calls.
     #[schema(value_type = i64)]
     pub attempts: u32,
-    /// Minutes before each.
+    /// Minutes before each follow-up call.
     #[schema(value_type = Vec<i64>)]
     pub intervals_minutes: Vec<u32>,
 }
 
-/// A campaign to be made.
+/// A campaign to create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCampaign {
     /// Name.
     pub name: String,
-    /// Who dials; must belong to the account (checked by the caller).
+    /// Agent that calls; must belong to the account (checked by the caller).
     pub agent: AgentId,
-    /// Schedule texts, kept as given.
+    /// Schedule texts, stored as given.
     pub schedule: ScheduleText,
     /// Follow-ups.
     pub follow_up: FollowUp,
-    /// At most so many calls at once; none for as many as there are lines.
+    /// Most concurrent calls; none for as many as there are lines.
     pub max_concurrent_calls: Option<u32>,
 }
 
@@ -76,11 +76,11 @@ pub struct CampaignRow {
     pub account: AccountId,
     /// Name.
     pub name: String,
-    /// Who dials.
+    /// Agent that calls.
     pub agent: AgentId,
     /// State.
     pub status: CampaignStatus,
-    /// +1 with each change of state; guards the next one.
+    /// Increases by 1 with each change of state, and guards the next one.
     pub version: i64,
     /// `active`.
     pub active: bool,
@@ -88,30 +88,30 @@ pub struct CampaignRow {
     pub scheduled: bool,
     /// Schedule texts.
     pub schedule: ScheduleText,
-    /// When dialing next begins.
+    /// Time when dialing begins next.
     pub next_run_at: Option<Timestamp>,
-    /// The first opening of the attached schedule, found when it was attached: no window before it counts.
+    /// First opening of the attached schedule, found when it was attached; earlier windows do not count.
     pub opens_from: Option<Timestamp>,
-    /// When the window closes in which it runs: no permit is given from then on.
+    /// End of the window in which it runs; no permit is given after it.
     pub closes_at: Option<Timestamp>,
     /// Follow-ups.
     pub follow_up: FollowUp,
-    /// Calls at once.
+    /// Most concurrent calls.
     pub max_concurrent_calls: Option<u32>,
-    /// How many contacts.
+    /// Number of contacts.
     pub contact_count: i64,
-    /// Index of the first contact not yet dialed; the count when all were. Derived.
+    /// Index of the first contact not yet dialed; the number of contacts if all were. Derived.
     pub start_index: i64,
-    /// Why it is `failed` or `delayed`.
+    /// Reason for `failed` or `delayed`.
     pub reason: Option<String>,
-    /// Made; unique in the account.
+    /// Time of creation; unique in the account.
     pub created_at: Timestamp,
-    /// Last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl CampaignRow {
-    /// The schedule that is attached, and its first opening.
+    /// Returns the attached schedule and its first opening.
     pub fn attached_schedule(&self) -> Option<(Schedule, Timestamp)> {
         let schedule = Schedule::parse(&self.schedule)
             .ok()
@@ -124,19 +124,19 @@ impl CampaignRow {
 /// One contact of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CampaignContact {
-    /// E.164.
+    /// Number in E.164.
     pub phone_number: PhoneNumber,
     /// The saved contact with this number, if there is one (filled in by the store).
     pub contact: Option<ContactId>,
     /// Name.
     pub name: Option<String>,
-    /// E-mail.
+    /// E-mail address.
     pub email: Option<String>,
-    /// Every other field; dynamic variables.
+    /// All other fields, which are dynamic variables.
     pub extra: Map<String, Value>,
 }
 
-/// Contacts by how far they are.
+/// Numbers of contacts by state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Progress {
@@ -155,7 +155,7 @@ pub struct Progress {
     /// Stopped before they were called.
     #[schema(minimum = 0)]
     pub cancelled: i64,
-    /// How many of the completed are voicemail.
+    /// Completed contacts that reached a voicemail.
     #[schema(minimum = 0)]
     pub voicemail: i64,
 }
@@ -163,13 +163,13 @@ pub struct Progress {
 /// Filters of the campaigns list.
 #[derive(Debug, Clone, Default)]
 pub struct CampaignFilter {
-    /// Name contains, any case.
+    /// Text that the name contains, in any case.
     pub name: Option<String>,
     /// State.
     pub status: Option<CampaignStatus>,
     /// `active`.
     pub active: Option<bool>,
-    /// Only those made before this instant (the cursor).
+    /// Only campaigns created before this instant (the cursor).
     pub before: Option<Timestamp>,
 }
 
@@ -188,32 +188,32 @@ pub struct StateChange {
     pub opens_from: Option<Timestamp>,
     /// The new [`CampaignRow::closes_at`].
     pub closes_at: Option<Timestamp>,
-    /// Why, for `failed` and `delayed`.
+    /// Reason for `failed` and `delayed`.
     pub reason: Option<String>,
-    /// Cancel attempts that wait (a stop): their contacts end `cancelled` if they were dialed before, else go back
-    /// to `pending` without a conversation.
+    /// Whether to cancel waiting attempts, as a stop does. Contacts that were dialed before end `cancelled`;
+    /// the others return to `pending` without a conversation.
     pub cancel_waiting: bool,
 }
 
-/// New values of a campaign's fields. None: leave as it is.
+/// New values of a campaign's fields. None leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CampaignEdit {
     /// Name.
     pub name: Option<String>,
-    /// Who dials, attempts that wait included; must belong to the account (checked by the caller).
+    /// Agent that calls, also for waiting attempts; must belong to the account (checked by the caller).
     pub agent: Option<AgentId>,
     /// Schedule texts, all three.
     pub schedule: Option<ScheduleText>,
     /// Follow-ups.
     pub follow_up: Option<FollowUp>,
-    /// Calls at once; an inner none for as many as there are lines.
+    /// Most concurrent calls; an inner none for as many as there are lines.
     pub max_concurrent_calls: Option<Option<u32>>,
-    /// An import of the same account whose contacts replace the campaign's; it ends with this. Attempts that wait
-    /// are cancelled as by a stop.
+    /// An import of the same account whose contacts replace the campaign's; this ends the import. Waiting
+    /// attempts are cancelled as by a stop.
     pub contacts: Option<CampaignId>,
 }
 
-/// A campaign that dials, or will by itself, as far as a node must know to notice a change.
+/// A campaign that dials, or will by itself, with the values by which a node notices a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActiveCampaign {
     /// Its id.
@@ -227,41 +227,43 @@ pub struct ActiveCampaign {
 /// Campaigns.
 #[async_trait]
 pub trait CampaignStore: Send + Sync {
-    /// Starts an import: a campaign no reader sees yet.
+    /// Starts an import: a campaign that no reader sees yet.
     async fn begin_import(&self, account: AccountId, new: NewCampaign) -> StoreResult<CampaignId>;
 
-    /// Appends contacts behind those already there, at most 2,000 at a time, in a transaction of its own.
+    /// Appends contacts after the existing ones, at most 2,000 at a time, in a transaction of its own.
     async fn append_contacts(&self, import: CampaignId, contacts: &[CampaignContact]) -> StoreResult<()>;
 
     /// Makes the campaign visible as a draft, in one small commit.
     async fn finish_import(&self, import: CampaignId, ticket: Option<&KeyTicket>) -> StoreResult<CampaignRow>;
 
-    /// Removes an import that was given up. One that is gone already is no error.
+    /// Deletes an abandoned import. It is no error if the import is gone already.
     async fn abandon_import(&self, import: CampaignId) -> StoreResult<()>;
 
-    /// Removes the imports that dead nodes left behind, in one small commit; returns how many. Their contacts are left to [`CampaignStore::sweep_lists`].
+    /// Deletes the imports that dead nodes left behind, in one small commit, and returns their number. Their
+    /// contacts are left to [`CampaignStore::sweep_lists`].
     async fn sweep_imports(&self) -> StoreResult<u64>;
 
-    /// Removes every list of contacts that no campaign points at, in many small commits; returns how many. Such a list
-    /// is left by a swept import, by an abandoned one when the process ended, and by a campaign that got another list.
+    /// Deletes every list of contacts that no campaign references, in many small commits, and returns their
+    /// number. Such a list remains after a swept import, after an abandoned import if the process ended, and
+    /// after a campaign got another list.
     async fn sweep_lists(&self) -> StoreResult<u64>;
 
-    /// One campaign. `NotFound`.
+    /// Returns a campaign. Returns `NotFound`.
     async fn campaign(&self, account: AccountId, id: CampaignId) -> StoreResult<CampaignRow>;
 
-    /// Its contacts from index `from`, at most `limit`.
+    /// Returns a campaign's contacts from index `from`, at most `limit`.
     async fn campaign_contacts(&self, id: CampaignId, from: i64, limit: i64) -> StoreResult<Vec<CampaignContact>>;
 
-    /// How its contacts stand.
+    /// Returns the numbers of a campaign's contacts by state.
     async fn progress(&self, id: CampaignId) -> StoreResult<Progress>;
 
-    /// The account's campaigns, newest first, at most `limit`.
+    /// Returns the account's campaigns, newest first, at most `limit`.
     async fn campaigns(&self, account: AccountId, filter: CampaignFilter, limit: i64) -> StoreResult<Vec<CampaignRow>>;
 
-    /// One guarded UPDATE of the state. `NotFound`, `Stale`.
+    /// Changes the state in one guarded UPDATE. Returns `NotFound`, `Stale`.
     async fn change_state(&self, id: CampaignId, version: i64, change: StateChange) -> StoreResult<CampaignRow>;
 
-    /// Fields and state in one guarded commit. `NotFound` (also when the import is gone), `Stale`.
+    /// Changes fields and state in one guarded commit. Returns `NotFound` (also if the import is gone), `Stale`.
     async fn update_campaign(
         &self,
         id: CampaignId,
@@ -270,23 +272,23 @@ pub trait CampaignStore: Send + Sync {
         change: StateChange,
     ) -> StoreResult<CampaignRow>;
 
-    /// Takes the campaign out of every read but those of its conversations; attempts that wait are cancelled.
-    /// `NotFound`, `Stale`.
+    /// Hides the campaign from every read except those of its conversations, and cancels waiting attempts.
+    /// Returns `NotFound`, `Stale`.
     async fn delete_campaign(&self, id: CampaignId, version: i64) -> StoreResult<()>;
 
-    /// Every campaign of every account that a node must take up at its start: waiting, running, delayed, and active
-    /// paused ones.
+    /// Returns the campaigns of all accounts that a node must take up when it starts: waiting, running,
+    /// delayed, and active paused ones.
     async fn active_campaigns(&self) -> StoreResult<Vec<CampaignRow>>;
 
-    /// The same campaigns, for a node to ask often.
+    /// Returns the ids and versions of the same campaigns, for frequent polling.
     async fn active_versions(&self) -> StoreResult<Vec<ActiveCampaign>>;
 
-    /// The calls of a campaign that was stopped with this version are to be hung up, on whatever nodes they are.
+    /// Requests that the calls of a campaign stopped with this version are hung up, on whatever nodes they are.
     async fn want_hang_up(&self, id: CampaignId, version: i64) -> StoreResult<()>;
 
-    /// Whether that is so.
+    /// Returns whether that was requested.
     async fn hang_up_wanted(&self, id: CampaignId, version: i64) -> StoreResult<bool>;
 
-    /// The owner of a campaign, for rows that name their maker.
+    /// Returns the owner of a campaign, for rows that name their creator.
     async fn account(&self, id: AccountId) -> StoreResult<Account>;
 }

@@ -1,9 +1,9 @@
-//! The outbox of deliveries: webhooks and mail after calls, each a row from the transaction that ended its call, or
-//! saved its analysis, until it has arrived or is given up.
+//! The outbox of deliveries: webhooks and e-mails after calls. Each is a row, created in the transaction that
+//! ended its call or saved its analysis, until it has arrived or is given up.
 //!
-//! A delivery is leased for a few seconds at a time; one whose holder died comes back with its id and its place in the
-//! schedule. Deliveries to one endpoint of one account are a lane, by which they are picked, so that no lane waits for
-//! another.
+//! A delivery is leased for a few seconds at a time. If its holder dies, it becomes available again with its
+//! id and its place in the schedule. Deliveries to one endpoint of one account form a lane. They are selected
+//! by lane, so that no lane waits for another.
 
 use std::time::Duration;
 
@@ -16,18 +16,18 @@ use crate::{
     time::Timestamp,
 };
 
-/// For how long a delivery is leased; its holder renews the lease while it works.
+/// Duration of a delivery's lease; its holder renews it while working.
 pub const DELIVERY_LEASE: Duration = Duration::from_secs(8);
 
-/// Failures in a row after which a lane that worked before counts as failing.
+/// Consecutive failures after which a lane that worked before counts as failing.
 pub const FAILURES_FORGIVEN: i64 = 5;
 
-/// How the last tries of a lane went.
+/// Results of the last tries of a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// Nothing was ever tried.
+    /// Nothing was tried yet.
     New,
-    /// The last one arrived.
+    /// The last delivery arrived.
     Proven,
     /// It worked before, and fails now and then.
     Shaky,
@@ -36,7 +36,8 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Of a lane in which something arrived before (`proven`) and the last so many tries failed.
+    /// Returns the standing of a lane from whether something arrived before (`proven`) and the number of
+    /// failures since.
     pub fn of(proven: bool, failures: i64) -> Self {
         match (proven, failures) {
             (false, ..=0) => Self::New,
@@ -47,139 +48,141 @@ impl Standing {
     }
 }
 
-/// Which deliveries are looked for.
+/// Filter for due deliveries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sought {
-    /// Those of failing lanes, too.
+    /// Whether to include those of failing lanes.
     pub failing_lanes: bool,
-    /// Those that were never tried, too.
+    /// Whether to include those that were never tried.
     pub first_tries: bool,
 }
 
 impl Sought {
-    /// Whatever is due.
+    /// Everything that is due.
     pub const ALL: Self = Self {
         failing_lanes: true,
         first_tries: true,
     };
 
-    /// How many tries must have failed.
+    /// Returns the number of tries that must have failed.
     pub fn least_failed(self) -> i64 {
         i64::from(!self.first_tries)
     }
 }
 
-/// A lane in which something is due.
+/// A lane with a due delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueLane {
     /// Its name.
     pub lane: String,
-    /// How it stands.
+    /// Results of its last tries.
     pub standing: Standing,
 }
 
-/// A delivery in its holder's hands.
+/// A leased delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
     /// Its id, the same in all tries.
     pub id: DeliveryId,
-    /// Whose.
+    /// Owner of the call.
     pub account: AccountId,
-    /// What it tells of.
+    /// Call that it reports.
     pub attempt: AttemptId,
-    /// How it goes out.
+    /// Kind of the delivery.
     pub kind: DeliveryKind,
-    /// The address of a webhook, or a [`MailTarget`](crate::deliveries::MailTarget) as JSON.
+    /// URL of a webhook, or a [`MailTarget`](crate::deliveries::MailTarget) as JSON.
     pub target: String,
     /// Its lane.
     pub lane: String,
-    /// How many tries are known to have failed.
+    /// Number of tries known to have failed.
     pub failed: i64,
-    /// Counts its leases: whoever has an older one is fenced.
+    /// Number of leases; a holder of an older lease is fenced.
     pub lease: i64,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
-/// What became of a try.
+/// Result of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
     /// It arrived.
     Delivered,
-    /// It failed, and is tried again.
+    /// It failed and is tried again.
     PutOff {
-        /// After this time.
+        /// Pause before the next try.
         pause: Duration,
-        /// Whether the whole lane waits until then, as its receiver wished.
+        /// Whether the whole lane waits until then, as its receiver asked.
         lane_too: bool,
-        /// What went wrong.
+        /// Error.
         error: String,
     },
     /// It failed for the last time.
     GivenUp {
-        /// What went wrong.
+        /// Error.
         error: String,
     },
-    /// The receiver wants nothing more: all that is meant for this address is given up, and nothing new is made for it
+    /// The receiver wants nothing more. All deliveries to this URL are given up, and no new ones are created
     /// until an agent that names it is saved again.
     Gone {
-        /// What it said.
+        /// Answer of the receiver.
         error: String,
     },
 }
 
-/// How a delivery stands.
+/// State of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeliveryState {
     /// It waits for its next try, or is being tried.
     Pending,
     /// It arrived.
     Done,
-    /// It is tried no more.
+    /// It is not tried any more.
     GivenUp,
 }
 
 spelled!(DeliveryState, Pending "pending", Done "done", GivenUp "given_up");
 
-/// A delivery as it stands, for those who look into a call.
+/// State of a delivery, for readers of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
     /// Its id.
     pub id: DeliveryId,
-    /// How it goes out.
+    /// Kind of the delivery.
     pub kind: DeliveryKind,
-    /// How it stands.
+    /// State.
     pub state: DeliveryState,
-    /// How many tries are known to have failed.
+    /// Number of tries known to have failed.
     pub failed: i64,
-    /// When it is tried next, or its lease ends.
+    /// Time of the next try, or end of the lease.
     pub due_at: Timestamp,
-    /// What went wrong last.
+    /// Last error.
     pub last_error: Option<String>,
 }
 
 /// Deliveries.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync {
-    /// The lanes in which something of what is sought is due, those first in which it waits longest, at most `limit`.
+    /// Returns the lanes with a due delivery that matches the filter, those that wait longest first, at most `limit`.
     async fn due_lanes(&self, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>>;
 
-    /// Leases what is sought and due in these lanes, the longest waiting first, of each at most as many as stand beside it.
+    /// Leases matching due deliveries in these lanes, the longest waiting first, at most the given number per lane.
     async fn lease_deliveries(&self, sought: Sought, lanes: &[(String, i64)]) -> StoreResult<Vec<Delivery>>;
 
-    /// A sign of life for what is being tried. A lease that is no longer its holder's is left alone.
+    /// Renews leases of deliveries that are being tried. A lease that no longer belongs to its holder is ignored.
     async fn renew_deliveries(&self, held: &[(DeliveryId, i64)]) -> StoreResult<()>;
 
-    /// Keeps what became of a try. `Fenced` when the lease is no longer its holder's, or the delivery is over.
+    /// Stores the result of a try. Returns `Fenced` if the lease no longer belongs to its holder or the
+    /// delivery is over.
     async fn settle_delivery(&self, delivery: &Delivery, settled: Settled) -> StoreResult<()>;
 
-    /// The deliveries of a call, in the order they were made.
+    /// Returns the deliveries of a call in the order of their creation.
     async fn deliveries_of(&self, attempt: AttemptId) -> StoreResult<Vec<DeliveryRow>>;
 
-    /// Forgets, of the `limit` oldest deliveries, those that are over and were made before a time; returns how many.
+    /// Deletes those of the `limit` oldest deliveries that are over and were created before a time. Returns
+    /// their number.
     async fn forget_deliveries(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize>;
 
-    /// The person of a call: as the campaign or the request for the call knows them, else as the saved contact does.
-    /// `NotFound` without the call.
+    /// Returns the person of a call, as given by the campaign or the request for the call, otherwise by the
+    /// saved contact. Returns `NotFound` if there is no such call.
     async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact>;
 }

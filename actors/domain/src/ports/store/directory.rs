@@ -15,14 +15,14 @@ use crate::{
 pub struct Account {
     /// Its id; `userId` in REST.
     pub id: AccountId,
-    /// Its e-mail address, unique.
+    /// E-mail address, unique.
     pub email: String,
 }
 
-/// An API key as it is stored.
+/// An API key in its stored form.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoredApiKey {
-    /// The key's public first part, by which it is looked up. Not unique.
+    /// Public first part of the key, used to look it up. Not unique.
     pub prefix: String,
     /// SHA-256 of the whole key.
     pub hash: [u8; 32],
@@ -33,31 +33,31 @@ pub struct StoredApiKey {
 pub struct NewAccount {
     /// The account.
     pub account: Account,
-    /// Signs deliveries.
+    /// Secret that signs deliveries.
     pub webhook_secret: String,
     /// The first key.
     pub key: StoredApiKey,
 }
 
-/// An agent's row. The document is kept sparse, as the client gave it; defaults are filled in when it is read.
+/// An agent's row. The document is stored sparse, as the client sent it; defaults are filled in when it is read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentRow {
     /// Its id.
     pub id: AgentId,
     /// Its owner.
     pub account: AccountId,
-    /// `name direction tags conversationConfig platformSettings phoneNumbers workflow`, those that were set.
+    /// Fields that were set, of `name direction tags conversationConfig platformSettings phoneNumbers workflow`.
     pub document: Map<String, Value>,
-    /// +1 with each change.
+    /// Increases by 1 with each change.
     pub version: i64,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl AgentRow {
-    /// Whether this is one of its tags.
+    /// Returns whether this is one of its tags.
     pub fn has_tag(&self, tag: &str) -> bool {
         let tags = self.document.get("tags").and_then(Value::as_array);
         tags.is_some_and(|tags| tags.iter().any(|own| own == tag))
@@ -67,34 +67,34 @@ impl AgentRow {
 /// Filters of the agents list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AgentFilter {
-    /// It has this tag.
+    /// Tag that the agent must have.
     pub tag: Option<String>,
-    /// Behind this row of the order (newest first, then id): the cursor.
+    /// The cursor: list only rows after this one (newest first, then id).
     pub after: Option<(Timestamp, AgentId)>,
 }
 
-/// Some agents of a list.
+/// A page of a list of agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentPage {
-    /// In the order of the list.
+    /// The agents in the order of the list.
     pub rows: Vec<AgentRow>,
-    /// Whether there are further ones.
+    /// Whether more agents follow.
     pub more: bool,
 }
 
-/// Bytes of documents after which a page of agents ends early.
+/// Size of documents, in bytes, after which a page of agents ends early.
 pub const AGENT_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The secrets that sign an account's deliveries.
+/// Secrets that sign an account's deliveries.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookSecrets {
-    /// Signs.
+    /// The secret that signs.
     pub current: String,
-    /// Still valid, for a day after the rotation that replaced it.
+    /// The replaced secret, which stays valid for a day after the rotation.
     pub previous: Option<String>,
 }
 
-/// For how long a replaced secret stays valid, in microseconds.
+/// Time that a replaced secret stays valid, in microseconds.
 pub const SECRET_KEPT_US: i64 = 24 * 3_600 * 1_000_000;
 
 /// A saved contact.
@@ -104,28 +104,28 @@ pub struct ContactRow {
     pub id: ContactId,
     /// Its owner.
     pub account: AccountId,
-    /// Unique in the account.
+    /// Number, unique in the account.
     pub phone_number: PhoneNumber,
-    /// Name, when given.
+    /// Name, if given.
     pub name: Option<String>,
-    /// E-mail, when given.
+    /// E-mail address, if given.
     pub email: Option<String>,
-    /// Further fields, kept as given.
+    /// Further fields, stored as given.
     pub extra: Map<String, Value>,
-    /// +1 with each change.
+    /// Increases by 1 with each change.
     pub version: i64,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
-/// What is needed to make a contact.
+/// Values of a new contact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewContact {
-    /// Unique in the account.
+    /// Number, unique in the account.
     pub phone_number: PhoneNumber,
     /// Name.
     pub name: Option<String>,
-    /// E-mail.
+    /// E-mail address.
     pub email: Option<String>,
     /// Further fields.
     pub extra: Map<String, Value>,
@@ -134,43 +134,44 @@ pub struct NewContact {
 /// Filters of the contacts list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContactFilter {
-    /// The name contains this, in any case; or the number, if that is asked for too.
+    /// Text that the name contains, in any case; or that the number contains, if `number` is set too.
     pub name: Option<String>,
-    /// The number contains this.
+    /// Digits that the number contains.
     pub number: Option<String>,
-    /// Behind this row of the order (newest first, then id): the cursor.
+    /// The cursor: list only rows after this one (newest first, then id).
     pub after: Option<(Timestamp, ContactId)>,
 }
 
-/// A number that is not to be called.
+/// A number that must not be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoNotCallRow {
     /// The number.
     pub phone_number: PhoneNumber,
-    /// Since when.
+    /// Time when it was added.
     pub created_at: Timestamp,
 }
 
 /// Accounts, keys, agents, contacts.
 #[async_trait]
 pub trait DirectoryStore: Send + Sync {
-    /// Makes an account. `Exists("email")`.
+    /// Creates an account. Returns `Exists("email")`.
     async fn create_account(&self, new: NewAccount) -> StoreResult<()>;
 
-    /// The keys with this prefix and their accounts. The caller compares hashes in constant time.
+    /// Returns the keys with this prefix and their accounts. The caller compares hashes in constant time.
     async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<(StoredApiKey, Account)>>;
 
-    /// Replaces the account's key; the old one stops working at once. `NotFound`.
+    /// Replaces the account's key; the old one stops working at once. Returns `NotFound`.
     async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
 
-    /// The secrets that sign the account's deliveries. `NotFound`.
+    /// Returns the secrets that sign the account's deliveries. Returns `NotFound`.
     async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets>;
 
-    /// Replaces the secret; the old one stays valid for a day. `NotFound`.
+    /// Replaces the secret; the old one stays valid for a day. Returns `NotFound`.
     async fn rotate_webhook_secret(&self, account: AccountId, secret: String) -> StoreResult<()>;
 
-    /// Makes an agent (version 1), which holds the documents, groups and agents it names. `Stale` when one of them is
-    /// gone, `Exists("number")` when a number is another account's or another agent answers it.
+    /// Creates an agent (version 1) with its references to the documents, groups and agents it names. Returns
+    /// `Stale` if one of them is deleted, and `Exists("number")` if a number belongs to another account or
+    /// another agent answers it.
     async fn create_agent(
         &self,
         account: AccountId,
@@ -178,19 +179,19 @@ pub trait DirectoryStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<AgentRow>;
 
-    /// One agent. `NotFound`.
+    /// Returns an agent. Returns `NotFound`.
     async fn agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
 
-    /// One agent, also one that was deleted: for what is still to be done for its calls. `NotFound`.
+    /// Returns an agent even if it is deleted, for work that its calls still need. Returns `NotFound`.
     async fn kept_agent(&self, account: AccountId, id: AgentId) -> StoreResult<AgentRow>;
 
-    /// One agent, whoever owns it: for what everybody may see of it. `NotFound`.
+    /// Returns an agent of any owner, for the parts of it that are public. Returns `NotFound`.
     async fn any_agent(&self, id: AgentId) -> StoreResult<AgentRow>;
 
-    /// The account's agents, newest first, at most `limit`; fewer where documents are large.
+    /// Returns the account's agents, newest first, at most `limit`; fewer if documents are large.
     async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage>;
 
-    /// Those numbers of a document of `agent` (none: a new one) that it cannot have, as they are now.
+    /// Returns the numbers in a document of `agent` (none for a new one) that the agent cannot have now.
     async fn taken_numbers(
         &self,
         account: AccountId,
@@ -198,12 +199,13 @@ pub trait DirectoryStore: Send + Sync {
         document: &Map<String, Value>,
     ) -> StoreResult<Vec<PhoneNumber>>;
 
-    /// Deletes an agent that no waiting, running, paused or delayed campaign uses, no other agent hands calls to, and no
-    /// call has that is not over. Its conversations stay, its numbers are free. `NotFound`.
+    /// Deletes an agent, unless a waiting, running, paused or delayed campaign uses it, another agent
+    /// transfers calls to it, or it has a call that is not over. Its conversations stay and its numbers
+    /// become free. Returns `NotFound`.
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal>;
 
-    /// Replaces the document if the version is still `version`, and with it which documents, groups and agents the
-    /// agent holds. `NotFound`; `Stale`, also when one of those is gone; `Exists("number")`.
+    /// Replaces the document if the version is still `version`, together with its references to documents,
+    /// groups and agents. Returns `NotFound`; `Stale`, also if one of those is deleted; `Exists("number")`.
     async fn update_agent(
         &self,
         account: AccountId,
@@ -212,7 +214,7 @@ pub trait DirectoryStore: Send + Sync {
         document: Map<String, Value>,
     ) -> StoreResult<AgentRow>;
 
-    /// Makes a contact. `Exists("phoneNumber")`.
+    /// Creates a contact. Returns `Exists("phoneNumber")`.
     async fn create_contact(
         &self,
         account: AccountId,
@@ -220,13 +222,14 @@ pub trait DirectoryStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<ContactRow>;
 
-    /// One contact. `NotFound`.
+    /// Returns a contact. Returns `NotFound`.
     async fn contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactRow>;
 
-    /// The account's contacts, newest first, at most `limit`.
+    /// Returns the account's contacts, newest first, at most `limit`.
     async fn contacts(&self, account: AccountId, filter: ContactFilter, limit: i64) -> StoreResult<Vec<ContactRow>>;
 
-    /// Replaces a contact's fields if the version is still `version`. `NotFound`, `Stale`, `Exists("phoneNumber")`.
+    /// Replaces a contact's fields if the version is still `version`. Returns `NotFound`, `Stale`,
+    /// `Exists("phoneNumber")`.
     async fn update_contact(
         &self,
         account: AccountId,
@@ -235,14 +238,14 @@ pub trait DirectoryStore: Send + Sync {
         new: NewContact,
     ) -> StoreResult<ContactRow>;
 
-    /// Deletes a contact and frees its number. `NotFound`.
+    /// Deletes a contact and frees its number. Returns `NotFound`.
     async fn delete_contact(&self, account: AccountId, id: ContactId) -> StoreResult<()>;
 
-    /// Puts a number on the account's do-not-call list; one already there stays as it is. `NotFound` without the
-    /// account.
+    /// Adds a number to the account's do-not-call list; an existing entry stays as it is. Returns `NotFound`
+    /// if there is no such account.
     async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow>;
 
-    /// The account's do-not-call list, newest first, behind `after`, at most `limit`.
+    /// Returns the account's do-not-call list, newest first, after `after`, at most `limit`.
     async fn do_not_call(
         &self,
         account: AccountId,
@@ -250,6 +253,6 @@ pub trait DirectoryStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<DoNotCallRow>>;
 
-    /// Takes a number off the list. `NotFound`.
+    /// Removes a number from the list. Returns `NotFound`.
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()>;
 }

@@ -1,9 +1,10 @@
-//! Erasing what is known about a person: the saved contact, and what calls to its number left behind.
+//! Erasure of the data about a person: the saved contact, and the content of calls to its number.
 //!
-//! Conversations stay as rows of nobody; the number stands in them as [`PhoneNumber::erased`]. So do the places in
-//! campaigns, which dial it no more. The do-not-call list keeps the number: who asked not to be called still is not.
+//! Conversations stay as rows without a person and with [`PhoneNumber::erased`] as their number. Contacts in
+//! campaigns stay in the same way and are not dialed any more. The do-not-call list keeps the number, so a
+//! person who asked not to be called is still not called.
 //!
-//! What was said in a call may also be erased because of its age, whoever it was.
+//! The content of a call may also be erased because of its age, whoever it was with.
 //!
 //! [`PhoneNumber::erased`]: crate::phone_number::PhoneNumber::erased
 
@@ -15,29 +16,29 @@ use crate::{
     time::Timestamp,
 };
 
-/// For how long after its end a call may still write down what was said, in microseconds.
+/// Time after its end during which a call may still write turns, in microseconds.
 pub const SETTLING_US: i64 = 10 * 1_000_000;
 
 /// The account's calls to a contact's number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ContactCalls {
-    /// All are over, or wait to be dialed.
+    /// All are over or wait to be dialed.
     Over(Vec<AttemptId>),
-    /// One is being made, or has ended within the last ten seconds: nothing can be erased now.
+    /// One is in progress or ended within the last ten seconds, so nothing can be erased now.
     Going,
 }
 
 /// Erasure.
 #[async_trait]
 pub trait ErasureStore: Send + Sync {
-    /// The calls that [`ErasureStore::erase_contact`] would erase. `NotFound`.
+    /// Returns the calls that [`ErasureStore::erase_contact`] would erase. Returns `NotFound`.
     async fn calls_of_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls>;
 
-    /// Erases the contact, its name and fields in campaigns, and transcripts, collected values and analyses of the
-    /// calls to its number, unless one is going on. `NotFound`.
+    /// Erases the contact, its name and fields in campaigns, and the transcripts, collected values and
+    /// analyses of calls to its number, unless a call is in progress. Returns `NotFound`.
     async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls>;
 
-    /// Erases transcripts, collected values and analyses of calls that ended before an instant, the oldest first and
-    /// `limit` at most; how many. Fewer than `limit` means that none is left.
+    /// Erases transcripts, collected values and analyses of calls that ended before an instant, the oldest
+    /// first and at most `limit`. Returns their number; fewer than `limit` means that none is left.
     async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize>;
 }

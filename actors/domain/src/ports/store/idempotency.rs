@@ -1,7 +1,7 @@
-//! Idempotency keys: a client's name for a request, so that sending it again makes nothing twice.
+//! Idempotency keys: a client's name for a request, so that sending it again creates nothing twice.
 //!
-//! A key is reserved before the work, settled in the transaction that makes the resource, and kept for a day. Only a
-//! success uses it up.
+//! A key is reserved before the work, settled in the transaction that creates the resource, and kept for a
+//! day. Only a successful request uses it up.
 
 use async_trait::async_trait;
 use uuid::Uuid;
@@ -9,21 +9,21 @@ use uuid::Uuid;
 use super::StoreResult;
 use crate::id::AccountId;
 
-/// For how long a reservation holds without a sign of life, in microseconds: the key of a request that died is free
-/// then.
+/// Time that a reservation lasts without renewal, in microseconds. After it the key of a request that died is
+/// free again.
 pub const KEY_LEASE_US: i64 = 30 * 1_000_000;
 
-/// For how long a settled key answers its request again, in microseconds.
+/// Time that a settled key answers its request again, in microseconds.
 pub const KEY_KEPT_US: i64 = 24 * 3_600 * 1_000_000;
 
-/// The status a settled key keeps for a request that made something.
+/// Status that is stored with a settled key for a request that created something.
 pub const CREATED: i64 = 201;
 
-/// A reserved key: who makes the resource settles it in the same transaction. `Fenced` there when the reservation is
-/// no longer held, and then nothing is made.
+/// A reserved key. The operation that creates the resource settles it in the same transaction. If the
+/// reservation is no longer held, that operation returns `Fenced` and creates nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyTicket {
-    /// Whose key.
+    /// Owner of the key.
     pub account: AccountId,
     /// The key as the client sent it.
     pub key: String,
@@ -31,29 +31,29 @@ pub struct KeyTicket {
     pub lease: Uuid,
 }
 
-/// The answer to a reservation.
+/// Result of a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reservation {
-    /// The key is this request's: do the work and settle, or release.
+    /// The key now belongs to this request: do the work and settle the key, or release it.
     Fresh(KeyTicket),
     /// The same request succeeded before.
     Replay {
         /// The status of its answer.
         status: i64,
-        /// The id of what it made.
+        /// Id of the resource it created.
         resource: String,
     },
-    /// Another body or another operation uses this key.
+    /// The key was used with another body or another operation.
     OtherRequest,
-    /// The same request is being worked on.
+    /// The same request is in progress.
     InProgress,
 }
 
 /// Idempotency keys.
 #[async_trait]
 pub trait IdempotencyStore: Send + Sync {
-    /// Reserves a key for a request, known by its operation and the hash of its body; or says what became of it.
-    /// Also clears away a few keys whose day is over. `NotFound` without the account.
+    /// Reserves a key for a request, identified by its operation and the hash of its body, or returns the
+    /// state of the key. Also deletes a few expired keys. Returns `NotFound` if there is no such account.
     async fn reserve_key(
         &self,
         account: AccountId,
@@ -62,9 +62,9 @@ pub trait IdempotencyStore: Send + Sync {
         request_hash: &str,
     ) -> StoreResult<Reservation>;
 
-    /// A sign of life of a request that takes longer than the lease. `Fenced` when the key is no longer its own.
+    /// Renews the lease of a request that takes longer. Returns `Fenced` if the key no longer belongs to it.
     async fn renew_key(&self, ticket: &KeyTicket) -> StoreResult<()>;
 
-    /// The request failed: the key is free again. One that was settled, or is another's by now, stays.
+    /// Frees the key of a failed request. A key that was settled, or belongs to another request by now, stays.
     async fn release_key(&self, ticket: &KeyTicket) -> StoreResult<()>;
 }

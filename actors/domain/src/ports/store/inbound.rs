@@ -1,7 +1,7 @@
-//! Calls from outside: who answers a number, and the attempt that such a call becomes.
+//! Incoming calls: the agent that answers a number, and the attempt of such a call.
 //!
-//! The attempt is `dialed` from its first moment, as its leg stands: fencing, orphans and outcomes are those of every
-//! other attempt, and nothing ever queues it again.
+//! The attempt starts as `dialed`, because its leg exists. Fencing, recovery and outcomes are the same as for
+//! any other attempt, and it is never queued again.
 
 use async_trait::async_trait;
 
@@ -13,44 +13,45 @@ use crate::{
     ports::carrier::CarrierCallId,
 };
 
-/// A call from outside that an agent is to take.
+/// An incoming call that an agent should take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInboundCall {
-    /// Its id, chosen by whoever holds the line for it.
+    /// Its id, chosen by the holder of its line.
     pub attempt: AttemptId,
     /// Owner of the agent.
     pub account: AccountId,
-    /// Who answers.
+    /// Agent that answers.
     pub agent: AgentId,
     /// The carrier.
     pub carrier: String,
     /// The carrier's id of the leg.
     pub call: CarrierCallId,
-    /// Who calls, or [`PhoneNumber::withheld`].
+    /// Number of the caller, or [`PhoneNumber::withheld`].
     pub from: PhoneNumber,
-    /// The number that was called; [`PhoneNumber::withheld`] where the agent was asked for by its id.
+    /// Number that was called; [`PhoneNumber::withheld`] if the agent was requested by its id.
     pub to: PhoneNumber,
-    /// The idempotency key of the request that makes it.
+    /// Idempotency key of the request that creates it.
     pub ticket: Option<KeyTicket>,
 }
 
-/// A call from outside that has its attempt.
+/// An incoming call with its attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReceivedCall {
-    /// Held by the node that asked.
+    /// The attempt, held by the calling node.
     pub attempt: ClaimedAttempt,
-    /// What its carrier's addresses are proved by.
+    /// Token that the proofs in the carrier's URLs are made from.
     pub token: DialToken,
 }
 
-/// Calls from outside.
+/// Incoming calls.
 #[async_trait]
 pub trait InboundStore: Send + Sync {
-    /// The agent that answers this number, whatever carrier it has it at; none if nobody does.
+    /// Returns the agent that answers this number, at whatever carrier; none if no agent does.
     async fn answering_agent(&self, number: &PhoneNumber) -> StoreResult<Option<AgentRow>>;
 
-    /// Makes the attempt of a call from outside, `in_progress` since now, held by `node`. None when the agent no longer
-    /// answers the number, or, asked for by its id, is gone. `Exists("call")` for a leg that has an attempt already, `Fenced` when the node is not
-    /// registered or was declared dead, or the ticket is no longer held.
+    /// Creates the attempt of an incoming call, `in_progress` from now on and held by `node`. Returns none if
+    /// the agent no longer answers the number, or was requested by its id and is deleted. Returns
+    /// `Exists("call")` if the leg already has an attempt. Returns `Fenced` if the node is not registered or
+    /// was declared dead, or if the ticket is no longer held.
     async fn receive_call(&self, node: NodeId, new: NewInboundCall) -> StoreResult<Option<ReceivedCall>>;
 }

@@ -1,4 +1,4 @@
-//! The knowledge base: documents, groups of documents, and who holds them.
+//! The knowledge base: documents, groups of documents, and references to them.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -9,16 +9,16 @@ use crate::{
     time::Timestamp,
 };
 
-/// Where a document came from.
+/// Source of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = DocumentType)]
 pub enum DocumentKind {
-    /// Fetched from an address.
+    /// Fetched from a URL.
     Url,
-    /// Given as text.
+    /// Sent as text.
     Text,
-    /// Uploaded.
+    /// Uploaded as a file.
     File,
 }
 
@@ -31,26 +31,26 @@ pub struct DocumentRow {
     pub id: DocumentId,
     /// Its owner.
     pub account: AccountId,
-    /// Where it came from.
+    /// Source.
     pub kind: DocumentKind,
-    /// For people; not unique.
+    /// Name for people; not unique.
     pub name: String,
-    /// The address it was fetched from, as it was given.
+    /// URL it was fetched from, as given.
     pub url: Option<String>,
-    /// Characters of its text.
+    /// Length of its text, in characters.
     pub characters: i64,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
-/// What is needed to make a document.
+/// Values of a new document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewDocument {
-    /// Where it came from.
+    /// Source.
     pub kind: DocumentKind,
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// The address it was fetched from.
+    /// URL it was fetched from.
     pub url: Option<String>,
     /// Its text, without U+0000.
     pub text: String,
@@ -63,64 +63,64 @@ pub struct GroupRow {
     pub id: GroupId,
     /// Its owner.
     pub account: AccountId,
-    /// For people; not unique.
+    /// Name for people; not unique.
     pub name: String,
-    /// Its documents in the order they were given, none twice.
+    /// Documents in the order they were given, without duplicates.
     pub documents: Vec<DocumentRow>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
 }
 
-/// What changes in a group; `None` stays as it is.
+/// Changes of a group; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GroupEdit {
-    /// Its name.
+    /// New name.
     pub name: Option<String>,
-    /// Its documents.
+    /// New documents.
     pub documents: Option<Vec<DocumentId>>,
 }
 
-/// What a list is sorted by; the id decides between equals.
+/// Sort key of a list; the id decides between equal keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SortBy {
-    /// The name in lower case, by its UTF-8 bytes.
+    /// Name in lower case, by its UTF-8 bytes.
     Name,
-    /// The instant of creation.
+    /// Time of creation.
     #[default]
     CreatedAt,
 }
 
-/// Which documents or groups to list, and in which order.
+/// Filter and order of a list of documents or groups.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnowledgeFilter {
-    /// The name contains this, in any case.
+    /// Text that the name contains, in any case.
     pub search: Option<String>,
-    /// Order.
+    /// Sort key.
     pub sort_by: SortBy,
-    /// Smallest first.
+    /// Whether the smallest comes first.
     pub ascending: bool,
-    /// Behind this place of the order: the cursor.
+    /// The cursor: list only items after this position.
     pub after: Option<ListPlace>,
 }
 
-/// A place in the order of a list.
+/// A position in the order of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListPlace {
-    /// What [`order_key`] gave for the item there.
+    /// The item's key from [`order_key`].
     pub key: String,
-    /// Its id.
+    /// The item's id.
     pub id: String,
 }
 
 impl ListPlace {
-    /// The instant behind the key of a list that is sorted by creation; none if it is no such key.
+    /// Returns the time in the key of a list sorted by creation; none if the key is of another kind.
     pub fn created_at(&self) -> Option<Timestamp> {
         i64::from_str_radix(&self.key, 16).ok().map(Timestamp)
     }
 }
 
-/// A text whose bytes sort as names, or as instants from 1970 on, do, also where a database sorts by a language's
-/// rules: it has no characters but the digits and `a` to `f`.
+/// Returns a text whose bytes sort like names, or like times from 1970 on. It contains only digits and `a` to
+/// `f`, so a database that sorts by a language's rules gives the same order.
 pub fn order_key(by: SortBy, name: &str, created_at: Timestamp) -> String {
     match by {
         SortBy::Name => name_order(name),
@@ -128,12 +128,12 @@ pub fn order_key(by: SortBy, name: &str, created_at: Timestamp) -> String {
     }
 }
 
-/// The name in lower case, in hex.
+/// Returns the name in lower case, in hex.
 pub fn name_order(name: &str) -> String {
     hex::encode(name.to_lowercase())
 }
 
-/// Somebody who holds a document, a group, a tool or an agent, so that it cannot be deleted.
+/// A row that references a document, a group, a tool or an agent, which therefore cannot be deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// `group`, `agent`, `campaign` or `call`.
@@ -144,22 +144,22 @@ pub struct Holder {
     pub name: String,
 }
 
-/// What became of a delete.
+/// Result of a delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removal {
-    /// It is gone.
+    /// It was deleted.
     Done,
-    /// Some of those who hold it, [`HOLDERS_NAMED`] at most, groups first; nothing was deleted.
+    /// Nothing was deleted. Contains some of the references, at most [`HOLDERS_NAMED`], groups first.
     Held(Vec<Holder>),
 }
 
-/// Holders that a refused delete names, at most.
+/// Most references that a refused delete names.
 pub const HOLDERS_NAMED: usize = 10;
 
-/// Documents, groups.
+/// Documents and groups.
 #[async_trait]
 pub trait KnowledgeStore: Send + Sync {
-    /// Makes a document with its text. `NotFound` when there is no such account.
+    /// Creates a document with its text. Returns `NotFound` if there is no such account.
     async fn create_document(
         &self,
         account: AccountId,
@@ -167,23 +167,24 @@ pub trait KnowledgeStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<DocumentRow>;
 
-    /// One document. `NotFound`.
+    /// Returns a document. Returns `NotFound`.
     async fn document(&self, account: AccountId, id: DocumentId) -> StoreResult<DocumentRow>;
 
-    /// The text of a document. `NotFound`.
+    /// Returns the text of a document. Returns `NotFound`.
     async fn document_text(&self, account: AccountId, id: DocumentId) -> StoreResult<String>;
 
-    /// The account's documents in the filter's order, at most `limit`.
+    /// Returns the account's documents in the filter's order, at most `limit`.
     async fn documents(&self, account: AccountId, filter: KnowledgeFilter, limit: i64)
     -> StoreResult<Vec<DocumentRow>>;
 
-    /// Those of `ids` that are documents of the account, in any order.
+    /// Returns those of `ids` that are documents of the account, in any order.
     async fn known_documents(&self, account: AccountId, ids: &[DocumentId]) -> StoreResult<Vec<DocumentId>>;
 
-    /// Deletes a document that no group and no agent holds. `NotFound`; `Stale` when it came to be held meanwhile.
+    /// Deletes a document that no group and no agent references. Returns `NotFound`; `Stale` if a reference
+    /// was added meanwhile.
     async fn delete_document(&self, account: AccountId, id: DocumentId) -> StoreResult<Removal>;
 
-    /// Makes a group. `NotFound` when there is no such account, `Stale` when one of the documents is gone.
+    /// Creates a group. Returns `NotFound` if there is no such account, `Stale` if one of the documents is deleted.
     async fn create_group(
         &self,
         account: AccountId,
@@ -192,19 +193,19 @@ pub trait KnowledgeStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<GroupRow>;
 
-    /// One group. `NotFound`.
+    /// Returns a group. Returns `NotFound`.
     async fn group(&self, account: AccountId, id: GroupId) -> StoreResult<GroupRow>;
 
-    /// The account's groups in the filter's order, at most `limit`.
+    /// Returns the account's groups in the filter's order, at most `limit`.
     async fn groups(&self, account: AccountId, filter: KnowledgeFilter, limit: i64) -> StoreResult<Vec<GroupRow>>;
 
-    /// Those of `ids` that are groups of the account, in any order.
+    /// Returns those of `ids` that are groups of the account, in any order.
     async fn known_groups(&self, account: AccountId, ids: &[GroupId]) -> StoreResult<Vec<GroupId>>;
 
-    /// Changes a group. `NotFound`; `Stale` when one of the documents is gone.
+    /// Changes a group. Returns `NotFound`; `Stale` if one of the documents is deleted.
     async fn update_group(&self, account: AccountId, id: GroupId, edit: GroupEdit) -> StoreResult<GroupRow>;
 
-    /// Deletes a group that no agent holds; its documents stay. `NotFound`; `Stale` when it came to be held
-    /// meanwhile.
+    /// Deletes a group that no agent references; its documents stay. Returns `NotFound`; `Stale` if a
+    /// reference was added meanwhile.
     async fn delete_group(&self, account: AccountId, id: GroupId) -> StoreResult<Removal>;
 }

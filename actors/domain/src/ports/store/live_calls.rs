@@ -1,23 +1,23 @@
-//! What a process knows of its calls, for a store that has forgotten them.
+//! Facts of a process's live calls, for a store that has lost them.
 
 use std::fmt;
 
 use super::Claim;
 use crate::{ports::carrier::CarrierCallId, time::Timestamp};
 
-/// What a live call knows of itself, for a store that has forgotten it.
+/// Facts that a live call knows about itself, for a store that has lost them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveCall {
-    /// What it is held by.
+    /// Claim under which it is held.
     pub claim: Claim,
     /// The carrier's id of its leg, once it is known.
     pub leg: Option<CarrierCallId>,
-    /// When it was answered, if it was.
+    /// Time of the answer, if it was answered.
     pub answered_at: Option<Timestamp>,
 }
 
-/// The calls that live in this process.
+/// The live calls of this process.
 pub trait LiveCalls: fmt::Debug + Send + Sync {
-    /// What each of them knows of itself.
+    /// Returns the facts of each live call.
     fn live(&self) -> Vec<LiveCall>;
 }

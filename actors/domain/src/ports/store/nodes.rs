@@ -1,4 +1,4 @@
-//! Nodes: the processes that hold claims, how they know of each other, and what they share.
+//! Nodes: the processes that hold claims, how they find each other, and the data they share.
 
 use async_trait::async_trait;
 
@@ -8,62 +8,63 @@ use crate::id::{AttemptId, NodeId};
 /// A node that counts as alive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LiveNode {
-    /// This start of its process.
+    /// Id of this run of the node's process.
     pub id: NodeId,
-    /// The base URL at which the others reach it; none where they cannot.
+    /// Base URL at which other nodes reach it; none if they cannot.
     pub address: Option<String>,
 }
 
-/// What a node hears at a sign of life.
+/// The store's answer to a sign of life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pulse {
-    /// How many count as alive, itself among them.
+    /// Number of nodes that count as alive, including this one.
     pub nodes: usize,
-    /// How many milliseconds the store's clock is ahead of the node's, where it has one of its own.
+    /// Milliseconds by which the store's clock is ahead of the node's, if the store has its own clock.
     pub ahead_ms: i64,
 }
 
-/// Who holds an open attempt.
+/// Owner of an open attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     /// The node.
     pub node: NodeId,
-    /// Since which change of owner.
+    /// Epoch of the claim.
     pub epoch: i64,
-    /// Whether it counts as alive. One that died a moment ago still does.
+    /// Whether it counts as alive. A node that died a moment ago still does.
     pub alive: bool,
-    /// The base URL at which the others reach it.
+    /// Base URL at which other nodes reach it.
     pub address: Option<String>,
 }
 
 /// Nodes.
 #[async_trait]
 pub trait NodeStore: Send + Sync {
-    /// Registers this process, and where the others reach it. Where a database has one process every earlier one is
-    /// dead from now on; where it may have several, one is dead that gave no sign of life for a while, and `OtherTimes`
-    /// is the answer while others live by other times than this process.
+    /// Registers this process and its address. If a database may have one process only, every earlier one is
+    /// dead from now on. If it may have several, a process is dead after a period without a sign of life.
+    /// Returns `OtherTimes` while other live nodes use different timings.
     async fn register_node(&self, node: NodeId, address: Option<&str>) -> StoreResult<()>;
 
-    /// Sign of life. `Fenced` when this process was declared dead.
+    /// Records a sign of life. Returns `Fenced` if this process was declared dead.
     async fn heartbeat(&self, node: NodeId) -> StoreResult<Pulse>;
 
-    /// The last word of a process that has stopped dialing: it counts as dead from now on, and what it still holds goes to
-    /// others. Said again, it changes nothing.
+    /// Signs a process off after it has stopped dialing. It counts as dead from now on, and other nodes take
+    /// over what it still holds. Repeating this has no effect.
     async fn sign_off(&self, node: NodeId) -> StoreResult<()>;
 
-    /// Those that count as alive, the oldest first.
+    /// Returns the nodes that count as alive, the oldest first.
     async fn live_nodes(&self) -> StoreResult<Vec<LiveNode>>;
 
-    /// Who holds an attempt that is claimed or in a call; none for one that waits, is over or is not there.
+    /// Returns the owner of an attempt that is claimed or in a call; none if it waits, is over or does not exist.
     async fn owner_of(&self, attempt: AttemptId) -> StoreResult<Option<Owner>>;
 
-    /// Who held an attempt last, and since which change of owner, also where it is over by now; none for one that waits, that
-    /// nobody held yet, or that is not there.
+    /// Returns the last owner and epoch of an attempt, even if it is over by now; none if it waits, was never
+    /// held or does not exist.
     async fn last_holder(&self, attempt: AttemptId) -> StoreResult<Option<Claim>>;
 
-    /// Those of the claims that do not hold any more: their attempts have another owner, wait again, or are over.
+    /// Returns those of the claims that no longer hold: their attempts have another owner, wait again, or are over.
     async fn lost_claims(&self, claims: &[Claim]) -> StoreResult<Vec<Claim>>;
 
-    /// What the nodes prove to each other that they are of one installation: made once, the same for all of them.
+    /// Returns the secret with which nodes prove that they belong to one installation. It is created once and
+    /// the same for all.
     async fn cluster_secret(&self) -> StoreResult<String>;
 }

@@ -1,4 +1,4 @@
-//! What calls leave behind: facts in order, conversations as readers see them, and durable jobs.
+//! Records of calls: facts in order, conversations as readers see them, and durable jobs.
 
 use std::collections::BTreeMap;
 
@@ -16,21 +16,21 @@ use crate::{
     time::Timestamp,
 };
 
-/// How a turn felt.
+/// Sentiment of a turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TurnSentiment {
-    /// The turn's words.
+    /// Text of the turn.
     pub text: String,
-    /// The feeling.
+    /// Label of the sentiment.
     pub sentiment_label: SentimentLabel,
-    /// Who spoke.
+    /// Speaker of the turn.
     pub speaker: Speaker,
     /// -1 to 1.
     #[schema(minimum = -1, maximum = 1)]
     pub sentiment_score: f64,
 }
 
-/// A feeling.
+/// Label of a sentiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SentimentLabel {
@@ -42,60 +42,60 @@ pub enum SentimentLabel {
     Negative,
 }
 
-/// How a conversation felt.
+/// Sentiment of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sentiment {
     /// -1 to 1.
     #[schema(minimum = -1, maximum = 1)]
     pub sentiment_score: f64,
-    /// Turn by turn.
+    /// Sentiment of each turn.
     pub sentiment_by_turn: Vec<TurnSentiment>,
-    /// Over all.
+    /// Overall label.
     pub sentiment_overall: SentimentLabel,
 }
 
-/// A moment that mattered.
+/// A key moment of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyMoment {
-    /// The words.
+    /// Text of the moment.
     pub text: String,
-    /// What kind of moment.
+    /// Kind of the moment.
     pub label: String,
-    /// Who spoke.
+    /// Speaker.
     pub speaker: Speaker,
-    /// `mm:ss` into the call.
+    /// Time in the call as `mm:ss`.
     #[schema(pattern = "^[0-9]{2,}:[0-5][0-9]$")]
     pub timestamp: String,
 }
 
-/// What the analysis after a call found.
+/// Result of the analysis after a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Analysis {
-    /// A few sentences.
+    /// Summary in a few sentences.
     pub summary: String,
-    /// Mood.
+    /// Sentiment.
     pub sentiment: Sentiment,
-    /// Moments worth finding again.
+    /// Key moments.
     pub key_moments: Vec<KeyMoment>,
-    /// `appointmentScheduled`; empty when none was made.
+    /// `appointmentScheduled`; empty if no appointment was made.
     #[serde(default)]
     pub appointment: Map<String, Value>,
-    /// What went badly, each in a sentence.
+    /// Issues of the call, each in a sentence.
     #[serde(default)]
     pub issues: Vec<String>,
-    /// Who found it.
+    /// Source of the analysis.
     #[serde(default)]
     pub by: AnalysedBy,
-    /// All that is collected from now on, entity to value; none leaves what the call collected. Kept with the
-    /// conversation, not in here.
+    /// All collected values from now on, by entity; none keeps those the call collected. Stored with the
+    /// conversation, not in the analysis.
     #[serde(skip)]
     pub collected: Option<BTreeMap<String, String>>,
-    /// What is written onto the saved contact of the number, if there is one. Not kept in here either.
+    /// Values to write to the saved contact of the number, if there is one. Not stored in the analysis either.
     #[serde(skip)]
     pub contact: BTreeMap<String, Value>,
 }
 
-/// Who analysed a call.
+/// Source of a call's analysis.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AnalysedBy {
@@ -104,12 +104,12 @@ pub enum AnalysedBy {
     Rules,
     /// A language model.
     Model,
-    /// The rules, as the language model gave no usable answer.
+    /// The rules, because the language model gave no usable answer.
     RulesInstead,
 }
 
 impl Analysis {
-    /// What a list shows of an analysis: its summary, and nothing in the other fields.
+    /// Returns the part of an analysis that lists show: the summary, with all other fields empty.
     pub fn of_summary(summary: String) -> Self {
         Self {
             summary,
@@ -143,33 +143,33 @@ pub struct ConversationRow {
     pub agent_name: String,
     /// Status.
     pub status: ConversationStatus,
-    /// Who began it.
+    /// Direction of the call.
     pub direction: CallDirection,
-    /// When it was dialed, or came in; before that, when it is due.
+    /// Time when it was dialed or came in; before that, the time when it is due.
     pub started_at: Timestamp,
-    /// When it was answered.
+    /// Time of the answer.
     pub answered_at: Option<Timestamp>,
-    /// When it ended.
+    /// Time of the end.
     pub ended_at: Option<Timestamp>,
-    /// The person: who was called, or who called.
+    /// Number of the other person, who was called or who called.
     pub contact_number: PhoneNumber,
     /// Our number: the caller ID, or the number that was called.
     pub caller_number: Option<PhoneNumber>,
     /// Carrier.
     pub carrier: Option<String>,
-    /// Why it failed.
+    /// Reason for its failure.
     pub error: Option<String>,
-    /// A machine answered.
+    /// Whether a machine answered.
     pub voicemail: bool,
-    /// Handed on.
+    /// Whether it was transferred.
     pub transferred: bool,
-    /// Entity to value.
+    /// Collected values by entity.
     pub collected: BTreeMap<String, String>,
-    /// None until the analysis is done.
+    /// Analysis; none until it is done.
     pub analysis: Option<Analysis>,
-    /// The appointment that was made last; lists leave it out.
+    /// The appointment that was made last; left out in lists.
     pub appointment: Option<Appointment>,
-    /// When the row was made.
+    /// Time when the row was created.
     pub created_at: Timestamp,
 }
 
@@ -182,13 +182,13 @@ pub struct ConversationFilter {
     pub campaign: Option<CampaignId>,
     /// Status.
     pub status: Option<ConversationStatus>,
-    /// Started before, exclusive.
+    /// Upper limit of the start, exclusive.
     pub started_before: Option<Timestamp>,
-    /// Started after, exclusive.
+    /// Lower limit of the start, exclusive.
     pub started_after: Option<Timestamp>,
-    /// Whole seconds from the answer, at least.
+    /// Least duration from the answer, in whole seconds.
     pub min_duration: Option<i64>,
-    /// Behind this row of the order (newest first by start, then id): the cursor.
+    /// The cursor: list only rows after this one (newest first by start, then id).
     pub after: Option<(Timestamp, AttemptId)>,
 }
 
@@ -197,22 +197,23 @@ pub struct ConversationFilter {
 pub struct Job {
     /// Its id.
     pub id: JobId,
-    /// What it is about.
+    /// Attempt that it is about.
     pub attempt: AttemptId,
-    /// How often it was tried before.
+    /// Number of earlier tries.
     pub tries: i64,
 }
 
 /// Facts, conversations, jobs.
 #[async_trait]
 pub trait RecordStore: Send + Sync {
-    /// Appends facts in order. A turn that is there already is not written twice.
+    /// Appends facts in order. A turn that exists already is not written twice.
     async fn append_facts(&self, facts: &[(AttemptId, Fact)]) -> StoreResult<()>;
 
-    /// One conversation. `NotFound`.
+    /// Returns a conversation. Returns `NotFound`.
     async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow>;
 
-    /// The account's conversations, newest first, at most `limit`; analysis left out but for the summary.
+    /// Returns the account's conversations, newest first, at most `limit`. Of the analysis only the summary
+    /// is included.
     async fn conversations(
         &self,
         account: AccountId,
@@ -220,25 +221,25 @@ pub trait RecordStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<ConversationRow>>;
 
-    /// The turns of a call in order.
+    /// Returns the turns of a call in order.
     async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>>;
 
-    /// The last event of this name in a call.
+    /// Returns the last event of this name in a call.
     async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>>;
 
-    /// Analysis jobs that are due, at most `limit`, leased for 60 s.
+    /// Returns due analysis jobs, at most `limit`, leased for 60 s.
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>>;
 
-    /// The conversation a job is about. `NotFound`.
+    /// Returns the conversation of a job. Returns `NotFound`.
     async fn conversation_of_job(&self, job: &Job) -> StoreResult<ConversationRow>;
 
-    /// Keeps the analysis and ends its job, in one transaction; with it what is collected, and what the saved contact of
-    /// the number keeps, if there is one.
+    /// Stores the analysis and ends its job, in one transaction. Also stores the collected values, and the
+    /// values for the saved contact of the number, if there is one.
     async fn save_analysis(&self, job: &Job, analysis: Analysis) -> StoreResult<()>;
 
-    /// Puts a job off after a failed try.
+    /// Delays a job after a failed try.
     async fn retry_job(&self, job: &Job, delay_ms: i64) -> StoreResult<()>;
 
-    /// A cheap round trip: whether the database answers.
+    /// Makes a cheap round trip to check whether the database answers.
     async fn ping(&self) -> StoreResult<()>;
 }

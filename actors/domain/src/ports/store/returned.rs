@@ -1,5 +1,5 @@
-//! Live calls whose media socket broke, and which their carrier brings to whatever node answers: one that their owner cannot
-//! take back becomes another node's, under the next epoch.
+//! Live calls whose media socket broke and which their carrier brings to whichever node answers. If the owner
+//! cannot take a call back, it moves to another node under the next epoch.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,28 +8,28 @@ use async_trait::async_trait;
 use super::{CallDirection, Claim, ClaimedAttempt, EventFact, StoreResult, TurnFact};
 use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports::carrier::CarrierCallId};
 
-/// The name of the event that tells of each time a call went to another node.
+/// Name of the event for each time a call moved to another node.
 pub const TAKEN_OVER: &str = "taken_over";
 
-/// How often one call is taken over. What it does may be what its nodes died of.
+/// Most times that one call is taken over. The call itself may be what its nodes died of.
 pub const MOST_TAKEN_OVER: usize = 2;
 
-/// The name of the event that tells when they are called back, as the agent promised; the last one holds.
+/// Name of the event with the call-back time that the agent promised; the last one applies.
 pub const CALL_BACK: &str = "call_back";
 
-/// The name of the event that tells that a tool outside the call was begun.
+/// Name of the event for the start of a tool outside the call.
 pub const TOOL_BEGUN: &str = "tool_begun";
 
-/// The name of the event that tells that it has answered.
+/// Name of the event for such a tool's answer.
 pub const TOOL: &str = "tool";
 
-/// The event of a carrier that hands the call on.
+/// Name of the event for a carrier that transfers the call.
 pub const TRANSFER_TAKEN: &str = "transfer_taken";
 
-/// The event of a transfer that reached nobody: the call goes on.
+/// Name of the event for a transfer that reached nobody, so that the call continues.
 pub const TRANSFER_FAILED: &str = "transfer_failed";
 
-/// The events of a call that whoever takes it over is told.
+/// Events of a call that its new owner receives.
 pub const EVENTS_FOR_HEIRS: [&str; 11] = [
     "agent_transfer",
     "agent_transfer_failed",
@@ -44,54 +44,56 @@ pub const EVENTS_FOR_HEIRS: [&str; 11] = [
     TAKEN_OVER,
 ];
 
-/// A live call that its carrier brought to another node than its own.
+/// A live call that its carrier brought to another node than its owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturningCall {
-    /// Who held it when that was looked up, and since which epoch: whoever was faster keeps it.
+    /// Claim found by the lookup: if the owner changed since, this node does not get the call.
     pub held: Claim,
-    /// The carrier that brings it.
+    /// Carrier that brings it.
     pub carrier: String,
-    /// The carrier's id of the leg that asks.
+    /// The carrier's id of the leg.
     pub call: CarrierCallId,
 }
 
-/// A live call as its new owner finds it.
+/// A live call as its new owner receives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReturnedCall {
-    /// Held by the node that asked, under the next epoch.
+    /// The attempt, held by the calling node under the next epoch.
     pub attempt: ClaimedAttempt,
-    /// Who began it.
+    /// Direction of the call.
     pub direction: CallDirection,
-    /// What its carrier's addresses are proved by.
+    /// Token that the proofs in the carrier's URLs are made from.
     pub token: DialToken,
     /// Our number on the line.
     pub caller_id: Option<PhoneNumber>,
     /// Milliseconds since the answer.
     pub elapsed_ms: i64,
-    /// What was said, in order.
+    /// Turns so far, in order.
     pub turns: Vec<TurnFact>,
-    /// Those of [`EVENTS_FOR_HEIRS`], oldest first; without the one that tells of this time.
+    /// The [`EVENTS_FOR_HEIRS`] of the call, oldest first, without the event of this takeover.
     pub events: Vec<EventFact>,
-    /// What was collected so far, entity to value.
+    /// Values collected so far, by entity.
     pub collected: BTreeMap<String, String>,
-    /// The person is on the account's do-not-call list: they wished so in this call, or it would not have been placed.
+    /// Whether the person is on the account's do-not-call list. They asked for it in this call, or it would
+    /// not have been placed.
     pub opted_out: bool,
 }
 
-/// How long a dead process's calls that were answered are left alone: their carriers may bring them to a living node.
+/// Time during which answered calls of a dead process are left to it, because their carriers may bring them
+/// to a living node.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Patience {
-    /// The carriers that ask how a call goes on whose media socket broke.
+    /// Carriers that ask how to continue a call whose media socket broke.
     pub carriers: Vec<String>,
-    /// After their owner's last sign of life.
+    /// Time after their owner's last sign of life.
     pub talking: Duration,
-    /// The same where the carrier was told to hand the call on: it asks when nobody answers there.
+    /// Time if the carrier was told to transfer the call: it asks when nobody answers there.
     pub handed_on: Duration,
 }
 
 impl Patience {
-    /// Whether a call of such a carrier is left alone, `silent` after its owner's last sign of life; none where that is
-    /// not known.
+    /// Returns whether a call is left to its dead owner, `silent` after that owner's last sign of life;
+    /// `silent` is none if unknown.
     pub fn waits(&self, carrier: &str, is_handed_on: bool, silent: Option<Duration>) -> bool {
         let most = match is_handed_on {
             true => self.handed_on,
@@ -101,15 +103,16 @@ impl Patience {
     }
 }
 
-/// Live calls that go from node to node.
+/// Live calls that move between nodes.
 #[async_trait]
 pub trait ReturnStore: Send + Sync {
-    /// Makes a call that was sent and is not over this node's, `answered` from now on if it was not before, and adds the
-    /// event [`TAKEN_OVER`]. `Fenced` when somebody else holds it by now or it is over, or when `node` does not count as
-    /// alive; `Exists("call")` when the attempt is of another carrier or has another leg, or the leg another attempt;
-    /// `Exists("heirs")` when it was taken over [`MOST_TAKEN_OVER`] times already: nothing has changed then.
+    /// Moves a call that was sent and is not over to this node, sets it to `answered` if it was not, and adds
+    /// the event [`TAKEN_OVER`]. On an error nothing changes. Returns `Fenced` if another node holds it by
+    /// now, if it is over, or if `node` does not count as alive. Returns `Exists("call")` if the attempt
+    /// belongs to another carrier or has another leg, or if the leg has another attempt. Returns
+    /// `Exists("heirs")` if it was taken over [`MOST_TAKEN_OVER`] times already.
     async fn take_over(&self, node: NodeId, returning: ReturningCall) -> StoreResult<ReturnedCall>;
 
-    /// Keeps what a call has collected so far, for whoever takes it over and for readers. `Fenced`.
+    /// Stores the values collected so far, for a new owner and for readers. Returns `Fenced`.
     async fn keep_collected(&self, claim: Claim, collected: BTreeMap<String, String>) -> StoreResult<()>;
 }

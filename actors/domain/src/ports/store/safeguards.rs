@@ -1,4 +1,4 @@
-//! What an account lets its calls do at most.
+//! Rules that limit an account's calls.
 
 use async_trait::async_trait;
 
@@ -13,20 +13,20 @@ use crate::{
 pub struct SafeguardsRow {
     /// The rules.
     pub safeguards: Safeguards,
-    /// Grows with each change; 0 before the first.
+    /// Increases with each change; 0 before the first.
     pub version: i64,
 }
 
-/// Rules of accounts. Every permit asks them, in its own transaction.
+/// Rules of accounts. Every permit checks them in its own transaction.
 #[async_trait]
 pub trait SafeguardStore: Send + Sync {
-    /// The account's rules; those of one that never set any are off.
+    /// Returns the account's rules; all rules are off for an account that never set any.
     async fn safeguards(&self, account: AccountId) -> StoreResult<SafeguardsRow>;
 
-    /// Replaces them. What the earlier ones put off is due at once where they change, and its campaigns look again: it is
-    /// judged anew by its permit. `Stale`, `NotFound`.
+    /// Replaces the rules. If they change, attempts that the earlier rules delayed are due at once, their
+    /// campaigns check again, and each attempt's permit applies the new rules. Returns `Stale`, `NotFound`.
     async fn set_safeguards(&self, account: AccountId, version: i64, new: Safeguards) -> StoreResult<SafeguardsRow>;
 
-    /// How many attempts of a campaign wait because a rule put them off, by rule.
+    /// Returns the number of attempts of a campaign that a rule delays, by rule.
     async fn put_off(&self, campaign: CampaignId) -> StoreResult<Vec<(Rule, i64)>>;
 }

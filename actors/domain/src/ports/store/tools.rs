@@ -1,4 +1,4 @@
-//! HTTP tools of an account, and who holds them.
+//! HTTP tools of an account, and the agents that use them.
 
 use async_trait::async_trait;
 use serde::Serialize;
@@ -10,21 +10,21 @@ use crate::{
     time::Timestamp,
 };
 
-/// What a tool is; as JSON, the body that makes it.
+/// An HTTP tool. As JSON it is the body of the request that creates it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HttpTool {
-    /// What the model calls it; unique in the account.
+    /// Name for the model; unique in the account.
     pub name: String,
-    /// What it does and when it is wanted; may hold placeholders.
+    /// Description for the model, of what it does and when to use it; may contain placeholders.
     pub description: String,
-    /// Its arguments: a JSON Schema of an object.
+    /// Arguments, as a JSON Schema of an object.
     pub parameters: Value,
-    /// The address.
+    /// URL.
     pub url: String,
     /// The HTTP method, in upper case.
     pub method: String,
-    /// The most time of one request, in milliseconds.
+    /// Time limit of one request, in milliseconds.
     pub timeout_ms: i64,
 }
 
@@ -35,26 +35,26 @@ pub struct ToolRow {
     pub id: ToolId,
     /// Its owner.
     pub account: AccountId,
-    /// What it is.
+    /// The tool.
     pub tool: HttpTool,
-    /// Counts its changes, from 1 on.
+    /// Number of the version, from 1.
     pub version: i64,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last changed.
+    /// Time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// HTTP tools. An agent's document that names a tool which is not there is `Stale` to every writer of agents.
+/// HTTP tools. Writes of an agent whose document names a missing tool return `Stale`.
 #[async_trait]
 pub trait ToolStore: Send + Sync {
-    /// Makes a tool. `NotFound` when there is no such account, `Exists("name")` when another has the name.
+    /// Creates a tool. Returns `NotFound` if there is no such account, `Exists("name")` if another tool has the name.
     async fn create_tool(&self, account: AccountId, new: HttpTool, ticket: Option<&KeyTicket>) -> StoreResult<ToolRow>;
 
-    /// One tool. `NotFound`.
+    /// Returns a tool. Returns `NotFound`.
     async fn tool(&self, account: AccountId, id: ToolId) -> StoreResult<ToolRow>;
 
-    /// The account's tools, newest first, behind a place of the list, at most `limit`.
+    /// Returns the account's tools, newest first, after a position in the list, at most `limit`.
     async fn tools(
         &self,
         account: AccountId,
@@ -62,12 +62,12 @@ pub trait ToolStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<ToolRow>>;
 
-    /// Those of `ids` that are tools of the account, in any order.
+    /// Returns those of `ids` that are tools of the account, in any order.
     async fn tools_of(&self, account: AccountId, ids: &[ToolId]) -> StoreResult<Vec<ToolRow>>;
 
-    /// Changes a tool. `NotFound`; `Stale` when it has another version; `Exists("name")`.
+    /// Changes a tool. Returns `NotFound`; `Stale` if it has another version; `Exists("name")`.
     async fn update_tool(&self, account: AccountId, id: ToolId, version: i64, new: HttpTool) -> StoreResult<ToolRow>;
 
-    /// Deletes a tool that no agent holds. `NotFound`; `Stale` when it came to be held meanwhile.
+    /// Deletes a tool that no agent uses. Returns `NotFound`; `Stale` if an agent began to use it meanwhile.
     async fn delete_tool(&self, account: AccountId, id: ToolId) -> StoreResult<Removal>;
 }
