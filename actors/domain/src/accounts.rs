@@ -1,4 +1,4 @@
-//! Making accounts and replacing keys, for the command line and the demo.
+//! Creates accounts and replaces keys, for the command line and the demo.
 
 use crate::{
     api_key,
@@ -9,7 +9,7 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rand::RngCore;
 use serde::Serialize;
 
-/// A new account, with what is shown only once.
+/// A new account with the secrets that are shown only once.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
@@ -19,34 +19,34 @@ pub struct Created {
     pub email: String,
     /// Its key.
     pub api_key: String,
-    /// Signs deliveries; `whsec_` and 32 random bytes in base64, after the Standard Webhooks specification.
+    /// Secret that signs deliveries: `whsec_` and 32 random bytes in base64, as in the Standard Webhooks specification.
     pub webhook_secret: String,
 }
 
-/// Why an account was not made or changed.
+/// Reason why an account was not created or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// Not an address.
+    /// The text is not an e-mail address.
     #[error("`{0}` is not an e-mail address: write one such as you@example.com")]
     Email(String),
-    /// The address is taken.
+    /// The e-mail address is in use.
     #[error(
-        "an account with the e-mail address {0} exists already; `ringback account regenerate-key` gives it a new key"
+        "an account with the e-mail address {0} exists already; `ringback account regenerate-key` replaces its key"
     )]
     Exists(String),
-    /// No such account.
-    #[error("there is no account with the e-mail address {0}; `ringback account create` makes one")]
+    /// There is no such account.
+    #[error("there is no account with the e-mail address {0}; `ringback account create` creates one")]
     NotFound(String),
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
 }
 
-/// Makes an account.
+/// Creates an account.
 ///
 /// # Errors
 ///
-/// As [`AccountError`].
+/// Returns an [`AccountError`].
 pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<Created, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
@@ -77,7 +77,7 @@ pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Resu
 ///
 /// # Errors
 ///
-/// As [`AccountError`].
+/// Returns an [`AccountError`].
 pub async fn regenerate_key(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<String, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
@@ -88,7 +88,7 @@ pub async fn regenerate_key(store: &(impl DirectoryStore + ?Sized), email: &str)
     }
 }
 
-/// A new secret for signing deliveries.
+/// Returns a new secret for signing deliveries.
 pub fn generate_webhook_secret() -> String {
     let mut secret = [0; 32];
     rand::rng().fill_bytes(&mut secret);

@@ -1,8 +1,10 @@
-//! What is given up when there is more to do than a node can: least missed first, and live calls never. Free of I/O.
+//! Load shedding: what a node gives up when it is overloaded. The least important work goes first, and live
+//! calls are never given up. Free of I/O.
 //!
-//! What is measured moves one figure, the pressure, up and down: fast when the node is far over its limits, slowly when it
-//! is near them. Requests are refused by shares of it, so that a node at its limit answers as many as it can; work that goes
-//! on by itself stops and begins again with the level, which has some slack each way.
+//! Measurements move one value, the pressure, up and down: fast if the node is far over its limits, slowly if
+//! it is near them. Each kind of request is refused in proportion to the pressure, so a node at its limit
+//! answers as many as it can. Background work stops and resumes with the level, which has some slack in both
+//! directions.
 
 #[cfg(test)]
 #[path = "admission_tests.rs"]
@@ -16,42 +18,43 @@ use std::{
     time::Duration,
 };
 
-/// Over how long the processor's load is smoothed.
+/// Time over which the processor load is smoothed.
 const SMOOTHED_OVER: Duration = Duration::from_secs(1);
 
-/// How far below its limit a figure has to fall before work is taken up again: a tenth of the processor, a twentieth of the
-/// memory, half of the lag.
+/// Distance below its limit that a measurement must reach before work resumes: a tenth of the processor, a
+/// twentieth of the memory, half of the lag.
 const CPU_SLACK: f64 = 0.10;
 const MEMORY_SLACK: f64 = 0.05;
 const LAG_SLACK: f64 = 0.5;
 
-/// How fast it falls between a limit and its slack, in levels a second: what another limit raised must go, though this one
-/// stays where it is for good, as memory of others may.
+/// Speed at which the pressure falls while a measurement is between its limit and its slack, in levels per
+/// second. Pressure that another limit caused must go away even if this measurement stays there forever, as
+/// memory of other processes may.
 const BETWEEN: f64 = 0.1;
 
-/// Levels a second by which the pressure moves: at a limit, and so much more where it could not be farther from it.
+/// Speed of the pressure in levels per second: at a limit, and the additional speed at the greatest distance from it.
 const SLOWLY: f64 = 0.5;
 const FASTER: f64 = 1.5;
 
-/// Beyond every limit.
+/// Highest pressure, beyond every limit.
 const MOST: f64 = 7.0;
 
-/// What a node may be asked for beside its live calls, in the order in which it is given up.
+/// Work of a node besides its live calls, in the order in which it is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Work {
     /// Analyses of calls that are over.
     Analysis,
     /// Requests for lists, files and recordings.
     Lists,
-    /// First tries of webhooks and mail.
+    /// First tries of webhooks and e-mails.
     Deliveries,
     /// Requests that read one thing.
     Reads,
     /// Requests that change something.
     Writes,
-    /// Calls that we place.
+    /// Outgoing calls.
     Dials,
-    /// Calls from outside.
+    /// Incoming calls.
     Inbound,
 }
 
@@ -59,7 +62,7 @@ spelled!(Work, Analysis "analysis", Lists "lists", Deliveries "deliveries", Read
     Dials "dials", Inbound "inbound");
 
 impl Work {
-    /// The level at which it is given up.
+    /// Returns the level at which this work is given up.
     pub fn given_up_at(self) -> Level {
         match self {
             Self::Analysis => Level::NoAnalysis,
@@ -72,32 +75,32 @@ impl Work {
         }
     }
 
-    /// How much pressure it stands before any of it is refused.
+    /// Returns the pressure up to which none of this work is refused.
     fn stands(self) -> f64 {
         f64::from(self.given_up_at().figure()) - 1.0
     }
 }
 
-/// How much a node has given up: what the level names, and all before it.
+/// Work that a node has given up: the level's own kind and all kinds before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
     /// Nothing.
     #[default]
     Calm,
-    /// Analyses wait.
+    /// Analyses are delayed.
     NoAnalysis,
-    /// And lists are refused.
+    /// Lists are refused, too.
     NoLists,
-    /// And deliveries wait.
+    /// Deliveries are delayed, too.
     NoDeliveries,
-    /// And reads are refused.
+    /// Reads are refused, too.
     NoReads,
-    /// And writes are refused.
+    /// Writes are refused, too.
     NoWrites,
-    /// And nobody is dialed.
+    /// No calls are placed, either.
     NoDials,
-    /// And calls from outside are refused. Live calls go on.
+    /// Incoming calls are refused, too. Live calls continue.
     NoInbound,
 }
 
@@ -105,12 +108,12 @@ spelled!(Level, Calm "calm", NoAnalysis "no analysis", NoLists "no lists", NoDel
     NoReads "no reads", NoWrites "no writes", NoDials "no dials", NoInbound "no calls from outside");
 
 impl Level {
-    /// 0 to 7.
+    /// Returns the level as a number from 0 to 7.
     pub fn figure(self) -> u8 {
         self as u8
     }
 
-    /// Whether this work waits, or is refused.
+    /// Returns whether this work is delayed or refused.
     pub fn gives_up(self, work: Work) -> bool {
         self >= work.given_up_at()
     }
@@ -120,14 +123,14 @@ impl Level {
     }
 }
 
-/// From where on work is given up. A figure that is not reached ever, such as 1 or [`Duration::MAX`], is no limit.
+/// Limits at which work is given up. A value that is never reached, such as 1 or [`Duration::MAX`], means no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// Share of the processor's time, 0 to 1.
+    /// Share of processor time, 0 to 1.
     pub cpu: f64,
-    /// Share of the memory, 0 to 1.
+    /// Share of memory, 0 to 1.
     pub memory: f64,
-    /// How long the database may keep a write waiting.
+    /// Longest time that a write may wait for the database.
     pub lag: Duration,
 }
 
@@ -141,18 +144,18 @@ impl Default for Limits {
     }
 }
 
-/// What was measured. What a system does not tell is absent, and is taken for well.
+/// Measurements. A value that the system does not provide is absent and counts as healthy.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sample {
-    /// Share of the processor's time since the last sample.
+    /// Share of processor time since the last sample.
     pub cpu: Option<f64>,
-    /// Share of the memory in use.
+    /// Share of memory in use.
     pub memory: Option<f64>,
-    /// For how long the oldest write has been waiting.
+    /// Time that the oldest write has been waiting.
     pub lag: Duration,
 }
 
-/// Where a figure stands: how far over its limit, or how far below what it must fall to; each 0 to 1.
+/// Position of a measurement: its distance over the limit, or below the slack; both 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Stand {
     Over(f64),
@@ -175,7 +178,7 @@ impl Stand {
         }
     }
 
-    /// The worse of two.
+    /// Returns the worse of two.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Over(a), Self::Over(b)) => Self::Over(a.max(b)),
@@ -186,7 +189,7 @@ impl Stand {
     }
 }
 
-/// The state of a node's admission.
+/// State of a node's load shedding.
 #[derive(Debug, Clone)]
 pub struct Admission {
     limits: Limits,
@@ -196,7 +199,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// One that has seen nothing yet, and gives up nothing.
+    /// Creates the state without measurements; it gives up nothing.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -206,7 +209,7 @@ impl Admission {
         }
     }
 
-    /// Takes in what was measured, so long after the last sample.
+    /// Processes a sample, `since_last` after the previous one.
     pub fn observe(&mut self, sample: Sample, since_last: Duration) {
         let seconds = since_last.as_secs_f64();
         self.smooth(sample.cpu, seconds);
@@ -216,7 +219,7 @@ impl Admission {
         let lag_limit = self.limits.lag.as_secs_f64();
         let lag = match self.limits.lag {
             Duration::MAX => Stand::Under(1.0),
-            // Twice the limit is as bad as it gets.
+            // Twice the limit counts as the worst case.
             _ => Stand::of(
                 sample.lag.as_secs_f64(),
                 lag_limit,
@@ -240,13 +243,13 @@ impl Admission {
         let keeps = (-seconds / SMOOTHED_OVER.as_secs_f64()).exp();
         self.cpu = match (self.cpu, cpu) {
             (Some(before), Some(now)) => Some(before * keeps + now * (1.0 - keeps)),
-            // A start is busy with itself; that is no load yet.
+            // A node that starts is busy with itself, which is not load yet.
             (None, Some(now)) => Some(now * (1.0 - keeps)),
             (_, None) => None,
         };
     }
 
-    /// The level follows the pressure with a level of slack, so that what it stops is not begun again at once.
+    /// Moves the level after the pressure with one level of slack, so that stopped work does not resume at once.
     fn settle(&mut self) {
         let mut figure = self.level.figure();
         while figure < Level::NoInbound.figure() && self.pressure >= f64::from(figure) + 1.0 {
@@ -258,23 +261,23 @@ impl Admission {
         self.level = Level::of(figure);
     }
 
-    /// What is given up now.
+    /// Returns the present level.
     pub fn level(&self) -> Level {
         self.level
     }
 
-    /// The processor's load, smoothed.
+    /// Returns the smoothed processor load.
     pub fn cpu(&self) -> Option<f64> {
         self.cpu
     }
 
-    /// 0 to 7; the part behind the point is the share of requests that is refused of the next kind of work.
+    /// Returns the pressure, 0 to 7. Its fraction is the share of the next kind of requests that is refused.
     pub fn pressure(&self) -> f64 {
         self.pressure
     }
 }
 
-/// Where those who do the work ask whether they may. Clones are one gate; it opens as it is made.
+/// Gate that tells workers whether they may work. Clones share one gate; a new gate is open.
 #[derive(Debug, Clone, Default)]
 pub struct Gate(Arc<GateState>);
 
@@ -287,7 +290,7 @@ struct GateState {
 }
 
 impl Gate {
-    /// Sets it as the admission stands.
+    /// Sets the gate to the state of the admission.
     pub fn set(&self, admission: &Admission) {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 7000")]
         let pressure = (admission.pressure * 1_000.0) as u32;
@@ -295,17 +298,17 @@ impl Gate {
         self.0.level.store(admission.level.figure(), Ordering::Relaxed);
     }
 
-    /// What is given up now.
+    /// Returns the present level.
     pub fn level(&self) -> Level {
         Level::of(self.0.level.load(Ordering::Relaxed))
     }
 
-    /// Whether work that goes on by itself waits.
+    /// Returns whether background work of this kind must wait.
     pub fn holds(&self, work: Work) -> bool {
         self.level().gives_up(work)
     }
 
-    /// Whether one more request of this kind is taken. Of a kind that is given up in part every so many is.
+    /// Returns whether one more request of this kind is accepted. If a kind is refused in part, some requests pass.
     pub fn admits(&self, work: Work) -> bool {
         let pressure = f64::from(self.0.pressure.load(Ordering::Relaxed)) / 1_000.0;
         let refused = (pressure - work.stands()).clamp(0.0, 1.0);
@@ -316,7 +319,8 @@ impl Gate {
             return true;
         };
         let turn = f64::from(asked.fetch_add(1, Ordering::Relaxed) % 1_000);
-        // Spread evenly: the share of the first n that are refused is never off by more than one.
+        // Spread refusals evenly: of the first n requests, the number refused never differs from the share by
+        // more than one.
         ((turn + 1.0) * refused).floor() <= (turn * refused).floor()
     }
 }

@@ -1,4 +1,4 @@
-//! Order, speed and slack of giving up.
+//! Order, speed and slack of load shedding.
 
 use proptest::prelude::*;
 
@@ -86,7 +86,7 @@ fn between_its_limits_a_node_takes_up_work_again_slowly() {
     after(&mut admission, busy(0.8), 5.0);
     let fallen = pressure - admission.pressure();
     assert!((fallen - 0.5).abs() < 0.05, "{fallen}");
-    // What the database's failure raised does not stay because of memory that others hold.
+    // Pressure from a database failure does not persist because other processes use much memory.
     after(&mut admission, busy(0.8), 80.0);
     assert_eq!(admission.level(), Level::Calm);
 }
@@ -118,7 +118,7 @@ fn at_the_limit_a_share_of_the_requests_is_refused() {
 }
 
 proptest! {
-    /// Whatever is measured: levels are gained and lost one after the other, and less is never given up before more.
+    /// For any measurements: levels change one by one, and a lower kind of work is never given up after a higher one.
     #[test]
     fn the_level_follows_the_pressure(samples in prop::collection::vec((0.0..1.2f64, 0.0..1.0f64, 0u64..10_000), 1..200)) {
         let mut admission = Admission::new(Limits::default());

@@ -1,4 +1,4 @@
-//! The agent object of the contract, typed and complete: every default is filled in when a stored document is read.
+//! The agent object of the API, typed and complete: defaults are filled in when a stored document is read.
 
 mod calendars;
 mod changes;
@@ -30,8 +30,8 @@ use serde_json::{Map, Value};
 use crate::phone_number::PhoneNumber;
 pub use crate::problem::Problem;
 
-/// Names of carriers that an agent's numbers may be at. `plain` is the door for calls that their caller holds by a
-/// WebSocket; no call goes out there.
+/// Names of carriers for an agent's numbers. `plain` is the endpoint for calls over the caller's own
+/// WebSocket; no calls are placed there.
 pub const PROVIDERS: [&str; 7] = [
     "twilio",
     "signalwire",
@@ -42,29 +42,29 @@ pub const PROVIDERS: [&str; 7] = [
     "plain",
 ];
 
-/// Which calls an agent takes part in.
+/// Directions of calls that an agent takes part in.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// It dials.
+    /// It places calls.
     #[default]
     Outbound,
-    /// It is called.
+    /// It takes incoming calls.
     Inbound,
     /// Both.
     Both,
 }
 
-/// A number that reaches an agent.
+/// A phone number of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentPhoneNumber {
     /// Carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// E.164.
+    /// Number in E.164.
     pub number: String,
-    /// For people.
+    /// Label for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
@@ -79,23 +79,23 @@ pub struct Workflow {
     /// Map of id to node.
     #[schema(value_type = Object)]
     pub nodes: Map<String, Value>,
-    /// Whether subagents may call each other in a circle.
+    /// Whether subagents are kept from calling each other in a circle.
     pub prevent_subagent_loops: bool,
 }
 
-/// The part of an agent that clients write. Serialises with every default filled in.
+/// The part of an agent that clients write. Serialises with all defaults filled in.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Agent {
     /// Display name.
     pub name: String,
-    /// Which calls it takes part in.
+    /// Directions of its calls.
     pub direction: Direction,
-    /// For organising agents.
+    /// Tags for organising agents.
     pub tags: Vec<String>,
-    /// How it talks.
+    /// Conversation settings.
     pub conversation_config: ConversationConfig,
-    /// What happens around its calls.
+    /// Settings around its calls.
     pub platform_settings: PlatformSettings,
     /// Its numbers.
     pub phone_numbers: Vec<AgentPhoneNumber>,
@@ -104,7 +104,7 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Whether it takes calls at all.
+    /// Returns whether it takes incoming calls.
     pub fn takes_calls(&self) -> bool {
         match self.direction {
             Direction::Inbound | Direction::Both => true,
@@ -112,7 +112,7 @@ impl Agent {
         }
     }
 
-    /// Whether it takes calls to this number that come in at this carrier. A number without a carrier is at any.
+    /// Returns whether it takes calls to this number at this carrier. A number without a carrier matches any carrier.
     pub fn answers(&self, number: &PhoneNumber, carrier: &str) -> bool {
         let mut own = self.phone_numbers.iter();
         self.takes_calls()

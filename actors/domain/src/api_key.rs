@@ -1,5 +1,5 @@
-//! API keys: `rb_<prefix>_<secret>_<checksum>`, all base62. The secret has 256 bits; the checksum refuses typos without
-//! a look-up; the store holds the prefix and a SHA-256 of the whole.
+//! API keys of the form `rb_<prefix>_<secret>_<checksum>`, all base62. The secret has 256 bits. The checksum
+//! detects typing errors without a lookup. The store holds the prefix and a SHA-256 of the whole key.
 
 use crate::ports::store::StoredApiKey;
 use rand::{Rng, distr::Alphanumeric};
@@ -14,7 +14,7 @@ const CHECKSUM_LENGTH: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const CRC: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISO_HDLC);
 
-/// A new key: the plain text, to be shown once, and what is stored of it.
+/// Generates a key. Returns the plain text, to be shown once, and the form that is stored.
 pub fn generate_key() -> (String, StoredApiKey) {
     let body = format!("{MARK}_{}_{}", random(PREFIX_LENGTH), random(SECRET_LENGTH));
     let plain = format!("{body}_{}", checksum(&body));
@@ -25,12 +25,12 @@ pub fn generate_key() -> (String, StoredApiKey) {
     (plain, stored)
 }
 
-/// A text in the form of a key whose checksum is right. Does not show itself in `Debug`.
+/// A well-formed key with a correct checksum. Its `Debug` output does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PlainKey(String);
 
 impl PlainKey {
-    /// Reads a key; none if it cannot be one.
+    /// Parses a key; none if the text cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
         let (body, sum) = text.rsplit_once('_')?;
         let mut parts = body.split('_');
@@ -44,19 +44,19 @@ impl PlainKey {
         sound.then(|| Self(text.to_owned()))
     }
 
-    /// The part by which it is looked up.
+    /// Returns the part used to look it up.
     pub fn prefix(&self) -> &str {
         &self.0[MARK.len() + 1..][..PREFIX_LENGTH]
     }
 
-    /// Tells it from other keys without its text.
+    /// Returns a fingerprint that distinguishes it from other keys without its text.
     pub fn print(&self) -> [u8; 16] {
         let mut print = [0; 16];
         print.copy_from_slice(&hash(&self.0)[..16]);
         print
     }
 
-    /// Whether `stored` is this key's; takes the same time for every answer.
+    /// Returns whether `stored` belongs to this key; takes the same time for every answer.
     pub fn matches(&self, stored: &StoredApiKey) -> bool {
         hash(&self.0).ct_eq(&stored.hash).into()
     }
@@ -80,7 +80,7 @@ fn hash(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// CRC-32 in six base62 digits, the lowest first.
+/// Returns the CRC-32 in six base62 digits, the lowest first.
 fn checksum(text: &str) -> String {
     let mut rest = CRC.checksum(text.as_bytes()) as usize;
     (0..CHECKSUM_LENGTH)

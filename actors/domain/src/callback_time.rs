@@ -1,8 +1,9 @@
-//! When somebody wants to be called, as people say it on the phone ("in ten minutes", "tomorrow at three", "on Monday
-//! morning"), and the instant it means. Free of I/O; the present time is a parameter.
+//! Call-back times as people say them on the phone ("in ten minutes", "tomorrow at three", "on Monday
+//! morning"), and the instants they mean. Free of I/O; the present time is a parameter.
 //!
-//! A day without a time means 10:00; a morning 9:00, an afternoon 14:00, an evening 18:00. An hour that may be before
-//! or after noon is the next one in the daytime, 8:00 to 20:59; without a day, today's or else tomorrow's.
+//! A day without a time means 10:00; a morning 9:00, an afternoon 14:00, an evening 18:00. An hour that may
+//! be before or after noon means the next one in the daytime, 8:00 to 20:59. Without a day it is today's,
+//! otherwise tomorrow's.
 
 mod reading;
 
@@ -15,37 +16,37 @@ use serde::{Deserialize, Serialize};
 pub use self::reading::{parse, parse_answer};
 use crate::{schedule, time::Timestamp};
 
-/// The farthest that a call is put off.
+/// Longest delay of a call.
 pub const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// Hours in which somebody may be called who did not say whether before or after noon.
+/// Hours for call-backs if the person did not say whether before or after noon.
 const DAYTIME_HOURS: std::ops::Range<u32> = 8..21;
 
-/// A time that was asked for.
+/// A requested time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SpokenTime {
-    /// So many minutes from now.
+    /// Number of minutes from now.
     After(u32),
-    /// An instant, written with its offset.
+    /// An instant, given with its UTC offset.
     Instant(Timestamp),
-    /// A date and time of the callee's zone.
+    /// A date and time in the callee's time zone.
     Local(NaiveDateTime),
-    /// A day and a time of the day; one of them may be left open.
+    /// A day and a time of the day; one of them may be open.
     On(Day, TimeOfDay),
 }
 
-/// A day, seen from today.
+/// A day, relative to today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Day {
-    /// None was named.
+    /// No day was named.
     Open,
-    /// So many days from today; 0 is today.
+    /// Number of days from today; 0 is today.
     In(u32),
-    /// The next one of that name after today.
+    /// The next day of this name after today.
     Next(Weekday),
-    /// The one of that name in the calendar week after this one, which begins on Monday.
+    /// The day of this name in the next calendar week; weeks begin on Monday.
     NextWeek(Weekday),
 }
 
@@ -53,16 +54,16 @@ pub enum Day {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TimeOfDay {
-    /// None was named.
+    /// No time was named.
     Open,
-    /// What a clock shows that counts to 24.
+    /// A time on a 24-hour clock.
     Clock {
         /// 0 to 23.
         hour: u32,
         /// 0 to 59.
         minute: u32,
     },
-    /// What a clock shows that counts to 12, before or after noon.
+    /// A time on a 12-hour clock, before or after noon.
     Face {
         /// 1 to 12.
         hour: u32,
@@ -104,8 +105,8 @@ impl Part {
 }
 
 impl SpokenTime {
-    /// The instant that is meant when it is said at `now` in `zone`: later than that, by [`LONGEST`] at most. None when
-    /// there is no such instant, as for "today at noon" in the evening.
+    /// Returns the instant that is meant if this is said at `now` in `zone`. It is later than `now`, by at
+    /// most [`LONGEST`]. Returns none if there is no such instant, as for "today at noon" in the evening.
     pub fn instant(self, now: Timestamp, zone: Tz) -> Option<Timestamp> {
         let ahead = |at: &Timestamp| *at > now && *at <= now.plus(LONGEST);
         match self {
@@ -127,8 +128,8 @@ impl SpokenTime {
 }
 
 impl Day {
-    /// The days it may be, the likeliest first. Without a name that is today, else tomorrow (and the day after, for a
-    /// time that tomorrow does not have).
+    /// Returns the possible days, the most likely first. Without a name that is today, then tomorrow, then
+    /// the day after for a time that tomorrow does not have.
     fn dates(self, today: NaiveDate) -> impl Iterator<Item = NaiveDate> {
         let to = |weekday: Weekday| (7 + weekday.days_since(today.weekday())) % 7;
         let (first, last) = match self {
@@ -149,7 +150,7 @@ impl Day {
 }
 
 impl TimeOfDay {
-    /// The times it may be on a day, in order, each with whether people would mean it.
+    /// Returns the possible times on a day, in order, each with whether people would mean it.
     fn on(self, date: NaiveDate) -> Vec<(NaiveDateTime, bool)> {
         let at = |hour: u32, minute: u32, plausible: bool| {
             let time = NaiveTime::from_hms_opt(hour, minute, 0)?;
@@ -168,7 +169,7 @@ impl TimeOfDay {
     }
 }
 
-/// As it is said back: "in 10 minutes", "tomorrow at 3", "on Monday in the morning".
+/// Formats the time as it is said back: "in 10 minutes", "tomorrow at 3", "on Monday in the morning".
 impl fmt::Display for SpokenTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -227,7 +228,7 @@ fn name(weekday: Weekday) -> &'static str {
     }
 }
 
-/// A date and time without its zone; whole minutes.
+/// Truncates a date and time to whole minutes.
 fn whole_minutes(local: NaiveDateTime) -> Option<NaiveDateTime> {
     local.with_second(0)?.with_nanosecond(0)
 }

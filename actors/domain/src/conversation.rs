@@ -1,4 +1,4 @@
-//! How conversations are shown, in REST answers and in deliveries.
+//! Representation of conversations in REST answers and in deliveries.
 
 mod view;
 
@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 pub use view::*;
 
-/// An item of the list.
+/// Returns the list item of a conversation.
 pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
     ConversationItem {
         conversation_id: row.id,
@@ -37,20 +37,20 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
     }
 }
 
-/// What was kept of a call besides its row.
+/// Stored facts of a call besides its row.
 pub struct Facts<'a> {
-    /// What was said, in order.
+    /// Turns in order.
     pub turns: &'a [TurnFact],
-    /// The event that tells what it used.
+    /// Event with the call's usage.
     pub usage: Option<&'a EventFact>,
 }
 
-/// The whole conversation.
+/// Returns the whole conversation.
 pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>, account: &Account) -> Conversation {
     let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
     let analysis = row.analysis.as_ref();
     let of_list = item(row, account);
-    // What stands in a calendar is more than what was understood.
+    // A booked appointment contains more than one that was only agreed on.
     let understood = || analysis.map(|found| found.appointment.clone()).unwrap_or_default();
     Conversation {
         conversation_id: of_list.conversation_id,
@@ -81,16 +81,16 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     }
 }
 
-/// A conversation in full.
+/// Loads and returns the whole conversation.
 ///
 /// # Errors
 ///
-/// When the store fails.
+/// Returns an error if the store fails.
 pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow) -> StoreResult<Conversation> {
     let turns = store.turns(row.id).await?;
     let agent = match store.agent(account.id, row.agent).await {
         Ok(agent) => Some(agent),
-        // The agent may be gone; its conversations stay.
+        // The agent may be deleted; its conversations stay.
         Err(StoreError::NotFound) => None,
         Err(other) => return Err(other),
     };
@@ -105,7 +105,7 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
     Ok(detail(row, &facts, agent.as_ref(), account))
 }
 
-/// Whole seconds from the answer to the end; 0 until both are known.
+/// Returns the whole seconds from the answer to the end; 0 until both are known.
 fn duration_s(row: &ConversationRow) -> u64 {
     match (row.answered_at, row.ended_at) {
         (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
@@ -119,7 +119,7 @@ fn insert_some(shown: &mut Map<String, Value>, name: &str, value: Option<impl se
     }
 }
 
-/// Lines `Agent: …` and `User: …`; none when nothing was said.
+/// Returns lines `Agent: …` and `User: …`; none if nothing was said.
 fn transcript(turns: &[TurnFact]) -> Option<String> {
     let lines: Vec<String> = turns
         .iter()
@@ -136,7 +136,7 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// `appointmentScheduled` of what was booked during the call.
+/// Returns `appointmentScheduled` for an appointment booked during the call.
 fn appointment(booked: &Appointment) -> Map<String, Value> {
     let Appointment {
         wish, event, confirmed, ..
@@ -163,7 +163,7 @@ fn appointment(booked: &Appointment) -> Map<String, Value> {
     shown
 }
 
-/// What went wrong, of a call that is over, when the agent has `issueTracking`.
+/// Returns the issues of a call that is over, if the agent has `issueTracking`.
 fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> Option<Vec<String>> {
     if row.ended_at.is_none() || !agent?.platform_settings.call_actions.issue_tracking {
         return None;
@@ -178,7 +178,7 @@ fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> O
     Some(damaged.chain(ended).chain(found).collect())
 }
 
-/// The entities that an agent asks for, in its order.
+/// Returns the entities that an agent asks for, in its order.
 pub fn entities(agent: Option<&AgentRow>) -> Entities {
     asked_for(agent.and_then(|agent| agent::complete(&agent.document).ok()).as_ref())
 }
@@ -189,8 +189,8 @@ fn asked_for(agent: Option<&Agent>) -> Entities {
         .unwrap_or_default()
 }
 
-/// `dataCollected`: `items` holds all that was collected, the agent's entities first; `entity` and `value` are the
-/// first of them.
+/// Returns `dataCollected`: `items` contains all collected values, those of the agent's entities first;
+/// `entity` and `value` are the first item.
 pub fn collected(collected: &BTreeMap<String, String>, entities: &Entities) -> DataCollected {
     let asked = entities
         .iter()

@@ -1,4 +1,4 @@
-//! What is delivered after a call: what its agent asks for, where that goes, and when a failed try is made again.
+//! Deliveries after a call: the kinds an agent asks for, their targets, and the schedule of retries.
 
 use std::time::Duration;
 
@@ -11,36 +11,36 @@ use crate::{
     id::{AccountId, AppointmentId},
 };
 
-/// How a delivery goes out.
+/// Kind of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DeliveryKind {
     /// `postCallWebhook`.
     Webhook,
     /// `postCallEmail`.
     Email,
-    /// The invitation to an appointment, by mail.
+    /// The invitation to an appointment, by e-mail.
     Invitation,
 }
 
 spelled!(DeliveryKind, Webhook "webhook", Email "email", Invitation "invitation");
 
-/// `postCallEmail.emailConfiguration` as the service reads it.
+/// `postCallEmail.emailConfiguration` with the fields that the service reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct MailTarget {
-    /// Addresses.
+    /// Recipients.
     pub to: Vec<String>,
-    /// Addresses.
+    /// Recipients of copies.
     pub cc: Vec<String>,
-    /// May hold `{{variables}}`.
+    /// Subject; may contain `{{variables}}`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Whether what was said goes along.
+    /// Whether to include the transcript.
     pub include_transcript: bool,
 }
 
 impl MailTarget {
-    /// Who gets mail after calls; none where nobody does.
+    /// Returns the recipients of e-mails after calls; none if there are none.
     pub fn of(email: &PostCallEmail) -> Option<Self> {
         let configuration = Value::Object(email.email_configuration.clone());
         let target = Self::deserialize(configuration).unwrap_or_default();
@@ -52,15 +52,15 @@ impl MailTarget {
 /// A delivery that an agent asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedDelivery {
-    /// How.
+    /// Kind.
     pub kind: DeliveryKind,
-    /// The address of a webhook, a [`MailTarget`] as JSON, or the id of an appointment.
+    /// URL of a webhook, a [`MailTarget`] as JSON, or id of an appointment.
     pub target: String,
-    /// Deliveries of one lane share an endpoint, and wait for each other rather than for those of other lanes.
+    /// Lane. Deliveries of one lane share an endpoint, and wait for each other rather than for other lanes.
     pub lane: String,
 }
 
-/// What an agent's stored document asks for now.
+/// Returns the deliveries that an agent's stored document asks for now.
 pub fn wanted(account: AccountId, document: &Map<String, Value>) -> Vec<WantedDelivery> {
     let actions = document
         .get("platformSettings")
@@ -93,7 +93,7 @@ fn email(account: AccountId, actions: &CallActions) -> Option<WantedDelivery> {
     })
 }
 
-/// The mail that brings an invitation. It goes out as soon as the appointment is made.
+/// Returns the e-mail with an invitation. It is sent as soon as the appointment is booked.
 pub fn invitation(account: AccountId, appointment: AppointmentId) -> WantedDelivery {
     WantedDelivery {
         kind: DeliveryKind::Invitation,
@@ -102,14 +102,14 @@ pub fn invitation(account: AccountId, appointment: AppointmentId) -> WantedDeliv
     }
 }
 
-/// Seconds between a failed try and the next, by how many failed before; the decisions of the contract name them.
+/// Seconds between a failed try and the next, by the number of earlier failures; documented in the API's decisions.
 const SCHEDULE_S: [u64; 7] = [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000];
 
-/// The longest that a receiver's `Retry-After` is kept: the schedule's own longest pause.
+/// Longest `Retry-After` that is obeyed: the schedule's own longest pause.
 const LONGEST_WISH: Duration = Duration::from_secs(36_000);
 
-/// How long a delivery waits after a failed try, of which it had `failed` before; never less than the receiver wished.
-/// None when that was the last.
+/// Returns how long a delivery waits after a failed try, given the number that `failed` before; at least as
+/// long as the receiver asked for. None if that was the last try.
 pub fn next_try(failed: i64, wish: Option<Duration>) -> Option<Duration> {
     let pause = SCHEDULE_S.get(usize::try_from(failed).ok()?)?;
     let wish = wish.unwrap_or_default().min(LONGEST_WISH);

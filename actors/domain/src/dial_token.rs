@@ -1,15 +1,15 @@
-//! The secret of one dial permit, and the proofs derived from it for the carrier's addresses.
+//! The secret of one dial permit, and the proofs derived from it for the carrier's URLs.
 
 use hmac::{Hmac, Mac};
 use rand::RngCore;
 use sha2::Sha256;
 
-/// What a proof is for; a proof for one purpose is none for the other.
+/// Purpose of a proof; a proof for one purpose is invalid for the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A status callback's address.
+    /// URL of a status callback.
     Status,
-    /// A media socket's address.
+    /// URL of a media socket.
     Media,
 }
 
@@ -22,8 +22,8 @@ impl Purpose {
     }
 }
 
-/// 256 random bits, new with every permit, kept as lower-case hex. Never leaves the store and the call: addresses
-/// carry an HMAC-SHA256 of their purpose under it.
+/// 256 random bits in lower-case hex, new with every permit. The token never leaves the store and the call;
+/// URLs contain an HMAC-SHA256 of their purpose with this token as the key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DialToken(String);
 
@@ -34,19 +34,19 @@ impl std::fmt::Debug for DialToken {
 }
 
 impl DialToken {
-    /// A new one from the thread's cryptographic generator.
+    /// Creates a token with the thread's cryptographic generator.
     pub fn random() -> Self {
         let mut bytes = [0; 32];
         rand::rng().fill_bytes(&mut bytes);
         Self(hex::encode(bytes))
     }
 
-    /// The stored form.
+    /// Creates a token from its stored form.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }
 
-    /// The form for the store.
+    /// Returns the stored form.
     pub fn as_stored(&self) -> &str {
         &self.0
     }
@@ -57,14 +57,14 @@ impl DialToken {
         Some(mac)
     }
 
-    /// The proof that goes into an address: 64 hex digits.
+    /// Returns the proof for a URL: 64 hex digits.
     pub fn proof(&self, purpose: Purpose) -> String {
         self.mac(purpose)
             .map(|mac| hex::encode(mac.finalize().into_bytes()))
             .unwrap_or_default()
     }
 
-    /// Whether `proof` is this token's for `purpose`; takes the same time for every wrong one.
+    /// Returns whether `proof` is this token's proof for `purpose`; takes the same time for every wrong one.
     pub fn verify(&self, purpose: Purpose, proof: &str) -> bool {
         match (self.mac(purpose), hex::decode(proof)) {
             (Some(mac), Ok(bytes)) => mac.verify_slice(&bytes).is_ok(),

@@ -1,12 +1,12 @@
-//! The one rule for e-mail addresses, the same everywhere one is accepted.
+//! The rule for e-mail addresses, used wherever one is accepted.
 
 use email_address::{EmailAddress, Options};
 
 /// Longest address, in characters.
 pub const MAX_CHARS: usize = 254;
 
-/// Whether the text is an e-mail address: `local@domain` by RFC 5321 and 5322, at most 254 characters, the domain a
-/// name with a dot (no address literal), no display name.
+/// Returns whether the text is an e-mail address: `local@domain` by RFC 5321 and 5322, at most 254
+/// characters, with a dot in the domain (no address literal) and without a display name.
 pub fn is_valid(text: &str) -> bool {
     let options = Options::default()
         .with_minimum_sub_domains(2)
@@ -15,8 +15,8 @@ pub fn is_valid(text: &str) -> bool {
     text.chars().count() <= MAX_CHARS && EmailAddress::parse_with_options(text, options).is_ok()
 }
 
-/// The address in what somebody said or a recogniser wrote: "ada dot l at example dot com". None where words stand side
-/// by side that no sign divides, for nobody knows which of them belong to it.
+/// Returns the address in a spoken or recognised text: "ada dot l at example dot com". None if two words
+/// stand side by side without a sign between them, because it is unclear which of them belong to the address.
 pub fn spoken(text: &str) -> Option<String> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
     let mut address = String::new();

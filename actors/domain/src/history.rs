@@ -1,30 +1,30 @@
-//! What is said and done in one call: the history a model reads, and the facts that are written down.
+//! The history of a call that a model reads, and the facts that are stored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Who spoke.
+/// Speaker of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Speaker {
     /// Ringback's agent.
     Agent,
-    /// The person at the other end.
+    /// The other person.
     User,
 }
 
-/// One entry of a call's history, oldest first. Holds what was *heard*, not what was generated.
+/// One entry of a call's history, oldest first. It contains what was *heard*, not what was generated.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HistoryItem {
-    /// Words that were spoken.
+    /// Spoken text.
     Said {
-        /// By whom.
+        /// Speaker.
         speaker: Speaker,
-        /// The words; for the agent those whose audio was played.
+        /// The text; for the agent only the part whose audio was played.
         text: String,
-        /// The agent was cut short here by the user.
+        /// Whether the user interrupted the agent here.
         interrupted: bool,
-        /// Part of the user's speech was not understood.
+        /// Whether part of the user's speech was not understood.
         damaged: bool,
     },
     /// A tool the model called, with its result.
@@ -33,9 +33,9 @@ pub enum HistoryItem {
         name: String,
         /// Its arguments.
         arguments: Value,
-        /// What it answered.
+        /// Its result.
         result: Value,
-        /// What else the model's provider wants back with the call.
+        /// Extra data that the model's provider wants back with the call.
         echo: Option<Box<Value>>,
     },
     /// The user has been silent for `turnTimeout` and the agent speaks up by itself.
@@ -45,30 +45,30 @@ pub enum HistoryItem {
 /// One turn of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnFact {
-    /// Counts from 0 in the call.
+    /// Number of the turn, counted from 0.
     pub seq: i64,
-    /// Who spoke.
+    /// Speaker.
     pub speaker: Speaker,
-    /// What was said; of the agent only what was played.
+    /// Text; for the agent only the part that was played.
     pub text: String,
-    /// Milliseconds into the call (from the answer) when it began.
+    /// Start, in milliseconds from the answer.
     pub started_ms: i64,
-    /// … and ended.
+    /// End, in milliseconds from the answer.
     pub ended_ms: i64,
-    /// The agent was cut short.
+    /// Whether the agent was interrupted.
     pub interrupted: bool,
-    /// Part of the user's speech was not understood.
+    /// Whether part of the user's speech was not understood.
     pub damaged: bool,
 }
 
-/// Something that happened in a call, for figures and for finding faults.
+/// An event of a call, for metrics and debugging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventFact {
     /// Its name in snake case, such as `barge_in`.
     pub name: String,
-    /// Milliseconds into the call.
+    /// Time, in milliseconds into the call.
     pub at_ms: i64,
-    /// Figures as JSON text; no transcript and no number.
+    /// Details as JSON text; without transcripts and phone numbers.
     pub detail: String,
 }
 

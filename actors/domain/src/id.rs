@@ -1,4 +1,4 @@
-//! Identifiers: one newtype over UUIDv7 for each thing that has one, so that they cannot be confused.
+//! Identifiers: a newtype over UUIDv7 for each kind of object, so that they cannot be confused.
 
 use std::{fmt, str::FromStr};
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 pub struct InvalidId(pub String);
 
 fn parse_canonical(text: &str) -> Result<Uuid, InvalidId> {
-    // `Uuid` also reads braces, URNs, bare hex and capitals; one thing gets one spelling.
+    // `Uuid` also parses braces, URNs, bare hex and capitals, but each id has only one spelling.
     match Uuid::try_parse(text) {
         Ok(id) if id.as_hyphenated().to_string() == text => Ok(id),
         _ => Err(InvalidId(text.to_owned())),
@@ -26,10 +26,10 @@ macro_rules! ids {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Before every other in order, and nobody's.
+            /// The id that sorts before all others and belongs to nothing.
             pub const FIRST: Self = Self(Uuid::nil());
 
-            /// A new identifier, later in order than those made before it.
+            /// Creates an id that sorts after those created before it.
             #[expect(clippy::new_without_default, reason = "two calls never give the same value")]
             pub fn new() -> Self {
                 Self(Uuid::now_v7())
@@ -77,13 +77,13 @@ ids! {
     ContactId;
     /// An attempt: one dial of one contact. REST calls it a conversation.
     AttemptId;
-    /// One start of the process: a new one with every start, so that an old owner can be told from a new one.
+    /// One run of a node's process. Each start gets a new id, which distinguishes old owners from new ones.
     NodeId;
     /// A row of the outbox: a durable job.
     JobId;
-    /// An appointment that a call made, or tried to make.
+    /// An appointment that a call made or tried to make.
     AppointmentId;
-    /// A delivery after a call; `webhook-id` of all its tries.
+    /// A delivery after a call; the `webhook-id` of all its tries.
     DeliveryId;
     /// A document of the knowledge base.
     DocumentId;

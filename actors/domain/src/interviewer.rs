@@ -1,6 +1,6 @@
-//! The embedded language model: a deterministic dialogue manager that interviews people for data.
+//! The embedded language model: a deterministic dialogue manager that interviews people to collect data.
 //!
-//! A reply is a pure function of the request: the history is replayed, and what comes next follows from it.
+//! A reply is a pure function of the request: the history is replayed, and the next step follows from it.
 
 mod answer;
 mod appointment;

@@ -1,20 +1,20 @@
-//! The calendars that an agent's appointments can be made in, and what an agent has to say about its own.
+//! Calendars for an agent's appointments, and the checks of an agent's calendar settings.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Problem, ScheduleOnCalendar, document::at, shape::shown};
 
-/// Where `scheduleOnCalendar` stands in an agent's document.
+/// Path of `scheduleOnCalendar` in an agent's document.
 pub(super) const PLACE: &str = "platformSettings.callActions.scheduleOnCalendar";
 
 /// The values of `scheduleOnCalendar.provider`.
 pub(super) const CALENDARS: [&str; 3] = ["ics", "cal.com", "google"];
 
-/// Who keeps a calendar.
+/// Provider of a calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CalendarProvider {
-    /// Nobody: the person gets an invitation by mail.
+    /// No calendar: the person gets an invitation by e-mail.
     Ics,
     /// Cal.com.
     CalCom,
@@ -23,7 +23,7 @@ pub enum CalendarProvider {
 }
 
 impl CalendarProvider {
-    /// The spelling in settings and rows.
+    /// Returns the spelling used in settings and rows.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Ics => CALENDARS[0],
@@ -32,14 +32,14 @@ impl CalendarProvider {
         }
     }
 
-    /// Reads that.
+    /// Parses that spelling.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Ics, Self::CalCom, Self::Google]
             .into_iter()
             .find(|provider| provider.as_str() == text)
     }
 
-    /// Whether an appointment needs the person's e-mail address.
+    /// Returns whether an appointment needs the person's e-mail address.
     pub fn needs_email(self) -> bool {
         match self {
             Self::Ics | Self::CalCom => true,
@@ -49,14 +49,14 @@ impl CalendarProvider {
 }
 
 impl ScheduleOnCalendar {
-    /// Who keeps the calendar; an invitation where nobody is named, none where the name is not known.
+    /// Returns the calendar provider. Without a provider it is an invitation; an unknown name gives none.
     pub fn calendar(&self) -> Option<CalendarProvider> {
         self.provider
             .as_deref()
             .map_or(Some(CalendarProvider::Ics), CalendarProvider::parse)
     }
 
-    /// Where appointments go: Cal.com event types, or Google calendars; an invitation has none.
+    /// Returns the calendars for appointments: Cal.com event types or Google calendars; an invitation has none.
     pub fn calendars(&self) -> Vec<String> {
         match (self.calendar(), self.events_ids.is_empty()) {
             (Some(CalendarProvider::Google), true) => vec!["primary".to_owned()],
@@ -66,7 +66,7 @@ impl ScheduleOnCalendar {
     }
 }
 
-/// `eventsIds` that the provider has no use for, or that it needs.
+/// Returns the problems of `eventsIds` that the provider cannot use, or that it needs.
 pub(super) fn calendar_problems(document: &Map<String, Value>) -> Vec<Problem> {
     let wish = at(document, PLACE).and_then(|wish| ScheduleOnCalendar::deserialize(wish).ok());
     let Some((wish, provider)) = wish.and_then(|wish| wish.calendar().map(|provider| (wish, provider))) else {
@@ -77,13 +77,13 @@ pub(super) fn calendar_problems(document: &Map<String, Value>) -> Vec<Problem> {
     match (provider, wish.events_ids.is_empty()) {
         (CalendarProvider::Ics, false) if wish.enabled => vec![problem(
             place,
-            "an invitation by mail has no calendar; leave them out, or set provider to \"cal.com\" or \"google\""
+            "an invitation by e-mail has no calendar; leave them out, or set provider to \"cal.com\" or \"google\""
                 .into(),
         )],
         (CalendarProvider::CalCom, true) if wish.enabled => {
             vec![problem(
                 place,
-                "name the Cal.com event type that is to be booked, such as \"123456\"".into(),
+                "name the Cal.com event type to book, such as \"123456\"".into(),
             )]
         }
         (CalendarProvider::Ics, _) => Vec::new(),

@@ -1,4 +1,4 @@
-//! What an agent may become in mid-call: another agent, or itself in another language.
+//! Changes of an agent during a call: to another agent, or to another language.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::{
     template::{self, Place},
 };
 
-/// What a language preset may change, by section of the conversation's configuration.
+/// Sections of the conversation's configuration that a language preset may change.
 const OVERRIDDEN: [&str; 4] = ["agent", "asr", "tts", "turn"];
 
-/// What of a prompt no preset changes: what the agent may reach was checked where it stands.
+/// Fields of the prompt that no preset may change, because the agent's references were checked in the document itself.
 const FIXED: [&str; 3] = ["builtInTools", "toolIds", "knowledgeBase"];
 
-/// An agent that calls can be handed to.
+/// An agent that calls can be transferred to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Successor {
-    /// Who.
+    /// Id of the agent.
     pub agent: AgentId,
-    /// When; may be empty.
+    /// Condition of the transfer; may be empty.
     pub condition: String,
-    /// Milliseconds of silence before it.
+    /// Silence before the transfer, in milliseconds.
     pub delay_ms: u64,
-    /// Said before it, by the agent that hands over.
+    /// Message that the present agent says before the transfer.
     pub message: Option<String>,
     /// Whether the other agent greets.
     pub greets: bool,
@@ -49,7 +49,7 @@ impl Successor {
 }
 
 impl TransferToAgent {
-    /// Those that can be made, in the agent's order; none while the tool is not enabled.
+    /// Returns the usable transfers in the agent's order; none while the tool is not enabled.
     pub fn successors(&self, variables: &BTreeMap<String, String>) -> Vec<Successor> {
         let all = self.transfers.iter().filter(|_| self.tool.enabled);
         all.filter_map(|transfer| Successor::of(transfer, variables)).collect()
@@ -57,7 +57,8 @@ impl TransferToAgent {
 }
 
 impl Agent {
-    /// The languages it may switch to, its own first; none while the tool is not enabled or there is no preset.
+    /// Returns the languages that the agent may switch to, its own first; none while the tool is not enabled
+    /// or if there is no preset.
     pub fn languages(&self) -> Vec<String> {
         let config = &self.conversation_config;
         let tool = &config.agent.prompt.built_in_tools.language_detection;
@@ -73,8 +74,8 @@ impl Agent {
         languages
     }
 
-    /// The agent in another of its languages, with what that preset overrides. An override that is of the wrong type is
-    /// left out with the others: the language itself always changes.
+    /// Returns the agent in another of its languages, with the overrides of that preset. If an override has
+    /// the wrong type, all overrides are ignored, but the language still changes.
     #[must_use]
     pub fn in_language(&self, code: &str) -> Self {
         let mut changed = self.clone();
@@ -86,7 +87,7 @@ impl Agent {
             merge(&mut merged, &Value::Object(allowed(overrides)));
             match serde_json::from_value(merged) {
                 Ok(config) => changed.conversation_config = config,
-                Err(error) => tracing::warn!(code, %error, "overrides of a language preset cannot be read"),
+                Err(error) => tracing::warn!(code, %error, "invalid overrides in a language preset"),
             }
         }
         let config = &mut changed.conversation_config;
@@ -96,7 +97,7 @@ impl Agent {
         {
             config.tts.take(voice);
         }
-        // The way back.
+        // Add the way back to its own language.
         let own = self.conversation_config.agent.primary_language.clone();
         let way_back = config.language_presets.entry(own);
         way_back.or_insert_with(|| Value::Object(Map::new()));
@@ -104,7 +105,7 @@ impl Agent {
     }
 }
 
-/// The part of a preset's overrides that counts.
+/// Returns the overrides that a preset may make.
 fn allowed(overrides: &Map<String, Value>) -> Map<String, Value> {
     let known = overrides.iter().filter(|(name, _)| OVERRIDDEN.contains(&name.as_str()));
     let mut allowed: Map<String, Value> = known.map(|(name, value)| (name.clone(), value.clone())).collect();

@@ -9,7 +9,7 @@ use super::{BuiltInTools, figure};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConversationConfig {
-    /// Who the agent is.
+    /// Agent: instructions, model, greeting and language.
     pub agent: AgentSection,
     /// Speech to text.
     pub asr: AsrSection,
@@ -30,22 +30,22 @@ pub struct ConversationConfig {
 pub struct AgentSection {
     /// Instructions, model, tools.
     pub prompt: PromptSection,
-    /// Spoken first; unset or blank: the agent waits for the user.
+    /// Greeting, spoken first. If unset or blank, the agent waits for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub greeting_message: Option<String>,
     /// Language code.
     pub primary_language: String,
-    /// Hindi with English words; counts where the language is Hindi.
+    /// Hindi with English words; has an effect only if the language is Hindi.
     pub hinglish_mode: bool,
     /// Values of `{{placeholders}}`: strings, numbers, booleans.
     #[schema(value_type = Object)]
     pub dynamic_variables: Map<String, Value>,
-    /// The greeting is protected from barge-in.
+    /// Whether the greeting is protected from barge-in.
     pub disable_first_message_interruptions: bool,
 }
 
 impl AgentSection {
-    /// Whether it speaks Hinglish, which is a way to speak Hindi: in another language the wish for it means nothing.
+    /// Returns whether it speaks Hinglish. The setting has an effect only with Hindi.
     pub fn is_hinglish(&self) -> bool {
         let language = self.primary_language.split(['-', '_']).next().unwrap_or_default();
         self.hinglish_mode && language.trim().eq_ignore_ascii_case("hi")
@@ -65,11 +65,11 @@ impl Default for AgentSection {
     }
 }
 
-/// The model of an agent that names none: the service's default (`RINGBACK_LLM`).
+/// Model name that selects the service's default (`RINGBACK_LLM`).
 pub const DEFAULT_LLM: &str = "default";
 
-/// The voice of an agent that names none: the service's default (`RINGBACK_TTS`). As a voice of a provider, as in
-/// `elevenlabs:default`, it is that provider's default.
+/// Voice name that selects the service's default (`RINGBACK_TTS`). As a voice of a provider, such as
+/// `elevenlabs:default`, it selects that provider's default.
 pub const DEFAULT_VOICE: &str = "default";
 
 /// `agent.prompt`.
@@ -85,13 +85,13 @@ pub struct PromptSection {
     pub temperature: f64,
     /// HTTP tools.
     pub tool_ids: Vec<String>,
-    /// The six tools every agent has.
+    /// The six built-in tools.
     pub built_in_tools: BuiltInTools,
     /// Ids of documents and groups.
     pub knowledge_base: Vec<String>,
-    /// Leaves the default personality out.
+    /// Whether to leave out the default personality.
     pub ignore_default_personality: bool,
-    /// IANA name.
+    /// IANA time zone.
     pub timezone: String,
 }
 
@@ -114,9 +114,9 @@ impl Default for PromptSection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AsrSection {
-    /// Format asked of the recogniser.
+    /// Audio format requested from the recogniser.
     pub user_input_audio_format: String,
-    /// Terms to favour.
+    /// Terms that the recogniser favours.
     pub keywords: Vec<String>,
 }
 
@@ -139,9 +139,9 @@ pub struct TurnSection {
     /// Seconds of silence until the call ends; -1 never.
     #[serde(serialize_with = "figure::serialize")]
     pub silence_end_call_timeout: f64,
-    /// How long a pause ends the user's turn.
+    /// Length of the pause that ends the user's turn.
     pub turn_eagerness: TurnEagerness,
-    /// Whether spelling gets more time.
+    /// Whether the agent waits longer while the user spells something.
     pub spelling_patience: SpellingPatience,
 }
 
@@ -164,7 +164,7 @@ pub enum TurnEagerness {
     Patient,
     /// In between.
     Normal,
-    /// Answers fast.
+    /// Short pauses end the turn.
     Eager,
 }
 
@@ -174,7 +174,7 @@ pub enum TurnEagerness {
 pub enum SpellingPatience {
     /// Waits longer while digits or letters are being spelled.
     Auto,
-    /// Does not.
+    /// Does not wait longer.
     Off,
 }
 
@@ -182,7 +182,7 @@ pub enum SpellingPatience {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SupportedVoice {
-    /// For people and the model.
+    /// Label for people and the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// `provider:voice`.
@@ -209,7 +209,7 @@ pub struct AudioTag {
     /// The tag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// When it fits.
+    /// Description of when the tag fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
 }
@@ -222,11 +222,11 @@ pub struct TtsSection {
     pub voice_id: String,
     /// Voices the model may switch to.
     pub supported_voices: Vec<SupportedVoice>,
-    /// Audio tags may be used.
+    /// Whether audio tags may be used.
     pub expressive_mode: bool,
-    /// Tags to use.
+    /// Suggested tags.
     pub suggested_audio_tags: Vec<AudioTag>,
-    /// Format asked of the synthesiser.
+    /// Audio format requested from the synthesiser.
     pub agent_output_audio_format: String,
     /// 0 to 4.
     pub optimize_streaming_latency: i64,
@@ -242,13 +242,13 @@ pub struct TtsSection {
 }
 
 impl TtsSection {
-    /// The supported voice that speaks in the place of `voiceId` where that names none: one of this language.
+    /// Returns the supported voice that speaks this language by default, if `voiceId` names no voice.
     pub fn usual(&self, language: &str) -> Option<&SupportedVoice> {
         let is_named = self.voice_id != DEFAULT_VOICE;
         self.voice_of(language).filter(|_| !is_named)
     }
 
-    /// Makes a supported voice the usual one; what it leaves open stays.
+    /// Makes a supported voice the default one. Values that the voice leaves out stay as they are.
     pub(super) fn take(&mut self, voice: SupportedVoice) {
         if let Some(voice_id) = voice.voice_id {
             self.voice_id = voice_id;
@@ -258,7 +258,8 @@ impl TtsSection {
         self.similarity_boost = voice.similarity_boost.unwrap_or(self.similarity_boost);
     }
 
-    /// The supported voice for a language: one of just this, else one that leaves its region open or has another.
+    /// Returns the supported voice for a language: one for exactly this language, otherwise one without a
+    /// region or with another region.
     pub fn voice_of(&self, language: &str) -> Option<&SupportedVoice> {
         let code = |language: &str| language.trim().to_ascii_lowercase().replace('_', "-");
         let main = |language: &str| code(language).split('-').next().unwrap_or_default().to_owned();
@@ -290,7 +291,7 @@ impl Default for TtsSection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ConversationSection {
-    /// 1 to 14400 seconds from the answer.
+    /// Longest duration from the answer, 1 to 14400 seconds.
     pub max_duration_seconds: i64,
 }
 
@@ -302,7 +303,7 @@ impl Default for ConversationSection {
     }
 }
 
-/// What a value is.
+/// Type of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = EntityType)]
@@ -318,22 +319,22 @@ pub enum EntityKind {
     Boolean,
 }
 
-/// One of `dataCollection.entities`, as far as the service reads it.
+/// One of `dataCollection.entities`, with the fields that the service reads.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct Entity {
     /// `type`.
     #[serde(rename = "type")]
     pub kind: EntityKind,
-    /// What it means; makes the question.
+    /// Meaning of the value, from which the question is made.
     pub description: String,
-    /// Allowed values; any when empty.
+    /// Allowed values; any value if empty.
     #[serde(rename = "enum")]
     pub allowed: Vec<Value>,
 }
 
 impl Entity {
-    /// Reads one of the free-form entities; a part that cannot be read counts as not given.
+    /// Reads a free-form entity. Fields that cannot be read count as missing.
     pub fn read(given: &Value) -> Self {
         let kind = given.get("type").and_then(|kind| EntityKind::deserialize(kind).ok());
         let description = given.get("description").and_then(Value::as_str);

@@ -1,5 +1,5 @@
-//! The agent object as JSON Schema: types, ranges and allowed values come from the table that requests are checked by,
-//! descriptions from the types' own, defaults from the default agent.
+//! JSON Schema of the agent object. Types, ranges and allowed values come from the table that validates
+//! requests, descriptions from the types' doc comments, and defaults from the default agent.
 
 use std::collections::BTreeMap;
 
@@ -15,19 +15,19 @@ use super::{
     table::AGENT,
 };
 
-/// What an agent is described for.
+/// Purpose of a schema of the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentForm {
-    /// As it reads back: complete.
+    /// The agent as it is returned, with all fields.
     Read,
-    /// As it is made.
+    /// The agent as it is created.
     New,
-    /// As it is patched (RFC 7396).
+    /// The agent as it is patched (RFC 7396).
     Patch,
 }
 
 impl AgentForm {
-    /// The component's name of a type in this form; the agent's own are `Agent`, `NewAgent` and `AgentPatch`.
+    /// Returns the component name of a type in this form; the agent's own are `Agent`, `NewAgent` and `AgentPatch`.
     fn name(self, base: &str) -> String {
         match self {
             Self::Read => base.to_owned(),
@@ -37,7 +37,8 @@ impl AgentForm {
     }
 }
 
-/// The components that describe an agent in one form, by name; they refer to each other as `#/components/schemas/…`.
+/// Returns the components that describe an agent in one form, by name. They refer to each other as
+/// `#/components/schemas/…`.
 pub fn agent_schemas(form: AgentForm) -> BTreeMap<String, Value> {
     let mut found: Vec<(String, RefOr<Schema>)> = vec![("Agent".into(), Agent::schema())];
     Agent::schemas(&mut found);
@@ -55,7 +56,7 @@ pub fn agent_schemas(form: AgentForm) -> BTreeMap<String, Value> {
 }
 
 struct Writer {
-    /// The schemas that the types themselves give.
+    /// Schemas derived from the types.
     derived: BTreeMap<String, Value>,
     /// The default agent.
     defaults: Value,
@@ -63,7 +64,7 @@ struct Writer {
 }
 
 impl Writer {
-    /// The schema of a shape; `hint` is what its type says of it.
+    /// Returns the schema of a shape; `hint` is the schema derived from its type.
     fn shape(&mut self, shape: &Shape, form: AgentForm, path: &str, hint: &Value) -> Value {
         match shape {
             Shape::Text { max, .. } => text(*max, form, path),
@@ -71,7 +72,7 @@ impl Writer {
             Shape::Flag => json!({ "type": "boolean" }),
             Shape::Number { min, max, never } => number(*min, *max, *never, form),
             Shape::Integer { min, max } => json!({ "type": "integer", "minimum": min, "maximum": max }),
-            // A patch replaces a list whole, so its items are as new ones.
+            // A patch replaces the whole list, so its items are new ones.
             Shape::List { max, item } => {
                 let items = if form == AgentForm::Patch { AgentForm::New } else { form };
                 json!({ "type": "array", "maxItems": max, "items": self.shape(item, items, path, hint) })
@@ -100,7 +101,7 @@ impl Writer {
         json!({ "type": "object", "additionalProperties": item })
     }
 
-    /// A typed section as a component, and the reference to it.
+    /// Adds a typed section as a component, and returns the reference to it.
     fn section(&mut self, fields: &[Field], form: AgentForm, path: &str, hint: &Value) -> Value {
         let base = type_name(hint).unwrap_or_else(|| path.replace('.', "_"));
         let name = form.name(&base);
@@ -141,7 +142,7 @@ impl Writer {
 
     fn field(&mut self, field: &Field, form: AgentForm, path: &str, hint: &Value) -> Value {
         let mut schema = self.shape(&field.shape, form, path, hint);
-        // Sections and maps begin empty, which generators of clients stumble over when it is said.
+        // Sections and maps are empty by default. Code generators fail on such a default, so leave it out.
         let is_object = matches!(
             field.shape,
             Shape::Section(_) | Shape::Map(_) | Shape::Languages(_) | Shape::Open(_)
@@ -167,13 +168,13 @@ impl Writer {
         schema
     }
 
-    /// A free-form object of which some fields are checked.
+    /// Returns the schema of a free-form object with some checked fields.
     fn open(&mut self, fields: &[Field], form: AgentForm, path: &str) -> Value {
         let mut shown = Map::new();
         let mut required = Vec::new();
         for field in fields {
             let mut schema = self.field(field, form, &join(path, field.name), &Value::Null);
-            // It is kept as it was given, and `null` is how to leave a field unset.
+            // The object is stored as it was sent, and clients send `null` to leave a field unset.
             if form == AgentForm::Read && !field.required {
                 schema = nullable(schema);
             }
@@ -198,7 +199,7 @@ const NOT_BLANK: &str = r"\S";
 const PHONE: &str = r"^\+[1-9][0-9]{6,14}$";
 const PHONE_SENT: &str = r"^[ \-./()]*(\+|0[ \-./()]*0)[ \-./()]*[1-9]([ \-./()]*[0-9]){6,14}[ \-./()]*$";
 
-/// What the rule of a text can be told by; the table holds rules as code, so the field's name leads to it.
+/// Returns the schema of a text. The table contains rules as code, so the field's name selects the description.
 fn text(max: usize, form: AgentForm, path: &str) -> Value {
     let sent = form != AgentForm::Read;
     let mut schema = json!({ "type": "string", "maxLength": max });
@@ -239,7 +240,7 @@ fn number(min: f64, max: f64, never: bool, form: AgentForm) -> Value {
     }
 }
 
-/// The same, or `null`.
+/// Returns the schema with `null` also allowed.
 fn nullable(mut schema: Value) -> Value {
     if schema.get("$ref").is_some() {
         return json!({ "oneOf": [{ "type": "null" }, schema] });
@@ -259,7 +260,7 @@ fn nullable(mut schema: Value) -> Value {
     schema
 }
 
-/// The properties of a type, those of flattened types among them.
+/// Returns the properties of a type, including those of flattened types.
 fn properties(schema: &Value, derived: &BTreeMap<String, Value>) -> Map<String, Value> {
     let mut found = Map::new();
     let parts = schema.get("allOf").and_then(Value::as_array);
@@ -274,7 +275,7 @@ fn properties(schema: &Value, derived: &BTreeMap<String, Value>) -> Map<String, 
     found
 }
 
-/// The type that a property refers to, directly, as a list of it or as one that may be missing.
+/// Returns the type that a property refers to, directly, as the items of a list, or as an optional value.
 fn type_name(hint: &Value) -> Option<String> {
     if let Some(reference) = hint.get("$ref").and_then(Value::as_str) {
         return reference.rsplit('/').next().map(str::to_owned);

@@ -1,5 +1,5 @@
-//! The stored document of an agent: what a client set, and nothing else. Checked on its way in, merged by patches,
-//! completed with the defaults on its way out.
+//! The stored document of an agent: only what a client set. It is validated when it is stored, merged by
+//! patches, and completed with the defaults when it is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,17 @@ use super::{
 };
 use crate::phone_number::PhoneNumber;
 
-/// A path and the id that stands there.
+/// A path and the id at that path.
 pub type Reference = (String, String);
 
-/// Bytes of a document as JSON. Free-form parts grow with every patch, and each call reads the whole.
+/// Longest document as JSON, in bytes. Free-form parts grow with every patch, and each call reads the whole document.
 const DOCUMENT_BYTES: usize = 1024 * 1024;
 
-/// Checks the body of a create. Returns the sparse document to store: fields set to `null` are left out.
+/// Validates the body of a create request. Returns the sparse document to store, without fields set to `null`.
 ///
 /// # Errors
-/// Every problem of the body.
+///
+/// Returns all problems of the body.
 pub fn validate_create(body: &Value) -> Result<Map<String, Value>, Vec<Problem>> {
     let (document, problems) = checked(body);
     if problems.is_empty() {
@@ -33,11 +34,12 @@ pub fn validate_create(body: &Value) -> Result<Map<String, Value>, Vec<Problem>>
     }
 }
 
-/// Applies a merge patch (RFC 7396) to a stored document. `null` puts a field back to its default; the merged
-/// document obeys the same rules as a new one.
+/// Applies a merge patch (RFC 7396) to a stored document. `null` resets a field to its default. The merged
+/// document must obey the same rules as a new one.
 ///
 /// # Errors
-/// Every problem of the patch, and of the document it would lead to.
+///
+/// Returns all problems of the patch and of the merged document.
 pub fn merge_patch(stored: &Map<String, Value>, patch: &Value) -> Result<Map<String, Value>, Vec<Problem>> {
     let (_, mut problems) = Walk::check(patch, &AGENT, Mode::Patch);
     if !patch.is_object() {
@@ -58,15 +60,16 @@ pub fn merge_patch(stored: &Map<String, Value>, patch: &Value) -> Result<Map<Str
     }
 }
 
-/// The stored document with every default filled in.
+/// Returns the stored document with all defaults filled in.
 ///
 /// # Errors
-/// The document was not made by [`validate_create`] or [`merge_patch`].
+///
+/// Returns an error if the document was not made by [`validate_create`] or [`merge_patch`].
 pub fn complete(stored: &Map<String, Value>) -> Result<Agent, serde_json::Error> {
     serde_json::from_value(Value::Object(stored.clone()))
 }
 
-/// Agents that the document hands calls to, for the check that they exist.
+/// Returns the agents that the document transfers calls to, to check that they exist.
 pub fn referenced_agents(stored: &Map<String, Value>) -> Vec<Reference> {
     let path = "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers";
     let transfers = at(stored, path).and_then(Value::as_array);
@@ -81,13 +84,13 @@ pub fn referenced_agents(stored: &Map<String, Value>) -> Vec<Reference> {
     ids.collect()
 }
 
-/// Documents and groups of documents that the document names, for the check that they exist.
+/// Returns the documents and document groups that the document names, to check that they exist.
 pub fn referenced_documents(stored: &Map<String, Value>) -> Vec<Reference> {
     ids(stored, "conversationConfig.agent.prompt.knowledgeBase")
 }
 
-/// The numbers that the document names, and whether the agent answers them: its own when it takes calls, never those it
-/// only rotates through as caller IDs.
+/// Returns the numbers that the document names, and whether the agent answers them. It answers its own
+/// numbers if it takes incoming calls, but not numbers used only as rotating caller IDs.
 pub fn named_numbers(stored: &Map<String, Value>) -> BTreeMap<PhoneNumber, bool> {
     let answers = matches!(
         stored.get("direction").and_then(Value::as_str),
@@ -106,7 +109,7 @@ pub fn named_numbers(stored: &Map<String, Value>) -> BTreeMap<PhoneNumber, bool>
     numbers
 }
 
-/// HTTP tools that the document names, for the check that they exist.
+/// Returns the HTTP tools that the document names, to check that they exist.
 pub fn referenced_tools(stored: &Map<String, Value>) -> Vec<Reference> {
     ids(stored, "conversationConfig.agent.prompt.toolIds")
 }
@@ -119,7 +122,8 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     };
     problems.extend(dangling_edges(&document));
     problems.extend(repeated_numbers(&document));
-    // Of transfers with a problem of their own nothing else is said: what was wrong is left out of the document.
+    // If a transfer has a problem of its own, report nothing else about transfers, because the invalid part
+    // is missing from the document.
     if !problems.iter().any(|problem| problem.path.starts_with(TRANSFERS)) {
         problems.extend(transfer_problems(&document));
     }
@@ -133,20 +137,21 @@ fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     (document, problems)
 }
 
-/// A document that many patches have made larger than any one body may be.
+/// Returns a problem if many patches have made the document larger than a body may be.
 fn too_large(document: &Map<String, Value>) -> Option<Problem> {
     let sizes = document.iter().map(|(name, value)| (value.to_string().len(), name));
     let (size, largest) = sizes.fold((0, (0, "")), |(sum, largest), (size, name)| {
         (sum + size, largest.max((size, name.as_str())))
     });
     (size > DOCUMENT_BYTES).then(|| {
-        let message =
-            format!("the agent would have {size} bytes as JSON, most of them here; at most {DOCUMENT_BYTES} are kept");
+        let message = format!(
+            "the agent would have {size} bytes as JSON, most of them here; at most {DOCUMENT_BYTES} are allowed"
+        );
         Problem::new(largest.1, "too_long", message)
     })
 }
 
-/// Edges whose ends are not nodes.
+/// Returns the edges whose ends are not nodes.
 fn dangling_edges(document: &Map<String, Value>) -> Vec<Problem> {
     let nodes = at(document, "workflow.nodes").and_then(Value::as_object);
     let edges = at(document, "workflow.edges").and_then(Value::as_object);
@@ -166,7 +171,7 @@ fn dangling_edges(document: &Map<String, Value>) -> Vec<Problem> {
     problems
 }
 
-/// A number stands once among an agent's own.
+/// Returns the duplicates among an agent's own numbers.
 fn repeated_numbers(document: &Map<String, Value>) -> Vec<Problem> {
     let numbers = document.get("phoneNumbers").and_then(Value::as_array);
     let mut seen = BTreeSet::new();
@@ -192,15 +197,15 @@ fn ids(stored: &Map<String, Value>, path: &str) -> Vec<Reference> {
         .collect()
 }
 
-/// What stands at a path of names.
+/// Returns the value at a path of names.
 pub(super) fn at<'a>(document: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     let mut names = path.split('.');
     let first = document.get(names.next()?)?;
     names.try_fold(first, |value, name| value.get(name))
 }
 
-/// Applies a merge patch: RFC 7396, section 2. Not the `json-patch` crate's: that one fills the place of a removed key with the last key,
-/// and the order of the entities is the order of the questions.
+/// Applies a merge patch as in RFC 7396, section 2. The `json-patch` crate is not used, because it moves the
+/// last key into the place of a removed key, and the order of the entities is the order of the questions.
 pub fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         target.clone_from(patch);

@@ -1,11 +1,11 @@
-//! Figures read back as the contract writes them: `7`, not `7.0`.
+//! Serialises numbers as the API writes them: `7`, not `7.0`.
 
 use serde::Serializer;
 
-/// Whole figures up to this size are written as integers; all of them are exact in a float.
+/// Largest whole number written as an integer; a float represents all of them exactly.
 const MAX_WHOLE: f64 = 1e15;
 
-/// Serialises a figure, a whole one as an integer.
+/// Serialises a number, as an integer if it is whole.
 pub(super) fn serialize<S: Serializer>(figure: &f64, to: S) -> Result<S::Ok, S::Error> {
     if figure.fract() == 0.0 && figure.abs() <= MAX_WHOLE {
         #[expect(clippy::cast_possible_truncation, reason = "whole and small enough")]
@@ -15,7 +15,7 @@ pub(super) fn serialize<S: Serializer>(figure: &f64, to: S) -> Result<S::Ok, S::
     }
 }
 
-/// The same for a figure that may be unset.
+/// Serialises an optional number in the same way.
 pub(super) fn serialize_some<S: Serializer>(figure: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     match figure {
         Some(figure) => serialize(figure, to),

@@ -1,11 +1,11 @@
-//! The variables that the texts of an agent use.
+//! The variables used in the texts of an agent.
 
 use std::collections::BTreeSet;
 
 use super::{Agent, BuiltInTools};
 use crate::template::placeholders;
 
-/// Every name that the spoken and instructing texts of an agent use, in order of first use, each once.
+/// Returns the names used in the spoken texts and instructions of an agent, in order of first use, without duplicates.
 pub fn agent_placeholders(agent: &Agent) -> Vec<String> {
     let section = &agent.conversation_config.agent;
     let mut texts = vec![section.prompt.prompt.as_str()];

@@ -1,4 +1,4 @@
-//! `platformSettings`: what happens around an agent's calls.
+//! `platformSettings`: settings around an agent's calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -9,12 +9,12 @@ use super::{Entities, Entity};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlatformSettings {
-    /// After and beside calls.
+    /// Actions after and during calls.
     pub call_actions: CallActions,
-    /// Free-form.
+    /// Free-form settings of the widget.
     #[schema(value_type = Object)]
     pub widget: Map<String, Value>,
-    /// What to collect.
+    /// Values to collect.
     pub data_collection: DataCollection,
     /// Retries.
     pub call_retry: CallRetry,
@@ -31,14 +31,14 @@ pub struct PlatformSettings {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallActions {
-    /// "Don't call again" is honoured account-wide.
+    /// Whether "don't call again" applies to the whole account.
     pub smart_opt_out: bool,
-    /// Calls report issues.
+    /// Whether issues of calls are reported.
     pub issue_tracking: bool,
-    /// Where results are delivered.
+    /// URL that results are delivered to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post_call_webhook: Option<String>,
-    /// Mail after a call.
+    /// E-mail after a call.
     pub post_call_email: PostCallEmail,
     /// Appointments.
     pub schedule_on_calendar: ScheduleOnCalendar,
@@ -48,9 +48,9 @@ pub struct CallActions {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PostCallEmail {
-    /// Whether mail is sent.
+    /// Whether e-mails are sent.
     pub enabled: bool,
-    /// `to cc subject includeTranscript`, and whatever else is given.
+    /// `to cc subject includeTranscript`, and any other fields.
     #[schema(value_type = Object)]
     pub email_configuration: Map<String, Value>,
 }
@@ -59,12 +59,12 @@ pub struct PostCallEmail {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScheduleOnCalendar {
-    /// Whether appointments are made.
+    /// Whether appointments can be made.
     pub enabled: bool,
     /// Calendar provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// Event kinds.
+    /// Event types or calendars.
     pub events_ids: Vec<String>,
 }
 
@@ -75,12 +75,12 @@ pub struct DataCollection {
     /// Map of name to `{ "type", "description", "enum" }`, in the client's order.
     #[schema(value_type = Object)]
     pub entities: Map<String, Value>,
-    /// Whether values are kept with the contact.
+    /// Whether values are stored with the contact.
     pub store_data: bool,
 }
 
 impl DataCollection {
-    /// The entities as the service reads them; what cannot be read (the map is free-form) counts as not given.
+    /// Returns the entities as the service reads them. The map is free-form, so unreadable parts count as missing.
     pub fn typed(&self) -> Entities {
         let entities = self.entities.iter();
         entities
@@ -93,10 +93,10 @@ impl DataCollection {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallRetry {
-    /// 0 to 10.
+    /// Number of retries, 0 to 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_count: Option<i64>,
-    /// Minutes, 0 to 10080.
+    /// Minutes before a retry, 0 to 10080.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_delay: Option<i64>,
 }
@@ -115,13 +115,13 @@ pub struct Privacy {
 pub struct Telephony {
     /// Whether caller IDs rotate.
     pub number_rotation_enabled: bool,
-    /// The caller IDs, E.164.
+    /// Caller IDs in E.164.
     pub rotation_numbers: Vec<String>,
-    /// Calls before the next one's turn.
+    /// Calls with each number before the next one's turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub calls_per_number: Option<i64>,
-    /// Whether prefixes are restricted.
+    /// Whether calls to some prefixes are blocked.
     pub state_restriction_enabled: bool,
-    /// The prefixes, E.164.
+    /// Blocked prefixes in E.164.
     pub state_restricted_numbers: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! Rules for texts of an agent: each gives the normal form to store, or says what is wrong.
+//! Rules for texts of an agent. Each returns the normal form to store, or describes the problem.
 
 use chrono_tz::Tz;
 use serde_json::Value;
@@ -11,21 +11,21 @@ fn quoted(text: &str) -> String {
     shown(&Value::from(text))
 }
 
-/// Any text, blank included.
+/// Accepts any text, even a blank one.
 pub(super) fn any(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Any text but a blank one.
+/// Accepts any text except a blank one.
 pub(super) fn not_blank(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
-        Err("must not be blank; leave it out (or set it to null) to take the default".into())
+        Err("must not be blank; leave it out (or set it to null) to use the default".into())
     } else {
         Ok(text.to_owned())
     }
 }
 
-/// An IANA time zone.
+/// Accepts an IANA time zone.
 pub(super) fn timezone(text: &str) -> Result<String, String> {
     match text.parse::<Tz>() {
         Ok(_) => Ok(text.to_owned()),
@@ -36,8 +36,8 @@ pub(super) fn timezone(text: &str) -> Result<String, String> {
     }
 }
 
-/// A language code such as `en` or `pt-BR`, as BCP 47 has them: two or three letters first, for longer first parts are
-/// reserved and none was ever given out. So a language's name in words is none.
+/// Accepts a BCP 47 language code such as `en` or `pt-BR`. It must start with two or three letters, because
+/// longer first parts are reserved and none was ever assigned. So the name of a language is not accepted.
 pub(super) fn language(text: &str) -> Result<String, String> {
     let mut parts = text.split('-');
     let first = parts.next().unwrap_or_default();
@@ -54,7 +54,7 @@ pub(super) fn language(text: &str) -> Result<String, String> {
     }
 }
 
-/// A phone number, normalised to E.164.
+/// Accepts a phone number and normalises it to E.164.
 pub(super) fn phone_number(text: &str) -> Result<String, String> {
     PhoneNumber::parse(text).map(String::from).map_err(|_| {
         format!(
@@ -64,18 +64,18 @@ pub(super) fn phone_number(text: &str) -> Result<String, String> {
     })
 }
 
-/// What a voice is called by in the model's markup, as in `<Ana>…</Ana>`.
+/// Accepts a label that can mark a voice in the model's markup, as in `<Ana>…</Ana>`.
 pub(super) fn voice_label(text: &str) -> Result<String, String> {
     match text.chars().find(|c| "<>&\"'".contains(*c)) {
         None => Ok(text.to_owned()),
         Some(sign) => Err(format!(
-            "{} has a {sign}: the model marks what this voice says by its label, so leave out <, >, & and quotes",
+            "{} contains {sign}; the model uses the label as markup, so leave out <, >, & and quotes",
             quoted(text)
         )),
     }
 }
 
-/// The beginning of phone numbers: `+` and 1 to 15 digits.
+/// Accepts the beginning of phone numbers: `+` and 1 to 15 digits.
 pub(super) fn prefix(text: &str) -> Result<String, String> {
     let plain: String = text
         .chars()
@@ -95,14 +95,14 @@ pub(super) fn prefix(text: &str) -> Result<String, String> {
     }
 }
 
-/// An `http` or `https` address.
+/// Accepts an `http` or `https` URL.
 pub(super) fn web_address(text: &str) -> Result<String, String> {
     let text = text.trim();
-    // A parser of addresses passes over what does not belong into one.
+    // The URL parser skips characters that do not belong in a URL.
     let is_plain = text.contains("://") && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     match Url::parse(text) {
         Ok(url) if !url.username().is_empty() || url.password().is_some() => Err(
-            "has a user name or a password before its host: leave them out, deliveries are signed; or put a key into the query"
+            "has a user name or a password before its host: leave them out, because deliveries are signed, or use a key in the query"
                 .into(),
         ),
         Ok(url) if is_plain && matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(text.to_owned()),
@@ -113,14 +113,14 @@ pub(super) fn web_address(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether a SIP address can stand in a carrier's instructions.
+/// Returns whether a SIP address can be part of a carrier's instructions.
 pub(super) fn can_be_dialed(address: &str) -> bool {
     address
         .bytes()
         .all(|byte| byte.is_ascii_graphic() && !b"\"<>\\".contains(&byte))
 }
 
-/// A SIP address.
+/// Accepts a SIP address.
 pub(super) fn sip_uri(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:"));
     match rest {
@@ -132,7 +132,7 @@ pub(super) fn sip_uri(text: &str) -> Result<String, String> {
     }
 }
 
-/// An e-mail address.
+/// Accepts an e-mail address.
 pub(super) fn email_address(text: &str) -> Result<String, String> {
     if email::is_valid(text) {
         Ok(text.to_owned())

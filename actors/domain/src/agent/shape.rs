@@ -1,59 +1,59 @@
-//! Shapes that JSON must have, and the one walk that checks a value against its shape.
+//! Shapes of JSON values, and the walk that checks a value against its shape.
 //!
-//! The walk lists every problem, and returns the value as it is to be stored: unset (`null`) fields left out,
-//! numbers and phone numbers in their normal form.
+//! The walk lists all problems. It returns the value in the form to store, without unset (`null`) fields and
+//! with numbers and phone numbers in their normal form.
 
 use serde_json::{Map, Number, Value};
 
 use super::{Problem, rules};
 
-/// A rule for a text: the normal form, or what is wrong in words.
+/// A rule for a text: returns the normal form, or a description of the problem.
 pub(super) type Rule = fn(&str) -> Result<String, String>;
 
-/// Most problems listed for one request; keeps the answer small when a body is nothing but mistakes.
+/// Most problems listed for one request, so that a body full of mistakes gets a short answer.
 const MAX_PROBLEMS: usize = 1000;
-/// Characters of a refused value that a message repeats.
+/// Most characters of a rejected value that a message repeats.
 const SHOWN_CHARS: usize = 60;
-/// Bytes of a name up to which a likely one is looked for.
+/// Longest unknown name, in bytes, for which a similar known name is searched.
 const COMPARED_BYTES: usize = 200;
-/// Similarity from which on a name is offered as the likely one.
+/// Similarity from which a known name is suggested.
 const LIKELY: f64 = 0.84;
 
-/// What a value must look like.
+/// Shape that a value must have.
 pub(super) enum Shape {
-    /// Text of at most `max` characters that obeys the rule.
+    /// A text of at most `max` characters that obeys the rule.
     Text { max: usize, rule: Rule },
     /// One of a few texts.
     OneOf(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
-    /// A number in a range; where `never` is set, also -1.
+    /// A number in a range; -1 is also allowed if `never` is set.
     Number { min: f64, max: f64, never: bool },
     /// A whole number in a range.
     Integer { min: i64, max: i64 },
     /// A list of at most `max` items.
     List { max: usize, item: &'static Shape },
-    /// A typed section: other fields are refused.
+    /// A typed section: unknown fields are rejected.
     Section(&'static [Field]),
-    /// A free-form object: kept as it is given, only the named fields are checked.
+    /// A free-form object: stored as it is sent, with only the named fields checked.
     Open(&'static [Field]),
     /// A free-form map of names to values of one shape.
     Map(&'static Shape),
-    /// The same, whose names are language codes.
+    /// A free-form map whose names are language codes.
     Languages(&'static Shape),
     /// A string of at most `max` bytes, a number or a boolean.
     Scalar { max: usize },
-    /// Whatever is given.
+    /// Any value.
     Any,
 }
 
 /// A field of a section.
 pub(super) struct Field {
-    /// Its name in the contract.
+    /// Name in the API.
     pub name: &'static str,
-    /// What it must look like.
+    /// Shape of its value.
     pub shape: Shape,
-    /// Whether it must be set. A section is required when something in it is.
+    /// Whether it must be set. A section is required if one of its fields is.
     pub required: bool,
 }
 
@@ -75,23 +75,24 @@ pub(super) const fn required(name: &'static str, shape: Shape) -> Field {
     }
 }
 
-/// What is being checked.
+/// Kind of value that is checked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A whole document: required fields must be there.
+    /// A whole document: required fields must be present.
     Whole,
-    /// A merge patch: `null` removes, anything may be left out; what it leads to is checked as a whole afterwards.
+    /// A merge patch: `null` removes a field and any field may be left out. The merged document is checked as
+    /// a whole later.
     Patch,
 }
 
-/// Walks a value beside its shape.
+/// Walks a value together with its shape.
 pub(super) struct Walk {
     mode: Mode,
     problems: Vec<Problem>,
 }
 
 impl Walk {
-    /// Checks a whole value: its stored form, and everything that is wrong with it.
+    /// Checks a whole value. Returns its stored form and all problems.
     pub(super) fn check(value: &Value, shape: &Shape, mode: Mode) -> (Option<Value>, Vec<Problem>) {
         let mut walk = Self {
             mode,
@@ -159,7 +160,7 @@ impl Walk {
     fn scalar(&mut self, value: &Value, max: usize, path: &str) -> Option<Value> {
         match value {
             Value::String(text) if text.len() > max => {
-                let message = format!("has {} bytes; at most {max} are taken", text.len());
+                let message = format!("has {} bytes; at most {max} are allowed", text.len());
                 self.report(path, "too_long", message);
                 None
             }
@@ -265,7 +266,7 @@ impl Walk {
         Some(Value::Object(stored))
     }
 
-    /// Reports what a required field lacks: itself, or what is required inside a section left out.
+    /// Reports a missing required field, or the missing required fields inside a missing section.
     fn required(&mut self, object: &Map<String, Value>, field: &Field, path: &str) {
         let at = join(path, field.name);
         match (object.get(field.name), &field.shape) {
@@ -299,7 +300,7 @@ impl Walk {
         Some(Value::Object(stored))
     }
 
-    /// Names obey a rule too; what it would make of them is not asked, they stay as they are.
+    /// Checks a map. Its names must obey the rule, but are stored unchanged.
     fn map(&mut self, value: &Value, item: &Shape, rule: Rule, path: &str) -> Option<Value> {
         let Value::Object(object) = value else {
             return self.refuse(path, "an object", value);
@@ -321,7 +322,7 @@ impl Walk {
     }
 }
 
-/// `path.name`, or the name alone at the top.
+/// Returns `path.name`, or the name alone at the top level.
 pub(super) fn join(path: &str, name: &str) -> String {
     if path.is_empty() {
         name.to_owned()
@@ -330,7 +331,7 @@ pub(super) fn join(path: &str, name: &str) -> String {
     }
 }
 
-/// A value as a message repeats it: its JSON, cut short; of a list or an object only that it is one.
+/// Returns a value as messages show it: its JSON, shortened; for a list or an object only its type.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".into(),
@@ -345,7 +346,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// The number, if it is whole; `3.0` is.
+/// Returns the number if it is whole; `3.0` counts as whole.
 fn whole(number: &Number) -> Option<i128> {
     let exact = number
         .as_i64()
@@ -369,11 +370,11 @@ fn listed(allowed: &[&str]) -> String {
         .join(", ")
 }
 
-/// The one of `names` that was probably meant.
+/// Returns the one of `names` that was probably meant.
 fn likely(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     let plain = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
     names
-        // Comparing takes time with the length, and nothing so long is like a name of ours.
+        // The comparison takes longer with the length, and no name of ours is that long.
         .filter(|_| name.len() <= COMPARED_BYTES)
         .map(|known| (strsim::jaro_winkler(&plain(name), &plain(known)), known))
         .filter(|(likeness, _)| *likeness >= LIKELY)

@@ -1,4 +1,4 @@
-//! The agent object of the contract as a table: type, range and allowed values of every path.
+//! The agent object of the API as a table: type, range and allowed values of every path.
 
 use super::{
     PROVIDERS,
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::template::{INSTRUCTION_CHARS, SPOKEN_CHARS, VALUE_BYTES};
 
-/// Names, labels and identifiers.
+/// Longest name, label or identifier, in characters.
 const NAME_CHARS: usize = 200;
-/// Addresses.
+/// Longest URL, in characters.
 const URL_CHARS: usize = 2048;
-/// Items of a list.
+/// Most items of a list.
 const LIST_ITEMS: usize = 1000;
 
 const FORMATS: Shape = Shape::OneOf(&[
@@ -34,7 +34,7 @@ const PHONE: Shape = text(64, rules::phone_number);
 const NAMES: Shape = list(&NAME);
 const EMAILS: Shape = list(&text(crate::email::MAX_CHARS, rules::email_address));
 
-/// What clients write of an agent.
+/// Fields of an agent that clients write.
 pub(super) const AGENT: Shape = Shape::Section(&[
     required("name", text(NAME_CHARS, rules::any)),
     optional("direction", Shape::OneOf(&["outbound", "inbound", "both"])),
@@ -74,8 +74,8 @@ const CONVERSATION_CONFIG: &[Field] = &[
     ),
 ];
 
-/// What a language preset may change, under the rules of what it changes; what else it brings is kept as it is given, also
-/// in the items of lists.
+/// Fields that a language preset may change, with the rules of the fields they change. Other fields are
+/// stored as they are sent, also in the items of lists.
 const OVERRIDES: &[Field] = &[
     optional(
         "agent",
@@ -185,7 +185,7 @@ const TURN: &[Field] = &[
 
 const TTS: &[Field] = &tts(&Shape::Section(VOICE), &Shape::Section(AUDIO_TAG));
 
-/// With these as the items of its lists.
+/// Returns the fields of `tts` with these shapes as the items of its lists.
 const fn tts(voice: &'static Shape, tag: &'static Shape) -> [Field; 9] {
     [
         optional("voiceId", NAME),

@@ -1,4 +1,4 @@
-//! `builtInTools`: the six tools every agent has.
+//! `builtInTools`: the six built-in tools of every agent.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,24 +12,24 @@ pub struct BuiltInTools {
     pub language_detection: BuiltInTool,
     /// Says nothing this turn.
     pub skip_turn: BuiltInTool,
-    /// Hands the call to another agent.
+    /// Transfers the call to another agent.
     pub transfer_to_agent: TransferToAgent,
-    /// Hands the call to a number.
+    /// Transfers the call to a number.
     pub transfer_to_number: TransferToNumber,
     /// Recognises a machine and leaves a message.
     pub voicemail_detection: VoicemailDetection,
 }
 
-/// What all six have.
+/// Fields that all six tools have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BuiltInTool {
     /// Whether the model may use it.
     pub enabled: bool,
-    /// Tells the model when.
+    /// Tells the model when to use it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What is said with it is protected from barge-in.
+    /// Whether its message is protected from barge-in.
     pub disable_interruption: bool,
 }
 
@@ -37,10 +37,10 @@ pub struct BuiltInTool {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TransferToAgent {
-    /// What all tools have.
+    /// Fields that all tools have.
     #[serde(flatten)]
     pub tool: BuiltInTool,
-    /// Where to.
+    /// Possible transfers.
     pub transfers: Vec<AgentTransfer>,
 }
 
@@ -48,16 +48,16 @@ pub struct TransferToAgent {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AgentTransfer {
-    /// To whom.
+    /// Id of the other agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    /// When.
+    /// Condition of the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// Milliseconds before it.
+    /// Milliseconds before the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<i64>,
-    /// Said before it.
+    /// Message before the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_message: Option<String>,
     /// Whether the other agent greets.
@@ -68,12 +68,12 @@ pub struct AgentTransfer {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TransferToNumber {
-    /// What all tools have.
+    /// Fields that all tools have.
     #[serde(flatten)]
     pub tool: BuiltInTool,
-    /// Stored only.
+    /// Stored, without effect.
     pub transfer_rule_ids: Vec<String>,
-    /// Where to.
+    /// Possible transfers.
     pub transfers: Vec<NumberTransfer>,
 }
 
@@ -84,10 +84,10 @@ pub struct NumberTransfer {
     /// `blind`, `conference` or `sip_refer`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfer_type: Option<String>,
-    /// When.
+    /// Condition of the transfer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<String>,
-    /// To whom.
+    /// Destination.
     pub transfer_destination: TransferDestination,
 }
 
@@ -98,7 +98,7 @@ pub struct TransferDestination {
     /// `phone` or `sip_uri`.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// E.164.
+    /// Number in E.164.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<String>,
     /// SIP address.
@@ -110,10 +110,10 @@ pub struct TransferDestination {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VoicemailDetection {
-    /// What all tools have.
+    /// Fields that all tools have.
     #[serde(flatten)]
     pub tool: BuiltInTool,
-    /// Left after the beep; unset: hang up.
+    /// Message left after the beep. If unset, the agent hangs up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub voicemail_message: Option<String>,
 }

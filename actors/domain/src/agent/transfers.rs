@@ -1,4 +1,4 @@
-//! The transfers of an agent that can be made: those whose destination can be dialed.
+//! The usable transfers of an agent: those with a destination that can be dialed.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,22 +9,22 @@ use crate::{
     transfer::{Destination, TransferKind},
 };
 
-/// Characters of a SIP address.
+/// Longest SIP address, in characters.
 pub(super) const SIP_CHARS: usize = 512;
 
-/// Where the tool stands in an agent's document.
+/// Path of the tool in an agent's document.
 const TOOL: &str = "conversationConfig.agent.prompt.builtInTools.transferToNumber";
-/// Where its transfers stand.
+/// Path of its transfers.
 pub(super) const TRANSFERS: &str = "conversationConfig.agent.prompt.builtInTools.transferToNumber.transfers";
 
-/// A transfer that can be made.
+/// A usable transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsableTransfer {
-    /// How.
+    /// Kind of the transfer.
     pub kind: TransferKind,
-    /// To whom.
+    /// Destination.
     pub to: Destination,
-    /// When; may hold placeholders, and may be empty.
+    /// Condition; may contain placeholders and may be empty.
     pub condition: String,
 }
 
@@ -42,7 +42,7 @@ impl UsableTransfer {
         })
     }
 
-    /// Whether a model that names this destination means this transfer.
+    /// Returns whether a model that names this destination means this transfer.
     pub fn is_to(&self, named: &str) -> bool {
         match &self.to {
             Destination::Phone(number) => PhoneNumber::parse(named).is_ok_and(|named| named == *number),
@@ -52,7 +52,7 @@ impl UsableTransfer {
 }
 
 impl TransferToNumber {
-    /// Those that can be made, in the agent's order; none while the tool is not enabled.
+    /// Returns the usable transfers in the agent's order; none while the tool is not enabled.
     pub fn usable(&self) -> Vec<UsableTransfer> {
         let all = self.transfers.iter().filter(|_| self.tool.enabled);
         all.filter_map(UsableTransfer::of).collect()
@@ -82,7 +82,7 @@ fn destination(to: &TransferDestination) -> Option<Destination> {
     }
 }
 
-/// Transfers of a document that nobody could be reached by.
+/// Returns the problems of transfers whose destination cannot be dialed.
 pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
     let tool = at(document, TOOL).and_then(|tool| TransferToNumber::deserialize(tool).ok());
     let transfers = tool.map(|tool| tool.transfers).unwrap_or_default();
@@ -94,7 +94,7 @@ pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
     unreached.collect()
 }
 
-/// The field that a destination lacks, and why it is needed.
+/// Returns the field that a destination lacks, and why it is needed.
 fn lacks(to: &TransferDestination) -> Option<(&'static str, &'static str)> {
     match (to.kind.as_deref(), &to.phone_number, &to.sip_uri) {
         (Some("phone"), None, _) => Some((".phoneNumber", "is required where `type` is `phone`")),

@@ -1,4 +1,4 @@
-//! What went badly for the person in a call, by rule.
+//! Rules that find issues of a call from the person's point of view.
 
 use super::moments;
 use crate::{
@@ -9,13 +9,13 @@ use crate::{
     },
 };
 
-/// Pleas to say it again, from which on the agent was hard to understand.
+/// Number of requests to repeat something from which the agent counts as hard to understand.
 const OFTEN: usize = 3;
 
-/// Characters of a quotation.
+/// Longest quotation, in characters.
 const QUOTED_CHARS: usize = 160;
 
-/// The issues, each one sentence in English.
+/// Returns the issues, each as one sentence in English.
 pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], put_through: bool) -> Vec<String> {
     let mut issues = Vec::new();
     let complaints = found.iter().filter(|moment| moment.label == moments::OBJECTION);
@@ -42,7 +42,7 @@ pub(super) fn find(turns: &[TurnFact], found: &[KeyMoment], put_through: bool) -
     issues
 }
 
-/// Whether the words are a menu's, which names what its keys do and wants nothing itself.
+/// Returns whether this is the text of a phone menu, which names its keys and makes no request itself.
 fn offers_keys(text: &str) -> bool {
     const KEYS: [&str; 13] = [
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "star", "pound", "hash",

@@ -1,4 +1,4 @@
-//! What of a call's values goes onto the saved contact: `dataCollection.storeData`.
+//! Values of a call that are stored on the saved contact: `dataCollection.storeData`.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde_json::{Map, Value};
 use super::values::checked;
 use crate::{agent::Entities, email, ports::store::ContactRow};
 
-/// Fields of a contact besides its own, bytes of each, and characters of a name: those of a contact that is saved by
-/// hand.
+/// Limits for a contact: number of further fields, bytes of each, and characters of a name. They are the same
+/// as for contacts that clients save.
 const MOST_FIELDS: usize = 100;
 const MOST_BYTES: usize = 4 * 1024;
 const MOST_NAME_CHARS: usize = 200;
 
-/// Names that are the service's own, or say whose contact it is.
+/// Names that are reserved by the service or identify the contact.
 const RESERVED: [&str; 3] = ["contactId", "metadata", "phoneNumber"];
 
-/// The values that are what their entities want, as what they are.
+/// Returns the values that match the type of their entity, converted to that type.
 pub(super) fn typed(collected: &BTreeMap<String, String>, entities: &Entities) -> BTreeMap<String, Value> {
     let values = entities.iter().filter_map(|(name, entity)| {
         let value = checked(entity, &Value::from(collected.get(name)?.as_str()))?;
@@ -25,8 +25,9 @@ pub(super) fn typed(collected: &BTreeMap<String, String>, entities: &Entities) -
     values.collect()
 }
 
-/// Writes values onto a contact, over those it had: `name` and `email` where they belong if they are that, any other
-/// name among its further fields. What does not fit is left out. True when something changed.
+/// Writes values to a contact, replacing earlier ones. Valid values of `name` and `email` go to these fields,
+/// all other names to the further fields. Values that do not fit are left out. Returns true if something
+/// changed.
 pub fn keep(contact: &mut ContactRow, values: &BTreeMap<String, Value>) -> bool {
     let before = contact.clone();
     for (name, value) in values {

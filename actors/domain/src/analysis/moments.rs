@@ -1,4 +1,4 @@
-//! Moments of a call worth finding again, by rule.
+//! Rules that find the key moments of a call.
 
 use std::collections::BTreeMap;
 
@@ -24,16 +24,16 @@ pub(super) const OBJECTION: &str = "objection";
 pub(super) const CALL_BACK: &str = "call_back_requested";
 /// The user does not want to be called again.
 pub(super) const OPT_OUT: &str = "opt_out";
-/// Somebody else has this number.
+/// The number belongs to somebody else.
 pub(super) const WRONG_NUMBER: &str = "wrong_number";
-/// An appointment comes up.
+/// An appointment is mentioned.
 pub(super) const APPOINTMENT: &str = "appointment";
-/// Somebody takes leave.
+/// Somebody says goodbye.
 pub(super) const GOODBYE: &str = "goodbye";
 
 /// Most moments of one kind; the first ones are kept.
 const MAX_OF_A_KIND: usize = 10;
-/// From here down a turn of the user counts as a complaint, whatever its words.
+/// Score at or below which a turn of the user counts as a complaint, whatever its words.
 const ANGRY: f64 = -0.5;
 
 const COMPLAINTS: [&str; 16] = [
@@ -66,7 +66,7 @@ const APPOINTMENTS: [&str; 9] = [
     "reschedule",
 ];
 
-/// The moments in order of time.
+/// Returns the moments in order of time.
 pub(super) fn find(turns: &[TurnFact], scores: &[f64], collected: &BTreeMap<String, String>) -> Vec<KeyMoment> {
     let mut found: Vec<(&TurnFact, &'static str)> = Vec::new();
     found.extend(first_answer(turns).map(|turn| (turn, FIRST_ANSWER)));
@@ -110,13 +110,13 @@ fn moment(turn: &TurnFact, label: &str) -> KeyMoment {
     }
 }
 
-/// `mm:ss` of milliseconds into the call.
+/// Formats milliseconds into the call as `mm:ss`.
 pub(super) fn timestamp(ms: i64) -> String {
     let seconds = ms.max(0) / 1000;
     format!("{:02}:{:02}", seconds / 60, seconds % 60)
 }
 
-/// The first words of the user that follow a question of the agent.
+/// Returns the user's first turn after a question of the agent.
 fn first_answer(turns: &[TurnFact]) -> Option<&TurnFact> {
     let pairs = turns
         .windows(2)
@@ -127,7 +127,7 @@ fn first_answer(turns: &[TurnFact]) -> Option<&TurnFact> {
         .map(|[_, answer]| answer)
 }
 
-/// Each yes to the question whether they wish never to be called again.
+/// Returns each "yes" to the question whether the user wants no more calls.
 fn opt_outs_on_asking(turns: &[TurnFact]) -> impl Iterator<Item = &TurnFact> {
     let pairs = turns
         .windows(2)
@@ -137,11 +137,11 @@ fn opt_outs_on_asking(turns: &[TurnFact]) -> impl Iterator<Item = &TurnFact> {
         .filter(|[question, _]| asks_about_opt_out(&question.text))
         .map(|[_, answer]| answer)
         .filter(|answer| opt_out::answer(&answer.text) == Some(true))
-        // One that says it in as many words is found by them.
+        // A turn that says so in words is found by its words.
         .filter(|answer| phrases::intent(&answer.text) != Some(Intent::OptOut))
 }
 
-/// The turns of the user in which collected values were said, each once.
+/// Returns the user's turns that contain collected values, each once.
 fn values<'a>(turns: &'a [TurnFact], collected: &BTreeMap<String, String>) -> Vec<&'a TurnFact> {
     let wanted: Vec<String> = collected.values().map(|value| phrases::plain(value)).collect();
     let of_user = turns.iter().filter(|turn| turn.speaker == Speaker::User);
@@ -154,7 +154,7 @@ fn values<'a>(turns: &'a [TurnFact], collected: &BTreeMap<String, String>) -> Ve
     said.collect()
 }
 
-/// What a turn of the user asks for or objects to.
+/// Returns what a turn of the user asks for or objects to.
 fn wish(turn: &TurnFact, score: f64) -> Option<&'static str> {
     match phrases::intent(&turn.text) {
         Some(Intent::OptOut) => Some(OPT_OUT),

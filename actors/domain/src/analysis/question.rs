@@ -1,4 +1,4 @@
-//! What a model is asked about a call: the instructions, the call as data, and the shape of the answer.
+//! The question about a call for a model: instructions, the call as data, and the shape of the answer.
 
 use std::fmt::Write;
 
@@ -11,10 +11,10 @@ use crate::{
     prompt::language_name,
 };
 
-/// Characters of a call that a model reads; a call of three hours. The middle of a longer one is left out.
+/// Most characters of a call that a model reads: a call of three hours. Of a longer call the middle is left out.
 const MOST_CHARS: usize = 120_000;
 
-/// Characters of one turn.
+/// Most characters of one turn.
 const MOST_TURN_CHARS: usize = 4_000;
 
 const TASK: &str = "You read the record of a telephone call between an agent (an automated assistant) and a user, and \
@@ -29,7 +29,7 @@ shows. Where something was not said, leave it out.
 - moments: at most ten lines that matter most, in order, each with a label of one to four words.
 - appointment: null unless both sides agreed on an appointment. dateTime as YYYY-MM-DDTHH:MM in the agent's time zone, or null if it is not certain; quote: the words with which it was agreed, copied from one line.";
 
-/// The instructions.
+/// Returns the instructions.
 pub(super) fn instructions(subject: &Subject<'_>) -> String {
     let platform = &subject.agent.platform_settings;
     let mut text = TASK.to_owned();
@@ -47,7 +47,7 @@ pub(super) fn instructions(subject: &Subject<'_>) -> String {
                 EntityKind::Integer => "whole number".to_owned(),
                 EntityKind::Boolean => "true or false".to_owned(),
             };
-            // Whole on one line each, whatever is in it.
+            // JSON keeps each value on one line, whatever it contains.
             let _ = write!(text, "\n  - {} ({kind}): {}", json!(name), json!(entity.description));
         }
     }
@@ -88,7 +88,8 @@ fn language(subject: &Subject<'_>) -> String {
     format!("Write summary, labels, description and issues in {name}. Quotes stay as they were said.")
 }
 
-/// The call, one JSON object for each line, numbered from 1 like the turns. As JSON no words can end the record early.
+/// Returns the call, one JSON object per line, numbered from 1 like the turns. In JSON no text can end the
+/// record early.
 pub(super) fn transcript(turns: &[TurnFact]) -> String {
     let lines: Vec<String> = turns.iter().enumerate().map(|(at, turn)| line(at + 1, turn)).collect();
     let sum: usize = lines.iter().map(|line| line.chars().count()).sum();
@@ -116,7 +117,7 @@ fn line(number: usize, turn: &TurnFact) -> String {
     json!({ "line": number, "at": at, "speaker": speaker, "words": words }).to_string()
 }
 
-/// The answer's shape.
+/// Returns the shape of the answer.
 pub(super) fn schema(subject: &Subject<'_>) -> Value {
     let text = || json!({ "type": "string" });
     let line = || json!({ "type": "integer" });
@@ -152,7 +153,7 @@ pub(super) fn schema(subject: &Subject<'_>) -> Value {
     object(&properties)
 }
 
-/// An object of which every property is required, as strict servers want it.
+/// Returns the schema of an object with all properties required, as strict servers demand.
 fn object(properties: &Value) -> Value {
     let names: Vec<&String> = properties
         .as_object()

@@ -1,4 +1,4 @@
-//! Sentiment by lexicon (VADER), turn by turn, and of the user over the call.
+//! Sentiment by lexicon (VADER), per turn, and of the user over the whole call.
 
 use std::sync::LazyLock;
 
@@ -12,18 +12,18 @@ use crate::{
     },
 };
 
-/// From here on a score is positive, or as far below zero negative: the bounds that VADER's authors give.
+/// Score from which a text is positive, and negative below its opposite: the bounds given by VADER's authors.
 const NEUTRAL: f64 = 0.05;
-/// Characters of a turn that are scored; a longer one is a recogniser gone astray.
+/// Most characters of a turn that are scored; a longer turn is a recogniser's error.
 const MAX_CHARS: usize = 4000;
-/// Words of which a plain "no" consists: an answer, not a mood, though the lexicon counts it as one.
+/// Words of a plain "no", which is an answer and not a mood, although the lexicon rates it.
 const BARE_NO: [&str; 15] = [
     "no", "nope", "nah", "not", "i", "we", "do", "don't", "am", "are", "have", "haven't", "is", "it's", "none",
 ];
 
 static ANALYZER: LazyLock<SentimentIntensityAnalyzer<'static>> = LazyLock::new(SentimentIntensityAnalyzer::new);
 
-/// The score of a text, -1 to 1.
+/// Returns the score of a text, -1 to 1.
 pub(super) fn score(text: &str) -> f64 {
     if phrases::plain(text).split(' ').all(|word| BARE_NO.contains(&word)) {
         return 0.0;
@@ -32,14 +32,14 @@ pub(super) fn score(text: &str) -> f64 {
     let scores = ANALYZER.polarity_scores(&text);
     let compound = scores.get("compound").copied().filter(|score| score.is_finite());
     let score = rounded(compound.unwrap_or(0.0).clamp(-1.0, 1.0));
-    // "Please" alone would make a kind wish never to be called again a pleased one.
+    // The word "please" alone would make a polite opt-out look positive.
     match phrases::intent(&text) {
         Some(Intent::OptOut) => score.min(0.0),
         _ => score,
     }
 }
 
-/// Turn by turn and over all: the mean of the user's turns. A machine has no mood.
+/// Returns the sentiment per turn and overall, which is the mean of the user's turns. A machine has no sentiment.
 pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentiment {
     let by_turn = turns.iter().zip(scores).map(|(turn, score)| TurnSentiment {
         text: turn.text.clone(),
@@ -60,7 +60,7 @@ pub(super) fn of(turns: &[TurnFact], scores: &[f64], voicemail: bool) -> Sentime
     }
 }
 
-/// The label of a score.
+/// Returns the label of a score.
 pub(super) fn label(score: f64) -> SentimentLabel {
     if score >= NEUTRAL {
         SentimentLabel::Positive
@@ -71,7 +71,7 @@ pub(super) fn label(score: f64) -> SentimentLabel {
     }
 }
 
-/// Four decimals, as the lexicon's own implementations give. Never a negative zero.
+/// Rounds to four decimals, like the lexicon's own implementations. Never returns a negative zero.
 pub(super) fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4 + 0.0
 }

@@ -1,4 +1,4 @@
-//! One to three sentences on a call, made of what was said and what is known.
+//! A summary of a call in one to three sentences, made from its turns and known facts.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use crate::{
     },
 };
 
-/// Characters of a quotation.
+/// Longest quotation, in characters.
 const QUOTED_CHARS: usize = 160;
-/// Values named in a summary, and characters of each.
+/// Most values named in a summary, and most characters of each.
 const VALUES: usize = 6;
 const VALUE_CHARS: usize = 60;
-/// Words too common to weigh a sentence by.
+/// Longest word that is too common to count for the weight of a sentence, in letters.
 const SHORT_WORD: usize = 3;
 
-/// The summary.
+/// Writes the summary.
 pub(super) fn write(turns: &[TurnFact], moments: &[KeyMoment], input: AnalysisInput<'_>) -> String {
     if input.voicemail {
         let left = turns.iter().any(|turn| turn.speaker == Speaker::Agent);
@@ -82,7 +82,7 @@ fn values(collected: &BTreeMap<String, String>) -> String {
     named.join(", ")
 }
 
-/// The gravest thing that the user wished or objected to.
+/// Returns the most serious wish or objection of the user.
 fn turning_point(moments: &[KeyMoment]) -> Option<String> {
     let first = |label: &str| moments.iter().find(|moment| moment.label == label);
     if first(moments::OPT_OUT).is_some() {
@@ -101,7 +101,7 @@ fn turning_point(moments: &[KeyMoment]) -> Option<String> {
     ))
 }
 
-/// The sentence of the user that holds most of what the call was about, unless it only repeats collected values.
+/// Returns the user's sentence with most of the call's topic, unless it only repeats collected values.
 fn quotation(turns: &[TurnFact], input: AnalysisInput<'_>) -> Option<String> {
     if !input.collected.is_empty() {
         return None;
@@ -124,7 +124,7 @@ fn quotation(turns: &[TurnFact], input: AnalysisInput<'_>) -> Option<String> {
         .filter(|turn| turn.speaker == Speaker::User && !turn.damaged)
     {
         let weight = weight(&turn.text);
-        // Of equals the earlier one.
+        // Of two equal turns the earlier one counts.
         if weight > best.map_or(0, |(most, _)| most) {
             best = Some((weight, turn));
         }
@@ -150,7 +150,7 @@ fn ending(input: AnalysisInput<'_>) -> Option<String> {
     }
 }
 
-/// The text on one line, cut at a word if it is too long.
+/// Returns the text on one line, cut at a word if it is too long.
 pub(super) fn shortened(text: &str, chars: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let Some((end, _)) = line.char_indices().nth(chars) else {

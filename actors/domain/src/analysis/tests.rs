@@ -5,7 +5,7 @@ use proptest::{collection::vec, prelude::*};
 use super::*;
 use crate::ports::{language_model::Speaker, store::SentimentLabel};
 
-/// A call from lines `A: …` (the agent), `A! …` (cut short) and `U: …`, one every five seconds.
+/// Builds a call from lines `A: …` (the agent), `A! …` (cut short) and `U: …`, one every five seconds.
 fn call(lines: &[&str]) -> Vec<TurnFact> {
     let turn = |(index, line): (i64, &&str)| TurnFact {
         seq: index,
@@ -40,7 +40,7 @@ fn nothing() -> BTreeMap<String, String> {
     BTreeMap::new()
 }
 
-/// `label mm:ss` of every moment.
+/// Returns `label mm:ss` of each moment.
 fn moments(analysis: &Analysis) -> Vec<String> {
     let moments = analysis.key_moments.iter();
     moments

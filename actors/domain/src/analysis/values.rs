@@ -1,17 +1,17 @@
-//! Values of entities, checked against what the agent asked for.
+//! Values of entities, checked against the agent's settings.
 
 use serde_json::{Number, Value};
 
 use crate::agent::{Entity, EntityKind};
 
-/// Characters of a text.
+/// Longest text, in characters.
 const MOST_CHARS: usize = 500;
 
-/// From here on not every whole number can be told from its neighbour.
+/// Limit from which a float cannot represent every whole number.
 const MOST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// The value as what the entity wants; none when it is not that. A text may stand for a number or a flag as it would be
-/// written in JSON, and for a choice in any case; nothing else is read into another type.
+/// Converts a value to the entity's type; none if it does not match. A text may represent a number or a flag
+/// as JSON writes it, or a choice in any case. No other conversions are made.
 pub fn checked(entity: &Entity, value: &Value) -> Option<Value> {
     if !entity.allowed.is_empty() {
         let text = in_words(value).to_lowercase();
@@ -30,7 +30,7 @@ pub fn checked(entity: &Entity, value: &Value) -> Option<Value> {
     }
 }
 
-/// A value as the text it reads back as.
+/// Returns the text from which a value reads back.
 pub fn in_words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -51,7 +51,7 @@ fn number(value: &Value) -> Option<Number> {
         Value::String(text) => {
             let text = text.trim();
             let whole = text.parse::<i64>().ok().map(Number::from);
-            // "inf" and "nan" are numbers to Rust only.
+            // Rust also parses "inf" and "nan" as numbers.
             whole.or_else(|| Number::from_f64(text.parse().ok()?))
         }
         _ => None,

@@ -1,21 +1,21 @@
-//! Finds the time in what somebody said.
+//! Finds the call-back time in an utterance.
 
 use chrono::{DateTime, NaiveDateTime, Weekday};
 
 use super::{Day, LONGEST, Part, SpokenTime, TimeOfDay, whole_minutes};
 
-/// The time in an utterance that may be about anything: only what is marked as one ("in ten minutes", "at three").
+/// Returns the time in an utterance about anything. It must be marked as a time ("in ten minutes", "at three").
 pub fn parse(text: &str) -> Option<SpokenTime> {
     Reading::of(text, false).time()
 }
 
-/// The time in an answer to "when?": also bare ("ten minutes", "three", "half past four"). ISO 8601 is understood too,
-/// for those who write.
+/// Returns the time in an answer to "when?", which may be unmarked ("ten minutes", "three", "half past
+/// four"). ISO 8601 is also accepted, for people who write.
 pub fn parse_answer(text: &str) -> Option<SpokenTime> {
     written(text.trim()).or_else(|| Reading::of(text, true).time())
 }
 
-/// ISO 8601, with an offset or without.
+/// Parses ISO 8601, with or without an offset.
 fn written(text: &str) -> Option<SpokenTime> {
     if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
         return Some(SpokenTime::Instant(instant.to_utc().into()));
@@ -32,7 +32,7 @@ fn written(text: &str) -> Option<SpokenTime> {
     whole_minutes(local).map(SpokenTime::Local)
 }
 
-/// Words that say nothing between "in" or "at" and the number.
+/// Words without meaning between "in" or "at" and the number.
 const FILLERS: [&str; 8] = [
     "about",
     "around",
@@ -43,9 +43,9 @@ const FILLERS: [&str; 8] = [
     "roughly",
     "approximately",
 ];
-/// What stands before a span that lies ahead.
+/// Words before a span of time that lies ahead.
 const BEFORE_SPAN: [&str; 5] = ["in", "after", "within", "another", "me"];
-/// What stands before a time of the day.
+/// Words before a time of the day.
 const BEFORE_CLOCK: [&str; 9] = ["at", "around", "about", "by", "after", "until", "till", "from", "say"];
 
 const UNITS: [&str; 15] = [
@@ -75,10 +75,10 @@ struct Reading {
     bare: bool,
 }
 
-/// Something that begins at a word.
+/// A value that begins at a word.
 struct Found<T> {
     value: T,
-    /// The word behind it.
+    /// Index of the word after it.
     end: usize,
 }
 
@@ -115,7 +115,7 @@ impl Reading {
         }
     }
 
-    /// The minutes of a span ahead that begins here; whole days are a multiple of [`MINUTES_OF_DAY`].
+    /// Returns the minutes of a span that begins here; whole days are a multiple of [`MINUTES_OF_DAY`].
     fn span(&self, at: usize) -> Option<u32> {
         let amount = self.amount(at)?;
         let behind = self.word(amount.end);
@@ -128,14 +128,14 @@ impl Reading {
         (!over && (marked || self.bare) && (1..=most).contains(&amount.value)).then_some(amount.value)
     }
 
-    /// The word before this one, fillers left out.
+    /// Returns the word before this one, skipping fillers.
     fn word_before(&self, at: usize) -> &str {
         let before = self.words.get(..at).unwrap_or_default();
         let telling = before.iter().rev().find(|word| !FILLERS.contains(&word.as_str()));
         telling.map_or("", String::as_str)
     }
 
-    /// How many minutes: "half an hour", "ten minutes", "an hour and a half", "two hours and ten minutes".
+    /// Returns an amount of minutes: "half an hour", "ten minutes", "an hour and a half", "two hours and ten minutes".
     fn amount(&self, at: usize) -> Option<Found<u32>> {
         const FIXED: [(&[&str], u32); 7] = [
             (&["half", "an", "hour"], 30),
@@ -153,7 +153,7 @@ impl Reading {
         self.counted(at)
     }
 
-    /// The same of something that is counted: "ten minutes", "one and a half hours", "an hour and ten minutes".
+    /// Returns a counted amount of minutes: "ten minutes", "one and a half hours", "an hour and ten minutes".
     fn counted(&self, at: usize) -> Option<Found<u32>> {
         let many = self.quantity(at)?;
         let half = self.is(many.end, &["and", "a", "half"]);
@@ -196,7 +196,7 @@ impl Reading {
         }
     }
 
-    /// A number in figures, or in words up to fifty-nine.
+    /// Returns a number in figures, or in words up to fifty-nine.
     fn number(&self, at: usize) -> Option<Found<u32>> {
         let word = self.word(at);
         let found = |value, end| Some(Found { value, end });
@@ -280,7 +280,7 @@ impl Reading {
             .find_map(|(words, part)| self.has(words).filter(|at| !greets(*at)).map(|_| *part))
     }
 
-    /// What a clock shows, said from this word on.
+    /// Returns the time of the day that begins at this word.
     fn clock(&self, at: usize) -> Option<TimeOfDay> {
         if ["noon", "midday"].contains(&self.word(at)) {
             return Some(TimeOfDay::Clock { hour: 12, minute: 0 });
@@ -292,7 +292,7 @@ impl Reading {
             .or_else(|| self.hour_and_minute(at, marked))
     }
 
-    /// "15:30", "3:30 pm".
+    /// Parses "15:30", "3:30 pm".
     fn figures(&self, at: usize) -> Option<TimeOfDay> {
         let (hour, minute) = self.word(at).split_once(':')?;
         let of_24 = hour.starts_with('0');
@@ -300,7 +300,7 @@ impl Reading {
         self.shown(hour, minute, at + 1, of_24)
     }
 
-    /// "half past four", "quarter to five", "ten past three", "half four".
+    /// Parses "half past four", "quarter to five", "ten past three", "half four".
     fn past_or_to(&self, at: usize) -> Option<TimeOfDay> {
         let minutes = match self.word(at) {
             "half" => Found { value: 30, end: at + 1 },
@@ -322,7 +322,7 @@ impl Reading {
         self.shown(hour_said, minute, hour.end, false)
     }
 
-    /// "Half four", as the British say it.
+    /// Parses "half four", as the British say it.
     fn half_of_the_hour(&self, at: usize) -> Option<TimeOfDay> {
         let hour = self.number(at).filter(|n| (1..=12).contains(&n.value))?;
         if minutes_of(self.word(hour.end)).is_some() {
@@ -331,7 +331,7 @@ impl Reading {
         self.shown(hour.value, 30, hour.end, false)
     }
 
-    /// "At three", "four thirty", "five o'clock", "6 pm", "1530".
+    /// Parses "at three", "four thirty", "five o'clock", "6 pm", "1530".
     fn hour_and_minute(&self, at: usize, marked: bool) -> Option<TimeOfDay> {
         let hour = self.number(at)?;
         let figures = self.word(at);
@@ -346,7 +346,7 @@ impl Reading {
         let (minute, end) = minute.map_or((0, hour.end), |minute| (minute.value, minute.end));
         let told = ["am", "pm", "o'clock"].contains(&self.word(end));
         let behind = self.word(end);
-        // A span, a date or a telephone number.
+        // Exclude a span, a date or a phone number.
         let is_another = minutes_of(behind).is_some() || ORDINAL_ENDS.contains(&behind) || self.number(end).is_some();
         if is_another || !(marked || told) {
             return None;
@@ -354,7 +354,7 @@ impl Reading {
         self.shown(hour.value, minute, end, false)
     }
 
-    /// The minutes behind an hour: "thirty", "oh five".
+    /// Parses the minutes after an hour: "thirty", "oh five".
     fn minute(&self, at: usize) -> Option<Found<u32>> {
         let zero = ["oh", "o", "zero"].contains(&self.word(at));
         let minute = self.number(if zero { at + 1 } else { at })?;
@@ -363,7 +363,7 @@ impl Reading {
         (sound.contains(&minute.value) && !counts).then_some(minute)
     }
 
-    /// The time of these figures with what follows them: "am", "pm", "o'clock pm".
+    /// Returns the time of these figures with the words after them: "am", "pm", "o'clock pm".
     fn shown(&self, hour: u32, minute: u32, mut end: usize, of_24: bool) -> Option<TimeOfDay> {
         if self.word(end) == "o'clock" {
             end += 1;
@@ -390,7 +390,7 @@ fn index(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(0)
 }
 
-/// Minutes of a unit.
+/// Returns the minutes of a unit.
 fn minutes_of(unit: &str) -> Option<u32> {
     match unit {
         "minute" | "minutes" | "min" | "mins" => Some(1),
@@ -401,8 +401,8 @@ fn minutes_of(unit: &str) -> Option<u32> {
     }
 }
 
-/// The words in lower case: punctuation gone but for apostrophes and the colon of a time, figures apart from letters,
-/// "p.m." as one word.
+/// Splits a text into lower-case words. Punctuation is removed except apostrophes and the colon of a time,
+/// figures are separated from letters, and "p.m." is one word.
 fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'");
     let lower = lower

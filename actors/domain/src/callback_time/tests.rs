@@ -1,11 +1,11 @@
-//! What people say, what it means, and that nothing else is taken for a time.
+//! Phrases and the times they mean, and phrases that mean no time.
 
 use chrono::TimeZone;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Sunday, 22 November 2026.
+/// Returns a time on Sunday, 22 November 2026.
 fn at(zone: Tz, hour: u32, minute: u32) -> Timestamp {
     zone.with_ymd_and_hms(2026, 11, 22, hour, minute, 0)
         .unwrap()
@@ -13,7 +13,8 @@ fn at(zone: Tz, hour: u32, minute: u32) -> Timestamp {
         .into()
 }
 
-/// What a wall clock shows, said on that Sunday at 10:20 in Berlin: "23 15:00" is on the 23rd.
+/// Returns the day and wall-clock time meant by a text that is said on that Sunday at 10:20 in Berlin: "23
+/// 15:00" is on the 23rd.
 fn meant(text: &str) -> Option<String> {
     meant_at(text, 10, 20)
 }
@@ -138,7 +139,7 @@ fn what_is_no_time_is_none() {
     ] {
         assert_eq!(parse(text), None, "{text}");
     }
-    // Without a mark only an answer to "when?" is one.
+    // An unmarked time counts only in an answer to "when?".
     for text in ["I have two children", "ten minutes", "three", "I am thirty five"] {
         assert_eq!(parse(text), None, "{text}");
     }
@@ -165,7 +166,7 @@ fn a_time_is_said_back_in_short_words() {
     }
 }
 
-/// What is said back is understood again: so it says the same.
+/// Generates times whose spoken form must be understood as the same time.
 fn spoken() -> impl Strategy<Value = SpokenTime> {
     let weekday = (0_u8..7).prop_map(|n| Weekday::try_from(n).unwrap());
     let day = prop_oneof![
@@ -209,8 +210,8 @@ proptest! {
         }
     }
 
-    /// In every zone and at every change of its clocks: the wall clock shows what was said, or the first time after the
-    /// gap that took it away.
+    /// In every zone and at every change of its clocks, the wall clock shows the time that was said, or the
+    /// first time after the gap that skips it.
     #[test]
     fn a_time_of_the_day_is_what_the_clock_on_the_wall_shows(
         time in spoken(),

@@ -1,4 +1,4 @@
-//! The shapes in which conversations are answered, delivered and described.
+//! The JSON shapes of conversations for answers, deliveries and the API description.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +14,19 @@ use crate::{
     time::Timestamp,
 };
 
-/// Whose it is.
+/// Owner of a resource.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedBy {
-    /// The account.
+    /// Id of the account.
     #[schema(value_type = String, format = "uuid")]
     pub user_id: AccountId,
-    /// Its address.
+    /// E-mail address of the account.
     pub user_email: String,
 }
 
 impl CreatedBy {
-    /// The account as an owner.
+    /// Returns the account as an owner.
     pub fn of(account: &Account) -> Self {
         Self {
             user_id: account.id,
@@ -35,19 +35,19 @@ impl CreatedBy {
     }
 }
 
-/// When it was made, and by whom.
+/// Time and owner of a creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Made {
-    /// ISO 8601, UTC.
+    /// Time of creation (ISO 8601, UTC).
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// By whom.
+    /// Owner.
     pub created_by: CreatedBy,
 }
 
 impl Made {
-    /// Made by the account at that instant.
+    /// Returns the metadata of a resource that the account created at that instant.
     pub fn of(account: &Account, at: Timestamp) -> Self {
         Self {
             created_at: at.to_iso8601(),
@@ -63,119 +63,119 @@ pub struct ConversationItem {
     /// Its id.
     #[schema(value_type = String, format = "uuid")]
     pub conversation_id: AttemptId,
-    /// The agent.
+    /// Id of the agent.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
     /// The agent's name.
     pub agent_name: String,
-    /// The campaign, if one dialed.
+    /// Id of the campaign, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = "uuid")]
     pub campaign_id: Option<CampaignId>,
-    /// Where it stands.
+    /// Status.
     pub status: ConversationStatus,
-    /// Which way it went.
+    /// Direction of the call.
     pub direction: CallDirection,
-    /// The person: who was called, or who called. Left out once erased, and where a caller withheld it.
+    /// Number of the other person, who was called or who called. Left out after erasure, and if a caller withheld it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_number: Option<PhoneNumber>,
-    /// Our number on the line: the caller ID, or of an inbound call the number that was called.
+    /// Our number on the line: the caller ID, or the number that was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller_number: Option<PhoneNumber>,
-    /// Dialed or called at, in Unix seconds; before that, when it is due.
+    /// Start in Unix seconds: when it was dialed or came in; before that, when it is due.
     pub start_time_unix: i64,
-    /// Over since, in Unix seconds.
+    /// End in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time_unix: Option<i64>,
     /// Whole seconds from the answer to the end; 0 if never answered.
     #[schema(value_type = i64, minimum = 0)]
     pub conversation_duration: u64,
-    /// A few sentences, after the analysis.
+    /// Summary in a few sentences, after the analysis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// When it was made.
+    /// Time and owner of its creation.
     pub metadata: Made,
 }
 
-/// A whole conversation. What the analysis finds is left out until it is done.
+/// A whole conversation. Results of the analysis are left out until it is done.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
     /// Its id.
     #[schema(value_type = String, format = "uuid")]
     pub conversation_id: AttemptId,
-    /// The agent.
+    /// Id of the agent.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
     /// The agent's name.
     pub agent_name: String,
-    /// The campaign, if one dialed.
+    /// Id of the campaign, if it belongs to one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = "uuid")]
     pub campaign_id: Option<CampaignId>,
-    /// Where it stands.
+    /// Status.
     pub status: ConversationStatus,
-    /// Which way it went.
+    /// Direction of the call.
     pub direction: CallDirection,
-    /// The person: who was called, or who called. Left out once erased, and where a caller withheld it.
+    /// Number of the other person, who was called or who called. Left out after erasure, and if a caller withheld it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_number: Option<PhoneNumber>,
-    /// Our number on the line: the caller ID, or of an inbound call the number that was called.
+    /// Our number on the line: the caller ID, or the number that was called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub caller_number: Option<PhoneNumber>,
-    /// Dialed or called at, in Unix seconds; before that, when it is due.
+    /// Start in Unix seconds: when it was dialed or came in; before that, when it is due.
     pub start_time_unix: i64,
-    /// Over since, in Unix seconds.
+    /// End in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_time_unix: Option<i64>,
     /// Whole seconds from the answer to the end; 0 if never answered.
     #[schema(value_type = i64, minimum = 0)]
     pub conversation_duration: u64,
-    /// A few sentences.
+    /// Summary in a few sentences.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// Lines `Agent: …` and `User: …`.
+    /// Transcript in lines `Agent: …` and `User: …`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
-    /// How it felt.
+    /// Sentiment of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sentiment: Option<Sentiment>,
-    /// What mattered.
+    /// Key moments.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_moments: Option<Vec<KeyMoment>>,
-    /// The appointment that the call made last, empty if none. One that was booked in a calendar: `dateTime`,
-    /// `endDateTime`, `timezone`, `provider`, `calendarId`, `eventId`, `confirmed`, `attendee`, and `description` where it
-    /// has notes. One that was only agreed on: `description`, and where its time is certain `dateTime` (local, ISO 8601) and
-    /// `timezone`.
+    /// The appointment that the call made last, empty if none. If it was booked in a calendar: `dateTime`,
+    /// `endDateTime`, `timezone`, `provider`, `calendarId`, `eventId`, `confirmed`, `attendee`, and
+    /// `description` if it has notes. If it was only agreed on: `description`, and if its time is certain
+    /// `dateTime` (local, ISO 8601) and `timezone`.
     #[schema(value_type = BTreeMap<String, Value>)]
     pub appointment_scheduled: Map<String, Value>,
-    /// What the agent was to find out.
+    /// Values that the agent collected.
     pub data_collected: DataCollected,
-    /// A machine picked up.
+    /// Whether a machine answered.
     pub voice_mail_detected: bool,
-    /// Why it failed or was cancelled, such as `busy`.
+    /// Reason for a failure or cancellation, such as `busy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// It was handed on.
+    /// Whether the call was transferred.
     pub call_transferred: bool,
-    /// Who carried it.
+    /// Carrier of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub carrier: Option<String>,
-    /// Who analysed it, once that is done.
+    /// Source of the analysis, once it is done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub analysed_by: Option<AnalysedBy>,
-    /// What went wrong, when the agent tracks issues.
+    /// Issues of the call, if the agent tracks issues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issues: Option<Vec<String>>,
-    /// What the call used of its providers, by their names, once it is over; left out when it used none.
+    /// Usage of providers by their names, once the call is over; left out if it used none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, ProviderUsage>>)]
     pub usage: Option<Value>,
-    /// When it was made.
+    /// Time and owner of its creation.
     pub metadata: Made,
 }
 
-/// What the agent found out; `entity` and `value` are the first of `items`.
+/// Values that the agent collected; `entity` and `value` are the first of `items`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DataCollected {
@@ -185,30 +185,30 @@ pub struct DataCollected {
     /// Its value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
-    /// All of them.
+    /// All values.
     pub items: Vec<CollectedItem>,
 }
 
-/// One thing that was found out.
+/// A collected value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct CollectedItem {
-    /// Its name.
+    /// Name of the entity.
     pub entity: String,
-    /// Its value, always a text.
+    /// The value, always as text.
     pub value: String,
-    /// What the text is to be read as.
+    /// Type of the value.
     #[serde(rename = "type")]
     pub kind: EntityKind,
 }
 
-/// What a call used of one provider, as providers charge for it.
+/// Usage of one provider, in the units that providers charge.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderUsage {
-    /// Tokens that a language model read, those from its cache included.
+    /// Tokens that a language model read, including cached ones.
     #[schema(minimum = 0)]
     pub input_tokens: Option<i64>,
-    /// Of these, tokens from the provider's prompt cache.
+    /// Tokens among them from the provider's prompt cache.
     #[schema(minimum = 0)]
     pub cached_tokens: Option<i64>,
     /// Tokens that a language model wrote.
@@ -220,27 +220,27 @@ pub struct ProviderUsage {
     /// Seconds of audio that were transcribed.
     #[schema(minimum = 0)]
     pub seconds: Option<f64>,
-    /// The same of each of its models by its name, or of each voice where the provider charges by voices.
+    /// The same usage for each of its models by name, or for each voice if the provider charges by voice.
     pub models: Option<BTreeMap<String, ModelUsage>>,
 }
 
-/// What a call used of one model.
+/// Usage of one model.
 #[derive(Debug, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelUsage {
-    /// Tokens that it read, those from its cache included.
+    /// Tokens that it read, including cached ones.
     #[schema(minimum = 0)]
     pub input_tokens: Option<i64>,
-    /// Of these, tokens from the provider's prompt cache.
+    /// Tokens among them from the provider's prompt cache.
     #[schema(minimum = 0)]
     pub cached_tokens: Option<i64>,
     /// Tokens that it wrote.
     #[schema(minimum = 0)]
     pub output_tokens: Option<i64>,
-    /// Characters that it spoke.
+    /// Characters that it synthesised.
     #[schema(minimum = 0)]
     pub characters: Option<i64>,
-    /// Seconds of audio that it heard.
+    /// Seconds of audio that it transcribed.
     #[schema(minimum = 0)]
     pub seconds: Option<f64>,
 }

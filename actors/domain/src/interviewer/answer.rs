@@ -1,4 +1,4 @@
-//! What an utterance answers, by the type of what was asked.
+//! Extracts the answer from an utterance, by the type of the entity that was asked for.
 
 use serde_json::{Number, Value};
 
@@ -11,16 +11,16 @@ use crate::agent::{Entity, EntityKind};
 
 /// Longest text collected, in characters.
 const MAX_CHARS: usize = 500;
-/// Likeness from which on a word counts as an option misheard.
+/// Similarity from which a word counts as a misheard option.
 const ALIKE: f64 = 0.9;
 
-/// "My … is" names what was asked for in at most so many words, one of them of at least so many letters.
+/// In "my … is", the most words that can name the requested value, and the fewest letters that one of them must have.
 const NAMING_WORDS: usize = 4;
 const NAMING_CHARS: usize = 3;
-/// Longest answer that is a place or a time behind its preposition.
+/// Longest answer, in words, that is a place or a time after its preposition.
 const PLACE_WORDS: usize = 5;
 
-/// What people say before the answer itself.
+/// Phrases before the answer itself.
 const LEAD_INS: [&str; 67] = [
     "mm-hm",
     "mhm",
@@ -90,7 +90,7 @@ const LEAD_INS: [&str; 67] = [
     "no it's",
     "we'd prefer",
 ];
-/// What people say after it.
+/// Phrases after it.
 const LEAD_OUTS: [&str; 20] = [
     "please",
     "thanks",
@@ -168,7 +168,7 @@ const NO: [&str; 18] = [
 const NOT_A_NO: [&str; 3] = ["no problem", "why not", "no doubt"];
 const ORDINALS: [&str; 6] = ["first", "second", "third", "fourth", "fifth", "sixth"];
 
-/// The value an utterance gives for an entity; none if it gives none, or more than one.
+/// Returns the value that an utterance gives for an entity; none if it gives none or more than one.
 pub(super) fn understand(entity: &Entity, text: &str) -> Option<Value> {
     if !entity.allowed.is_empty() {
         return option(&entity.allowed, text);
@@ -192,7 +192,7 @@ fn figure(number: f64) -> Option<Value> {
         .or_else(|| Number::from_f64(number).map(Value::Number))
 }
 
-/// Whether the text says yes or no; the first word that decides counts.
+/// Returns whether the text says yes or no; the first deciding word counts.
 pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     let plain = plain(text);
     if NOT_A_NO.iter().any(|phrase| contains(&plain, phrase)) {
@@ -215,12 +215,12 @@ pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Whether what stands there is "I do", "we have" and the like, which a "not" behind it turns round.
+/// Returns whether a clause such as "I do" or "we have" starts here, which a later "not" would negate.
 fn starts_clause(plain: &str, at: usize) -> bool {
     plain[at..].starts_with("i ") || plain[at..].starts_with("we ")
 }
 
-/// The option that the text names, word by word, by its place, or misheard by a little.
+/// Returns the option that the text names by its words, by its position, or with a slight mishearing.
 fn option(allowed: &[Value], text: &str) -> Option<Value> {
     let said = plain(text);
     let names: Vec<String> = allowed.iter().map(|value| plain(&spoken(value))).collect();
@@ -235,7 +235,7 @@ fn option(allowed: &[Value], text: &str) -> Option<Value> {
     let named: Vec<usize> = (0..names.len())
         .filter(|index| names.get(*index).as_ref().is_some_and(heard))
         .collect();
-    // "large" is also named by "extra large", if that is an option and was said.
+    // "Extra large" also contains "large". If the longer one is an option and was said, only it counts.
     let within = |inner: usize| {
         named
             .iter()
@@ -253,7 +253,7 @@ fn option(allowed: &[Value], text: &str) -> Option<Value> {
     }
 }
 
-/// An option as it is spoken.
+/// Returns an option as it is spoken.
 pub(super) fn spoken(option: &Value) -> String {
     match option {
         Value::String(text) => text.replace('_', " "),
@@ -300,7 +300,7 @@ fn by_likeness(names: &[String], said: &str) -> Option<usize> {
     best.map(|(_, index)| index)
 }
 
-/// The text without what people say around an answer; none if nothing is left, or if it is a question back.
+/// Returns the text without the phrases around an answer; none if nothing is left or if it is a question in return.
 fn words(entity: &Entity, text: &str) -> Option<String> {
     if let Some(dictated) = Dictated::of(&entity.description) {
         return dictated.said_in(text);
@@ -314,7 +314,7 @@ fn words(entity: &Entity, text: &str) -> Option<String> {
     Some(numbers::digits(&kept).unwrap_or_else(|| kept.chars().take(MAX_CHARS).collect()))
 }
 
-/// What follows "my e-mail address is", if that is what was asked for; "my car is broken" stays whole.
+/// Returns the words after "my e-mail address is" if that was asked for; "my car is broken" stays whole.
 fn own_words<'a>(entity: &Entity, text: &'a str) -> &'a str {
     let Some(owned) = ["my", "our", "the"].iter().find_map(|owner| after(text, owner)) else {
         return text;
@@ -338,7 +338,7 @@ fn own_words<'a>(entity: &Entity, text: &'a str) -> &'a str {
     }
 }
 
-/// "On Friday" is Friday, "in Springfield" is Springfield.
+/// Removes a preposition: "on Friday" becomes Friday, "in Springfield" becomes Springfield.
 fn without_preposition(text: &str) -> &str {
     let rest = ["on", "at", "in"]
         .iter()
@@ -372,11 +372,11 @@ fn strip(text: &str) -> &str {
     {
         rest = shorter.trim_end_matches(edge);
     }
-    // A question mark is kept for the caller to see, an edge otherwise.
+    // A question mark at the edge is kept so that the caller can see it.
     rest
 }
 
-/// What follows a lead-in of whole words, whatever its case.
+/// Returns the text after a lead-in of whole words, in any case.
 fn after<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     let (mut at, mut wanted) = (0, lead.chars());
     let mut given = text.char_indices();
@@ -395,7 +395,7 @@ fn after<'a>(text: &'a str, lead: &str) -> Option<&'a str> {
     (!rest.starts_with(inside)).then_some(rest)
 }
 
-/// What stands before a lead-out of whole words, whatever its case.
+/// Returns the text before a lead-out of whole words, in any case.
 fn before<'a>(text: &'a str, tail: &str) -> Option<&'a str> {
     let bare = text.trim_end_matches(['.', ',', '!', ' ']);
     let at = bare.len().checked_sub(tail.len())?;

@@ -1,5 +1,5 @@
-//! An appointment at the end of an interview: a time is asked for, said back, and booked by the tool once it is agreed.
-//! Where it stands is read off the history, as all of an interview is.
+//! An appointment at the end of an interview: the agent asks for a time, repeats it, and books it with the
+//! tool once it is agreed. The stage is derived from the history, like everything in an interview.
 
 use chrono::{Datelike, NaiveDateTime};
 use chrono_tz::Tz;
@@ -13,49 +13,49 @@ use crate::{
     time::Timestamp,
 };
 
-/// The tool that makes it.
+/// Name of the booking tool.
 const TOOL: &str = "bookAppointment";
 /// The question for a time.
 const ASK: &str = "What day and time would suit you for an appointment?";
-/// Around a time that is said back.
+/// Text before and after a time that is repeated.
 const SAID: &str = "That would be ";
 const CONFIRM: &str = ". Shall I book that?";
 /// Said while the calendar is asked.
 const WAIT: &str = "One moment, please.";
-/// Said where a calendar does not take it.
+/// Said if the calendar does not accept the time.
 const REFUSED: &str = "I'm sorry, that time can't be booked.";
-/// How a time is said, and read again from what was said.
+/// Format of a spoken time, also used to parse it back.
 const SPOKEN: &str = "%A, %B %-d at %-I:%M %p";
-/// How often a time is asked for.
+/// Most times that a time is asked for.
 const MOST_ASKED: usize = 3;
 
-/// Where it stands.
+/// Stage of the appointment.
 #[derive(Debug, Clone, PartialEq)]
 enum Stage {
-    /// Nothing was said of it.
+    /// It was not mentioned yet.
     Ahead,
-    /// A time was asked for.
+    /// The agent has asked for a time.
     Asked,
-    /// It was said back.
+    /// The agent has repeated this time.
     SaidBack(NaiveDateTime),
     /// The calendar is being asked.
     Running,
-    /// It is made, for the time as it is said.
+    /// It is booked, for the time in its spoken form.
     Booked(String),
-    /// It was not made.
+    /// It was not booked.
     Refused,
 }
 
-/// What is said next, and whether that is all.
+/// Next reply, and whether it is the last one.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// The call goes on.
+    /// The call continues with these events.
     Say(Vec<ReplyEvent>),
-    /// Last words.
+    /// Last words of the call.
     End(String),
 }
 
-/// The appointment of an interview.
+/// Appointment of an interview.
 pub(super) struct Booking {
     stage: Stage,
     asked: usize,
@@ -69,7 +69,7 @@ fn say(text: impl Into<String>) -> Next {
 }
 
 impl Booking {
-    /// None where the agent makes no appointments.
+    /// Reads the stage from a request; none if the agent makes no appointments.
     pub fn of(request: &ReplyRequest) -> Option<Self> {
         request.tools.iter().find(|offer| offer.name == TOOL)?;
         let zone = &request.agent.conversation_config.agent.prompt.timezone;
@@ -106,7 +106,7 @@ impl Booking {
         }
     }
 
-    /// An e-mail address that was asked for before.
+    /// Takes the e-mail address that was asked for before.
     fn collect(&mut self, arguments: &Value) {
         let entity = arguments["entity"].as_str().unwrap_or_default().to_lowercase();
         if let Some(value) = arguments["value"].as_str().filter(|_| entity.contains("mail")) {
@@ -114,7 +114,7 @@ impl Booking {
         }
     }
 
-    /// The time in the agent's own words; the year is the one in which it lies ahead.
+    /// Parses the time from the agent's own words; the year is the one in which it lies ahead.
     fn said_back(&self, text: &str) -> Option<NaiveDateTime> {
         let (_, rest) = text.rsplit_once(SAID)?;
         let (time, _) = rest.split_once(CONFIRM)?;
@@ -124,12 +124,12 @@ impl Booking {
             .find(|time| time.date() >= today)
     }
 
-    /// Whether a time was asked for: then nothing else is asked any more.
+    /// Returns whether a time was asked for. Then nothing else is asked any more.
     pub fn is_begun(&self) -> bool {
         self.stage != Stage::Ahead
     }
 
-    /// What is said when the other person said nothing new.
+    /// Returns the next reply if the other person said nothing new.
     pub fn next(&self, opening: &str) -> Next {
         let gap = if opening.is_empty() { "" } else { " " };
         match &self.stage {
@@ -142,7 +142,7 @@ impl Booking {
         }
     }
 
-    /// What is said to an answer.
+    /// Returns the reply to an answer.
     pub fn hear(&self, text: &str, damaged: bool) -> Next {
         let agreed = answer::yes_or_no(text);
         match &self.stage {
@@ -212,7 +212,7 @@ mod tests {
         ports::{store::CallDirection, tool_runner::ToolOffer, usage::Meter},
     };
 
-    /// A call in which everything said is heard, on Thursday the first of January 2026.
+    /// A call on Thursday, 1 January 2026, in which everything said is heard.
     struct Call(ReplyRequest);
 
     impl Call {
@@ -244,7 +244,7 @@ mod tests {
             })
         }
 
-        /// What the agent says and does next.
+        /// Returns the agent's next words and tool calls.
         fn next(&mut self) -> (String, Vec<(String, Value)>) {
             let (mut words, mut tools) = (String::new(), Vec::new());
             for event in plan(&self.0) {
@@ -279,7 +279,7 @@ mod tests {
             self.next()
         }
 
-        /// The calendar answers.
+        /// Lets the calendar answer.
         fn answers(&mut self, answer: &Value) -> (String, Vec<(String, Value)>) {
             for item in &mut self.0.history {
                 if let HistoryItem::Tool { name, result, .. } = item
@@ -291,7 +291,7 @@ mod tests {
             self.next()
         }
 
-        /// Everything was asked.
+        /// Creates a call in which everything was asked.
         fn asked() -> Self {
             let mut call = Self::new();
             call.next();

@@ -1,8 +1,8 @@
-//! Whether somebody asks something, by the form of the words: recognisers do not always hear a question mark.
+//! Detects questions by the form of the words, because recognisers do not always hear a question mark.
 
 use super::phrases;
 
-/// Words that a question begins with, in English, Spanish, French, German, Hindi and Hindi in Latin letters.
+/// Words at the beginning of a question, in English, Spanish, French, German, Hindi and Hindi in Latin letters.
 const BEGINNINGS: [&str; 96] = [
     "what",
     "what's",
@@ -106,7 +106,7 @@ const BEGINNINGS: [&str; 96] = [
     "kitne",
 ];
 
-/// Hindi's question words, which seldom begin a sentence.
+/// Hindi question words, which seldom begin a sentence.
 const ANYWHERE: [&str; 12] = [
     "कब",
     "कहाँ",
@@ -122,16 +122,16 @@ const ANYWHERE: [&str; 12] = [
     "kaise",
 ];
 
-/// Words before a question that are no part of it.
+/// Words before a question that are not part of it.
 const BEFORE: [&str; 24] = [
     "and", "but", "so", "okay", "ok", "well", "um", "uh", "oh", "yes", "yeah", "no", "sorry", "please", "actually",
     "hi", "hello", "hey", "y", "et", "und", "ja", "aber", "first",
 ];
 
-/// Asks whether anybody is there, and nothing that documents know.
+/// Questions whether anybody is there, which documents cannot answer.
 const PRESENCE: [&str; 4] = ["you there", "you still there", "you hear me", "anybody there"];
 
-/// Words by which somebody tells that they want something, in English.
+/// Words that announce a request, in English.
 const REQUESTS: [&str; 21] = [
     "a question",
     "another question",
@@ -156,13 +156,13 @@ const REQUESTS: [&str; 21] = [
     "speak about",
 ];
 
-/// Whether the words ask for something: a question, or what is said instead of one.
+/// Returns whether the words make a request: a question, or a statement in place of one.
 pub(super) fn requests(text: &str) -> bool {
     let words = phrases::plain(text);
     asks(text) || REQUESTS.iter().any(|request| phrases::contains(&words, request))
 }
 
-/// Whether the words ask something.
+/// Returns whether the words ask a question.
 pub(super) fn asks(text: &str) -> bool {
     let words = plain(text);
     if PRESENCE.iter().any(|presence| words.contains(presence)) {
@@ -173,7 +173,7 @@ pub(super) fn asks(text: &str) -> bool {
     is_marked || sentences.into_iter().any(begins_as_question)
 }
 
-/// Words in lower case, without the marks around them.
+/// Returns the words in lower case, without the punctuation around them.
 fn plain(text: &str) -> String {
     let lower = text.to_lowercase().replace('\u{2019}', "'");
     let marks = |c: char| c.is_ascii_punctuation() || "\u{bf}\u{a1}\u{964}\u{ab}\u{bb}\u{2026}".contains(c);

@@ -1,4 +1,5 @@
-//! Where an interview stands, read off its history alone: what is collected, what is being asked, how often in vain.
+//! State of an interview, derived from its history alone: values collected, the present question, and its
+//! failed answers.
 
 use serde_json::Value;
 
@@ -16,14 +17,14 @@ use crate::{
     },
 };
 
-/// Answers not understood until a question is dropped: it is repeated twice.
+/// Misunderstood answers after which a question is dropped: it is repeated twice.
 const MAX_FAILURES: usize = 3;
-/// Turns of the user that an interview may take, whatever they are about.
+/// Limit of user turns in an interview, whatever they are about: per question, and in addition.
 const TURNS_PER_QUESTION: usize = 4;
 const TURNS_BESIDES: usize = 6;
-/// Times that somebody is asked when to be called, if the answer was not heard.
+/// Most times that the agent asks when to call back, if it did not hear the answer.
 const MAX_WHEN: usize = 2;
-/// Questions of a greeting to which "no" means "not now".
+/// Questions in a greeting to which "no" means "not now".
 const IS_IT_A_GOOD_TIME: [&str; 5] = ["good time", "a moment", "a minute", "have time", "free to talk"];
 
 /// A turn of the user.
@@ -33,37 +34,37 @@ pub(super) struct Turn {
     pub damaged: bool,
 }
 
-/// How a turn of the user is taken.
+/// Interpretation of a user's turn.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Meaning {
     /// An answer to the open question.
     Answer(Value),
-    /// The answer before goes on: its question's index, and the whole of it.
+    /// A continuation of the previous answer: the index of its question, and the whole answer.
     More(usize, Value),
     /// Something else.
     Aside(Intent),
-    /// The wish to be called then.
+    /// A wish to be called at this time.
     CallAt(SpokenTime),
-    /// The wish to be called, of somebody who called us.
+    /// A wish to be called by a caller who called us.
     NoCall,
-    /// Not an answer, though one was due.
+    /// Not an answer, although one was due.
     Unclear,
-    /// A mere sound of attention: the answer is still to come.
+    /// A mere sound of attention; the answer is still to come.
     Attention,
-    /// No answer was due: the question has not been heard yet.
+    /// No answer was due, because the question was not heard yet.
     NotAsked,
 }
 
-/// An answer that was taken, or the first digits of one.
+/// An answer that was accepted, or its first digits.
 struct Answered {
     slot: usize,
     text: String,
-    /// Null as long as it is none yet.
+    /// Null until it is a complete answer.
     value: Value,
     reply: Playback,
 }
 
-/// What was heard of the reply to an answer.
+/// How much of the reply to an answer was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Playback {
     Unheard,
@@ -72,7 +73,7 @@ enum Playback {
 }
 
 impl Answered {
-    /// The same when the agent was heard: only what is dictated may still go on, until the agent speaks again.
+    /// Records that the agent was heard. Until it speaks again, only dictated answers may continue.
     fn replied(self, interrupted: bool) -> Option<Self> {
         let reply = match interrupted {
             true => Playback::CutShort,
@@ -82,7 +83,7 @@ impl Answered {
     }
 }
 
-/// What came last.
+/// Last item of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
     Nothing,
@@ -92,40 +93,40 @@ pub(super) enum Last {
     Silence,
 }
 
-/// Where an interview stands.
+/// State of an interview.
 pub(super) struct Dialogue {
-    /// Whoever we talk with called us.
+    /// Whether the other person called us.
     pub called_us: bool,
-    /// The agent has documents to answer from.
+    /// Whether the agent has documents to answer from.
     pub knows: bool,
     pub slots: Vec<Slot>,
-    /// Collected or given up.
+    /// Whether each question was answered or dropped.
     done: Vec<bool>,
-    /// How many were collected.
+    /// Number of values collected.
     pub collected: usize,
-    /// Answers to the present question that were not understood.
+    /// Misunderstood answers to the present question.
     pub failures: usize,
-    /// The present question was heard to its end.
+    /// Whether the present question was heard to its end.
     pub asked: bool,
-    /// The agent's words since the user's last turn, and whether they were cut short.
+    /// The agent's words since the user's last turn, and whether they were interrupted.
     said: Option<(String, bool)>,
-    /// The last words of the agent that were heard.
+    /// Last words of the agent that were heard.
     pub last_said: Option<String>,
-    /// The agent was cut short when it spoke last.
+    /// Whether the agent was interrupted when it spoke last.
     pub cut_short: bool,
-    /// How often the agent has spoken.
+    /// Number of the agent's turns.
     pub agent_turns: usize,
     pub user_turns: usize,
-    /// Silences in a row.
+    /// Consecutive silences.
     pub silences: usize,
-    /// How often somebody who wants to be called later was asked when, without an answer so far.
+    /// Number of times that a user who wants a later call was asked when, without an answer so far.
     pub when_asked: usize,
-    /// The call was told to end.
+    /// Whether the call was told to end.
     pub ended: bool,
-    /// The answer taken last, as long as it may go on.
+    /// Last accepted answer, while it may continue.
     answered: Option<Answered>,
     pub last: Last,
-    /// What the user said that nobody has answered yet.
+    /// Last words of the user without a reply.
     pub turn: Option<Turn>,
 }
 
@@ -158,22 +159,22 @@ impl Dialogue {
         dialogue
     }
 
-    /// The present question's index.
+    /// Returns the index of the present question.
     pub fn current(&self) -> Option<usize> {
         self.done.iter().position(|done| !done)
     }
 
-    /// What is asked for now.
+    /// Returns the present question.
     pub fn slot(&self) -> Option<&Slot> {
         self.slots.get(self.current()?)
     }
 
-    /// Whether the interview has gone on for long enough.
+    /// Returns whether the interview has taken long enough.
     pub fn is_too_long(&self) -> bool {
         self.user_turns > TURNS_BESIDES + TURNS_PER_QUESTION * self.slots.len()
     }
 
-    /// Closes the present question: it was answered, or will not be.
+    /// Closes the present question, because it was answered or never will be.
     pub fn close(&mut self) {
         if let Some(done) = self.current().and_then(|index| self.done.get_mut(index)) {
             *done = true;
@@ -182,14 +183,14 @@ impl Dialogue {
         self.asked = false;
     }
 
-    /// Closes all questions: what is said from now on is about something else.
+    /// Closes all questions, because the conversation is about something else from now on.
     pub fn close_all(&mut self) {
         while self.current().is_some() {
             self.close();
         }
     }
 
-    /// Counts an answer that was not understood; true if the question is dropped with it.
+    /// Counts an answer that was not understood; returns true if the question is dropped.
     pub fn fail(&mut self) -> bool {
         self.failures += 1;
         let dropped = self.failures >= MAX_FAILURES;
@@ -199,12 +200,12 @@ impl Dialogue {
         dropped
     }
 
-    /// Whether a turn asks what documents may answer.
+    /// Returns whether a turn asks something that documents may answer.
     pub fn is_question(&self, turn: &Turn) -> bool {
         self.knows && self.when_asked == 0 && asking::asks(&turn.text)
     }
 
-    /// How a turn of the user is to be taken now.
+    /// Interprets a turn of the user in the present state.
     pub fn hear(&self, turn: &Turn) -> Meaning {
         match self.understand(turn) {
             Meaning::CallAt(_) | Meaning::Aside(Intent::CallBack) if self.called_us => Meaning::NoCall,
@@ -254,7 +255,7 @@ impl Dialogue {
         }
     }
 
-    /// The answer to "When would suit you?". What is no time is taken for none that suits.
+    /// Interprets the answer to "When would suit you?". If it contains no time, no time suits.
     fn hear_when(&self, turn: &Turn, intent: Option<Intent>) -> Meaning {
         match intent {
             Some(Intent::OptOut | Intent::WrongNumber | Intent::NotInterested) => {
@@ -276,7 +277,7 @@ impl Dialogue {
         }
     }
 
-    /// "No" to a greeting that asks whether it is a good time.
+    /// Returns whether this is a "no" to a greeting that asks whether it is a good time.
     fn is_no_good_time(&self, turn: &Turn) -> bool {
         let asked = self.last_said.as_deref().and_then(last_question).unwrap_or_default();
         self.collected == 0
@@ -286,7 +287,7 @@ impl Dialogue {
             && answer::yes_or_no(&turn.text) == Some(false)
     }
 
-    /// Words like "call me back" are an answer where the question is about just that.
+    /// Returns whether an intent such as "call me back" is the answer, because the question is about it.
     fn is_answer(&self, slot: &Slot, intent: Intent) -> bool {
         self.asked
             && match intent {
@@ -297,7 +298,7 @@ impl Dialogue {
             }
     }
 
-    /// What goes on with an answer to which no reply was heard, "Friday." "At ten o'clock.", or with digits.
+    /// Returns the continuation of an answer that got no reply yet ("Friday." "At ten o'clock."), or more digits.
     fn more(&self, turn: &Turn) -> Option<Meaning> {
         let answered = self.answered.as_ref()?;
         let slot = self.slots.get(answered.slot)?;
@@ -315,8 +316,9 @@ impl Dialogue {
         }
     }
 
-    /// Whether digits go on with those before, though the agent took these for all. First digits that were no answer
-    /// go on only if the agent was cut short: asked again, people begin anew.
+    /// Returns whether the digits continue the previous ones, although the agent took those for complete.
+    /// First digits that were no answer continue only if the agent was interrupted; when asked again, people
+    /// start over.
     fn are_more_digits(&self, text: &str, answered: &Answered, slot: &Slot) -> bool {
         if !slot.is_dictated() || !dictated::is_digits(text) {
             return false;
@@ -334,8 +336,8 @@ impl Dialogue {
             .is_some_and(|next| next.takes_digits(text, &answered.text, slot))
     }
 
-    /// An answer to a question that was not heard to its end: only one that cannot be taken for anything else, or that
-    /// speaks of the question itself.
+    /// Returns the answer to a question that was not heard to its end. It must be unambiguous or refer to the
+    /// question itself.
     fn early(&self, slot: &Slot, text: &str) -> Option<Value> {
         let plain = phrases::plain(text);
         let introduces = ["my name is", "my name's", "this is"]
@@ -426,13 +428,13 @@ impl Dialogue {
         if current {
             self.failures = 0;
             self.asked = false;
-            // The next question may stand in the history before the tool that came with it.
+            // The history may contain the next question before the tool that came with it.
             self.recognise();
         }
         self.turn = None;
     }
 
-    /// Keeps what the user has just said as the answer, which may go on.
+    /// Stores the user's last words as the answer, which may continue.
     fn note_answer(&mut self, slot: usize, value: Option<&Value>) {
         let before = self.answered.take().filter(|answered| answered.slot == slot);
         let (Some(turn), Some(value)) = (&self.turn, value) else {
@@ -447,7 +449,7 @@ impl Dialogue {
         });
     }
 
-    /// Keeps first digits that are no answer yet.
+    /// Stores first digits that are no answer yet.
     fn note_digits(&mut self, turn: &Turn) {
         let phone = |slot: &&Slot| Dictated::of(&slot.entity.description) == Some(Dictated::Phone);
         let begun = self.slot().filter(phone).is_some() && !dictated::phone(&turn.text).is_empty();
@@ -459,14 +461,14 @@ impl Dialogue {
         });
     }
 
-    /// Notes whether what the agent said since the user's last turn asks the present question.
+    /// Records whether the agent's words since the user's last turn contain the present question.
     fn recognise(&mut self) {
         let said = self.said.as_ref().map(|(text, _)| text.as_str());
         let asked = self.slot().zip(said).is_some_and(|(slot, said)| slot.asked_in(said));
         self.asked |= asked;
     }
 
-    /// Closes the user's turn as the reply to it must have closed it.
+    /// Closes the user's turn in the way that the reply to it must have done.
     fn settle(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         let heard = self.hear(&turn);
@@ -481,7 +483,7 @@ impl Dialogue {
             Meaning::Aside(_) if waits => {}
             Meaning::Aside(Intent::Refusal) if self.asked => self.close(),
             Meaning::Aside(Intent::Repeat) if self.asked => drop(self.fail()),
-            // What was said to a question shows whether it was an answer, too.
+            // The reply to a question shows whether it was an answer as well.
             Meaning::Answer(_) if asks => {}
             Meaning::Unclear if asks => self.note_digits(&turn),
             Meaning::Unclear => {
@@ -489,7 +491,7 @@ impl Dialogue {
                 self.fail();
             }
             Meaning::Answer(_) if self.slot().is_some_and(|slot| slot.name.is_none()) => self.close(),
-            // An answer counts when it was collected, which the tool shows.
+            // An answer counts once it was collected, which the tool shows.
             Meaning::Answer(_) | Meaning::More(..) | Meaning::Aside(_) | Meaning::CallAt(_) | Meaning::NoCall => {}
             Meaning::Attention | Meaning::NotAsked => {}
         }

@@ -1,4 +1,4 @@
-//! What is dictated: the digits of a telephone number, an e-mail address, without the words around them.
+//! Dictated values: the digits of a phone number, or an e-mail address, without the words around them.
 
 use media::turn::words;
 
@@ -7,21 +7,21 @@ use super::{
     phrases::{contains, plain},
 };
 
-/// Fewer digits are no telephone number, not even a short one of a company.
+/// Fewest digits of a phone number, even of a company's short number.
 const FEWEST_DIGITS: usize = 5;
-/// So many digits are a whole number, beside which a lone digit is a word such as "one".
+/// Digits from which a number counts as whole; next to it a single digit is a word such as "one".
 const WHOLE_DIGITS: usize = 7;
-/// A description of so few words that ends in "phone" means its number.
+/// Longest description, in words, in which a final "phone" means the phone number.
 const BRIEF_WORDS: usize = 3;
 
 const PHONES: [&str; 6] = ["phone", "telephone", "mobile", "cell", "cellphone", "callback"];
-/// Words between groups of digits that do not part them.
+/// Words that may stand between groups of digits.
 const BETWEEN: [&str; 12] = [
     "um", "uh", "uhm", "er", "erm", "hmm", "mm", "and", "then", "dash", "space", "plus",
 ];
-/// After one of these the speaker corrects the number before.
+/// Words after which the speaker corrects the previous number.
 const CORRECTIONS: [&str; 5] = ["no", "sorry", "mean", "actually", "wait"];
-/// Words before an address that are no part of it.
+/// Words before an address that are not part of it.
 const BEFORE_ADDRESS: [&str; 16] = [
     "is", "it's", "its", "that's", "um", "uh", "uhm", "er", "erm", "to", "me", "use", "address", "mail", "email",
     "e-mail",
@@ -29,7 +29,7 @@ const BEFORE_ADDRESS: [&str; 16] = [
 /// Spoken signs between the words of an address.
 const SIGNS: [&str; 8] = ["dot", "point", "underscore", "dash", "hyphen", "minus", "plus", "at"];
 
-/// What is dictated.
+/// Kind of a dictated value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dictated {
     Phone,
@@ -37,7 +37,7 @@ pub(super) enum Dictated {
 }
 
 impl Dictated {
-    /// What a description asks for, if it is dictated.
+    /// Returns the kind of value that a description asks for, if it is dictated.
     pub fn of(description: &str) -> Option<Self> {
         let plain = plain(description).replace("e mail", "email");
         let words: Vec<&str> = plain.split(' ').collect();
@@ -55,7 +55,7 @@ impl Dictated {
         }
     }
 
-    /// What the text dictates.
+    /// Returns the dictated value in the text.
     pub fn said_in(self, text: &str) -> Option<String> {
         match self {
             Self::Phone => Some(phone(text)).filter(|digits| digits.len() >= FEWEST_DIGITS),
@@ -64,7 +64,8 @@ impl Dictated {
     }
 }
 
-/// The digits of a text, be they a number or not yet; those after a correction if they are a whole number.
+/// Returns the digits of a text, whether or not they are a whole number. After a correction only the later
+/// digits count, if they are a whole number.
 pub(super) fn phone(text: &str) -> String {
     let plain = plain(text);
     let words: Vec<&str> = plain.split(' ').collect();
@@ -80,7 +81,7 @@ fn digits(words: &[&str]) -> String {
     for (at, word) in words.iter().enumerate() {
         let open = runs.last().is_some_and(|run| !run.is_empty());
         let next = words.get(at + 1).copied().unwrap_or_default();
-        // "Oh, 856" begins with no zero, "oh seven" does.
+        // "Oh, 856" does not begin with a zero, "oh seven" does.
         let exclaims = matches!(*word, "oh" | "o") && !open && (is_figures(next) || numbers::run(next).is_none());
         match (*word, numbers::run(word).filter(|_| !exclaims)) {
             ("double", _) => times = 2,
@@ -107,7 +108,7 @@ fn is_figures(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The address as it is said: from its first word to the end of its host.
+/// Returns the address as it is said: from its first word to the end of its host.
 fn email(text: &str) -> Option<String> {
     let words: Vec<&str> = text
         .split_whitespace()
@@ -138,7 +139,8 @@ fn has_host(word: &str) -> bool {
         .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
 }
 
-/// Where an address begins of which a word holds the at sign: spoken signs and single letters before belong to it.
+/// Returns where an address begins if one word contains the at sign; spoken signs and single letters before
+/// belong to it.
 fn local_begin(words: &[&str], at: usize) -> usize {
     let mut begin = at;
     while begin > 0 {
@@ -153,7 +155,7 @@ fn local_begin(words: &[&str], at: usize) -> usize {
     begin
 }
 
-/// The end of a host that begins there: "example dot co dot uk".
+/// Returns the end of a host that begins here: "example dot co dot uk".
 fn host_end(words: &[&str], at: usize) -> usize {
     let mut end = (at + 1).min(words.len());
     while let Some(next) = words.get(end)
@@ -164,7 +166,7 @@ fn host_end(words: &[&str], at: usize) -> usize {
     end
 }
 
-/// What was said before and what goes on with it; the latter alone if it begins anew.
+/// Joins the earlier words and their continuation; returns the latter alone if the speaker starts over.
 pub(super) fn joined(before: &str, text: &str) -> String {
     let (had, new) = (phone(before), phone(text));
     let anew = had.len() > 1 && new.len() > had.len() && new.starts_with(&had);
@@ -174,7 +176,7 @@ pub(super) fn joined(before: &str, text: &str) -> String {
     }
 }
 
-/// Whether the words are digits and nothing else that tells.
+/// Returns whether the text consists of digits and words without meaning.
 pub(super) fn is_digits(text: &str) -> bool {
     let plain = plain(text);
     let told = |word: &&str| !BETWEEN.contains(word) && !words::is_backchannel(word) && *word != "it's";

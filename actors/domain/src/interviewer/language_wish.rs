@@ -1,8 +1,8 @@
-//! Who asks for another language, and for which: by the words people say, in that language or in English.
+//! Detects a wish for another language by typical phrases, in that language or in English.
 
 use super::phrases::{contains, plain};
 
-/// Main codes of languages, and what those who want them say.
+/// Main language codes, and the phrases that ask for them.
 const WISHES: [(&str, &[&str]); 5] = [
     (
         "de",
@@ -52,7 +52,7 @@ const WISHES: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The first of `offered` that is asked for.
+/// Returns the first of `offered` that the text asks for.
 pub(super) fn wish<'o>(text: &str, offered: &'o [String]) -> Option<&'o String> {
     let words = plain(text);
     let main = |code: &str| code.split('-').next().unwrap_or_default().to_ascii_lowercase();

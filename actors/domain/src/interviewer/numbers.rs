@@ -20,7 +20,7 @@ const TEENS: [&str; 10] = [
 const TENS: [&str; 8] = [
     "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety",
 ];
-/// After one of these the speaker corrects the number before.
+/// Words after which the speaker corrects the previous number.
 const CORRECTIONS: [&str; 5] = [" i mean ", " no wait ", " sorry ", " actually ", " no "];
 
 /// A number word.
@@ -39,7 +39,7 @@ enum Word {
     Other,
 }
 
-/// The one number a text names; none when it names none, or two different ones.
+/// Returns the one number in a text; none if it contains none or two different ones.
 pub(super) fn number(text: &str) -> Option<f64> {
     let spoken = spoken(text);
     let corrected = CORRECTIONS
@@ -59,7 +59,7 @@ pub(super) fn number(text: &str) -> Option<f64> {
     none.iter().any(|word| contains(spoken.trim(), word)).then_some(0.0)
 }
 
-/// The digits of a text that is nothing but digits and digit words, such as a spelled phone number.
+/// Returns the digits of a text that consists of digits and digit words, such as a spelled phone number.
 pub(super) fn digits(text: &str) -> Option<String> {
     let mut digits = String::new();
     let mut times = 1;
@@ -76,7 +76,7 @@ pub(super) fn digits(text: &str) -> Option<String> {
     (!digits.is_empty()).then_some(digits)
 }
 
-/// The digits that one word of plain text stands for.
+/// Returns the digits that a word of plain text stands for.
 pub(super) fn run(word: &str) -> Option<String> {
     match word {
         "oh" | "o" => Some("0".to_owned()),
@@ -86,7 +86,7 @@ pub(super) fn run(word: &str) -> Option<String> {
     }
 }
 
-/// Lower case, numbers kept in one piece, padded with spaces.
+/// Returns the text in lower case, with numbers in one piece, padded with spaces.
 fn spoken(text: &str) -> String {
     let chars: Vec<char> = text.to_lowercase().chars().collect();
     let digit = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(char::is_ascii_digit);
@@ -155,12 +155,12 @@ fn numbers(spoken: &str) -> Vec<f64> {
 /// Number words that belong together.
 struct Group {
     sign: f64,
-    /// What the thousands and millions add up to.
+    /// Sum of the thousands and millions.
     total: f64,
-    /// What stands below them.
+    /// Value below the thousands.
     current: f64,
     last: Word,
-    /// Worth of the next decimal, after the point.
+    /// Value of the next decimal place, after the point.
     decimal: Option<f64>,
 }
 
@@ -181,7 +181,7 @@ impl Group {
         })
     }
 
-    /// Takes the next word in; false if it does not belong.
+    /// Adds the next word; returns false if it does not belong.
     fn take(&mut self, word: Word) -> bool {
         let open = matches!(self.last, Word::Hundred | Word::Power(_));
         match (word, self.last) {
@@ -191,7 +191,7 @@ impl Group {
                 self.decimal = Some(worth / 10.0);
             }
             (Word::Unit(unit), Word::Tens(_)) if self.current % 10.0 == 0.0 => self.current += unit,
-            // Digits one by one.
+            // Single digits in a row.
             (Word::Unit(unit), Word::Unit(_)) => self.current = self.current * 10.0 + unit,
             (Word::Unit(value) | Word::Tens(value), _) if open => self.current += value,
             // Years: nineteen eighty-four.
@@ -212,7 +212,7 @@ impl Group {
     }
 
     fn value(self) -> f64 {
-        // Decimals add up in binary; a millionth is finer than anybody speaks.
+        // Decimals are summed in binary; round to a millionth, which is finer than anybody speaks.
         self.sign * ((self.total + self.current) * 1e6).round() / 1e6
     }
 }

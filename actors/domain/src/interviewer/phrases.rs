@@ -1,14 +1,14 @@
-//! What people say on the phone besides answers, recognised by their phrases.
+//! Recognises by their phrases what people say on the phone besides answers.
 
 use crate::{
     callback_time::{self, SpokenTime},
     opt_out::{self, Wish},
 };
 
-/// What an utterance is about, when it is no answer.
+/// Intent of an utterance that is not an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Intent {
-    /// Never call again.
+    /// Never wants to be called again.
     OptOut,
     /// The number belongs to somebody else.
     WrongNumber,
@@ -26,11 +26,11 @@ pub enum Intent {
     Refusal,
     /// Wants to talk to a person.
     Person,
-    /// Takes leave.
+    /// Says goodbye.
     Goodbye,
 }
 
-/// Longest utterance that is nothing but a plea for time, or a refusal; a longer one says something besides.
+/// Longest utterance, in words, that only asks for time or refuses; a longer one says more.
 const ASIDE_WORDS: usize = 8;
 
 const WRONG_NUMBER: [&str; 6] = [
@@ -109,7 +109,7 @@ const PERSON: [&str; 52] = [
     "verbinden sie mich",
     "einen menschen sprechen",
 ];
-/// The same as a whole utterance.
+/// Wishes for a person as a whole utterance.
 const PERSON_ALONE: [&str; 9] = [
     "operator",
     "operator please",
@@ -140,7 +140,7 @@ const CALL_BACK: [&str; 17] = [
     "in a meeting",
     "try again later",
 ];
-/// Words of somebody who wants to be called; a time may stand before or behind them.
+/// Wishes to be called; a time may come before or after them.
 const ASKS_FOR_A_CALL: [&str; 20] = [
     "call me",
     "call us",
@@ -163,7 +163,7 @@ const ASKS_FOR_A_CALL: [&str; 20] = [
     "speak again",
     "call this number",
 ];
-/// With one of these a time before the wish says how long somebody is not free.
+/// Words that make a time before the wish the end of a period in which the person is busy.
 const NOT_FREE: [&str; 7] = ["busy", "meeting", "driving", "until", "till", "can't", "cannot"];
 const DECLINES: [&str; 6] = ["don't", "dont", "didn't", "not", "never", "stop"];
 const WHO_IS_THIS: [&str; 20] = [
@@ -266,7 +266,7 @@ const GOODBYE: [&str; 12] = [
     "have a good day",
 ];
 
-/// What the utterance is about, if it shows; the weightiest of several.
+/// Returns the intent of an utterance, if there is one; of several the most important.
 pub fn intent(text: &str) -> Option<Intent> {
     let plain = plain(text);
     let short = plain.split(' ').count() <= ASIDE_WORDS;
@@ -286,7 +286,7 @@ pub fn intent(text: &str) -> Option<Intent> {
     rules.into_iter().find_map(|(holds, intent)| holds.then_some(intent))
 }
 
-/// The time at which somebody asks to be called, said with that wish.
+/// Returns the time at which somebody asks to be called, if it is said with that wish.
 pub fn call_back_time(text: &str) -> Option<SpokenTime> {
     let text = text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'");
     let wish = ASKS_FOR_A_CALL.iter().filter_map(|phrase| place(&text, phrase)).min()?;
@@ -302,7 +302,7 @@ pub fn call_back_time(text: &str) -> Option<SpokenTime> {
     callback_time::parse(after).or_else(|| callback_time::parse(before).filter(|_| free()))
 }
 
-/// Where whole words of a text in lower case make up the phrase.
+/// Returns where the phrase occurs as whole words in a lower-case text.
 fn place(text: &str, phrase: &str) -> Option<usize> {
     let letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let mut places = text.match_indices(phrase);
@@ -313,13 +313,13 @@ fn place(text: &str, phrase: &str) -> Option<usize> {
     places.find_map(|(at, _)| whole(at).then_some(at))
 }
 
-/// Whether somebody takes leave in it, whatever else it says.
+/// Returns whether the text contains a goodbye, whatever else it says.
 pub fn says_goodbye(text: &str) -> bool {
     let plain = plain(text);
     GOODBYE.iter().any(|phrase| contains(&plain, phrase))
 }
 
-/// The words in lower case with single spaces between, punctuation gone but for apostrophes.
+/// Returns the words in lower case with single spaces between, without punctuation except apostrophes.
 pub fn plain(text: &str) -> String {
     let lower = text.to_lowercase().replace(['\u{2019}', '\u{2bc}'], "'");
     let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');

@@ -1,4 +1,4 @@
-//! The document rules against the contract's tables, and against whatever JSON there is.
+//! The document rules, checked against the tables of the API and against arbitrary JSON.
 
 use proptest::{collection::vec, prelude::*, sample::select, strategy::Union};
 use serde_json::json;
@@ -10,14 +10,14 @@ fn minimal() -> Value {
     json!({ "name": "Ada", "conversationConfig": { "agent": { "prompt": { "prompt": "Be kind." } } } })
 }
 
-/// The minimal body with one more thing merged in.
+/// Returns the minimal body merged with `extra`.
 fn with(extra: &Value) -> Value {
     let mut body = minimal();
     merge(&mut body, extra);
     body
 }
 
-/// `path code` of everything that is wrong with a body.
+/// Returns `path code` for each problem of a body.
 fn wrong(body: &Value) -> Vec<String> {
     let problems = validate_create(body).err().unwrap_or_default();
     problems
@@ -325,7 +325,7 @@ fn presets_are_of_languages_and_override_with_what_fits() {
         assert_eq!(problems[0].path, format!("{base}.{code}"), "{problems:?}");
         assert!(problems[0].message.contains("language code"), "{problems:?}");
     }
-    // Unknown names, lists in part and `null` are kept as they are given.
+    // Unknown names, partial lists and `null` are stored as they are sent.
     let kept = json!({ "firstMessage": 7, "agent": { "x": [], "prompt": { "toolIds": 1 } }, "conversation": "y",
                        "tts": { "speed": null, "suggestedAudioTags": [{ "tag": "sad", "own": 1 }], "supportedVoices": [{ "label": "A" }] } });
     let stored = preset("pt-BR", kept.clone()).unwrap();
@@ -525,7 +525,7 @@ fn references_are_found_with_their_paths() {
     assert!(referenced_agents(&Map::new()).is_empty());
 }
 
-/// Texts of which every rule accepts at least one.
+/// Texts, at least one of which passes each rule.
 const TEXTS: [&str; 8] = [
     "en",
     "Europe/Berlin",
@@ -537,7 +537,7 @@ const TEXTS: [&str; 8] = [
     "",
 ];
 
-/// Values that fit a shape.
+/// Generates values that fit a shape.
 fn fitting(shape: &'static Shape, required: bool) -> BoxedStrategy<Value> {
     match shape {
         Shape::Text { max, rule } => {
@@ -594,7 +594,7 @@ fn fields_of(fields: &'static [Field]) -> BoxedStrategy<Value> {
     object.prop_map(Value::Object).boxed()
 }
 
-/// Valid bodies; some of them set every field there is.
+/// Generates valid bodies; some of them set every field.
 fn valid() -> impl Strategy<Value = Value> {
     static SHAPE: Shape = AGENT;
     fitting(&SHAPE, true).prop_map(|mut body| {
@@ -622,7 +622,7 @@ fn valid() -> impl Strategy<Value = Value> {
                 tool.shift_remove("enabled");
             }
         }
-        // Which ids a calendar takes is told by its provider.
+        // The provider decides which ids a calendar accepts.
         let calendar = "/platformSettings/callActions/scheduleOnCalendar";
         if let Some(wish) = body.pointer_mut(calendar).and_then(Value::as_object_mut) {
             let ids = match wish.get("provider").and_then(Value::as_str) {
@@ -631,7 +631,7 @@ fn valid() -> impl Strategy<Value = Value> {
             };
             wish.insert("eventsIds".into(), ids);
         }
-        // Indexing makes what is not there.
+        // Indexing creates missing fields.
         body.as_object_mut().unwrap().retain(|_, value| !value.is_null());
         if let Some(workflow) = body["workflow"].as_object_mut() {
             workflow.retain(|_, value| !value.is_null());
@@ -641,7 +641,7 @@ fn valid() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Any JSON, with the contract's names in it so that it reaches deep.
+/// Generates any JSON, containing names of the API so that it reaches deep.
 fn arbitrary() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -729,7 +729,7 @@ proptest! {
     }
 }
 
-/// Whether everything that was given stands in what is read, defaults aside.
+/// Returns whether all given values appear in what is read, apart from defaults.
 fn holds(read: &Value, given: &Value) -> bool {
     match (read, given) {
         (Value::Object(read), Value::Object(given)) => given
@@ -738,7 +738,7 @@ fn holds(read: &Value, given: &Value) -> bool {
         (Value::Array(read), Value::Array(given)) => {
             read.len() == given.len() && read.iter().zip(given).all(|(read, given)| holds(read, given))
         }
-        // `1` and `1.0` are one number to JSON, two to the library.
+        // `1` and `1.0` are the same number in JSON, but not in the library.
         (Value::Number(read), Value::Number(given)) => read.as_f64() == given.as_f64(),
         (read, given) => read == given,
     }
