@@ -1,6 +1,6 @@
-//! What an agent's documents say: cut into passages, searched by words, and put together for a reply.
+//! Agents' documents: split into passages, searched by words, and combined for a reply.
 //!
-//! Pure and synchronous; loading, caching and vectors are the adapter's.
+//! Pure and synchronous; the adapter does loading, caching and vector search.
 
 mod answer;
 mod fusion;
@@ -20,59 +20,60 @@ pub use self::{
 };
 use self::{index::Index, language::Language, words::Words};
 
-/// Documents that have no more characters together are read whole: about 2,000 tokens (4 characters each, OpenAI's rule of
-/// thumb), which a provider's prompt cache holds from the second reply on. ElevenLabs' agents do so below 500 bytes a
-/// document; a cached prompt makes more affordable than a passage that is not found.
+/// Total length up to which documents are given to a reply as a whole, in characters: about 2,000 tokens (4
+/// characters each, OpenAI's rule of thumb), which a provider's prompt cache serves from the second reply on.
+/// ElevenLabs' agents do so below 500 bytes per document; with a cached prompt, more costs less than a
+/// passage that is not found.
 pub const WHOLE_CHARACTERS: usize = 8_000;
 
-/// Characters of the passages that one reply is given: they are read anew in every turn. ElevenLabs' agents take 20
-/// passages at most; on the telephone each thousand tokens is heard as silence.
+/// Total length of the passages given to one reply, in characters. They are processed again in every turn.
+/// ElevenLabs' agents take at most 20 passages; on the phone each thousand tokens adds audible silence.
 pub const FOUND_CHARACTERS: usize = 4_000;
 
-/// Passages of one reply.
+/// Most passages given to one reply.
 pub const MOST_FOUND: usize = 6;
 
 /// A document with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// For people.
+    /// Name for people.
     pub name: String,
-    /// All of it.
+    /// Whole text.
     pub text: String,
 }
 
-/// A piece of a document as a reply is given it.
+/// A piece of a document as given to a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
     /// The document's name.
     pub document: String,
-    /// The heading it stands under; empty where there is none.
+    /// Heading above it; empty if there is none.
     pub heading: String,
-    /// The words.
+    /// Text.
     pub text: String,
 }
 
-/// What a reply may draw on.
+/// Knowledge that a reply may use.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Knowledge {
-    /// Every document, where they are short together: the same in every reply of a call.
+    /// All documents, if they are short together; the same for every reply of a call.
     pub whole: Option<Arc<[Excerpt]>>,
-    /// Else the passages that fit the last words best, best first.
+    /// Otherwise the passages that match the last turn best, best first.
     pub found: Vec<Excerpt>,
-    /// One or two sentences that answer the last words, where the documents surely have them.
+    /// One or two sentences that answer the last turn, if the documents certainly contain the answer.
     pub answer: Option<String>,
 }
 
 /// A passage that was found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hit {
-    /// Its place in [`Library::passages`].
+    /// Index in [`Library::passages`].
     pub passage: usize,
-    /// The higher the better; comparable within one search only.
+    /// Score; higher is better. Comparable within one search only.
     pub score: f32,
 }
 
-/// Documents that can be searched.
+/// Searchable documents.
 #[derive(Debug)]
 pub struct Library {
     documents: Vec<Document>,
@@ -83,7 +84,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// Cuts and indexes documents. Takes about 80 µs a passage.
+    /// Splits and indexes documents. Takes about 80 µs per passage.
     pub fn new(documents: Vec<Document>) -> Self {
         let mut cut = Vec::new();
         let mut words = Words::default();
@@ -123,33 +124,33 @@ impl Library {
         }
     }
 
-    /// Whether a reply is given the documents whole.
+    /// Returns whether replies get the documents as a whole.
     pub fn is_small(&self) -> bool {
         self.whole.is_some()
     }
 
-    /// All passages.
+    /// Returns all passages.
     pub fn passages(&self) -> &[Passage] {
         &self.passages
     }
 
-    /// A passage with the name of its document and its heading, as it is compared by meaning.
+    /// Returns a passage with the name of its document and its heading, as used for comparison by meaning.
     pub fn told(&self, passage: usize) -> Option<String> {
         let excerpt = self.excerpt(passage)?;
         Some(format!("{}\n{}\n{}", excerpt.document, excerpt.heading, excerpt.text))
     }
 
-    /// About how much memory it takes, in bytes.
+    /// Returns the approximate memory use, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The best passages by words (BM25), best first, at most `most`.
+    /// Returns the best passages by words (BM25), best first, at most `most`.
     pub fn search(&self, question: &Question, most: usize) -> Vec<Hit> {
         self.index.search(question, most)
     }
 
-    /// What a reply is given of the passages that were found.
+    /// Returns the knowledge for a reply from the passages that were found.
     pub fn knowledge(&self, question: &Question, hits: &[Hit]) -> Knowledge {
         let found = match &self.whole {
             Some(_) => Vec::new(),
@@ -162,7 +163,7 @@ impl Library {
         }
     }
 
-    /// The best passages that fit together.
+    /// Returns the best passages that fit into the limits together.
     fn within_bounds(&self, hits: &[Hit]) -> Vec<Excerpt> {
         let mut left = FOUND_CHARACTERS;
         let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! The domain of Ringback: what is pure and knows no actor. Agents and their rules, phone numbers, schedules, prompts,
-//! analysis, and the ports through which everything outside is reached.
+//! The domain of Ringback: pure code that knows no actors. It contains agents and their rules, phone numbers,
+//! schedules, prompts, analysis, and the ports to everything outside.
 
 #[macro_use]
 mod spelled;

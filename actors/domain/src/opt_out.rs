@@ -1,7 +1,8 @@
-//! Whether somebody asks never to be called again, by words alone: in English, Hindi in either script, Spanish, French
-//! and German, whatever language the call is held in and whichever model speaks for the agent.
+//! Detects the wish never to be called again, by words alone. It works in English, Hindi in both scripts,
+//! Spanish, French and German, whatever the language of the call and whichever model speaks for the agent.
 //!
-//! Each language is a table of patterns; a wish that is for some time only, of somebody else, or told of the past is none.
+//! Each language is a table of patterns. A wish that is limited in time, belongs to somebody else, or is told
+//! about the past does not count.
 
 mod answer;
 mod english;
@@ -23,12 +24,12 @@ use self::{
     words::clauses,
 };
 
-/// How sure a wish never to be called again is.
+/// Certainty of a wish never to be called again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wish {
-    /// It may be meant: worth asking once.
+    /// It may be meant, so it is worth asking once.
     Likely,
-    /// It was asked for in as many words.
+    /// It was said explicitly.
     Clear,
 }
 
@@ -43,7 +44,7 @@ static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
     tables.into_iter().map(Language::of).collect()
 });
 
-/// The wish never to be called again in an utterance, if there is one.
+/// Returns the wish never to be called again in an utterance, if there is one.
 pub fn wish(text: &str) -> Option<Wish> {
     let clauses = clauses(text);
     LANGUAGES.iter().filter_map(|language| language.wish(&clauses)).max()

@@ -1,18 +1,18 @@
-//! Phone numbers in E.164, and the one rule by which text becomes one.
+//! Phone numbers in E.164, and the rule by which a text becomes one.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-/// A phone number in E.164, as it is stored and read back.
+/// A phone number in E.164, as it is stored and returned.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+15550100010")]
 pub struct PhoneNumber(String);
 
-/// Not E.164: its first digit is 0.
+/// Not in E.164, because the first digit is 0.
 const ERASED: &str = "+0000000";
-/// Neither is this.
+/// Not in E.164 either.
 const WITHHELD: &str = "+0000001";
 
 /// A text that is not a phone number.
@@ -21,11 +21,11 @@ const WITHHELD: &str = "+0000001";
 pub struct InvalidPhoneNumber(pub String);
 
 impl PhoneNumber {
-    /// Normalises and checks: white space, hyphens and dashes, `.`, `(`, `)` and `/` are removed, a leading `00`
-    /// becomes `+`; any other character is an error, not something to drop.
+    /// Normalises and validates a text. White space, hyphens and dashes, `.`, `(`, `)` and `/` are removed,
+    /// and a leading `00` becomes `+`. Any other character is an error.
     pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
         let invalid = || InvalidPhoneNumber(text.to_owned());
-        // Most are spelled so already, and a file has a million of them.
+        // Most numbers already have this form, and a file may contain a million of them.
         if is_plain(text) {
             return Ok(Self(text.to_owned()));
         }
@@ -40,10 +40,10 @@ impl PhoneNumber {
         }
     }
 
-    /// What a text typed to find numbers says: digits, perhaps behind a `+`; none if it says anything else.
+    /// Returns the digits of a search text, with its `+` if it has one; none if it contains anything else.
     pub fn search_text(text: &str) -> Option<String> {
         let plain: String = text.chars().filter(|c| !is_filler(*c)).collect();
-        // Two zeros may also stand within a number; what is as long as a whole one is taken for one.
+        // Two zeros may also occur within a number. A text as long as a whole number counts as one.
         let plain = match plain.strip_prefix("00") {
             Some(rest) if Self::parse(&format!("+{rest}")).is_ok() => format!("+{rest}"),
             _ => plain,
@@ -53,32 +53,32 @@ impl PhoneNumber {
         sound.then_some(plain)
     }
 
-    /// What stands where a person's number was erased: no number of anybody, and nothing that can be typed in.
+    /// Returns the placeholder for an erased number. It belongs to nobody and cannot be entered.
     pub fn erased() -> Self {
         Self(ERASED.to_owned())
     }
 
-    /// Whether a person's number was erased here: nobody is called.
+    /// Returns whether the number was erased, so that nobody is called.
     pub fn is_erased(&self) -> bool {
         self.0 == ERASED
     }
 
-    /// What stands where a caller's number is not known: no number of anybody, and nothing that can be typed in.
+    /// Returns the placeholder for an unknown caller's number. It belongs to nobody and cannot be entered.
     pub fn withheld() -> Self {
         Self(WITHHELD.to_owned())
     }
 
-    /// Whether the caller's number is not known here.
+    /// Returns whether the caller's number is unknown.
     pub fn is_withheld(&self) -> bool {
         self.0 == WITHHELD
     }
 
-    /// Whether nobody has this number, as it was erased or withheld: it is not shown, and nobody is called.
+    /// Returns whether the number was erased or withheld. Such a number is not shown, and nobody is called.
     pub fn is_nobodys(&self) -> bool {
         self.is_erased() || self.is_withheld()
     }
 
-    /// Reads what a store kept: a number, or the mark of one that was erased or withheld.
+    /// Reads a stored number, or the placeholder of an erased or withheld number.
     pub fn stored(text: &str) -> Result<Self, InvalidPhoneNumber> {
         match text {
             ERASED => Ok(Self::erased()),
@@ -87,22 +87,22 @@ impl PhoneNumber {
         }
     }
 
-    /// The number with its `+`.
+    /// Returns the number with its `+`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// All but the last two digits hidden, for logs.
+    /// Returns the number with all but the last two digits hidden, for logs.
     pub fn masked(&self) -> String {
         let shown = self.0.len() - 2;
         format!("+{}{}", "*".repeat(shown - 1), &self.0[shown..])
     }
 }
 
-/// Fewer digits in a row are an error's code, or a time.
+/// Fewest consecutive digits that count as a phone number; shorter ones are error codes or times.
 const FEWEST_DIGITS: usize = 7;
 
-/// A text, such as a carrier's refusal, with every number that stands in it masked but for its last two digits.
+/// Masks every number in a text, such as a carrier's error, except for its last two digits.
 pub fn with_numbers_masked(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -123,7 +123,7 @@ pub fn with_numbers_masked(text: &str) -> String {
     shown
 }
 
-/// `+` and digits as they are stored.
+/// Returns whether a text is `+` and digits in the stored form.
 fn is_plain(text: &str) -> bool {
     text.strip_prefix('+').is_some_and(|digits| {
         (7..=15).contains(&digits.len()) && !digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit())
@@ -133,7 +133,7 @@ fn is_plain(text: &str) -> bool {
 fn is_filler(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, '-' | '.' | '(' | ')' | '/')
-        // Hyphens, dashes and the minus sign that spreadsheets and word processors put in.
+        // Hyphens, dashes and the minus sign that spreadsheets and word processors insert.
         || matches!(c, '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}')
 }
 

@@ -1,28 +1,29 @@
-//! What an agent says by itself, in its language: when a provider lets it down, or a call has to end.
+//! Sentences that an agent says by itself, in its language, if a provider fails or a call has to end.
 
 /// Sentences of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phrases {
-    /// Said while an answer takes long, one after the other; none where the language is not known: a stranger's words
-    /// are worse than silence.
+    /// Said in turn while an answer takes long. None if the language is unknown, because another language is
+    /// worse than silence.
     pub fillers: &'static [&'static str],
-    /// Said once when no answer came.
+    /// Said once if no answer came.
     pub pardon: &'static str,
-    /// Said when the agent has to give up.
+    /// Said if the agent has to give up.
     pub broken: &'static str,
-    /// Said when the call has lasted as long as it may.
+    /// Said when the call has reached its time limit.
     pub time_is_up: &'static str,
-    /// Said before the call is handed on.
+    /// Said before the call is transferred.
     pub handing_on: &'static str,
-    /// Said when nobody could be reached there.
+    /// Said if nobody could be reached there.
     pub nobody_there: &'static str,
-    /// Said when the line was gone for a moment.
+    /// Said after the media connection was lost for a moment.
     pub cut_off: &'static str,
-    /// Said by whoever takes the call over, before it goes on.
+    /// Said by the node that takes over the call, before it continues.
     pub lost_you: &'static str,
     /// Said to somebody who asked never to be called again.
     pub opted_out: &'static str,
-    /// Asks somebody who perhaps did. A plain yes or no answers it: a question with "not" in it is answered both ways.
+    /// Asked if somebody may have asked for that. It can be answered with a plain yes or no; a question with
+    /// "not" in it would be answered both ways.
     pub opt_out_meant: &'static str,
 }
 
@@ -212,20 +213,21 @@ const OTHERS: [(&str, Phrases); 10] = [
     ),
 ];
 
-/// Whether a text, to where it was heard, ends with the question whether they wish never to be called again.
+/// Returns whether a text, as far as it was heard, ends with the opt-out question.
 pub fn asks_about_opt_out(text: &str) -> bool {
     let text = text.trim_end();
     let mut all = OTHERS.iter().map(|(_, phrases)| phrases).chain([&ENGLISH]);
     all.any(|phrases| {
         let question = phrases.opt_out_meant;
-        // Half of it is enough to know it.
+        // Half of the question is enough to recognise it.
         let mut heard = question.char_indices().filter(|(at, _)| at * 2 >= question.len());
         text.ends_with(question) || heard.any(|(at, _)| text.ends_with(question[..at].trim_end()))
     })
 }
 
 impl Phrases {
-    /// Those of a language code such as `pt-BR`; English ones without fillers where the language is not known.
+    /// Returns the sentences for a language code such as `pt-BR`; English ones without fillers if the
+    /// language is unknown.
     pub fn of(language: &str) -> Self {
         let main = language.split('-').next().unwrap_or_default().to_ascii_lowercase();
         if main == "en" {

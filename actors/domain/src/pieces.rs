@@ -1,4 +1,4 @@
-//! Turns a streamed reply into pieces worth speaking: markup left out, sentence by sentence, the first one early.
+//! Splits a streamed reply into pieces for speech: without markup, sentence by sentence, and the first one early.
 
 mod directions;
 mod markup;
@@ -17,44 +17,44 @@ use media::session::{Cue, Manner};
 use plain::{Bit, Plain};
 use sentence::End;
 
-/// The first piece may end at a comma once it is this long, in bytes.
+/// Length from which the first piece may end at a comma, in bytes.
 const EARLY_BYTES: usize = 24;
 
-/// A sentence is cut at its last comma, or else its last space, once it is this long, in bytes: about 15 s of speech.
+/// Length from which a sentence is cut at its last comma, otherwise at its last space, in bytes: about 15 s of speech.
 const LONG_BYTES: usize = 240;
 
-/// A part cut off a long sentence has at least so many bytes, if it ends at a comma.
+/// Least length of a part of a long sentence that is cut at a comma, in bytes.
 const PART_BYTES: usize = 60;
 
-/// A text without any space is cut anywhere once it is this long, in bytes.
+/// Length from which a text without spaces is cut anywhere, in bytes.
 const ENDLESS_BYTES: usize = 480;
 
-/// Of one reply, what is spoken and what is read at most, thoughts and markup included, in bytes.
+/// Most bytes of one reply that are spoken, and that are read including thoughts and markup.
 const MOST_SPOKEN_BYTES: usize = 8_000;
 const MOST_READ_BYTES: usize = 64_000;
 
-/// A whole text as it is spoken: without markup and emoji.
+/// Returns a whole text as it is spoken: without markup and emoji.
 pub fn spoken(text: &str) -> String {
     let text = plain::plain(text);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a piece ends with its sentence.
+/// Returns whether a piece ends with its sentence.
 pub fn is_whole(piece: &str) -> bool {
     sentence::is_whole(piece)
 }
 
-/// Whether there is anything to speak in it.
+/// Returns whether a piece contains anything to speak.
 pub fn has_words(piece: &str) -> bool {
     piece.chars().any(char::is_alphanumeric)
 }
 
-/// A piece of a reply: words without any markup, and how they are to be spoken.
+/// A piece of a reply: plain words, and how to speak them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// The words.
+    /// Words.
     pub text: String,
-    /// In which voice, and what it is to do.
+    /// Voice and directions.
     pub manner: Manner,
 }
 
@@ -65,17 +65,17 @@ impl From<String> for Piece {
     }
 }
 
-/// Collects text and gives it back in pieces that can be spoken, each in one voice. The pieces together are the text
+/// Collects text and returns it in pieces for speech, each in one voice. Together the pieces are the text
 /// without its markup, however it was streamed.
 #[derive(Debug, Clone, Default)]
 pub struct PieceCutter {
     directions: Arc<Directions>,
     plain: Plain,
     held: String,
-    /// Directions within what is held.
+    /// Directions within the held text.
     cues: Vec<Cue>,
     voice: usize,
-    /// What is held ends with the marks that follow, and then another voice speaks.
+    /// Next voice. The held text still takes the punctuation that follows, then this voice speaks.
     turning: Option<usize>,
     cut_before: bool,
     read_bytes: usize,
@@ -83,7 +83,7 @@ pub struct PieceCutter {
 }
 
 impl PieceCutter {
-    /// At the start of a text with this markup.
+    /// Creates a cutter for a text with this markup.
     pub fn new(directions: Arc<Directions>) -> Self {
         Self {
             plain: Plain::new(directions.clone()),
@@ -92,7 +92,7 @@ impl PieceCutter {
         }
     }
 
-    /// Takes more words; returns the pieces that are complete now.
+    /// Adds text and returns the pieces that are complete now.
     pub fn push(&mut self, text: &str) -> Vec<Piece> {
         self.read_bytes += text.len();
         let mut pieces = Vec::new();
@@ -106,12 +106,12 @@ impl PieceCutter {
         pieces
     }
 
-    /// Whether this is more than anybody wants to hear: the rest is to be dropped.
+    /// Returns whether this is more than anybody wants to hear, so that the rest must be dropped.
     pub fn is_too_long(&self) -> bool {
         self.spoken_bytes > MOST_SPOKEN_BYTES || self.read_bytes > MOST_READ_BYTES
     }
 
-    /// The text is over: what is left, perhaps nothing. What is not closed ends here.
+    /// Ends the text and returns the remaining pieces, perhaps none. Unclosed markup ends here.
     pub fn finish(&mut self) -> Vec<Piece> {
         let mut pieces = Vec::new();
         for bit in self.plain.finish() {
@@ -127,7 +127,7 @@ impl PieceCutter {
             Bit::Words(words) => {
                 let mut rest = words.as_str();
                 if self.turning.is_some() {
-                    // Marks stay with the words before them, whose voice says them with its melody.
+                    // Punctuation stays with the words before it, because their voice gives it its intonation.
                     rest = words.trim_start_matches(is_trailing);
                     self.held.push_str(&words[..words.len() - rest.len()]);
                     if rest.is_empty() {
@@ -153,7 +153,7 @@ impl PieceCutter {
         }
     }
 
-    /// Gives out what is held as it is; another voice may follow.
+    /// Releases the held text as it is; another voice may follow.
     fn turn(&mut self, pieces: &mut Vec<Piece>) {
         self.trim();
         let end = self.held.len();
@@ -162,7 +162,7 @@ impl PieceCutter {
         self.voice = self.turning.take().unwrap_or(self.voice);
     }
 
-    /// Gives out what is complete.
+    /// Releases the complete pieces.
     fn cut(&mut self, pieces: &mut Vec<Piece>) {
         loop {
             self.trim();
@@ -171,7 +171,7 @@ impl PieceCutter {
         }
     }
 
-    /// Drops the white space before what is held.
+    /// Removes white space at the beginning of the held text.
     fn trim(&mut self) {
         let blank = self.held.len() - self.held.trim_start().len();
         self.held.drain(..blank);
@@ -180,7 +180,7 @@ impl PieceCutter {
         }
     }
 
-    /// Takes so many bytes of what is held. A cue at its end belongs to what follows, if anything does.
+    /// Takes this many bytes of the held text. A cue at its end belongs to the text after it, if there is any.
     fn piece(&mut self, end: usize) -> Piece {
         let rest = self.held.split_off(end);
         let text = std::mem::replace(&mut self.held, rest);
@@ -201,7 +201,7 @@ impl PieceCutter {
         }
     }
 
-    /// Byte offset one past the first piece and the white space behind it.
+    /// Returns the byte offset after the first piece and its white space.
     fn piece_end(&self) -> Option<usize> {
         let text = self.held.as_str();
         let (mut comma, mut space) = (None, None);
@@ -239,13 +239,14 @@ impl PieceCutter {
     }
 }
 
-/// Whether the text before `at` ends with a mark that needs no white space, and what follows begins another sentence.
+/// Returns whether the text before `at` ends with a mark that needs no white space, and another sentence
+/// begins after it.
 fn after_sure_mark(text: &str, at: usize, c: char) -> bool {
     let before = text[..at].trim_end_matches(sentence::is_closer);
     before.ends_with(sentence::is_sure_mark) && !sentence::is_closer(c) && !sentence::is_mark(c)
 }
 
-/// One past a comma or its like, when `c` at `at` shows that it is one.
+/// Returns the offset after a comma or a similar mark, if `c` at `at` confirms that it is one.
 fn clause_end(before: char, c: char, at: usize) -> Option<usize> {
     match before {
         ',' | ';' | ':' | '—' | '–' | '،' | '؛' if c.is_whitespace() => Some(at + c.len_utf8()),
@@ -255,7 +256,7 @@ fn clause_end(before: char, c: char, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether a mark belongs to the words before it.
+/// Returns whether a mark belongs to the words before it.
 fn is_trailing(c: char) -> bool {
     sentence::is_mark(c) || sentence::is_closer(c) || ",;:，、；：،؛".contains(c)
 }

@@ -1,8 +1,8 @@
-//! What a language model is asked for one reply, in no provider's words: instructions, the call so far as messages, and
-//! the tools it may call.
+//! The request to a language model for one reply, independent of the provider: instructions, the call so far
+//! as messages, and the tools it may call.
 //!
-//! What stays the same from reply to reply comes first and what changes last, behind the call so far, so that a
-//! provider's prompt cache holds all that was sent before.
+//! Parts that stay the same from reply to reply come first. Parts that change come last, after the call so
+//! far, so that a provider's prompt cache covers everything that was sent before.
 
 mod conversation;
 mod delivery;
@@ -20,47 +20,47 @@ pub use self::{
 };
 use crate::ports::language_model::ReplyRequest;
 
-/// The line of the instructions after the agent's own prompt.
+/// Heading in the instructions, after the agent's own prompt.
 pub const LINE_HEADING: &str = "# The line";
-/// The line of the instructions above the agent's name.
+/// Heading in the instructions above the agent's name.
 pub const NAME_HEADING: &str = "# Name";
-/// The line of the instructions above the greeting.
+/// Heading in the instructions above the greeting.
 pub const GREETING_HEADING: &str = "# Greeting";
-/// The line of the instructions above what documents say.
+/// Heading in the instructions above the agent's documents.
 pub const KNOWLEDGE_HEADING: &str = "# Knowledge";
-/// The rule of an agent that honours a wish never to be called again.
+/// Rule for an agent that honours opt-outs.
 pub const OPT_OUT_RULE: &str = "- If they ask never to be called again, promise that and call `endCall` with the reason `opt_out`; if \
      you are not sure that they do, ask once.";
 
-/// The request of one reply.
+/// The request for one reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prompt {
     /// Instructions that are the same in every reply of a call.
     pub stable: String,
-    /// What changes with every reply, such as the time. It belongs behind the last words of the call: whatever stands
-    /// behind it no provider's cache can hold.
+    /// Instructions that change with every reply, such as the time. They belong after the last turn of the
+    /// call, because a provider's cache cannot cover anything that comes after them.
     pub changing: String,
-    /// The call so far: begins and ends with [`Message::User`] or [`Message::Results`], and the roles alternate.
+    /// The call so far. It begins and ends with [`Message::User`] or [`Message::Results`], and the roles alternate.
     pub messages: Vec<Message>,
-    /// What may be called.
+    /// Tools that the model may call.
     pub tools: Vec<Tool>,
-    /// How freely the model chooses its words: 0 to 2.
+    /// Temperature, 0 to 2.
     pub temperature: f64,
 }
 
 /// One message of the call.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    /// What the other person said, with notes from the line.
+    /// Words of the other person, with notes from the line.
     User(String),
-    /// What the agent was heard to say, and the tools it called after that.
+    /// Words of the agent that were heard, and the tools it called after them.
     Agent {
-        /// The words; may be empty if there are calls.
+        /// Text; may be empty if there are calls.
         text: String,
-        /// In the order they were made.
+        /// Tool calls in order.
         calls: Vec<ToolCall>,
     },
-    /// What the calls of the message before answered.
+    /// Results of the calls in the message before.
     Results(Vec<ToolResult>),
 }
 
@@ -71,34 +71,34 @@ pub struct ToolCall {
     pub id: String,
     /// The tool's name.
     pub name: String,
-    /// An object.
+    /// Arguments, a JSON object.
     pub arguments: Value,
-    /// What else the provider put into the call.
+    /// Extra data of the provider.
     pub echo: Option<Value>,
 }
 
 /// A tool call's result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// The call's.
+    /// Id of the call.
     pub id: String,
-    /// What it answered.
+    /// Its result.
     pub result: Value,
 }
 
 /// A tool that may be called.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tool {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// When to call it.
+    /// Description of when to call it.
     pub description: String,
-    /// Its arguments as JSON Schema: an object without further properties, every property required.
+    /// Arguments as JSON Schema: an object without additional properties, every property required.
     pub parameters: Value,
 }
 
 impl Prompt {
-    /// What to ask for a reply.
+    /// Creates the request for a reply.
     pub fn of(request: &ReplyRequest) -> Self {
         let mut tools = tools::tools(&request.agent, &request.variables, request.direction);
         tools.extend(tools::outside(&request.tools));

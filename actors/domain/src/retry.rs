@@ -1,4 +1,4 @@
-//! What follows an attempt that ended: a retry, a follow-up, or nothing. Free of I/O.
+//! Decides what follows an attempt that ended: a retry, a follow-up, or nothing. Free of I/O.
 
 use std::time::Duration;
 
@@ -12,26 +12,26 @@ use crate::{
     time::Timestamp,
 };
 
-/// The outcome of a dial whose fate nobody knows.
+/// Error of an attempt whose dial outcome nobody knows.
 pub const UNKNOWN_OUTCOME: &str = "carrier-error: outcome unknown";
 
-/// What decides about further attempts, as it is when one ends.
+/// Rules for further attempts, as they are when an attempt ends.
 #[derive(Debug, Clone, Default)]
 pub struct RetryRules {
-    /// The agent's `retryCount`: how often each planned call is repeated.
+    /// The agent's `retryCount`: repetitions of each planned call.
     pub retry_count: i64,
-    /// The agent's `retryDelay`, minutes.
+    /// The agent's `retryDelay`, in minutes.
     pub retry_delay_min: i64,
     /// The campaign's follow-ups.
     pub follow_up: FollowUp,
-    /// The attached schedule and its first opening: nothing is due outside its windows.
+    /// The attached schedule and its first opening; nothing is due outside its windows.
     pub schedule: Option<(Schedule, Timestamp)>,
-    /// The zone of spoken times: the campaign's, else the agent's.
+    /// Time zone of spoken times: the campaign's, otherwise the agent's.
     pub zone: Tz,
 }
 
 impl RetryRules {
-    /// That instant, or the next opening of the window.
+    /// Returns this instant, or the next opening of the window.
     fn in_window(&self, due_at: Timestamp) -> Timestamp {
         match &self.schedule {
             Some((schedule, opens_from)) => schedule.opening(*opens_from, due_at).opens_at,
@@ -40,23 +40,23 @@ impl RetryRules {
     }
 }
 
-/// Call-backs that a contact is given: who puts off a fifth one is not called back any more.
+/// Most call-backs that a contact is given; a contact that asks again after the fifth is not called back any more.
 pub const MOST_CALL_BACKS: i64 = 5;
 
-/// What a callee asked for: to be called at another time.
+/// A callee's wish to be called at another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallBackWish {
-    /// When.
+    /// Requested time.
     pub time: SpokenTime,
-    /// When it was said.
+    /// Time when it was said.
     pub said_at: Timestamp,
 }
 
-/// How an outcome bears on further attempts.
+/// Effect of an outcome on further attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bearing {
-    /// The call did not get through: it is tried again, then followed up.
+    /// The call did not get through: it is retried, then followed up.
     NotReached,
     /// The call failed otherwise, or a machine took it: it is followed up.
     Missed,
@@ -88,12 +88,13 @@ impl Bearing {
     }
 }
 
-/// Whether anything can follow: if not, the rules need not be read.
+/// Returns whether anything can follow. If not, the rules need not be read.
 pub fn may_be_followed(outcome: &Outcome) -> bool {
     Bearing::of(outcome) != Bearing::Settled
 }
 
-/// Whether an attempt that ended so may be followed by a call-back: a person was spoken with, not a machine.
+/// Returns whether an attempt with this outcome may be followed by a call-back: the agent spoke with a
+/// person, not a machine.
 pub fn may_be_called_back(tries: Tries, outcome: &Outcome) -> bool {
     let spoken_with = match outcome.status {
         ConversationStatus::Completed => !outcome.voicemail,
@@ -103,8 +104,8 @@ pub fn may_be_called_back(tries: Tries, outcome: &Outcome) -> bool {
     spoken_with && tries.call_backs < MOST_CALL_BACKS
 }
 
-/// The call that the callee asked for, at its time or when the window opens next. It comes before retries and
-/// follow-ups. None when the time is none, or too far.
+/// Returns the call that the callee asked for, at its time or at the next opening of the window. It has
+/// priority over retries and follow-ups. None if the time is invalid or too far away.
 pub fn call_back(rules: &RetryRules, wish: CallBackWish, now: Timestamp) -> Option<NextAttempt> {
     let asked_for = wish.time.instant(wish.said_at, rules.zone)?;
     Some(NextAttempt {
@@ -113,7 +114,7 @@ pub fn call_back(rules: &RetryRules, wish: CallBackWish, now: Timestamp) -> Opti
     })
 }
 
-/// The attempt after the one at `tries` that ended now: retries first, then follow-ups.
+/// Returns the attempt after the one at `tries` that ended now: retries first, then follow-ups.
 pub fn next_attempt(rules: &RetryRules, tries: Tries, outcome: &Outcome, now: Timestamp) -> Option<NextAttempt> {
     let bearing = Bearing::of(outcome);
     let (kind, after_min) = if bearing == Bearing::NotReached && tries.retry < rules.retry_count {

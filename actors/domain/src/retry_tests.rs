@@ -1,4 +1,4 @@
-//! Tests.
+//! Tests of retries and follow-ups.
 
 use super::*;
 use crate::ports::store::ScheduleText;
@@ -35,7 +35,7 @@ fn rules() -> RetryRules {
     }
 }
 
-/// Kinds and minutes of everything that follows while each attempt ends so.
+/// Returns kinds and minutes of all attempts that follow if each one ends with this outcome.
 fn series(rules: &RetryRules, outcome: &Outcome) -> Vec<(AttemptKind, i64)> {
     let mut tries = Tries::default();
     let mut all = Vec::new();
@@ -109,7 +109,7 @@ fn due_times_are_moved_into_the_window() {
         series(&rules, &failed("busy")),
         [retry, retry, at_once, retry, retry, at_once, retry, retry]
     );
-    // At the very end of the window it is closed already.
+    // At its very end the window is already closed.
     let edge = Timestamp(NOW.0 + 25 * 60_000_000);
     let next = next_attempt(&rules, Tries::default(), &failed("busy"), edge).unwrap();
     assert_eq!(next.due_at, Timestamp(NOW.0 + day * 60_000_000));

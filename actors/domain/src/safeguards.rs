@@ -1,5 +1,6 @@
-//! What an account lets its calls do at most: the callee's calling hours, calls per number, destinations, calls per day.
-//! Each rule is off, warns, or is enforced by the permit. Free of I/O; the present time is a parameter.
+//! Safeguards: limits of an account's calls, namely the callee's calling hours, calls per number,
+//! destinations, and calls per day. Each rule is off, warns, or is enforced by the permit. Free of I/O; the
+//! present time is a parameter.
 
 mod hours;
 mod judge;
@@ -13,51 +14,51 @@ pub use hours::{CallingHours, TimeOfDay, Weekday};
 pub use judge::{Judgement, Note, PermitFacts, Refusal, SAFEGUARD, day_start};
 pub use zones::zones_of;
 
-/// How seriously a rule is taken.
+/// Mode of a rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = SafeguardMode)]
 pub enum Mode {
-    /// It is not looked at.
+    /// The rule is not checked.
     #[default]
     Off,
-    /// Calls are dialed, and what the rule says against them is kept.
+    /// Calls are dialed, and the rule's objections are recorded.
     Warn,
-    /// What the rule forbids is not dialed.
+    /// Calls that violate the rule are not dialed.
     Enforce,
 }
 
 spelled!(Mode, Off "off", Warn "warn", Enforce "enforce");
 
-/// One of the rules.
+/// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Rule {
-    /// Where the number may be dialed to at all.
+    /// Prefixes that may be dialed.
     AllowedPrefixes,
-    /// The callee's local hours.
+    /// Local calling hours of the callee.
     CallingHours,
-    /// How often one number is called.
+    /// Calls to one number.
     CallsPerNumber,
-    /// How many calls the account makes a day.
+    /// Calls of the account per day.
     DailyCalls,
 }
 
 spelled!(Rule, AllowedPrefixes "allowedPrefixes", CallingHours "callingHours", CallsPerNumber "callsPerNumber",
     DailyCalls "dailyCalls");
 
-/// How often one number is called. Permits to dial count, answered or not.
+/// Limit of calls to one number. It counts permits to dial, whether or not the call is answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallsPerNumber {
     /// `off` by default.
     #[schema(required)]
     pub mode: Mode,
-    /// At most so many in any 24 hours.
+    /// Most calls in any 24 hours.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1000)]
     pub per_day: Option<u32>,
-    /// At most so many in any seven days.
+    /// Most calls in any seven days.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 1000)]
     pub per_week: Option<u32>,
@@ -68,30 +69,30 @@ pub struct CallsPerNumber {
 #[schema(pattern = r"^\+[1-9][0-9]{0,14}$", example = "+4930")]
 pub struct NumberPrefix(pub String);
 
-/// Where calls may go.
+/// Allowed destinations.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AllowedPrefixes {
     /// `off` by default.
     #[schema(required)]
     pub mode: Mode,
-    /// A number must begin with one of them.
+    /// Prefixes, one of which a number must begin with.
     #[schema(required, value_type = Vec<NumberPrefix>, max_items = 1000)]
     pub prefixes: Vec<String>,
 }
 
-/// How many calls the account makes a day.
+/// Limit of the account's calls per day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DailyCalls {
     /// `off` by default.
     #[schema(required)]
     pub mode: Mode,
-    /// At most so many from midnight to midnight.
+    /// Most calls from midnight to midnight.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 10000000)]
     pub limit: Option<u32>,
-    /// Whose midnight: an IANA name; `UTC` by default.
+    /// Time zone of midnight, as an IANA name; `UTC` by default.
     #[schema(required)]
     pub timezone: String,
 }
@@ -110,22 +111,22 @@ impl Default for DailyCalls {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Safeguards {
-    /// The callee's local hours.
+    /// Local calling hours of the callee.
     #[schema(required)]
     pub calling_hours: CallingHours,
-    /// How often one number is called.
+    /// Limit of calls to one number.
     #[schema(required)]
     pub calls_per_number: CallsPerNumber,
-    /// Where calls may go.
+    /// Allowed destinations.
     #[schema(required)]
     pub allowed_prefixes: AllowedPrefixes,
-    /// How many calls the account makes a day.
+    /// Limit of the account's calls per day.
     #[schema(required)]
     pub daily_calls: DailyCalls,
 }
 
 impl Safeguards {
-    /// Nothing is to be checked.
+    /// Returns whether all rules are off.
     pub fn all_off(&self) -> bool {
         let modes = [
             self.calling_hours.mode,
@@ -138,7 +139,7 @@ impl Safeguards {
 }
 
 impl AllowedPrefixes {
-    /// Why a number is not among the allowed ones; none where it is, and none while the rule is off.
+    /// Returns why a number is not allowed; none if it is allowed or the rule is off.
     pub fn objection(&self, number: &PhoneNumber) -> Option<String> {
         let allowed = |prefix: &String| number.as_str().starts_with(prefix.as_str());
         if self.mode == Mode::Off || self.prefixes.iter().any(allowed) {
@@ -155,7 +156,7 @@ impl AllowedPrefixes {
     }
 }
 
-/// Prefixes that a message names.
+/// Most prefixes that a message names.
 const SHOWN: usize = 5;
 
 #[cfg(test)]

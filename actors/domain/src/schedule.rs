@@ -1,4 +1,4 @@
-//! A campaign's schedule read from its three texts. Free of I/O and of the present time.
+//! A campaign's schedule, parsed from its three texts. Free of I/O and of the present time.
 
 mod window;
 
@@ -9,7 +9,7 @@ use chrono_tz::Tz;
 
 use crate::{problem::Problem, time::Timestamp};
 
-/// A campaign's schedule as the client gave it.
+/// A campaign's schedule as the client sent it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScheduleText {
     /// `startTime`.
@@ -20,20 +20,20 @@ pub struct ScheduleText {
     pub timezone: Option<String>,
 }
 
-/// When a campaign may dial: from a first day on, in a window that recurs daily in its time zone.
+/// Times when a campaign may dial: from a first day on, in a daily window in its time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     pub(super) zone: Tz,
-    /// The first day, if it was given.
+    /// First day, if it was given.
     pub(super) first_day: Option<NaiveDate>,
-    /// The first opening, if it was given as an instant: a local time may come twice, an instant does not.
+    /// First opening, if it was given as an instant. A local time may occur twice, an instant does not.
     pub(super) first_instant: Option<Timestamp>,
     pub(super) start: NaiveTime,
-    /// None: no daily pause.
+    /// End of the window; none means no daily pause.
     pub(super) end: Option<NaiveTime>,
 }
 
-/// A start or end as it was written.
+/// A start or end in its written form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
     Bare(NaiveTime),
@@ -51,13 +51,14 @@ impl Moment {
     }
 }
 
-/// What a clock on the wall shows in `zone`.
+/// Returns the wall-clock time in `zone`.
 pub fn local(instant: Timestamp, zone: Tz) -> NaiveDateTime {
     zone.from_utc_datetime(&instant.to_utc().naive_utc()).naive_local()
 }
 
 impl Schedule {
-    /// None when no field is set; every problem with its path (`startTime`, `endTime`, `timezone`).
+    /// Parses a schedule. Returns none if no field is set, or all problems with their paths (`startTime`,
+    /// `endTime`, `timezone`).
     pub fn parse(text: &ScheduleText) -> Result<Option<Self>, Vec<Problem>> {
         if text == &ScheduleText::default() {
             return Ok(None);
@@ -86,20 +87,20 @@ impl Schedule {
         }
     }
 
-    /// The values that cannot be read, whether or not the others are there.
+    /// Returns the values that cannot be parsed, whether or not the others are present.
     pub fn malformed(text: &ScheduleText) -> Vec<Problem> {
         let mut problems = Vec::new();
         for (path, value) in [("startTime", &text.start_time), ("endTime", &text.end_time)] {
             if let Some(value) = value.as_deref().filter(|value| moment(value).is_none()) {
                 let message = format!(
-                    "`{value}` is no time: give `HH:MM`, `HH:MM:SS`, or ISO 8601 such as `2026-06-01T09:00` or \
+                    "`{value}` is not a time: give `HH:MM`, `HH:MM:SS`, or ISO 8601 such as `2026-06-01T09:00` or \
                      `2026-06-01T09:00:00+02:00`, up to the year {LAST_YEAR}"
                 );
                 problems.push(Problem::new(path, "invalid", message));
             }
         }
         if let Some(value) = text.timezone.as_deref().filter(|value| zone(value).is_none()) {
-            let message = format!("`{value}` is no IANA time zone; give one such as `Europe/Berlin` or `UTC`");
+            let message = format!("`{value}` is not an IANA time zone; give one such as `Europe/Berlin` or `UTC`");
             problems.push(Problem::new("timezone", "invalid", message));
         }
         problems
@@ -148,7 +149,7 @@ fn moment(text: &str) -> Option<Moment> {
     ))
 }
 
-/// Exactly so many digits.
+/// Parses exactly this many digits.
 fn digits(text: &str, count: usize) -> Option<u32> {
     if text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit()) {
         text.parse().ok()
@@ -157,10 +158,11 @@ fn digits(text: &str, count: usize) -> Option<u32> {
     }
 }
 
-/// In every zone the next opening after a day of this year still has a year of four digits, as clients expect it.
+/// Last year accepted. In every zone the next opening after a day of this year still has a year of four
+/// digits, as clients expect.
 const LAST_YEAR: i32 = 9998;
 
-/// `YYYY-MM-DD`.
+/// Parses `YYYY-MM-DD`.
 fn date_of(text: &str) -> Option<NaiveDate> {
     let mut parts = text.splitn(3, '-');
     let year = digits(parts.next()?, 4)?;
@@ -168,7 +170,7 @@ fn date_of(text: &str) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).filter(|date| date.year() <= LAST_YEAR)
 }
 
-/// `HH:MM[:SS]`.
+/// Parses `HH:MM[:SS]`.
 fn time(text: &str) -> Option<NaiveTime> {
     let mut parts = text.splitn(3, ':');
     let (hour, minute) = (digits(parts.next()?, 2)?, digits(parts.next()?, 2)?);
@@ -179,7 +181,7 @@ fn time(text: &str) -> Option<NaiveTime> {
     NaiveTime::from_hms_opt(hour, minute, second)
 }
 
-/// The same with a fraction of the second, as clients write dates; it does not count.
+/// Parses `HH:MM:SS` with a fraction, as clients write dates; the fraction is ignored.
 fn time_with_fraction(text: &str) -> Option<NaiveTime> {
     let Some((clock, fraction)) = text.split_once(['.', ',']) else {
         return time(text);
@@ -189,7 +191,7 @@ fn time_with_fraction(text: &str) -> Option<NaiveTime> {
     time(clock).filter(|_| whole && fraction)
 }
 
-/// `Z`, `±HH:MM`, `±HHMM` or `±HH`, in seconds east of Greenwich.
+/// Parses `Z`, `±HH:MM`, `±HHMM` or `±HH` into seconds east of Greenwich.
 fn offset_s(text: &str) -> Option<i64> {
     if text == "Z" {
         return Some(0);

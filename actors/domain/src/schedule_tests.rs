@@ -1,4 +1,4 @@
-//! What is read as a schedule, and what is refused.
+//! Texts that are accepted as a schedule, and texts that are rejected.
 
 use super::*;
 
@@ -28,7 +28,7 @@ fn every_form_of_a_time_is_read() {
         ("2026-06-01T09:00", day, clock(9, 0, 0)),
         ("2026-06-01T09:00:30", day, clock(9, 0, 30)),
         ("2026-06-01T09:00:30.250", day, clock(9, 0, 30)),
-        // Berlin is two hours east of Greenwich then.
+        // Berlin is two hours ahead of UTC then.
         ("2026-06-01T07:00Z", day, clock(9, 0, 0)),
         ("2026-06-01T07:00:00.000Z", day, clock(9, 0, 0)),
         ("2026-06-01T12:30:00+05:30", day, clock(9, 0, 0)),

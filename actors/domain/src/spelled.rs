@@ -1,20 +1,20 @@
-//! Enums that are one word each in rows, in the contract and in metrics.
+//! Enums with one word per variant for rows, the API and metrics.
 
-/// Gives an enum without fields all its variants in order, and the word of each.
+/// Adds the list of variants and their words to an enum without fields.
 macro_rules! spelled {
     ($name:ident, $($variant:ident $word:literal),+) => {
         impl $name {
-            /// All of them, in order.
+            /// All variants in order.
             pub const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// Its word in rows and wherever it is shown.
+            /// Returns its word in rows, in the API and in metrics.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+
                 }
             }
 
-            /// The one with this word.
+            /// Returns the variant with this word.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.as_str() == text)
             }

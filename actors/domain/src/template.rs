@@ -1,21 +1,21 @@
-//! `{{variable}}` in the texts of an agent: which there are, and what they become.
+//! `{{variable}}` in the texts of an agent: finding variables and filling them in.
 //!
-//! Values are inserted as they are: a value that holds braces is never read again as a template. What comes out has a
-//! bound, however often a text repeats a long value.
+//! Values are inserted unchanged: braces in a value are not parsed again. The output is limited, however
+//! often a text repeats a long value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Bytes of a variable's value.
+/// Longest value of a variable, in bytes.
 pub const VALUE_BYTES: usize = 4096;
-/// Characters of a text that is spoken or read in one piece: about ten minutes of speech.
+/// Longest text that is spoken or read in one piece, in characters: about ten minutes of speech.
 pub const SPOKEN_CHARS: usize = 10_000;
-/// Characters of instructions.
+/// Longest instructions, in characters.
 pub const INSTRUCTION_CHARS: usize = 500_000;
 
-/// Characters of a mail's subject.
+/// Longest subject of an e-mail, in characters.
 pub const SUBJECT_CHARS: usize = 250;
 
-/// Which text of an agent is filled in.
+/// Kind of an agent's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// `prompt.prompt`.
@@ -24,7 +24,7 @@ pub enum Place {
     Greeting,
     /// `voicemailDetection.voicemailMessage`.
     VoicemailMessage,
-    /// The `description` of an entity to be collected.
+    /// The `description` of an entity.
     EntityDescription,
     /// The `description` of a built-in tool.
     ToolDescription,
@@ -43,7 +43,7 @@ impl Place {
         }
     }
 
-    /// Characters of the text once it is filled in.
+    /// Returns the limit of the text with its variables filled in, in characters.
     fn max_chars(self) -> usize {
         match self {
             Self::Prompt => INSTRUCTION_CHARS,
@@ -60,7 +60,7 @@ enum Piece<'a> {
     Variable(&'a str),
 }
 
-/// The names in a text, in order of first use, each once.
+/// Returns the names in a text, in order of first use, without duplicates.
 pub fn placeholders(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
     pieces(text)
@@ -72,14 +72,15 @@ pub fn placeholders(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The text with its placeholders filled in. One without a value (or with a blank one) becomes nothing, and the
-/// gap around it closes: no doubled space, no space before a comma. What is longer than its place allows is cut.
+/// Returns the text with its placeholders filled in. A placeholder without a value, or with a blank one, is
+/// removed together with the gap around it: no double space and no space before a comma. The text is cut at
+/// the limit of its place.
 pub fn render(place: Place, text: &str, variables: &BTreeMap<String, String>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut gap = false;
     let max_chars = place.max_chars();
     for piece in pieces(text) {
-        // No character has more than 4 bytes: this much is too long already.
+        // A character has at most 4 bytes, so this is too long already.
         if out.len() > max_chars * 4 {
             break;
         }
@@ -105,14 +106,14 @@ pub fn render(place: Place, text: &str, variables: &BTreeMap<String, String>) ->
         tracing::warn!(
             field = place.field(),
             max_chars,
-            "text is too long with its variables filled in, and is cut"
+            "text with variables too long; truncated"
         );
         out.truncate(end);
     }
     out
 }
 
-/// Closes the gap an empty variable left between `out` and `text`.
+/// Closes the gap that an empty variable left between `out` and `text`.
 fn push_after_gap(out: &mut String, text: &str) {
     let open = out.is_empty() || out.ends_with([' ', '\n']);
     if open && text.starts_with(' ') {
@@ -125,7 +126,7 @@ fn push_after_gap(out: &mut String, text: &str) {
     }
 }
 
-/// Splits a text at its placeholders; braces that do not make one are text.
+/// Splits a text at its placeholders; braces that do not form a placeholder are text.
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut from) = (text, 0);

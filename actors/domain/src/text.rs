@@ -1,13 +1,13 @@
-//! Signs that are no part of words, wherever the words come from: a NUL that no database takes, an escape that a terminal
-//! obeys, an override that turns what stands behind it.
+//! Characters that do not belong in words, whatever their source: a NUL that no database stores, an escape
+//! sequence that a terminal obeys, an override that reverses the text after it.
 
-/// Whether a sign moves a cursor, breaks a line or turns the direction of what follows.
+/// Returns whether a character moves a cursor, breaks a line or changes the text direction.
 pub fn is_odd(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Whether a sign is not seen at all and only tells how others are shown (Unicode's category Cf): it can part what belongs
-/// together, or turn what is read.
+/// Returns whether a character is invisible and only controls how others are shown (Unicode category Cf). It
+/// can separate what belongs together, or change what is read.
 pub fn is_format(c: char) -> bool {
     matches!(
         c,
@@ -35,12 +35,12 @@ pub fn is_format(c: char) -> bool {
     )
 }
 
-/// Whether nothing of it is seen: spaces, signs that move a cursor, and such as only tell how others are shown.
+/// Returns whether a text is invisible: spaces, control characters and format characters only.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || is_odd(c) || is_format(c))
 }
 
-/// Words without such signs; those that part words become spaces.
+/// Removes such characters from a text; those that separate words become spaces.
 pub fn plain(words: &str) -> String {
     let signs = words.chars().filter_map(|c| match c {
         c if c.is_whitespace() => Some(' '),

@@ -1,4 +1,4 @@
-//! Instants of the wall clock, and the clock itself as a port.
+//! Instants of the wall clock, and the clock as a port.
 
 use std::time::Duration;
 
@@ -12,34 +12,34 @@ use serde::{Deserialize, Serialize};
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// Whole seconds since the epoch, for the contract's `…Unix` fields.
+    /// Returns whole seconds since the epoch, for the API's `…Unix` fields.
     pub fn unix_seconds(self) -> i64 {
         self.0.div_euclid(1_000_000)
     }
 
-    /// ISO 8601 in UTC with microseconds and `Z`, the form of every timestamp of the contract.
+    /// Formats as ISO 8601 in UTC with microseconds and `Z`, like every timestamp of the API.
     pub fn to_iso8601(self) -> String {
         self.to_utc().to_rfc3339_opts(SecondsFormat::Micros, true)
     }
 
-    /// ISO 8601 in whole seconds with the offset that holds in the zone at that time.
+    /// Formats as ISO 8601 in whole seconds with the offset of the zone at that time.
     pub fn to_iso8601_in(self, zone: Tz) -> String {
         let local = self.to_utc().with_timezone(&zone);
         local.to_rfc3339_opts(SecondsFormat::Secs, false)
     }
 
-    /// The same instant as a chrono value; one outside chrono's range reads as the epoch.
+    /// Returns the instant as a chrono value; the epoch if it is outside chrono's range.
     pub fn to_utc(self) -> DateTime<Utc> {
         DateTime::from_timestamp_micros(self.0).unwrap_or_default()
     }
 
-    /// This instant, moved later.
+    /// Returns the instant moved later.
     #[must_use]
     pub fn plus(self, by: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
     }
 
-    /// Time passed since `earlier`; zero if that is later than this instant.
+    /// Returns the time since `earlier`; zero if that is later than this instant.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_micros(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -51,9 +51,9 @@ impl From<DateTime<Utc>> for Timestamp {
     }
 }
 
-/// Where the wall-clock time comes from; a parameter, so that tests decide what time it is.
+/// Source of the wall-clock time. It is passed as a parameter, so that tests control the time.
 pub trait Clock: Send + Sync + std::fmt::Debug {
-    /// The present instant.
+    /// Returns the present instant.
     fn now(&self) -> Timestamp;
 }
 
@@ -67,7 +67,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// A wall clock that follows tokio's: it stands while tokio's time is paused and jumps when that is advanced.
+/// A wall clock that follows tokio's: it stops while tokio's time is paused and jumps when that is advanced.
 #[derive(Debug, Clone, Copy)]
 pub struct TokioClock {
     origin: Timestamp,
@@ -75,7 +75,7 @@ pub struct TokioClock {
 }
 
 impl TokioClock {
-    /// A clock that reads `origin` now.
+    /// Creates a clock that reads `origin` now.
     pub fn starting_at(origin: Timestamp) -> Self {
         Self {
             origin,

@@ -1,29 +1,29 @@
-//! Where a call is handed on to, and how.
+//! Kinds and destinations of call transfers.
 
 use crate::phone_number::PhoneNumber;
 
-/// How a call is handed on.
+/// Kind of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransferKind {
-    /// The destination is rung while the caller hears it ring; the agent is gone at once.
+    /// The destination rings while the caller hears it; the agent leaves at once.
     Blind,
-    /// The destination is rung first, and the caller is joined with it when it answers.
+    /// The destination is called first, and the caller is joined with it when it answers.
     Conference,
     /// The caller's own SIP peer is asked to call the destination (RFC 3515).
     SipRefer,
 }
 
-/// Where a call is handed on to.
+/// Destination of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Destination {
-    /// A telephone number.
+    /// A phone number.
     Phone(PhoneNumber),
     /// A SIP address, `sip:` or `sips:`.
     Sip(String),
 }
 
 impl Destination {
-    /// As it is dialed.
+    /// Returns the text to dial.
     pub fn as_str(&self) -> &str {
         match self {
             Self::Phone(number) => number.as_str(),

@@ -137,7 +137,7 @@ async fn waiting(work: Work<'_>) -> StoreResult<WaitingCalls> {
 
 async fn claim(mut work: Work<'_>, node: NodeId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
     let skip_locked = work.dialect.skip_locked;
-    // As for campaigns: selected once, then checked again.
+    // Rows are selected once and then checked again, like for campaigns.
     let query = composed(format!(
         "WITH due AS MATERIALIZED (SELECT a.id {WAITING} AND a.due_at <= $2 AND s.dial_before > $2 \
          ORDER BY a.due_at, a.id LIMIT $3{skip_locked}) \

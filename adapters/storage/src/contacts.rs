@@ -15,7 +15,7 @@ use super::{
     rows::{Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, to_json, unavailable, unique},
 };
 
-/// Tries to change a contact that others change at the same time.
+/// Most tries to change a contact that others change at the same time.
 const MOST_TRIES: usize = 3;
 
 pub(super) async fn create(

@@ -112,7 +112,7 @@ struct Entry {
 pub struct DialJournal {
     folder: PathBuf,
     queue: mpsc::SyncSender<Entry>,
-    /// The last note could not be written.
+    /// Whether the last note could not be written.
     failing: Arc<AtomicBool>,
 }
 

@@ -97,11 +97,11 @@ pub(super) fn transfer_problems(document: &Map<String, Value>) -> Vec<Problem> {
 /// Returns the field that a destination lacks, and why it is needed.
 fn lacks(to: &TransferDestination) -> Option<(&'static str, &'static str)> {
     match (to.kind.as_deref(), &to.phone_number, &to.sip_uri) {
-        (Some("phone"), None, _) => Some((".phoneNumber", "is required where `type` is `phone`")),
-        (Some("sip_uri"), _, None) => Some((".sipUri", "is required where `type` is `sip_uri`")),
+        (Some("phone"), None, _) => Some((".phoneNumber", "is required if `type` is `phone`")),
+        (Some("sip_uri"), _, None) => Some((".sipUri", "is required if `type` is `sip_uri`")),
         (None, None, None) => Some((
             "",
-            "names nobody: give `phoneNumber`, or `sipUri` with `type` `sip_uri`",
+            "has no destination: give `phoneNumber`, or `sipUri` with `type` `sip_uri`",
         )),
         _ => None,
     }

@@ -124,7 +124,7 @@ fn quotation(turns: &[TurnFact], input: AnalysisInput<'_>) -> Option<String> {
         .filter(|turn| turn.speaker == Speaker::User && !turn.damaged)
     {
         let weight = weight(&turn.text);
-        // Of two equal turns the earlier one counts.
+        // The earlier of two equal turns counts.
         if weight > best.map_or(0, |(most, _)| most) {
             best = Some((weight, turn));
         }

@@ -64,7 +64,7 @@ struct Answered {
     reply: Playback,
 }
 
-/// How much of the reply to an answer was heard.
+/// Extent to which the reply to an answer was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Playback {
     Unheard,

@@ -329,7 +329,7 @@ pub fn plain(text: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Whether whole words of `plain` text make up the phrase.
+/// Returns whether the phrase occurs as whole words in `plain` text.
 pub fn contains(plain: &str, phrase: &str) -> bool {
     plain.match_indices(phrase).any(|(at, _)| {
         let end = at + phrase.len();

@@ -1,26 +1,27 @@
-//! Questions made from the descriptions that clients write for models: "the caller's full name", "number of guests",
-//! "whether they own a car".
+//! Makes questions from the descriptions that clients write for models: "the caller's full name", "number of
+//! guests", "whether they own a car".
 
 use super::answer::spoken;
 use crate::agent::{Entity, EntityKind};
 
-/// Options named in a question; with more of them the question is left open.
+/// Most options named in a question; with more options the question is left open.
 const OPTIONS_SPOKEN: usize = 6;
-/// A description that is longer than this is instruction rather than name; its first clause is taken.
+/// Longest description, in words, that counts as a name. Of a longer one, which is an instruction, the first
+/// clause is used.
 const MAX_WORDS: usize = 14;
 
-/// How an entity is asked for.
+/// Question for an entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Question {
-    /// The first time.
+    /// Its first wording.
     pub first: String,
-    /// When the answer was not understood.
+    /// Its wording after an answer that was not understood.
     pub again: String,
-    /// Words by which an agent's own wording of the question is recognised.
+    /// Words by which the agent's own wording of the question is recognised.
     pub keywords: Vec<String>,
 }
 
-/// People that descriptions speak of, and mean the one on the phone.
+/// Words in descriptions that mean the person on the phone.
 const PEOPLE: [&str; 14] = [
     "the caller",
     "the user",
@@ -37,7 +38,7 @@ const PEOPLE: [&str; 14] = [
     "customer",
     "he or she",
 ];
-/// Instructions in front of what is wanted.
+/// Instructions before the requested value.
 const COMMANDS: [&str; 14] = [
     "ask for",
     "ask about",
@@ -70,7 +71,7 @@ const CUTS: [&str; 11] = [
 const PREPOSITIONS: [&str; 12] = [
     " of ", " for ", " in ", " to ", " from ", " at ", " on ", " with ", " about ", " by ", " who ", " that ",
 ];
-/// Third person to second, verb by verb, where dropping the `s` is not enough.
+/// Verbs whose second person is not the third person without its `s`.
 const VERBS: [(&str, &str); 8] = [
     ("has", "have"),
     ("does", "do"),
@@ -81,7 +82,7 @@ const VERBS: [(&str, &str); 8] = [
     ("lives", "live"),
     ("is", "are"),
 ];
-/// Verbs that go before the subject in a question.
+/// Verbs that come before the subject in a question.
 const AUXILIARIES: [&str; 12] = [
     "are", "is", "were", "was", "can", "could", "would", "will", "should", "may", "might", "must",
 ];
@@ -92,7 +93,7 @@ const COMMON: [&str; 27] = [
 ];
 
 impl Question {
-    /// The questions for an entity.
+    /// Creates the question for an entity.
     pub fn of(name: &str, entity: &Entity) -> Self {
         let wanted = wanted(name, &entity.description);
         let options = options(entity);
@@ -116,11 +117,11 @@ impl Question {
     }
 }
 
-/// What a description asks for.
+/// Form of a description.
 enum Wording {
-    /// It is a question already.
+    /// A question.
     Question(String),
-    /// `whether …`, without the word.
+    /// `whether …`, without that word.
     Whether(String),
     /// `how many …`, `which …`.
     Clause(String),
@@ -173,7 +174,7 @@ fn wanted(name: &str, description: &str) -> Wording {
     Wording::Thing(text)
 }
 
-/// `preferredDay` and `preferred_day` as words.
+/// Splits `preferredDay` and `preferred_day` into words.
 pub(super) fn in_words(name: &str) -> String {
     let mut words = String::new();
     let mut lower = false;
@@ -207,7 +208,7 @@ fn what_is(thing: &str) -> String {
     format!("What {verb} {yours}?")
 }
 
-/// The noun phrase as the one on the phone owns it: "the caller's full name" is "your full name".
+/// Turns a noun phrase to the person on the phone: "the caller's full name" becomes "your full name".
 fn yours(thing: &str) -> String {
     for person in PEOPLE {
         for owned in [format!("{person}'s"), format!("{person}\u{2019}s")] {
@@ -244,7 +245,7 @@ fn is_plural(thing: &str) -> bool {
     noun.ends_with('s') && !["ss", "us", "is", "news"].iter().any(|end| noun.ends_with(end))
 }
 
-/// A question from "they own a car".
+/// Makes a question from "they own a car".
 fn whether(clause: &str) -> String {
     let subject = PEOPLE
         .iter()
@@ -256,7 +257,7 @@ fn whether(clause: &str) -> String {
     }
 }
 
-/// A question from "own a car", "owns a car", "are available", "would like a call".
+/// Makes a question from "own a car", "owns a car", "are available", "would like a call".
 fn do_you(predicate: &str) -> String {
     let (verb, rest) = predicate.split_once(' ').unwrap_or((predicate, ""));
     let verb = base(verb);
@@ -264,7 +265,7 @@ fn do_you(predicate: &str) -> String {
     let gap = if rest.is_empty() { "" } else { " " };
     match verb.as_str() {
         verb if AUXILIARIES.contains(&verb) => format!("{} you{gap}{rest}?", capitalised(verb)),
-        // "has agreed", but "has a car".
+        // Distinguish "has agreed" from "has a car".
         "have"
             if rest
                 .split(' ')
@@ -286,7 +287,7 @@ fn base(verb: &str) -> String {
     }
 }
 
-/// A yes-or-no question from a phrase such as "owns a car", "is a homeowner", "interest in a visit".
+/// Makes a yes-or-no question from a phrase such as "owns a car", "is a homeowner", "interest in a visit".
 fn yes_or_no_question(thing: &str) -> String {
     let thing = PEOPLE
         .iter()
@@ -305,7 +306,7 @@ fn yes_or_no_question(thing: &str) -> String {
     }
 }
 
-/// Pronouns of a description turned to the one on the phone.
+/// Turns the pronouns of a description to the second person.
 fn second_person(text: &str) -> String {
     let mut text = format!(" {text} ");
     for person in PEOPLE {
@@ -358,7 +359,7 @@ fn again(wanted: &Wording, first: &str, entity: &Entity, options: &Option<String
             with_options(&format!("Could you tell me {} once more?", yours(thing)), options)
         }
         Wording::Thing(_) | Wording::Question(_) | Wording::Whether(_) | Wording::Clause(_) => {
-            // The question comes last: what ends in a question is answered sooner.
+            // The question comes last, because people answer sooner when a text ends with a question.
             format!("Once more, {hint}{first}")
         }
     }
@@ -375,7 +376,7 @@ fn keywords_of(text: &str) -> Vec<String> {
     keywords
 }
 
-/// What follows a word or words at the beginning.
+/// Returns the text after a word or words at the beginning.
 fn after_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     text.strip_prefix(word)?.strip_prefix(' ').map(str::trim_start)
 }
@@ -387,7 +388,7 @@ fn capitalised(text: &str) -> String {
         .map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// The first letter small, unless the first word is an acronym.
+/// Makes the first letter lower case, unless the first word is an acronym.
 fn lowered(text: &str) -> String {
     let mut chars = text.chars();
     match (chars.next(), chars.clone().next()) {

@@ -1,4 +1,4 @@
-//! What the interviewer says and does next.
+//! Decides what the interviewer says and does next.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,30 +19,30 @@ use crate::{
     template::{self, Place},
 };
 
-/// Silences in a row after which nobody is taken to be there.
+/// Consecutive silences after which the agent assumes that nobody is there.
 const MAX_SILENCES: usize = 3;
-/// Asked when there is nothing to collect and the prompt holds no question either.
+/// Asked if there is nothing to collect and the prompt contains no question either.
 const OPEN_QUESTION: &str = "How can I help you today?";
-/// A question of the prompt that is longer than this is not one to be spoken.
+/// Longest question of the prompt, in words, that may be spoken.
 const QUESTION_WORDS: usize = 15;
 /// Said before the next question, in turn.
 const ACKNOWLEDGEMENTS: [&str; 3] = ["Thank you.", "Got it.", "Great."];
-/// Asked of somebody who wants to be called later and did not say when.
+/// Asked if somebody wants a later call and did not say when.
 const WHEN: &str = "When would suit you?";
-/// Said to a caller who wants to be called: nothing calls who called by itself.
+/// Said to a caller who wants a call, because the interviewer plans none for incoming calls.
 const NO_CALL: &str = "I can't arrange a call from here, but you can reach us at this number again.";
 /// Said to somebody who asks for a person.
 const HAND_ON: &str = "Of course. One moment, I'll put you through.";
-/// Said to a question that no document answers.
+/// Said if no document answers a question.
 const NOT_KNOWN: &str = "I'm sorry, I can't tell you that.";
-/// Asked after an answer when there is nothing else to ask for; known again by its "help".
+/// Asked after an answer if there is nothing else to ask; recognised later by its "help".
 const ANYTHING_ELSE: &str = "What else can I help you with?";
-/// Words shorter than this say nothing about where a call is to go.
+/// Fewest letters of a word that can tell where a call should go.
 const TELLING_LETTERS: usize = 4;
-/// So many words of a condition tell that it holds, where nobody asked to be put through.
+/// Number of shared words with which a condition applies although nobody asked to be transferred.
 const TELLING_WORDS: usize = 2;
 
-/// How many telling words two texts share.
+/// Returns the number of significant words that two texts share.
 fn shared_words(one: &str, other: &str) -> usize {
     let words = |text: &str| -> BTreeSet<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
@@ -51,7 +51,7 @@ fn shared_words(one: &str, other: &str) -> usize {
     words(one).intersection(&words(other)).count()
 }
 
-/// The reply to a request: never empty, the same for the same request.
+/// Returns the reply to a request. It is never empty, and the same for the same request.
 pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     let agent = &request.agent;
     let prompt = template::render(
@@ -82,7 +82,7 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
     reply.make()
 }
 
-/// A short question that the instructions spell out.
+/// Returns a short question that the instructions contain.
 fn open_question(prompt: &str) -> Option<&str> {
     let end = prompt.find('?')?;
     let start = prompt[..end].rfind(['.', '!', ':', '"', '\u{201c}', '\n']);
@@ -97,7 +97,7 @@ fn say(text: impl Into<String>) -> Vec<ReplyEvent> {
     vec![ReplyEvent::Text(text.into())]
 }
 
-/// A tool and nothing else.
+/// Returns a tool call without words.
 fn call(name: &str, arguments: Value) -> Vec<ReplyEvent> {
     vec![ReplyEvent::Tool {
         name: name.into(),
@@ -106,7 +106,7 @@ fn call(name: &str, arguments: Value) -> Vec<ReplyEvent> {
     }]
 }
 
-/// Last words, then the end of the call.
+/// Returns the last words and the end of the call.
 fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
     vec![
         ReplyEvent::Text(text.to_owned()),
@@ -118,7 +118,7 @@ fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
     ]
 }
 
-/// Keeps a value.
+/// Returns the tool call that stores a value.
 fn kept(name: &str, value: &Value) -> ReplyEvent {
     ReplyEvent::Tool {
         name: "collect".into(),
@@ -147,11 +147,11 @@ fn spoken(next: Next) -> Vec<ReplyEvent> {
 
 struct ReplyMaker<'a> {
     agent: &'a Agent,
-    /// What the documents say to the last words.
+    /// Answer of the documents to the last words.
     known: Option<&'a str>,
     greeting: &'a str,
     dialogue: &'a mut Dialogue,
-    /// What is left once everything was asked.
+    /// Appointment to make once everything was asked.
     booking: Option<&'a Booking>,
 }
 
@@ -212,8 +212,9 @@ impl ReplyMaker<'_> {
         }
     }
 
-    /// Another language that was asked for, or another agent whose condition the words are about. An answer to the
-    /// question stays one, but for a request where any words would do; it is kept where requests were asked for.
+    /// Switches to another language that the user asked for, or transfers to another agent whose condition
+    /// matches the words. A proper answer to the question stays an answer, except a request where any words
+    /// would be accepted. The request is stored if the question asked for it.
     fn change(&self, heard: &Meaning, text: &str) -> Option<Vec<ReplyEvent>> {
         if let Some(code) = wish(text, &self.agent.languages())
             && *code != self.agent.conversation_config.agent.primary_language
@@ -236,7 +237,7 @@ impl ReplyMaker<'_> {
         Some(events)
     }
 
-    /// The agent whose condition has most words in common with the wish, and how many; the first one of equals.
+    /// Returns the agent whose condition shares most words with the wish, and their number; of equals the first one.
     fn successor(&self, wish: &str) -> Option<(usize, usize)> {
         let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
         let successors = tools.transfer_to_agent.successors(&BTreeMap::new());
@@ -244,7 +245,7 @@ impl ReplyMaker<'_> {
         shared.enumerate().rev().max_by_key(|(_, shared)| *shared)
     }
 
-    /// Answers a question from the documents, and goes on. None where it is to be taken as anything else is.
+    /// Answers a question from the documents and continues. None if it must be treated like any other turn.
     fn tell(&mut self, heard: &Meaning) -> Option<Vec<ReplyEvent>> {
         let slot = self.dialogue.slot();
         let is_open = slot.is_some_and(|slot| slot.name.is_none());
@@ -265,7 +266,7 @@ impl ReplyMaker<'_> {
         }
     }
 
-    /// Goes on after a question of theirs: to the present question, or to their next.
+    /// Continues after a question of the user: with the present question, or with their next.
     fn go_on(&self, told: &str) -> Vec<ReplyEvent> {
         match self.dialogue.slot() {
             Some(slot) if slot.name.is_some() => self.next(told),
@@ -273,7 +274,7 @@ impl ReplyMaker<'_> {
         }
     }
 
-    /// The last words, for what ends a call.
+    /// Returns the last words for an intent that ends the call.
     fn leave(&self, intent: Intent, text: &str) -> Option<Vec<ReplyEvent>> {
         let reply = match intent {
             Intent::Person => return self.hand_on(text),
@@ -291,12 +292,13 @@ impl ReplyMaker<'_> {
         Some(reply)
     }
 
-    /// The transfer whose condition has most words in common with the wish, else the first; none where there is none.
+    /// Returns the transfer whose condition shares most words with the wish, otherwise the first; none if
+    /// there is no transfer.
     fn hand_on(&self, wish: &str) -> Option<Vec<ReplyEvent>> {
         let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
         let usable = tools.transfer_to_number.usable();
         let fits = |transfer: &UsableTransfer| shared_words(&transfer.condition, wish);
-        // Of equals the first one wins.
+        // The first of equals wins.
         let Some(best) = usable.iter().rev().max_by_key(|transfer| fits(transfer)) else {
             let (number, _) = self.successor(wish)?;
             return Some(call("transferToAgent", json!({ "agent_number": number })));
@@ -319,7 +321,7 @@ impl ReplyMaker<'_> {
                 self.dialogue.close();
                 self.next("No problem.")
             }
-            // These have ended the call before.
+            // These have already ended the call.
             Intent::OptOut | Intent::WrongNumber | Intent::NotInterested | Intent::Goodbye => self.next(""),
         }
     }
@@ -345,7 +347,7 @@ impl ReplyMaker<'_> {
         self.acknowledge(&name, value)
     }
 
-    /// An answer that went on is taken anew. Nobody heard the reply to its first part.
+    /// Stores an answer again after it continued, because nobody heard the reply to its first part.
     fn amend(&self, slot: usize, value: &Value) -> Vec<ReplyEvent> {
         let name = self.dialogue.slots.get(slot).and_then(|slot| slot.name.as_deref());
         self.acknowledge(name.unwrap_or_default(), value)
@@ -358,16 +360,16 @@ impl ReplyMaker<'_> {
         events
     }
 
-    /// Whether the greeting is all that was said, and nothing was answered.
+    /// Returns whether only the greeting was said and nothing was answered.
     fn is_greeted_only(&self) -> bool {
         let unanswered = self.dialogue.collected == 0 && self.dialogue.failures == 0;
         self.dialogue.agent_turns == 1 && unanswered && !self.greeting.trim().is_empty()
     }
 
-    /// What was said was not heard: a greeting begins anew.
+    /// Repeats what was not heard; a greeting is repeated from its beginning.
     fn say_again(&self) -> Vec<ReplyEvent> {
         match self.is_greeted_only() {
-            // Its own question comes first.
+            // The greeting's own question comes first.
             true if self.greeting.trim_end().ends_with('?') => say(format!("Of course. {}", self.greeting.trim())),
             true => self.next(&format!("Of course. {}", self.greeting.trim())),
             false if self.dialogue.agent_turns == 0 => self.next(""),
@@ -395,7 +397,7 @@ impl ReplyMaker<'_> {
         self.next("")
     }
 
-    /// What of the greeting was not heard, if it was cut short.
+    /// Returns the unheard rest of the greeting if it was interrupted.
     fn unheard_greeting(&self) -> &str {
         let heard = self.dialogue.last_said.as_deref().unwrap_or_default();
         let mut rest = self.greeting;
@@ -408,7 +410,7 @@ impl ReplyMaker<'_> {
         rest.trim()
     }
 
-    /// Whether the appointment is all that is left.
+    /// Returns whether only the appointment is left.
     fn books(&self) -> bool {
         self.booking.is_some_and(Booking::is_begun)
     }
@@ -418,10 +420,10 @@ impl ReplyMaker<'_> {
         next.map_or_else(|| self.next(""), spoken)
     }
 
-    /// Goes on: to the present question, or to the end.
+    /// Continues with the present question, or ends the call.
     fn next(&self, opening: &str) -> Vec<ReplyEvent> {
         let opening = match opening {
-            // Nothing was heard of the greeting.
+            // Nothing of the greeting was heard.
             "" if self.dialogue.agent_turns == 0 && !self.greeting.is_empty() => self.greeting,
             "" if self.dialogue.agent_turns == 0 => "Hello!",
             opening => opening,
@@ -431,7 +433,7 @@ impl ReplyMaker<'_> {
             return spoken(booking.next(opening));
         }
         match self.dialogue.slot() {
-            // A rest of the greeting may ask it already.
+            // The rest of the greeting may contain the question already.
             Some(slot) if opening.ends_with(&slot.question.first) => say(opening),
             Some(slot) => say(format!("{opening}{gap}{}", slot.question.first)),
             None if self.dialogue.collected > 0 => end("Thank you, that's everything. Goodbye!", "completed"),

@@ -1,4 +1,4 @@
-//! What an interviewer asks for, and how its question and an answer to it are known in somebody's words.
+//! Slots: what an interviewer asks for, and how its question and answers are recognised.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +19,21 @@ use crate::{
     template::{self, Place},
 };
 
-/// Share of a question's words by which an agent's own wording of it is recognised, or an answer that came before it.
+/// Share of a question's words by which an agent's own wording, or an early answer, is recognised.
 const RECOGNISED: f64 = 0.67;
-/// Words of a question from which on it is known what it is about.
+/// Number of words of a question after which its topic is clear.
 const BEGUN_WORDS: usize = 2;
 
-/// Something to ask for.
+/// A value to ask for.
 pub(super) struct Slot {
-    /// The entity's name; none for the message that is taken when there is nothing to collect.
+    /// Name of the entity; none for the message that is taken if there is nothing to collect.
     pub name: Option<String>,
     pub entity: Entity,
     pub question: Question,
 }
 
 impl Slot {
-    /// Whether a text of the agent asks for this.
+    /// Returns whether a text of the agent asks for this.
     pub fn asked_in(&self, text: &str) -> bool {
         if text.contains(&self.question.first) || text.contains(&self.question.again) || self.nearly_asked_in(text) {
             return true;
@@ -48,7 +48,7 @@ impl Slot {
         self.is_spoken_of(&plain)
     }
 
-    /// Whether plain words hold enough of the question's.
+    /// Returns whether the text contains enough of the question's words.
     pub fn is_spoken_of(&self, plain: &str) -> bool {
         let keywords = &self.question.keywords;
         let said = keywords.iter().filter(|word| phrases::contains(plain, word)).count();
@@ -57,7 +57,7 @@ impl Slot {
         share >= RECOGNISED
     }
 
-    /// Whether a text was cut short within the question, after enough words to know what it is about.
+    /// Returns whether a text was cut off within the question, after enough words to make its topic clear.
     pub fn is_begun_in(&self, text: &str) -> bool {
         let question = self.question.first.as_str();
         let heard = question.match_indices(' ').map(|(at, _)| &question[..at]);
@@ -65,18 +65,19 @@ impl Slot {
         heard.skip(BEGUN_WORDS - 1).any(|heard| text.ends_with(heard))
     }
 
-    /// Whether the words are of the kind that the question asks for, a day or digits say.
+    /// Returns whether the words are of the requested kind, for example a day or digits.
     pub fn wants(&self, text: &str) -> bool {
         Expectation::of(&self.question.first).progress(text) != Progress::Unknown
     }
 
-    /// Whether `text` follows the call's own question whether they wish never to be called again, and is of the kind
-    /// that it asks for rather than this.
+    /// Returns whether `text` answers the call's opt-out question in `said`, or is of its kind rather than of
+    /// this question's.
     pub fn is_passed_over(&self, said: &str, text: &str) -> bool {
         asks_about_opt_out(said) && (opt_out::answer(text).is_some() || !self.wants(text))
     }
 
-    /// The value that words give. Plain words may be asked for by a question that wants yes or no.
+    /// Returns the value in a text. A question for plain words may also be phrased so that it is answered
+    /// with yes or no.
     pub fn understand(&self, text: &str) -> Option<Value> {
         let plain = || {
             let wanted = self.entity.kind == EntityKind::String && self.entity.allowed.is_empty();
@@ -87,24 +88,25 @@ impl Slot {
         answer::understand(&self.entity, text).or_else(plain)
     }
 
-    /// Whether the words are a sound of attention, and cannot be the answer.
+    /// Returns whether the words are only a sound of attention and cannot be the answer.
     pub fn is_only_attended_to_by(&self, text: &str) -> bool {
         self.entity.kind != EntityKind::Boolean
             && words::is_backchannel(text)
             && !Expectation::of(&self.question.first).takes_backchannel(text)
     }
 
-    /// Whether any words are an answer.
+    /// Returns whether any words are an answer.
     pub fn takes_anything(&self) -> bool {
         self.entity.kind == EntityKind::String && self.entity.allowed.is_empty()
     }
 
-    /// Whether the answer is dictated in pieces.
+    /// Returns whether the answer is dictated in pieces.
     pub fn is_dictated(&self) -> bool {
         matches!(Expectation::of(&self.question.first), Expectation::Dictation(_))
     }
 
-    /// Whether digits said after this was asked are its answer, rather than the rest of what was `answered` before.
+    /// Returns whether digits said after this question are its answer, rather than the rest of the previous
+    /// one `answered`.
     pub fn takes_digits(&self, text: &str, answered: &str, before: &Self) -> bool {
         let short = Expectation::of(&before.question.first).progress(answered) == Progress::Short;
         let wanted = match self.entity.kind {
@@ -115,7 +117,7 @@ impl Slot {
         wanted && answer::understand(&self.entity, text).is_some()
     }
 
-    /// Whether a text was cut short so near the question's end that it was clear what was asked.
+    /// Returns whether a text was cut off so near the question's end that the question was clear.
     fn nearly_asked_in(&self, text: &str) -> bool {
         let question = self.question.first.as_str();
         let ends = question
@@ -131,7 +133,7 @@ impl Slot {
         self.question.keywords.iter().any(|word| word == "name")
     }
 
-    /// Whether the answer tells what they want.
+    /// Returns whether the answer describes the user's wish.
     pub fn is_about_a_wish(&self) -> bool {
         [
             "reason", "request", "question", "concern", "problem", "issue", "topic", "subject", "purpose", "help",
@@ -141,13 +143,13 @@ impl Slot {
         .any(|word| self.is_about(word))
     }
 
-    /// Whether the answer may speak of calls and goodbyes itself, so that these do not end the interview.
+    /// Returns whether the answer may contain words about calls or goodbyes, which then do not end the interview.
     pub fn is_about(&self, word: &str) -> bool {
         self.question.keywords.iter().any(|keyword| keyword.starts_with(word))
     }
 }
 
-/// What to ask for: the agent's entities, or a message when there are none.
+/// Returns what to ask for: the agent's entities, or a message if there are none.
 pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_question: &str) -> Vec<Slot> {
     let entities = agent.platform_settings.data_collection.typed();
     if entities.is_empty() {
@@ -164,7 +166,7 @@ pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_qu
         }];
     }
     let slots = entities.into_iter().map(|(name, mut entity)| {
-        // Nobody is to hear a placeholder.
+        // A placeholder must not be read aloud.
         entity.description = template::render(Place::EntityDescription, &entity.description, variables);
         let question = Question::of(&name, &entity);
         if entity.description.trim().is_empty() {
@@ -179,7 +181,7 @@ pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_qu
     slots.collect()
 }
 
-/// The last sentence that asks.
+/// Returns the last question in a text.
 pub(super) fn last_question(text: &str) -> Option<&str> {
     let end = text.rfind('?')?;
     let start = text[..end].rfind(['.', '!', '?']).map_or(0, |at| at + 1);

@@ -1,4 +1,4 @@
-//! Scripted interviews, and interviews with anybody.
+//! Scripted interviews, and interviews with random answers.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -42,12 +42,12 @@ struct Call {
     history: Vec<HistoryItem>,
     ended: Option<String>,
     collected: Vec<(String, Value)>,
-    /// When it is to be called again.
+    /// Time of the promised call.
     later: Option<String>,
-    /// To whom it is handed on.
+    /// Destination of a transfer.
     handed_on: Option<String>,
     direction: CallDirection,
-    /// What documents say to the last words.
+    /// Answer of the documents to the last words.
     knowledge: Knowledge,
 }
 
@@ -82,7 +82,7 @@ impl Call {
         });
     }
 
-    /// The reply to the history, put into it; its words.
+    /// Adds the reply to the history and returns its words.
     fn reply(&mut self) -> String {
         let mut words = String::new();
         for event in plan(&self.request()) {
@@ -343,7 +343,7 @@ fn reachable() -> Agent {
     }))
 }
 
-/// The agent was heard to say only this of its last reply.
+/// Records that only this part of the agent's last reply was heard.
 fn cut_short(call: &mut Call, heard: &str) {
     let said = |item: &HistoryItem| {
         matches!(
@@ -681,7 +681,7 @@ fn who_wants_to_be_called_later_is_asked_when_once() {
     assert_eq!(call.later.as_deref(), Some("in 2 hours"));
 }
 
-/// Hands over to another agent for a bill.
+/// Adds a transfer to another agent for questions about bills.
 fn with_billing(mut agent: Agent) -> Agent {
     agent.conversation_config.agent.prompt.built_in_tools.transfer_to_agent = serde_json::from_value(json!({
         "enabled": true,
@@ -700,7 +700,7 @@ fn a_request_that_is_another_agents_is_no_answer_to_the_question() {
     assert_eq!(call.hears(request), "");
     assert_eq!(call.handed_on.as_deref(), Some("0"));
     assert_eq!(call.collected(), json!({ "name": "Ada Lovelace" }));
-    // Whoever takes over asks on.
+    // The other agent continues with the questions.
     assert_eq!(call.reply(), "What is your preferred day for a visit?");
     assert_eq!(call.hears("Tuesday"), "Got it. How many guests?");
 
@@ -957,7 +957,7 @@ fn who_called_is_promised_no_call() {
     assert!(call.hears("Who is this?").contains("an automated assistant"));
 }
 
-/// An agent with documents, of which this is what they say to every word.
+/// Creates a call to an agent whose documents give this answer to everything.
 fn knowing(entities: &Value, answer: Option<&str>) -> Call {
     let mut agent = agent(entities);
     agent.conversation_config.agent.prompt.knowledge_base = vec!["hours".into()];
@@ -999,7 +999,7 @@ fn a_question_that_no_document_answers_costs_no_question_of_the_interview() {
     }
     call.hears("Four.");
     assert_eq!(call.collected, [("guests".into(), 4.into())]);
-    // Without documents it is not understood, as before.
+    // Without documents the question is not understood, as before.
     let mut call = Call::greeted(agent(&entities));
     call.reply();
     let said = call.hears("Do you have a swimming pool?");

@@ -1,23 +1,23 @@
-//! The sentences that answer a question, for an agent without a language model: taken from the documents word for word,
-//! and only where they surely fit.
+//! Finds the sentences that answer a question, for an agent without a language model. They are quoted from
+//! the documents, and only if they certainly match.
 
 use std::collections::BTreeSet;
 
 use super::{Excerpt, Hit, Library, Question, language::Language, sentence, words};
 
-/// Share of what is asked for that a passage has to speak of, weighed by how much each word says.
+/// Share of the question that a passage must cover, weighted by the significance of each word.
 const SURE: f32 = 0.5;
 
-/// Passages that are looked through.
+/// Number of passages examined.
 const PASSAGES: usize = 3;
 
-/// A longer sentence is not said: nobody listens to it on the telephone.
+/// Longest sentence that is said, in characters; nobody listens to a longer one on the phone.
 const SENTENCE_CHARACTERS: usize = 280;
 
-/// The sentence after the best one goes along up to so many characters in all.
+/// Longest answer, in characters, that includes the sentence after the best one.
 const SPOKEN_CHARACTERS: usize = 240;
 
-/// A word that is asked for: the terms it may be, and how much it says.
+/// A word of the question: the terms it may be, and its significance.
 type Asked = (BTreeSet<Box<str>>, f32);
 
 /// A sentence that may be said.
@@ -26,7 +26,7 @@ struct Sentence<'a> {
     terms: BTreeSet<Box<str>>,
 }
 
-/// Whether the documents answer a question, and with which words.
+/// Returns the documents' answer to a question, if there is one.
 pub(super) fn answer(library: &Library, question: &Question, hits: &[Hit]) -> Option<String> {
     let asked: Vec<Asked> = library
         .index
@@ -55,7 +55,8 @@ pub(super) fn answer(library: &Library, question: &Question, hits: &[Hit]) -> Op
         .map(|(_, words)| words)
 }
 
-/// The best sentence of a passage, and the one after it, with how much of the question they and their headings cover.
+/// Returns the best sentence of a passage with the one after it, and how much of the question they and their
+/// headings cover.
 fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, String)> {
     let excerpt = library.excerpt(passage)?;
     let languages = library.index.languages();
@@ -69,7 +70,7 @@ fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, S
             .map(|(_, worth)| worth)
             .sum()
     };
-    // Of sentences under the same headings the one that has the words itself.
+    // Prefer, among sentences under the same headings, the one that contains the words itself.
     let mut best: Option<((f32, f32), usize)> = None;
     for (at, sentence) in sentences.iter().enumerate() {
         let own = covered(&|wanted| !sentence.terms.is_disjoint(wanted));
@@ -87,8 +88,8 @@ fn best_of(library: &Library, asked: &[Asked], passage: usize) -> Option<(f32, S
     Some((score, spoken.join(" ")))
 }
 
-/// What may be said of a passage. A question among its sentences belongs to the sentence after it, as in lists of questions
-/// and answers.
+/// Returns the sentences of a passage that may be said. A question belongs to the sentence after it, as in
+/// lists of questions and answers.
 fn sentences<'a>(languages: &[Language], excerpt: &'a Excerpt) -> Vec<Sentence<'a>> {
     let mut sentences: Vec<Sentence<'_>> = Vec::new();
     let mut before = BTreeSet::new();
@@ -111,7 +112,7 @@ fn terms(languages: &[Language], text: &str) -> BTreeSet<Box<str>> {
     terms.collect()
 }
 
-/// A line without what marks it in a list.
+/// Returns a line without the marks of a list.
 fn spoken(text: &str) -> &str {
     text.trim()
         .trim_start_matches(['-', '*', '\u{2022}', '#', '>', ' '])
@@ -122,7 +123,7 @@ fn is_heading(text: &str, heading: &str) -> bool {
     !heading.is_empty() && text.trim_end_matches([':', '*', '_']).ends_with(heading)
 }
 
-/// With a stop at its end, so that what is said next is a sentence of its own.
+/// Returns the text with a full stop at its end, so that the next text is a sentence of its own.
 fn ended(text: &str) -> String {
     match text.ends_with(['.', '!', '?', '\u{2026}', '\u{964}']) {
         true => text.to_owned(),

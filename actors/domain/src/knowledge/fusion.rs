@@ -1,13 +1,14 @@
-//! Reciprocal rank fusion: one order out of several, whose scores cannot be compared.
+//! Reciprocal rank fusion: combines several rankings whose scores cannot be compared.
 
 use std::collections::BTreeMap;
 
 use super::Hit;
 
-/// How much the first ranks outweigh the later ones; the value of Cormack, Clarke and Büttcher (SIGIR 2009).
+/// Weight of the first ranks against later ones; the value of Cormack, Clarke and Büttcher (SIGIR 2009).
 const K: f32 = 60.0;
 
-/// The orders as one, best first, at most `most`. What stands high in several comes before what is first in one.
+/// Combines the rankings into one, best first, at most `most`. A hit near the top of several comes before one
+/// that is first in a single ranking.
 pub fn fused(orders: &[Vec<Hit>], most: usize) -> Vec<Hit> {
     let mut scores: BTreeMap<usize, f32> = BTreeMap::new();
     for order in orders {

@@ -1,4 +1,4 @@
-//! Languages of documents and callers: told apart by the words that only grammar needs, stemmed by Snowball's rules.
+//! Languages of documents and callers: detected by their function words, stemmed with Snowball's rules.
 
 use std::borrow::Cow;
 
@@ -6,10 +6,10 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::words::{is_stop_word, tokens};
 
-/// Words of a text by which its language is told.
+/// Number of words from which a text's language is detected.
 const TELLING_WORDS: usize = 2_000;
 
-/// A language that is stemmed.
+/// A language with a stemmer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Language {
     English,
@@ -19,7 +19,7 @@ pub(super) enum Language {
     Hindi,
 }
 
-/// Words that say nothing of what is asked for.
+/// Function words, which do not tell what is asked for.
 pub(super) const STOP_WORDS: [(Language, &str); 5] = [
     (
         Language::English,
@@ -87,12 +87,12 @@ const HINDI_ENDINGS: [&str; 18] = [
 ];
 
 impl Language {
-    /// The language of a document; English where nothing tells.
+    /// Returns the language of a document; English if it cannot be detected.
     pub(super) fn of(text: &str) -> Self {
         Self::guess(text).unwrap_or(Self::English)
     }
 
-    /// The language of a text; none where nothing tells, or two tell as much.
+    /// Returns the language of a text; none if there is no evidence, or equal evidence for two.
     pub(super) fn guess(text: &str) -> Option<Self> {
         let mut counts = STOP_WORDS.map(|(language, _)| (0_usize, language));
         for token in tokens(text).take(TELLING_WORDS) {
@@ -107,7 +107,7 @@ impl Language {
         }
     }
 
-    /// A word in lower case without its endings.
+    /// Returns a lower-case word without its endings.
     pub(super) fn stem(self, word: &str) -> Cow<'_, str> {
         let algorithm = match self {
             Self::English => Algorithm::English,
@@ -120,7 +120,7 @@ impl Language {
     }
 }
 
-/// At least two signs are left.
+/// Removes a Hindi ending, leaving at least two characters.
 fn hindi_stem(word: &str) -> &str {
     let stems = HINDI_ENDINGS.iter().filter_map(|ending| word.strip_suffix(ending));
     stems

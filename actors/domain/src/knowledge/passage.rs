@@ -1,45 +1,45 @@
-//! Cuts a document into passages: at headings, then paragraphs, then sentences, each of bounded length.
+//! Splits a document into passages: at headings, then paragraphs, then sentences, each of limited length.
 
 use std::ops::Range;
 
 use super::{Document, sentence};
 
-/// The longest passage. Some 180 tokens: long enough for an answer with what belongs to it, short enough that six of them
-/// cost little.
+/// Longest passage, in characters. It is about 180 tokens: long enough for an answer with its context, and
+/// short enough that six of them cost little.
 pub const MOST_CHARACTERS: usize = 700;
 
-/// From this length on a passage ends with its paragraph.
+/// Length from which a passage ends with its paragraph, in characters.
 const ENOUGH_CHARACTERS: usize = 350;
 
-/// A last sentence up to this length begins the next passage too: what it speaks of may go on there.
+/// Longest last sentence, in characters, that is repeated at the beginning of the next passage, which may refer to it.
 const OVERLAP_CHARACTERS: usize = 140;
 
-/// A line that is longer is no heading, unless it is marked as one.
+/// Longest unmarked heading, in characters.
 const HEADING_CHARACTERS: usize = 60;
 
-/// A longer heading is kept as far as this.
+/// Length to which a heading is shortened, in characters.
 const HEADING_KEPT: usize = 120;
 
 /// A piece of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// The document's place in its list.
+    /// Index of the document in its list.
     pub document: usize,
-    /// The heading it stands under; empty where there is none.
+    /// Heading above it; empty if there is none.
     pub heading: String,
-    /// Its bytes in the document's text.
+    /// Byte range in the document's text.
     pub range: Range<usize>,
 }
 
 impl Passage {
-    /// Its words.
+    /// Returns its text.
     pub fn text<'a>(&self, documents: &'a [Document]) -> &'a str {
         let text = documents.get(self.document).map(|document| document.text.as_str());
         text.and_then(|text| text.get(self.range.clone())).unwrap_or_default()
     }
 }
 
-/// A document's passages in its order. Every word is in one of them, and each is of [`MOST_CHARACTERS`] at most.
+/// Splits a document into passages in order. Each word is in one of them, and none exceeds [`MOST_CHARACTERS`].
 pub fn passages(document: usize, text: &str) -> Vec<Passage> {
     let mut cut = Vec::new();
     for section in sections(text) {
@@ -54,7 +54,7 @@ pub fn passages(document: usize, text: &str) -> Vec<Passage> {
     cut
 }
 
-/// What stands under one heading, the heading's own line included.
+/// A heading's line and the text below it.
 struct Section {
     heading: String,
     range: Range<usize>,
@@ -67,12 +67,13 @@ fn sections(text: &str) -> Vec<Section> {
     }];
     let mut at = 0;
     let mut after_blank = true;
-    // The last section has nothing but its heading so far.
+    // Whether the last section contains only its heading so far.
     let mut is_bare = false;
     for line in text.split_inclusive('\n') {
         if let Some(heading) = heading(line, after_blank) {
             match sections.last_mut() {
-                // A title above it belongs to it: alone it would be found for its words, and answer nothing.
+                // A title above belongs to this heading. As a passage of its own it would match by its words
+                // and answer nothing.
                 Some(title) if is_bare && !title.heading.is_empty() => title.heading = heading,
                 _ => sections.push(Section { heading, range: at..at }),
             }
@@ -89,7 +90,7 @@ fn sections(text: &str) -> Vec<Section> {
     sections
 }
 
-/// The heading that a line is: marked as Markdown does, or a short line of its own that ends without a stop.
+/// Returns the heading in a line: marked as in Markdown, or a short line of its own that does not end with a full stop.
 fn heading(line: &str, after_blank: bool) -> Option<String> {
     let line = line.trim();
     let marked = line.trim_start_matches('#');
@@ -107,11 +108,11 @@ fn heading(line: &str, after_blank: bool) -> Option<String> {
     heading.then(|| words.chars().take(HEADING_KEPT).collect())
 }
 
-/// What is not cut any further: a sentence, or as much of one as a passage holds.
+/// A piece that is not split any further: a sentence, or as much of one as fits in a passage.
 struct Unit {
     range: Range<usize>,
     characters: usize,
-    /// A paragraph ends with it.
+    /// Whether a paragraph ends with it.
     ends_paragraph: bool,
 }
 
@@ -120,7 +121,7 @@ fn units(text: &str, section: Range<usize>) -> Vec<Unit> {
     let words = text.get(section.clone()).unwrap_or_default();
     for (at, sentence) in sentence::bounds(words) {
         if sentence.trim().is_empty() {
-            // A line without words.
+            // A blank line.
             if let Some(last) = units.last_mut() {
                 last.ends_paragraph = true;
             }
@@ -138,7 +139,7 @@ fn units(text: &str, section: Range<usize>) -> Vec<Unit> {
     units
 }
 
-/// A sentence that is longer than a passage, cut at its last white space within the bound, else anywhere.
+/// Splits a sentence that is too long for a passage, at its last white space within the limit, otherwise anywhere.
 fn pieces(sentence: &str) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -185,7 +186,7 @@ fn characters(text: &str, range: &Range<usize>) -> usize {
     text.get(range.clone()).map_or(0, |words| words.trim().chars().count())
 }
 
-/// Without white space at its ends.
+/// Returns the range without white space at its ends.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let words = text.get(range.clone()).unwrap_or_default();
     let start = range.start + (words.len() - words.trim_start().len());

@@ -1,24 +1,24 @@
-//! What to look for in a call: the user's last words, and a little of what they were said to.
+//! The search query of a call: the user's last words, and some of the words before them.
 
 use crate::history::{HistoryItem, Speaker};
 
-/// Characters of the user's words that are looked for, from their end.
+/// Characters of the user's last words that are searched for, counted from their end.
 const WORDS_CHARACTERS: usize = 600;
 
-/// The same of the words before.
+/// Characters of each text of the context, counted from its end.
 const CONTEXT_CHARACTERS: usize = 300;
 
-/// What is looked for.
+/// A search query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Question {
     /// The user's last words.
     pub words: String,
-    /// What the agent said before, and the user before that: counts for little.
+    /// Words of the agent before them, and of the user before that; they have a small weight.
     pub context: String,
 }
 
 impl Question {
-    /// Words without a call.
+    /// Creates a query from words alone.
     pub fn of_words(words: &str) -> Self {
         Self {
             words: words.to_owned(),
@@ -26,13 +26,13 @@ impl Question {
         }
     }
 
-    /// What a call asks for; nothing as long as the user has said nothing.
+    /// Creates the query of a call; none while the user has said nothing.
     pub fn of(history: &[HistoryItem]) -> Option<Self> {
         let mut said = history.iter().rev().filter_map(|item| match item {
             HistoryItem::Said { speaker, text, .. } if !text.trim().is_empty() => Some((*speaker, text.as_str())),
             HistoryItem::Said { .. } | HistoryItem::Tool { .. } | HistoryItem::Silence => None,
         });
-        // A reply after a tool call, or after silence, is still about the words before.
+        // A reply after a tool call or after silence is still about the previous words.
         let words = said.by_ref().find(|(speaker, _)| *speaker == Speaker::User)?.1;
         let before: Vec<&str> = said.take(2).map(|(_, text)| text).collect();
         Some(Self {
@@ -47,7 +47,7 @@ impl Question {
     }
 }
 
-/// The last characters of a text.
+/// Returns the last characters of a text.
 fn end(text: &str, characters: usize) -> &str {
     let start = text
         .char_indices()

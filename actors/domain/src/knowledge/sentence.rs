@@ -1,11 +1,12 @@
-//! Sentences of a text, by Unicode's rules.
+//! Splits a text into sentences by Unicode's rules.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Letters of an abbreviation's last part, as in `e.g.` and `Dr.`, after which a sentence may go on.
+/// Most letters of an abbreviation's last part, as in `e.g.` and `Dr.`, after which a sentence may continue.
 const ABBREVIATION_LETTERS: usize = 2;
 
-/// Sentences with the white space after them, each with its place. A line's end is a sentence's, too. Nothing is lost.
+/// Returns the sentences with the white space after them, each with its position. The end of a line also ends
+/// a sentence. Nothing is lost.
 pub fn bounds(text: &str) -> Vec<(usize, &str)> {
     let mut sentences: Vec<(usize, &str)> = Vec::new();
     for (at, sentence) in text.split_sentence_bound_indices() {
@@ -19,7 +20,7 @@ pub fn bounds(text: &str) -> Vec<(usize, &str)> {
     sentences
 }
 
-/// Whether the stop at a sentence's end is an abbreviation's.
+/// Returns whether the full stop at a sentence's end belongs to an abbreviation.
 fn goes_on(sentence: &str) -> bool {
     let Some(words) = sentence.trim_end_matches(' ').strip_suffix('.') else {
         return false;

@@ -1,4 +1,4 @@
-//! Searches and answers over small documents, and properties of the cutter.
+//! Searches and answers over small documents, and properties of the splitter.
 
 use proptest::prelude::*;
 

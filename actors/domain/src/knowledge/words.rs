@@ -1,4 +1,4 @@
-//! Words of a text as the index keeps them: split by Unicode's rules, in lower case, without what only grammar needs.
+//! Words of a text in the form the index stores: split by Unicode's rules, in lower case, without function words.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,20 +10,20 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::language::{Language, STOP_WORDS};
 
-/// A longer word says nothing, and costs a stemmer time.
+/// Longest word, in bytes, that is indexed; a longer one tells nothing and slows down the stemmer.
 const LONGEST_WORD: usize = 64;
 
 static STOPPED: LazyLock<[(Language, HashSet<&str>); 5]> =
     LazyLock::new(|| STOP_WORDS.map(|(language, words)| (language, words.split_whitespace().collect())));
 
-/// Terms of texts, remembered word by word: stemming is most of the work.
+/// Terms of texts, cached per word, because stemming is most of the work.
 #[derive(Default)]
 pub(super) struct Words {
     known: HashMap<Language, HashMap<String, Option<Box<str>>>>,
 }
 
 impl Words {
-    /// The terms of a text, in its order.
+    /// Returns the terms of a text, in order.
     pub(super) fn of(&mut self, language: Language, text: &str) -> Vec<Box<str>> {
         let known = self.known.entry(language).or_default();
         let terms = tokens(text).filter_map(|token| match known.get(&token) {
@@ -38,7 +38,7 @@ impl Words {
         terms.collect()
     }
 
-    /// The languages that were met.
+    /// Returns the languages seen so far.
     pub(super) fn languages(&self) -> Vec<Language> {
         let mut languages: Vec<Language> = self.known.keys().copied().collect();
         languages.sort_unstable();
@@ -46,7 +46,7 @@ impl Words {
     }
 }
 
-/// The words of a text in lower case; elisions (`l'hôtel`) and endings after an apostrophe are words of their own.
+/// Splits a text into lower-case words. Elisions (`l'hôtel`) and endings after an apostrophe are separate words.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
     text.unicode_words()
         .flat_map(|word| word.split(['\'', '\u{2019}', '.', '_']))
@@ -55,7 +55,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> {
         .filter(|word| word.chars().nth(1).is_some() || word.chars().any(char::is_numeric))
 }
 
-/// Whether a word is only grammar: in its language, or in any where that is not known.
+/// Returns whether a word is a function word of its language, or of any language if it is unknown.
 pub(super) fn is_stop_word(token: &str, language: Option<Language>) -> bool {
     let mut lists = STOPPED
         .iter()
@@ -63,13 +63,13 @@ pub(super) fn is_stop_word(token: &str, language: Option<Language>) -> bool {
     lists.any(|(_, words)| words.contains(token))
 }
 
-/// What a word is kept as: its stem, without accents.
+/// Returns the indexed form of a word: its stem, without accents.
 pub(super) fn term(token: &str, language: Language) -> Box<str> {
     let stem = language.stem(token);
     if stem.is_ascii() {
         return stem.into();
     }
-    // Only Latin letters lose their marks: those of Devanagari are its vowels.
+    // Only Latin letters lose their marks, because the marks of Devanagari are its vowels.
     let plain = stem
         .nfd()
         .filter(|c| !(is_combining_mark(*c) && ('\u{300}'..='\u{36f}').contains(c)));

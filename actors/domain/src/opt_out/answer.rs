@@ -1,4 +1,4 @@
-//! Yes or no to the one question whether somebody wants never to be called again.
+//! Interprets the answer to the question whether somebody never wants to be called again.
 
 use super::words::clauses;
 
@@ -73,7 +73,8 @@ const NO: [&str; 17] = [
     "nicht",
 ];
 
-/// The answer of the first word that is one, or none. French "tout à fait" and "c'est ça" are yes too.
+/// Returns the answer given by the first word that is a yes or a no. The French "tout à fait" and "c'est ça"
+/// count as yes.
 pub fn answer(text: &str) -> Option<bool> {
     let words: Vec<String> = clauses(text).into_iter().flatten().collect();
     let said = words.join(" ");

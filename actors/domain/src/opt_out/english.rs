@@ -10,7 +10,7 @@ pub(super) static TABLE: Table = Table {
             "calling|phoning|ringing|contacting|telephoning|dialing|dialling|texting",
         ),
         ("called", "called|phoned|contacted|rung|telephoned"),
-        // Whoever tells what is, does not ask.
+        // After one of these the speaker describes something and does not ask for it.
         (
             "who",
             "i|we|they|he|she|it|who|kids|children|people|nobody|you|id|ill|cant|wont|will|would|did",

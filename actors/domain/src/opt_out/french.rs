@@ -21,7 +21,7 @@ pub(super) static TABLE: Table = Table {
             "called",
             "appele|appelee|appeles|rappele|contacte|contactee|contactes|demarche|demarchee|sollicite|sollicitee",
         ),
-        // Whoever tells what is, does not ask.
+        // After one of these the speaker describes something and does not ask for it.
         ("who", "vous|tu|je|il|elle|on|nous|qui|ils|elles|j"),
         ("me", "me|m|nous"),
         ("want", "veux|souhaite|desire|voudrais|voulons|souhaitons|veut|aimerais"),

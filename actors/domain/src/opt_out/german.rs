@@ -12,7 +12,7 @@ pub(super) static TABLE: Table = Table {
         ("me", "mich|uns|hier"),
         ("never", "nicht|nie|niemals|nimmer"),
         ("again", "mehr|wieder|nochmal|nochmals|weiter|langer|erneut"),
-        // Whoever tells or asks what is, does not wish it.
+        // After one of these the speaker describes or asks something and does not wish it.
         ("who", "ich|wir|er|sie|die|warum|wieso|weshalb|wann|man"),
         ("want", "mochte|will|wunsche|mochten|wollen|wunschen"),
         (

@@ -1,10 +1,10 @@
-//! The wish never to be called again in Hindi, in its own letters and in Latin ones.
+//! The wish never to be called again in Hindi, in Devanagari and in Latin letters.
 
 use super::pattern::{Table, Then, clear, likely};
 
 pub(super) static TABLE: Table = Table {
     classes: &[
-        // "फ़ोन", "कॉल" as they are compared.
+        // "फ़ोन" and "कॉल" in the form used for comparison.
         (
             "call",
             "फोन|काल|कालस|काल्स|संपर्क|call|calls|phone|fon|kaul|kol|contact|sampark",
@@ -58,7 +58,7 @@ pub(super) static TABLE: Table = Table {
         likely("परेशान|तंग|disturb|pareshan|tang ..1 $dont|$not $do", Then::Throughout),
         likely("परेशान|तंग|disturb|pareshan|tang करना|karna $end", Then::Throughout),
     ],
-    // Somebody else is told of with "को": "my wife is not to be called".
+    // "को" marks another person: "my wife is not to be called".
     limits: "अभी|आज|कल|परसों|सुबह|शाम|रात|दोपहर|बजे|पहले|बाद|समय|वक्त|टाइम|जब|तक|दिन|इतनी|इतने|मीटिंग|गाडी|आफिस|हफ्ते|को|\
              abhi|aaj|kal|parso|parson|subah|shaam|sham|raat|dopahar|baje|pehle|pahle|baad|time|jab|tak|din|itni|itne|\
              meeting|gaadi|gadi|office|hafte|ko",

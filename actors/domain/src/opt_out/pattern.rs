@@ -1,34 +1,35 @@
-//! Patterns of words, and the tables in which each language keeps its own.
+//! Patterns of words, and the tables of patterns per language.
 //!
-//! A pattern is words with spaces between: `a|b` one of these, `$name` one of a class, `?` behind it may be missing,
-//! `..3` up to three words of any kind, `!a|b` not right behind one of these, `~a|b` not right before one of these, `<`
-//! and `>` the clause's begin and end.
+//! A pattern consists of words with spaces between: `a|b` is one of these, `$name` is a word of a class, `?`
+//! after a word makes it optional, `..3` is up to three words of any kind, `!a|b` means not directly after
+//! one of these, `~a|b` means not directly before one of these, and `<` and `>` are the beginning and end of
+//! the clause.
 
 use std::collections::BTreeSet;
 
 use super::Wish;
 
-/// What must follow a pattern, up to the end of its clause, for the wish to hold for good.
+/// Condition on the words after a pattern, up to the end of the clause, for the wish to be permanent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
     /// Anything.
     Free,
-    /// Nothing that bounds it in time.
+    /// No limit in time follows.
     Ever,
-    /// The same, and nothing before the pattern does either.
+    /// No limit in time follows or comes before the pattern.
     Throughout,
-    /// Only what goes on without naming or bounding anything: "me again", not "me sir".
+    /// Only words follow that name and limit nothing: "me again", not "me sir".
     Good,
 }
 
-/// One way to say it.
+/// One way to express the wish.
 pub(super) struct Rule {
     pub pattern: &'static str,
     pub then: Then,
     pub says: Wish,
 }
 
-/// A clear wish.
+/// Creates the rule of a clear wish.
 pub(super) const fn clear(pattern: &'static str, then: Then) -> Rule {
     Rule {
         pattern,
@@ -37,7 +38,7 @@ pub(super) const fn clear(pattern: &'static str, then: Then) -> Rule {
     }
 }
 
-/// A likely one.
+/// Creates the rule of a likely wish.
 pub(super) const fn likely(pattern: &'static str, then: Then) -> Rule {
     Rule {
         pattern,
@@ -46,22 +47,22 @@ pub(super) const fn likely(pattern: &'static str, then: Then) -> Rule {
     }
 }
 
-/// One language's ways. Words are written as they are compared: lower case, no accents.
+/// Rules of one language. Words are written in the form used for comparison: lower case, no accents.
 pub(super) struct Table {
-    /// Name and words.
+    /// Classes: name and words.
     pub classes: &'static [(&'static str, &'static str)],
     pub rules: &'static [Rule],
-    /// Words that bound a wish in time, or give a reason that passes.
+    /// Words that limit a wish in time, or give a temporary reason.
     pub limits: &'static str,
-    /// What looks like a bound and is none.
+    /// Phrases that look like a limit but are none.
     pub for_good: &'static [&'static str],
-    /// How a wish may go on and stay one.
+    /// Continuations after which a wish still counts.
     pub goes_on: &'static [&'static str],
-    /// Words behind which, in one breath, something else begins.
+    /// Words that begin another topic within the same clause.
     pub breaks: &'static str,
-    /// A wish to be called, which takes back one before it.
+    /// Wishes to be called, which take back an earlier wish.
     pub asks: &'static [&'static str],
-    /// Commas stand within what belongs together, so that it is read without them too.
+    /// Whether commas may stand within a phrase, so that the text is also read without them.
     pub joins: bool,
 }
 
@@ -83,7 +84,7 @@ impl Pattern {
         Self(text.split(' ').map(|item| Item::of(item, classes)).collect())
     }
 
-    /// Whether every word that must be there is somewhere in the clause; most patterns fall here, at little cost.
+    /// Returns whether the clause contains all required words. Most patterns are excluded here at little cost.
     fn has_its_words(&self, words: &[String]) -> bool {
         self.0.iter().all(|item| match item {
             Item::Word {
@@ -94,7 +95,7 @@ impl Pattern {
         })
     }
 
-    /// Calls `accept` with the end of every way in which the pattern stands at `at`, until it returns true.
+    /// Calls `accept` with the end of every match of the pattern at `at`, until it returns true.
     fn stands(&self, words: &[String], at: usize, accept: &mut dyn FnMut(usize) -> bool) -> bool {
         stands(&self.0, words, at, accept)
     }
@@ -169,7 +170,7 @@ fn stands(items: &[Item], words: &[String], at: usize, accept: &mut dyn FnMut(us
     }
 }
 
-/// A table, read.
+/// A parsed table.
 pub(super) struct Language {
     rules: Vec<(Pattern, Then, Wish)>,
     limits: BTreeSet<String>,
@@ -197,7 +198,7 @@ impl Language {
         }
     }
 
-    /// The surest wish that no later words take back.
+    /// Returns the most certain wish that later words do not take back.
     pub(super) fn wish(&self, clauses: &[Vec<String>]) -> Option<Wish> {
         let joined = self.joins.then(|| [clauses.concat()]);
         let whole = joined.and_then(|whole| self.wish_in(&whole));
@@ -209,7 +210,7 @@ impl Language {
         for (at, clause) in clauses.iter().enumerate() {
             let later = &clauses[at + 1..];
             for (pattern, then, says) in &self.rules {
-                // "Don't call me, I'm driving": perhaps for now only.
+                // "Don't call me, I'm driving" may apply only for now.
                 let passes = *then != Then::Free && later.first().is_some_and(|next| self.is_limited(next));
                 let says = if passes { Wish::Likely } else { *says };
                 if Some(says) > best && self.holds(pattern, *then, clause, later) {
@@ -220,7 +221,8 @@ impl Language {
         best
     }
 
-    /// Whether the pattern stands anywhere in the clause, for good, and is not taken back in the clauses after it.
+    /// Returns whether the pattern matches anywhere in the clause, permanently, and is not taken back in the
+    /// clauses after it.
     fn holds(&self, pattern: &Pattern, then: Then, clause: &[String], later: &[Vec<String>]) -> bool {
         pattern.has_its_words(clause)
             && (0..=clause.len()).any(|begin| {
@@ -273,7 +275,7 @@ impl Language {
     }
 }
 
-/// How many words one of the patterns takes at `at`, the most.
+/// Returns the number of words of the longest match of the patterns at `at`.
 fn length(patterns: &[Pattern], words: &[String], at: usize) -> Option<usize> {
     let mut most = 0;
     for pattern in patterns {

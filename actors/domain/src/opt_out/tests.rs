@@ -1,4 +1,4 @@
-//! The detector on sentences it was not made of, and on anything at all.
+//! The detector on sentences that its patterns were not made for, and on random text.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Set, language, whether it is such a wish, and the sentence. The patterns were made to fit the tuned set; the results of
-/// the held one were not looked at meanwhile; the fresh one was written when the patterns were done.
+/// Sentences with their set, their language, and whether they are such a wish. The patterns were fitted to
+/// the tuned set; results on the held set were not looked at meanwhile; the fresh set was written after the
+/// patterns were finished.
 const SENTENCES: &str = include_str!("sentences.tsv");
 
 struct Sentence {
@@ -54,7 +55,7 @@ impl Score {
     }
 }
 
-/// Misses and false alarms of each half: `cargo nextest run -p actors opt_out::tests::sentences --no-capture`.
+/// Prints misses and false alarms of each set: `cargo nextest run -p actors opt_out::tests::sentences --no-capture`.
 #[test]
 fn sentences_are_told_apart() {
     let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
@@ -133,7 +134,7 @@ fn yes_and_no_are_told_in_every_language() {
     }
 }
 
-/// Words of the tables in any order, with anything between.
+/// Generates words of the sentences in any order, with anything between.
 fn any_words() -> impl Strategy<Value = String> {
     let known = SENTENCES
         .split(['\t', '\n', ' '])
@@ -153,7 +154,7 @@ proptest! {
     }
 }
 
-/// The cost of one utterance: `cargo nextest run -p actors opt_out::tests::cost --run-ignored all --no-capture`.
+/// Prints the cost of one utterance: `cargo nextest run -p actors opt_out::tests::cost --run-ignored all --no-capture`.
 #[test]
 #[ignore = "a figure of this machine"]
 fn cost() {

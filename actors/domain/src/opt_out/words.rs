@@ -1,14 +1,14 @@
-//! An utterance as clauses of words that compare: lower case, no accents, one spelling of each apostrophe.
+//! Splits an utterance into clauses of comparable words: lower case, no accents, one spelling of each apostrophe.
 
-/// Words of an utterance that are looked at; nobody says more in one turn, and a recogniser gone astray may.
+/// Most words of an utterance that are examined; nobody says more in one turn, but a recogniser may go wrong.
 const MOST_WORDS: usize = 200;
 
-/// What a French apostrophe may stand behind. Elsewhere it is within a word: "don't" is `dont`.
+/// Words before a French apostrophe. Any other apostrophe is within a word: "don't" becomes `dont`.
 const ELIDED: [&str; 12] = [
     "m", "n", "t", "s", "l", "d", "j", "c", "qu", "jusqu", "lorsqu", "puisqu",
 ];
 
-/// The words, clause by clause; none is empty.
+/// Returns the words of each clause; no clause is empty.
 pub(super) fn clauses(text: &str) -> Vec<Vec<String>> {
     let mut clauses = vec![Vec::new()];
     let mut word = String::new();
@@ -44,7 +44,7 @@ fn is_apostrophe(c: char) -> bool {
     matches!(c, '\'' | '\u{2019}' | '\u{2bc}' | '\u{2018}' | '`' | '\u{b4}')
 }
 
-/// What stands above or below a letter, or between letters unseen: accents, the nukta, joiners.
+/// Returns whether a character is a mark on a letter or invisible between letters: accents, the nukta, joiners.
 fn is_mark(c: char) -> bool {
     matches!(
         c,
@@ -52,7 +52,7 @@ fn is_mark(c: char) -> bool {
     )
 }
 
-/// Signs of Devanagari belong to the word, though not all count as letters.
+/// Devanagari signs belong to the word, although not all count as letters.
 fn is_letter(c: char) -> bool {
     c.is_alphanumeric() || (matches!(c, '\u{900}'..='\u{97f}') && !matches!(c, '\u{964}' | '\u{965}' | '\u{970}'))
 }
@@ -64,7 +64,7 @@ fn ends_clause(c: char) -> bool {
     )
 }
 
-/// A letter without its accent.
+/// Appends a letter without its accent.
 fn fold(c: char, word: &mut String) {
     let plain = match c {
         'à'..='å' => 'a',
@@ -83,7 +83,7 @@ fn fold(c: char, word: &mut String) {
             word.push_str("oe");
             return;
         }
-        // Letters written in one with their nukta, and the two signs for a nasal vowel.
+        // Letters composed with their nukta, and the two signs for a nasal vowel.
         '\u{958}' => 'क',
         '\u{959}' => 'ख',
         '\u{95a}' => 'ग',

@@ -1,16 +1,16 @@
-//! What a model may write for its voices: `<Label>…</Label>` for words in another voice, and audio tags in square
-//! brackets. None of it is ever spoken.
+//! Markup that a model may write for its voices: `<Label>…</Label>` for words in another voice, and audio
+//! tags in square brackets. It is never spoken.
 
 use crate::agent::Agent;
 
-/// The longest audio tag and the longest name of a voice, in bytes. What is longer is text.
+/// Longest audio tag and longest name of a voice, in bytes. Anything longer is text.
 const TAG_BYTES: usize = 48;
 const NAME_BYTES: usize = 80;
 
-/// Words of an audio tag, and of the name of a voice that is not there, at most.
+/// Most words of an audio tag, and of an unknown voice's name.
 const MOST_WORDS: usize = 3;
 
-/// Sounds that audio tags ask for: a short tag with one of these is no words to be said, whatever the agent's settings.
+/// Sounds in audio tags. A short tag with one of these is not meant to be spoken, whatever the agent's settings.
 const SOUNDS: [&str; 62] = [
     "laugh",
     "laughs",
@@ -76,7 +76,7 @@ const SOUNDS: [&str; 62] = [
     "winks",
 ];
 
-/// Moods and manners: a tag of nothing but these is no words either.
+/// Moods and manners. A tag that consists of these is not meant to be spoken either.
 const MOODS: [&str; 58] = [
     "excited",
     "excitedly",
@@ -138,46 +138,46 @@ const MOODS: [&str; 58] = [
     "tone",
 ];
 
-/// What counts as markup in one call.
+/// Markup that is recognised in one call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directions {
-    /// Names of the voices, in lower case; the first is voice 1.
+    /// Names of the voices in lower case; the first is voice 1.
     labels: Vec<String>,
     /// Suggested tags, in lower case.
     tags: Vec<String>,
-    /// Tags are for the voice; else they are only taken out.
+    /// Whether tags are passed to the voice; otherwise they are only removed.
     expressive: bool,
 }
 
-/// What stands in angle brackets at the beginning of a text.
+/// Markup in angle brackets at the beginning of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum VoiceTag {
-    /// So many bytes; what follows is in this voice.
+    /// Length in bytes; the text after it is in this voice.
     Open(usize, usize),
-    /// So many bytes; what follows is not in this voice any more.
+    /// Length in bytes; the text after it is no longer in this voice.
     Close(usize, usize),
-    /// So many bytes of a tag like these, with another name.
+    /// Length in bytes of a similar tag with an unknown name.
     Unknown(usize),
-    /// None of these.
+    /// Not a voice tag.
     No,
-    /// More is needed to tell.
+    /// More text is needed to decide.
     More,
 }
 
-/// A tag as it may be compared: without its brackets, in lower case.
+/// Returns a tag in its comparable form: without brackets, in lower case.
 pub fn bare_tag(tag: &str) -> String {
     let tag = tag.trim().trim_matches(['[', ']']);
     tag.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Whether a voice of this name can be called by markup.
+/// Returns whether markup can select a voice of this name.
 pub fn is_callable(label: &str) -> bool {
     let plain = |c: char| !c.is_control() && !"<>/\"'=".contains(c);
     !label.trim().is_empty() && label.len() <= NAME_BYTES && label.chars().all(plain)
 }
 
 impl Directions {
-    /// Those of an agent.
+    /// Creates the directions of an agent.
     pub fn of(agent: &Agent) -> Self {
         let tts = &agent.conversation_config.tts;
         let label = |label: &Option<String>| {
@@ -192,12 +192,12 @@ impl Directions {
         }
     }
 
-    /// Whether audio tags are for the voice.
+    /// Returns whether audio tags are passed to the voice.
     pub(super) fn is_expressive(&self) -> bool {
         self.expressive
     }
 
-    /// The audio tag within square brackets, if it is one rather than words to be said.
+    /// Returns the audio tag within square brackets, if it is one and not text to be spoken.
     pub(super) fn tag(&self, inner: &str) -> Option<String> {
         let tag = bare_tag(inner);
         if self.tags.contains(&tag) {
@@ -214,7 +214,7 @@ impl Directions {
         (is_sound || is_mood || is_like_one).then_some(tag)
     }
 
-    /// Reads a voice's tag at the beginning of a text that may go on.
+    /// Parses a voice tag at the beginning of a text that may continue.
     pub(super) fn voice_tag(&self, text: &str, over: bool) -> VoiceTag {
         if self.labels.iter().all(String::is_empty) {
             return VoiceTag::No;
@@ -241,7 +241,7 @@ impl Directions {
         if over { VoiceTag::No } else { VoiceTag::More }
     }
 
-    /// Whether a name may begin like this: one of ours, or a few plain words.
+    /// Returns whether a name may begin like this: a known name, or a few plain words.
     fn may_be_name(&self, name: &str) -> bool {
         if name.len() > NAME_BYTES {
             return false;

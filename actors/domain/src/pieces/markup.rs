@@ -1,30 +1,30 @@
-//! Links, images and tags at the beginning of a text that may go on.
+//! Links, images and tags at the beginning of a text that may continue.
 
-/// What the text begins with.
+/// Parse result for the beginning of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Markup of so many bytes, and the text in it: a link's words, a tag's name.
+    /// Markup of this many bytes with its text: a link's words, a tag's name.
     Markup { bytes: usize, text: String },
-    /// Nothing but text.
+    /// Plain text.
     Text,
-    /// More is needed to tell.
+    /// More text is needed to decide.
     Open,
 }
 
 impl Found {
-    /// The text ended where more was needed.
+    /// Returns the result if more text is needed but the text may be over.
     fn unfinished(over: bool) -> Self {
         if over { Self::Text } else { Self::Open }
     }
 }
 
-/// The longest words, address and tag, in bytes. What is longer is text.
+/// Longest words, URL, tag and comment, in bytes. Anything longer is text.
 const WORDS_BYTES: usize = 300;
 const ADDRESS_BYTES: usize = 600;
 const TAG_BYTES: usize = 300;
 const COMMENT_BYTES: usize = 2_000;
 
-/// `[words](address)`, `[words][name]`, and a footnote's `[^1]`, which has no words.
+/// Parses `[words](address)`, `[words][name]`, and a footnote's `[^1]`, which has no words.
 pub(super) fn link(text: &str, over: bool) -> Found {
     let words = match closed(text, ('[', ']'), WORDS_BYTES) {
         Closed::At(end) => end,
@@ -55,7 +55,7 @@ pub(super) fn link(text: &str, over: bool) -> Found {
     }
 }
 
-/// `![words](address)`.
+/// Parses `![words](address)`.
 pub(super) fn image(text: &str, over: bool) -> Found {
     match text[1..].chars().next() {
         None => Found::unfinished(over),
@@ -68,13 +68,13 @@ pub(super) fn image(text: &str, over: bool) -> Found {
 }
 
 enum Closed {
-    /// The closing bracket's offset.
+    /// Offset of the closing bracket.
     At(usize),
     Never,
     NotYet,
 }
 
-/// Where the bracket at the beginning is closed: in its line, and within so many bytes.
+/// Finds the end of the bracket at the beginning, in the same line and within this many bytes.
 fn closed(text: &str, (open, close): (char, char), within: usize) -> Closed {
     let (mut depth, mut escaped) = (0_usize, false);
     for (at, c) in text.char_indices() {
@@ -97,8 +97,8 @@ fn closed(text: &str, (open, close): (char, char), within: usize) -> Closed {
     Closed::NotYet
 }
 
-/// A tag, with its name, `/` before it in an end tag; a comment or a model's own mark such as `<|end|>`, without; an
-/// address in angle brackets, as `address …`.
+/// Parses a tag and returns its name, with `/` before it in an end tag. A comment or a model's own mark such
+/// as `<|end|>` has no text; a URL in angle brackets is returned as `address …`.
 pub(super) fn tag(text: &str, over: bool) -> Found {
     for (start, end, within) in [("<!--", "-->", COMMENT_BYTES), ("<|", "|>", TAG_BYTES)] {
         if text.starts_with(start) {
@@ -143,7 +143,7 @@ pub(super) fn tag(text: &str, over: bool) -> Found {
     Found::unfinished(over)
 }
 
-/// How far a tag has been read.
+/// Progress in a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Tag {
     Start,
@@ -155,7 +155,7 @@ enum Tag {
     Value,
     Quoted(char),
     Slash,
-    /// It is none: `a <b and c`.
+    /// Not a tag, as in `a <b and c`.
     Not,
 }
 

@@ -1,5 +1,5 @@
-//! Takes out of a streamed text what is not to be spoken: markup, tags, emoji, thoughts. Wherever the stream is cut,
-//! the words that come out are the same: what cannot be judged yet is held back.
+//! Removes from a streamed text what is not spoken: markup, tags, emoji, thoughts. The output is the same
+//! wherever the stream is split, because undecided text is held back.
 
 mod line;
 
@@ -11,22 +11,22 @@ use super::{
     symbols::{is_emoji, is_silent},
 };
 
-/// Voices within voices that are kept account of.
+/// Most nested voices that are tracked.
 const MOST_NESTED: usize = 8;
 
-/// A part of what comes out.
+/// A part of the output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Bit {
-    /// To be spoken.
+    /// Words to be spoken.
     Words(String),
-    /// What follows is in this voice, which was just begun or is gone back to.
+    /// The text after this is in this voice, which was just selected or is returned to.
     Voice {
-        /// Which.
+        /// Index of the voice.
         voice: usize,
-        /// It is gone back to.
+        /// Whether it is returned to.
         back: bool,
     },
-    /// The voice is to do this here.
+    /// A direction for the voice at this point.
     Cue(String),
 }
 
@@ -47,64 +47,64 @@ const LINE_TAGS: [&str; 14] = [
     "br", "p", "li", "ul", "ol", "div", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6",
 ];
 
-/// What kind of line is being read.
+/// Kind of the line that is being read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LineKind {
     #[default]
     Plain,
-    /// A heading or a list's item: a full stop is spoken behind it.
+    /// A heading or a list item; it gets a full stop.
     Item,
-    /// A table's row: its cells are told apart by commas.
+    /// A table row; its cells are separated by commas.
     Row,
 }
 
-/// A bare address that is being read.
+/// State of a bare URL that is being read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Address {
     #[default]
     None,
-    /// Its host and path are spoken.
+    /// Host and path, which are spoken.
     Spoken,
-    /// Its parameters are not.
+    /// Parameters, which are not spoken.
     Skipped,
 }
 
-/// What becomes of the text held first.
+/// Step for the beginning of the held text.
 enum Step {
-    /// So many bytes of it are spoken.
+    /// This many bytes are spoken.
     Say(usize),
-    /// So many bytes are not.
+    /// This many bytes are dropped.
     Drop(usize),
-    /// This is spoken instead.
+    /// This text is spoken instead.
     Put(usize, &'static str),
-    /// This is read instead.
+    /// This text is read instead.
     Read(usize, String),
-    /// A line ends.
+    /// The line ends.
     EndLine(usize),
-    /// After so many bytes another voice may speak.
+    /// Another voice may speak after this many bytes.
     Voice(usize, VoiceTag),
-    /// So many bytes are a direction for the voice.
+    /// This many bytes are a direction for the voice.
     Cue(usize, String),
-    /// It cannot be told yet.
+    /// More text is needed to decide.
     More,
 }
 
-/// The reader. See [`Plain::push`].
+/// The reader; see [`Plain::push`].
 #[derive(Debug, Clone)]
 pub(super) struct Plain {
     directions: Arc<Directions>,
-    /// The voices that were begun and not ended, the innermost last.
+    /// Voices that were begun and not ended, the innermost last.
     voices: Vec<usize>,
     held: String,
-    /// Nothing but markup and white space so far in this line.
+    /// Whether this line contains only markup and white space so far.
     at_start: bool,
     line: LineKind,
     address: Address,
-    /// Everything up to this tag's end is left out.
+    /// End tag up to which everything is left out.
     skipped: Option<&'static str>,
-    /// The last character given out, a line's end at the beginning.
+    /// Last character of the output; a line end at the beginning.
     last: char,
-    /// The last one that is no white space.
+    /// Last character that is not white space.
     last_solid: char,
     after_emoji: bool,
 }
@@ -115,7 +115,7 @@ impl Default for Plain {
     }
 }
 
-/// A whole text as it is spoken.
+/// Returns a whole text as it is spoken.
 pub(super) fn plain(text: &str) -> String {
     let mut reader = Plain::default();
     let mut bits = reader.push(text);
@@ -128,7 +128,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 impl Plain {
-    /// At the start of a text with this markup.
+    /// Creates a reader for a text with this markup.
     pub(super) fn new(directions: Arc<Directions>) -> Self {
         Self {
             directions,
@@ -144,13 +144,13 @@ impl Plain {
         }
     }
 
-    /// Takes more text; gives out what is to be spoken of it. Lines end with `\n`, and white space is single.
+    /// Adds text and returns what must be spoken of it. Lines end with `\n`, and white space is single.
     pub(super) fn push(&mut self, text: &str) -> Vec<Bit> {
         self.held.push_str(text);
         self.read(false)
     }
 
-    /// The text is over.
+    /// Ends the text.
     pub(super) fn finish(&mut self) -> Vec<Bit> {
         let spoken = self.read(true);
         *self = Self::new(self.directions.clone());
@@ -197,7 +197,7 @@ impl Plain {
         spoken
     }
 
-    /// The voice that speaks behind a tag, if the tag changes anything.
+    /// Returns the voice after a tag, if the tag changes it.
     fn turn(&mut self, tag: VoiceTag) -> Option<usize> {
         match tag {
             VoiceTag::Open(_, voice) if self.voices.last() != Some(&voice) && self.voices.len() < MOST_NESTED => {
@@ -263,7 +263,7 @@ impl Plain {
             self.skipped = None;
             return Step::Drop(at + end.len());
         }
-        // Its beginning may be here already.
+        // The beginning of the end tag may be here already.
         let keep = if over { 0 } else { end.len() - 1 };
         let mut bytes = rest.len().saturating_sub(keep);
         while !rest.is_char_boundary(bytes) {
@@ -307,7 +307,7 @@ impl Plain {
         }
     }
 
-    /// Between the cells of a row white space counts as nothing, and behind the last one there is no border.
+    /// Ignores white space between the cells of a row, and the border after the last cell.
     fn row_border(rest: &str, over: bool) -> Step {
         let blank = |text: &str| text.len() - text.trim_start_matches([' ', '\t']).len();
         let before = blank(rest);
@@ -327,7 +327,7 @@ impl Plain {
         }
     }
 
-    /// Marks around words are dropped; those that stand for something stay.
+    /// Drops marks around words; marks with a meaning of their own stay.
     fn emphasis(&self, c: char, rest: &str, over: bool) -> Step {
         let marks = run(c, rest);
         let next = match rest[marks..].chars().next() {
@@ -341,7 +341,7 @@ impl Plain {
             ('_', 3..) => false,
             ('_', _) => alone || (before.is_alphanumeric() && after.is_alphanumeric()),
             (_, 1) => {
-                // `3*4`, and a telephone's key, as in `*67` and `press *.`
+                // Keep `3*4`, and a phone's key as in `*67` and `press *.`
                 let inside = before.is_alphanumeric() && after.is_alphanumeric();
                 let key = before.is_whitespace() && (after.is_ascii_digit() || ".,;:!?".contains(after));
                 alone || inside || key
@@ -355,7 +355,7 @@ impl Plain {
         }
     }
 
-    /// An audio tag, a link, or a bracket.
+    /// Parses an audio tag, a link, or a bracket.
     fn bracket(&self, rest: &str, over: bool) -> Step {
         let end = rest.find([']', '\n']);
         let inner = &rest[1..end.unwrap_or(rest.len())];
@@ -364,7 +364,7 @@ impl Plain {
             return found(link(rest, over), 1);
         };
         let bytes = end.map_or(rest.len(), |at| at + usize::from(closed));
-        // It may be a link with such words.
+        // It may be a link with these words.
         let address = rest[bytes..].starts_with('(').then(|| link(rest, over));
         match (address, rest.len() > bytes || over) {
             (_, false) => Step::More,
@@ -398,7 +398,7 @@ impl Plain {
         Step::Drop(bytes)
     }
 
-    /// `https://` and `www.` are not spoken.
+    /// Drops `https://` and `www.` at the beginning of a URL.
     fn address_start(&mut self, rest: &str, over: bool) -> Step {
         let lower: String = rest.chars().take(13).collect::<String>().to_ascii_lowercase();
         for start in ["https://www.", "http://www.", "https://", "http://", "www."] {
@@ -414,7 +414,7 @@ impl Plain {
         Step::Say(word.unwrap_or(rest.len()))
     }
 
-    /// More of a bare address; none when it is over.
+    /// Continues a bare URL; none when it is over.
     fn address(&mut self, rest: &str, over: bool) -> Option<Step> {
         let mut chars = rest.chars();
         let c = chars.next()?;
@@ -445,7 +445,7 @@ fn run(c: char, text: &str) -> usize {
     text.len() - text.trim_start_matches(c).len()
 }
 
-/// What was found, or the first character as it is.
+/// Returns the step for a parse result; plain text gives its first character.
 fn found(found: Found, first: usize) -> Step {
     match found {
         Found::Markup { bytes, text } if text.is_empty() => Step::Drop(bytes),
@@ -458,7 +458,7 @@ fn found(found: Found, first: usize) -> Step {
 fn escape(rest: &str, over: bool) -> Step {
     match rest[1..].chars().next() {
         None if !over => Step::More,
-        // The character behind it is one byte, and is said as it is.
+        // The escaped character is one byte and is spoken as it is.
         Some(c) if c.is_ascii_punctuation() => {
             let said = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
             let at = said.find(c).unwrap_or(0);

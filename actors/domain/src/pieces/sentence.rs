@@ -1,9 +1,9 @@
-//! Where a sentence ends, and where a point does not end one: abbreviations, initials, ordinals.
+//! Ends of sentences, and periods that do not end one: abbreviations, initials, ordinals.
 
-/// Marks that end a sentence only when white space follows, so that `3.5`, `9.30` and addresses stay whole.
+/// Marks that end a sentence only if white space follows, so that `3.5`, `9.30` and URLs stay whole.
 const MARKS: [char; 4] = ['.', '?', '!', '…'];
 
-/// Marks of scripts that need no white space behind them, or that are nothing else.
+/// Marks of scripts that need no white space after them, or that have no other meaning.
 const SURE_MARKS: [char; 12] = ['。', '！', '？', '｡', '।', '॥', '؟', '۔', '։', '።', '។', '။'];
 
 /// Quotes and brackets that stay with the sentence before them.
@@ -11,7 +11,7 @@ const CLOSERS: [char; 16] = [
     '"', '\'', '”', '’', '»', '«', '›', ')', ']', '}', '」', '』', '）', '】', '》', '〉',
 ];
 
-/// Never the end of a sentence, points left out.
+/// Abbreviations that never end a sentence, without their periods.
 const ALWAYS: [&str; 58] = [
     "mr", "mrs", "ms", "mx", "dr", "prof", "rev", "gen", "capt", "sgt", "lt", "st", "mt", "hon", "sen", "rep", "gov",
     "messrs", "mme", "mlle", "sr", "sra", "srta", "dra", "eg", "ie", "cf", "vs", "viz", "approx", "ca", "al", "bzw",
@@ -19,18 +19,18 @@ const ALWAYS: [&str; 58] = [
     "eds", "pp", "nº", "núm", "art", "av", "smt", "shri", "डॉ",
 ];
 
-/// Not the end when a number follows.
+/// Abbreviations that do not end a sentence if a number follows.
 const BEFORE_NUMBERS: [&str; 18] = [
     "no", "nr", "sec", "ch", "p", "n", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "oct", "nov", "dec",
     "min",
 ];
 
-/// The end only when a new sentence seems to begin.
+/// Abbreviations that end a sentence only if a new one seems to begin.
 const SOMETIMES: [&str; 12] = [
     "a.m", "p.m", "etc", "usw", "inc", "ltd", "co", "corp", "jr", "bros", "ecc", "usf",
 ];
 
-/// Words with a capital that begin no sentence behind those.
+/// Capitalised words that do not begin a sentence after those.
 const NAMES: [&str; 29] = [
     "Monday",
     "Tuesday",
@@ -63,7 +63,7 @@ const NAMES: [&str; 29] = [
     "UTC",
 ];
 
-/// Months behind an ordinal with a point, as in `am 3. Mai`.
+/// Months after an ordinal with a period, as in `am 3. Mai`.
 const MONTHS: [&str; 13] = [
     "Januar",
     "Jänner",
@@ -80,12 +80,12 @@ const MONTHS: [&str; 13] = [
     "Dezember",
 ];
 
-/// Whether there is an end.
+/// Whether a sentence ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Yes,
     No,
-    /// What follows must be known.
+    /// It depends on the text that follows.
     Perhaps,
 }
 
@@ -101,12 +101,13 @@ pub(super) fn is_closer(c: char) -> bool {
     CLOSERS.contains(&c)
 }
 
-/// Whether this text ends with a sentence's end.
+/// Returns whether this text ends with the end of a sentence.
 pub(super) fn is_whole(text: &str) -> bool {
     text.trim_end().trim_end_matches(is_closer).ends_with(is_mark)
 }
 
-/// Whether a sentence ends with `before`, behind which comes white space and then `after`, as far as it is known.
+/// Returns whether a sentence ends with `before`, which is followed by white space and then `after`, as far
+/// as it is known.
 pub(super) fn end(before: &str, after: &str) -> End {
     let bare = before.trim_end_matches(is_closer);
     let Some(mark) = bare.chars().next_back().filter(|c| is_mark(*c)) else {
@@ -125,7 +126,7 @@ pub(super) fn end(before: &str, after: &str) -> End {
     after_point(word, first, after)
 }
 
-/// Whether a point behind `word`, which is the first of its sentence or not, ends it.
+/// Returns whether a period after `word` ends the sentence; `first` is true for its first word.
 fn after_point(word: &str, first: bool, after: &str) -> End {
     let known = word.to_lowercase();
     let known = known.as_str();
@@ -184,7 +185,7 @@ fn unless_it_goes_on(after: &str) -> End {
     }
 }
 
-/// The first word, once it is known where it ends.
+/// Returns the first word, once its end is known.
 fn next_word(after: &str) -> Option<&str> {
     after.find(|c: char| !c.is_alphanumeric()).map(|end| &after[..end])
 }

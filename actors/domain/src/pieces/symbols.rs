@@ -1,7 +1,7 @@
-//! Characters that are seen and not said.
+//! Characters that are visible but not spoken.
 
-/// Pictures, arrows drawn as pictures, dingbats, flags, and what changes their look. Not digits and letters, though
-/// some of them can be made a picture.
+/// Returns whether a character is an emoji: pictures, arrows drawn as pictures, dingbats, flags, and
+/// modifiers. Digits and letters do not count, although some of them can be turned into a picture.
 pub(super) fn is_emoji(c: char) -> bool {
     matches!(c,
         '\u{1f000}'..='\u{1faff}'
@@ -15,7 +15,7 @@ pub(super) fn is_emoji(c: char) -> bool {
         | '\u{e0020}'..='\u{e007f}')
 }
 
-/// Control characters, marks of direction, and white space of no width.
+/// Returns whether a character is a control character, a direction mark, or zero-width white space.
 pub(super) fn is_silent(c: char) -> bool {
     let mark = matches!(c,
         '\u{ad}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}'

@@ -1,10 +1,10 @@
-//! What is spoken of a text, where it is cut, and that neither depends on how it was streamed.
+//! The spoken form of texts and their pieces, which do not depend on how the text was streamed.
 
 use proptest::prelude::*;
 
 use super::{plain::plain, *};
 
-/// The pieces of a text that comes in these parts.
+/// Returns the pieces of a text that arrives in these parts.
 fn pieces<T: AsRef<str>>(parts: impl IntoIterator<Item = T>) -> Vec<String> {
     let mut cutter = PieceCutter::default();
     let mut pieces = Vec::new();
@@ -19,7 +19,7 @@ fn words(pieces: Vec<Piece>) -> Vec<String> {
     pieces.into_iter().map(|piece| piece.text).collect()
 }
 
-/// The pieces without the white space around them.
+/// Returns the pieces without the white space around them.
 fn cut(text: &str) -> Vec<String> {
     pieces([text]).iter().map(|piece| piece.trim().to_owned()).collect()
 }
@@ -236,7 +236,7 @@ fn a_piece_tells_whether_its_sentence_is_whole() {
     }
 }
 
-/// Texts of what matters to the reader and the cutter, in every combination.
+/// Generates texts from everything that matters to the reader and the cutter, in all combinations.
 fn texts() -> impl Strategy<Value = Vec<String>> {
     let bits = prop::sample::select(vec![
         "a", "B", " ", "  ", "\n", "\n\n", "*", "**", "***", "_", "__", "`", "```", "~", "~~", "#", "## ", ">", "- ",

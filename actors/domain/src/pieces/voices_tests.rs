@@ -1,4 +1,4 @@
-//! Which words are spoken in which voice, with which directions, and that it does not matter how they were streamed.
+//! The voice and directions of each word, which do not depend on how the text was streamed.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::agent::Agent;
 
-/// An agent with the voices `Joe` and `Old Man`, which suggests the tag `like a pirate`.
+/// An agent with the voices `Joe` and `Old Man` that suggests the tag `like a pirate`.
 fn directions(expressive: bool) -> Arc<Directions> {
     let agent: Agent = serde_json::from_value(json!({ "conversationConfig": { "tts": {
         "expressiveMode": expressive,
@@ -31,7 +31,7 @@ fn pieces<T: AsRef<str>>(expressive: bool, parts: impl IntoIterator<Item = T>) -
     pieces
 }
 
-/// Each piece as voice and words, its cues in braces where they stand.
+/// Returns each piece as voice and words, with its cues in braces.
 fn cut(expressive: bool, text: &str) -> Vec<(usize, String)> {
     let pieces = pieces(expressive, [text]).into_iter().map(|piece| {
         let mut words = piece.text;

@@ -1,20 +1,20 @@
-//! A call's history as the messages of a model.
+//! Converts a call's history into the messages of a model.
 
 use serde_json::{Value, json};
 
 use super::{Message, ToolCall, ToolResult, notes};
 use crate::ports::language_model::{HistoryItem, Speaker};
 
-/// Messages made so far.
+/// Messages created so far.
 #[derive(Default)]
 struct Conversation {
     messages: Vec<Message>,
     calls: usize,
-    /// The agent was cut short, which the user's next message tells.
+    /// Whether the agent was interrupted, which the user's next message reports.
     cut_short: bool,
 }
 
-/// The messages of a history: roles alternate, and the last one is not the agent's.
+/// Returns the messages of a history. Roles alternate, and the last message is not the agent's.
 pub(super) fn messages(history: &[HistoryItem]) -> Vec<Message> {
     let mut conversation = Conversation::default();
     conversation.user(notes::CONNECTED);
@@ -94,7 +94,7 @@ impl Conversation {
         let call = ToolCall {
             id: format!("call_{}", self.calls),
             name: name.to_owned(),
-            // Providers take nothing but objects, also where the model gave none.
+            // Providers accept only objects, so replace anything else that the model returned.
             arguments: if arguments.is_object() {
                 arguments.clone()
             } else {
@@ -107,7 +107,7 @@ impl Conversation {
             result: result.clone(),
         };
         match self.messages.as_mut_slice() {
-            // Calls in a row are one message's, with the words they came after.
+            // Consecutive calls belong to one message, with the words before them.
             [.., Message::Agent { calls, .. }, Message::Results(results)] => {
                 calls.push(call);
                 results.push(result);
@@ -127,7 +127,7 @@ impl Conversation {
     }
 }
 
-/// What a person says is never a note from the line.
+/// Replaces brackets, so that nothing a person says looks like a note from the line.
 fn without_brackets(text: &str) -> String {
     text.replace('[', "(").replace(']', ")").replace('\n', " ")
 }

@@ -1,4 +1,4 @@
-//! What a model is told of the voices it can speak in and of the audio tags they act on.
+//! Instructions for a model about the voices it can use and the audio tags they support.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use crate::{
     pieces::{bare_tag, is_callable},
 };
 
-/// The voices that the model may call by their labels.
+/// Lists the voices that the model may select by their labels.
 pub(super) fn voices(agent: &Agent) -> Option<String> {
     let mut told = String::new();
     let mut example = None;
@@ -32,7 +32,7 @@ pub(super) fn voices(agent: &Agent) -> Option<String> {
     ))
 }
 
-/// The audio tags, where they are wanted.
+/// Lists the audio tags, if they are enabled.
 pub(super) fn audio_tags(agent: &Agent) -> Option<String> {
     let tts = &agent.conversation_config.tts;
     if !tts.expressive_mode {

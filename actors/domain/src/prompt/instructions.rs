@@ -1,4 +1,4 @@
-//! The instructions of a call: who the agent is, how one speaks on the telephone, what to find out, what time it is.
+//! The instructions of a call: the agent's role, how to speak on the phone, what to find out, and the time.
 
 use std::fmt::Write;
 
@@ -13,7 +13,7 @@ use crate::{
     template::{self, Place},
 };
 
-/// How the call reaches a model, and how its words reach the call. True whatever the agent's own manner is.
+/// Note on how the call reaches a model and how its words reach the call, independent of the agent's own manner.
 const THE_LINE: &str = "You are on a live telephone call. Everything you write is spoken aloud, so write only the words to be said: no markup, no lists, no emoji, no stage directions, unless voices or audio tags are told of below. What the other person says is written down by a machine that may mishear. Lines in square brackets are notes from the line: nobody said them, never say or write such a note. Your own earlier words are shown as far as they were heard.";
 
 const PERSONALITY: &str = "# Manner
@@ -24,7 +24,7 @@ const PERSONALITY: &str = "# Manner
 - If they ask who you are or why you call, say so honestly.
 - Never say that something is done unless a tool has done it, and do not make up facts.";
 
-/// The part that is the same in every reply of a call.
+/// Returns the part that is the same in every reply of a call.
 pub(super) fn stable(request: &ReplyRequest, tools: &[Tool]) -> String {
     let agent = &request.agent.conversation_config.agent;
     let mut parts = vec![template::render(
@@ -97,7 +97,7 @@ fn with_tools(request: &ReplyRequest, tools: &[Tool]) -> Option<String> {
     (!rules.is_empty()).then(|| format!("# Tools\n{}", rules.join("\n")))
 }
 
-/// The part that changes from reply to reply: a note from the line.
+/// Returns the part that changes from reply to reply: a note from the line.
 pub(super) fn changing(request: &ReplyRequest) -> String {
     let name = request.agent.conversation_config.agent.prompt.timezone.as_str();
     let zone: Tz = name.parse().unwrap_or(Tz::UTC);

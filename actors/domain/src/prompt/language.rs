@@ -1,6 +1,6 @@
-//! The rule of the language to be spoken.
+//! The instruction about the language to speak.
 
-/// ISO 639 codes of the languages that voices and recognisers commonly have.
+/// Names of the languages that voices and recognisers commonly support, by ISO 639 code.
 const NAMES: [(&str, &str); 44] = [
     ("ar", "Arabic"),
     ("bg", "Bulgarian"),
@@ -48,7 +48,7 @@ const NAMES: [(&str, &str); 44] = [
     ("zh", "Chinese"),
 ];
 
-/// The English name of a language code such as `fr` or `pt-BR`, where it is known.
+/// Returns the English name of a language code such as `fr` or `pt-BR`; none if it is unknown.
 pub fn name(code: &str) -> Option<&'static str> {
     let language = code.split(['-', '_']).next().unwrap_or_default().to_lowercase();
     NAMES
@@ -57,7 +57,7 @@ pub fn name(code: &str) -> Option<&'static str> {
         .map(|(_, name)| *name)
 }
 
-/// What a model is told of the language.
+/// Returns the instruction about the language.
 pub(super) fn rule(code: &str, hinglish: bool) -> String {
     if hinglish {
         return "Speak Hinglish, as people in Indian cities do: Hindi sentences with the everyday English words in them. \
@@ -67,7 +67,7 @@ pub(super) fn rule(code: &str, hinglish: bool) -> String {
     format!("Speak {}.", in_words(code))
 }
 
-/// A language in words.
+/// Describes a language in words.
 pub(super) fn in_words(code: &str) -> String {
     let (_, region) = code.split_once('-').unwrap_or((code, ""));
     match (name(code), region) {

@@ -1,16 +1,16 @@
-//! Notes that a model is given from the line, in square brackets, so that nobody's words are taken for one.
+//! Notes from the line for a model, in square brackets, which distinguish them from spoken words.
 
 /// The call begins.
 pub const CONNECTED: &str = "[The call is connected.]";
-/// The agent is to speak up by itself.
+/// The agent should speak up by itself.
 pub const SILENCE: &str = "[The other person has been silent for a while. Speak up, briefly.]";
-/// The agent's words before were not heard to their end.
+/// The agent's last words were not heard to their end.
 pub const INTERRUPTED: &str = "[They cut you short.]";
-/// Some of the words before were lost.
+/// Part of the user's words was lost.
 pub const DAMAGED: &str = "[Part of what they said was not understood.]";
-/// Nobody said anything, and the agent has the turn.
+/// Nobody said anything, and it is the agent's turn.
 pub const YOUR_TURN: &str = "[It is your turn.]";
-/// What time it is; behind these words, to the end of the message.
+/// Beginning of the note with the time, which extends to the end of the message.
 pub const NOW: &str = "[It is ";
-/// Quoted passages for the last words; behind these words, to the end of the message.
+/// Beginning of the quoted passages for the last turn, which extend to the end of the message.
 pub const FOUND: &str = "[From the documents, for their last words:]";

@@ -145,7 +145,7 @@ fn the_language_is_told_by_its_name() {
         ("hi", true, "Speak Hinglish"),
         ("hi-IN", true, "Speak Hinglish"),
         ("hi", false, "Speak Hindi."),
-        // Hinglish is a way to speak Hindi.
+        // Hinglish has an effect only with Hindi.
         ("en", true, "Speak English."),
     ] {
         let mut agent = booking();
@@ -403,7 +403,7 @@ fn a_transfer_is_offered_with_its_conditions_and_nothing_else_can_be_named() {
     assert_eq!(tool.parameters["required"].as_array().unwrap().len(), 2);
 }
 
-/// An agent that holds documents, of which a reply is given this.
+/// Creates the prompt of an agent with documents, given this knowledge.
 fn knowing(whole: &[(&str, &str, &str)], found: &[(&str, &str, &str)]) -> Prompt {
     let mut agent = booking();
     agent.conversation_config.agent.prompt.knowledge_base = vec!["any".into()];

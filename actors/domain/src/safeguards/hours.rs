@@ -1,7 +1,7 @@
-//! The callee's local hours: when a number may be called that lies in one of several zones.
+//! Local calling hours: when a number may be called if it may be in one of several time zones.
 //!
-//! A local time that does not exist is the first instant after the gap; one that comes twice is taken the first time
-//! for the begin and the last time for the end, as a campaign's window does.
+//! A local time that does not exist counts as the first instant after the gap. A time that occurs twice
+//! counts as the first occurrence for the beginning and the last for the end, as in a campaign's window.
 
 use std::fmt;
 
@@ -15,23 +15,23 @@ use crate::time::Timestamp;
 /// Minutes of a day.
 const DAY_MINUTES: u16 = 24 * 60;
 
-/// Days that are looked through for an opening: each weekday comes at least twice, as the hours of one may lie in a gap
-/// of the clock.
+/// Days examined for an opening. Each weekday occurs at least twice, because the hours of one may fall into a
+/// gap of the clock.
 const DAYS: u64 = 16;
 
-/// `HH:MM`; `24:00` is the day's end.
+/// A time as `HH:MM`; `24:00` is the end of the day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schema(value_type = String, pattern = "^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$", example = "08:00")]
 pub struct TimeOfDay(u16);
 
 impl TimeOfDay {
-    /// So many minutes after midnight; none beyond the day's end.
+    /// Creates the time this many minutes after midnight; none after the end of the day.
     pub fn of_minutes(minutes: u16) -> Option<Self> {
         (minutes <= DAY_MINUTES).then_some(Self(minutes))
     }
 
-    /// Reads `HH:MM`.
+    /// Parses `HH:MM`.
     pub fn parse(text: &str) -> Option<Self> {
         let (hours, minutes) = text.split_once(':')?;
         let two = |part: &str| (part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit())).then(|| part.parse().ok());
@@ -39,7 +39,7 @@ impl TimeOfDay {
         (minutes < 60).then(|| Self::of_minutes(hours * 60 + minutes)).flatten()
     }
 
-    /// The local time it is on a day; none beyond the calendar.
+    /// Returns the local time on a day; none beyond the calendar.
     fn on(self, day: NaiveDate) -> Option<NaiveDateTime> {
         if self.0 == DAY_MINUTES {
             return day
@@ -67,7 +67,7 @@ impl TryFrom<String> for TimeOfDay {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parse(&text).ok_or_else(|| format!("`{text}` is no time of day"))
+        Self::parse(&text).ok_or_else(|| format!("`{text}` is not a time of day"))
     }
 }
 
@@ -95,21 +95,21 @@ impl Weekday {
     }
 }
 
-/// The callee's local hours, by the zones of the number's first digits; where a number may lie in several zones it must
-/// be within the hours in all of them.
+/// The callee's local calling hours, in the time zones of the number's first digits. If a number may be in
+/// several zones, a call must be within the hours in all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CallingHours {
     /// `off` by default.
     #[schema(required)]
     pub mode: Mode,
-    /// From then on; `08:00` by default.
+    /// Beginning of the hours; `08:00` by default.
     #[schema(required)]
     pub from: TimeOfDay,
-    /// Not any more from then on, later than `from`; `21:00` by default.
+    /// End of the hours, later than `from`; `21:00` by default.
     #[schema(required)]
     pub to: TimeOfDay,
-    /// On these days; all of them by default.
+    /// Days of the week; all by default.
     #[schema(required, min_items = 1)]
     pub days: Vec<Weekday>,
 }
@@ -126,8 +126,8 @@ impl Default for CallingHours {
 }
 
 impl CallingHours {
-    /// The first instant from `at` on that lies within the hours in every one of the zones: `at` itself where it does,
-    /// none where that never happens, or where no zone is known.
+    /// Returns the first instant from `at` on that is within the hours in every one of the zones; `at` itself
+    /// if it is. None if that never happens or no zone is known.
     pub fn opening(&self, zones: &[Tz], at: Timestamp) -> Option<Timestamp> {
         let give_up = Timestamp(at.0.saturating_add(DAYS as i64 * 86_400_000_000));
         let mut candidate = at;
@@ -148,7 +148,7 @@ impl CallingHours {
 
     fn opening_in(&self, zone: Tz, at: Timestamp) -> Option<Timestamp> {
         let today = zone.from_utc_datetime(&at.to_utc().naive_utc()).date_naive();
-        // A day's hours may end after its midnight where an hour comes twice.
+        // If an hour occurs twice, a day's hours may end after its midnight.
         let first = today.checked_sub_days(Days::new(1))?;
         first.iter_days().take(DAYS as usize + 1).find_map(|day| {
             let listed = Weekday::of(day).is_some_and(|weekday| self.days.contains(&weekday));
@@ -157,14 +157,14 @@ impl CallingHours {
         })
     }
 
-    /// The hours of one day.
+    /// Returns the hours of one day.
     fn window(&self, zone: Tz, day: NaiveDate) -> Option<(Timestamp, Timestamp)> {
         let (from, to) = (self.from.on(day)?, self.to.on(day)?);
         Some((instant(zone, from, Twice::First)?, instant(zone, to, Twice::Last)?))
     }
 }
 
-/// Which one is meant of a local time that comes twice.
+/// Occurrence that is meant of a local time that occurs twice.
 #[derive(Clone, Copy)]
 enum Twice {
     First,

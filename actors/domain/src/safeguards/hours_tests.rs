@@ -1,4 +1,4 @@
-//! Calling hours against the clocks on the walls of the zones, across changes of summer time.
+//! Calling hours compared with wall clocks in the zones, across changes of summer time.
 
 use chrono::{DateTime, Timelike, Utc};
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn hours(from: &str, to: &str, days: &[Weekday]) -> CallingHours {
     }
 }
 
-/// What the clock on the wall says, by the minute; the hours by their plain meaning.
+/// Returns whether the wall clock allows a call at this minute, by the plain meaning of the hours.
 fn wall_allows(hours: &CallingHours, zone: Tz, at: Timestamp) -> bool {
     let wall = zone.from_utc_datetime(&at.to_utc().naive_utc()).naive_local();
     let minute = u16::try_from(wall.hour() * 60 + wall.minute()).unwrap();
@@ -57,7 +57,7 @@ fn the_begin_is_in_and_the_end_is_out() {
     assert_eq!(opening("2026-01-05T07:00:00Z"), at("2026-01-05T07:00:00Z"));
     assert_eq!(opening("2026-01-05T19:59:59Z"), at("2026-01-05T19:59:59Z"));
     assert_eq!(opening("2026-01-05T20:00:00Z"), at("2026-01-06T07:00:00Z"));
-    // In summer an hour earlier; and the night of the change is short.
+    // In summer it is an hour earlier, and the night of the change is short.
     assert_eq!(opening("2026-07-05T20:00:00Z"), at("2026-07-06T06:00:00Z"));
     assert_eq!(opening("2026-03-28T21:00:00Z"), at("2026-03-29T06:00:00Z"));
     assert_eq!(opening("2026-10-24T20:00:00Z"), at("2026-10-25T07:00:00Z"));
@@ -82,7 +82,7 @@ fn days_off_are_passed_over() {
 fn where_a_number_may_lie_in_several_zones_all_must_be_awake() {
     let zones = [Tz::America__New_York, Tz::America__Los_Angeles];
     let hours = CallingHours::default();
-    // 8 o'clock in the east is 5 in the west; 21 in the east is 18 in the west.
+    // 8:00 in the east is 5:00 in the west; 21:00 in the east is 18:00 in the west.
     assert_eq!(
         hours.opening(&zones, at("2026-01-05T13:00:00Z")),
         Some(at("2026-01-05T16:00:00Z"))
@@ -105,13 +105,13 @@ fn where_a_number_may_lie_in_several_zones_all_must_be_awake() {
 #[test]
 fn hours_in_a_gap_or_twice_are_taken_as_a_campaigns_window_takes_them() {
     let berlin = [Tz::Europe__Berlin];
-    // 02:30 does not exist on 29 March: from 03:00 on, which is 01:00 UTC.
+    // 02:30 does not exist on 29 March, so the hours begin at 03:00, which is 01:00 UTC.
     let early = hours("02:30", "21:00", &Weekday::ALL);
     assert_eq!(
         early.opening(&berlin, at("2026-03-29T00:00:00Z")),
         Some(at("2026-03-29T01:00:00Z"))
     );
-    // 02:30 comes twice on 25 October, at 00:30 and at 01:30 UTC: the hours begin the first time and end the last time.
+    // 02:30 occurs twice on 25 October, at 00:30 and 01:30 UTC: hours begin at the first and end at the last.
     assert_eq!(
         early.opening(&berlin, at("2026-10-24T23:00:00Z")),
         Some(at("2026-10-25T00:30:00Z"))
@@ -153,11 +153,11 @@ const ZONES: [Tz; 10] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Outside the night hours, which summer time changes, the hours are what the walls' clocks say, at every minute of
-    /// the way to the opening.
+    /// With hours outside the night, which summer time changes, they agree with the wall clocks at every
+    /// minute until the opening.
     #[test]
     fn an_opening_is_the_first_minute_that_every_wall_allows(
-        // 2025 to 2027, whole minutes.
+        // 2025 to 2027, in whole minutes.
         minute in 28_927_440_i64..30_504_240,
         from in 4_u16..12,
         length in 4_u16..12,

@@ -1,4 +1,4 @@
-//! What an account's rules mean for one permit.
+//! Applies an account's rules to one permit.
 
 use std::time::Duration;
 
@@ -14,55 +14,55 @@ use crate::{
     time::Timestamp,
 };
 
-/// The name of the event that tells what a rule said.
+/// Name of the event with a rule's decision.
 pub const SAFEGUARD: &str = "safeguard";
 
-/// What came of a rule that lets an attempt wait.
+/// Decision of a rule that delays an attempt.
 const PUT_OFF: &str = "put_off";
 
 const DAY: Duration = Duration::from_secs(86_400);
 const WEEK: Duration = Duration::from_secs(7 * 86_400);
 
-/// What a judgement rests on beside the rules.
+/// Facts that a judgement needs in addition to the rules.
 #[derive(Debug, Clone, Copy)]
 pub struct PermitFacts<'a> {
-    /// Who is to be called.
+    /// Number to call.
     pub number: &'a PhoneNumber,
     /// The store's present instant.
     pub now: Timestamp,
-    /// When the counts of [`CallsPerNumber::windows`] allow the number again; none where they do now.
+    /// Time when [`CallsPerNumber::windows`] allow the number again; none if they do now.
     pub number_free_at: Option<Timestamp>,
     /// Permits of the account since [`day_start`].
     pub calls_today: i64,
-    /// When a single call has waited too long; none for a campaign's.
+    /// Time after which a single call has waited too long; none for a campaign's call.
     pub dial_before: Option<Timestamp>,
 }
 
-/// Why a permit is not given.
+/// Reason why a permit is not given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Not now: it waits, and uses up no attempt.
+    /// Not now: the attempt waits, and is not used up.
     PutOff(Timestamp),
-    /// Never: the attempt's error.
+    /// Never; contains the attempt's error.
     NotAllowed(String),
-    /// No call of the account any more today, for this reason.
+    /// The account may place no more calls today, for this reason.
     DayUsedUp(String),
 }
 
-/// What a rule said to one permit, for the call's facts and for counters.
+/// Decision of a rule on one permit, for the call's facts and for counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Which rule.
+    /// Rule.
     pub rule: Rule,
-    /// What came of it: `warned`, `put_off` or `refused`.
+    /// Decision: `warned`, `put_off` or `refused`.
     pub did: &'static str,
-    /// In words.
+    /// Reason in words.
     why: String,
     until: Option<Timestamp>,
 }
 
 impl Note {
-    /// The fact to keep.
+    /// Returns the event to store.
     pub fn fact(&self) -> EventFact {
         let mut detail = json!({ "rule": self.rule, "did": self.did, "why": self.why });
         if let Some(until) = self.until {
@@ -82,17 +82,17 @@ impl From<&Note> for Fact {
     }
 }
 
-/// What the rules say to one permit.
+/// Decision of all rules on one permit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Judgement {
-    /// Why it is not given; none where it is.
+    /// Reason for a refusal; none if the permit is given.
     pub refusal: Option<Refusal>,
-    /// What is to be kept of it.
+    /// Notes to store.
     pub notes: Vec<Note>,
 }
 
 impl Judgement {
-    /// The rule that lets the attempt wait, if one does.
+    /// Returns the rule that delays the attempt, if there is one.
     pub fn put_off_by(&self) -> Option<Rule> {
         let note = self.notes.iter().find(|note| note.did == PUT_OFF)?;
         Some(note.rule)
@@ -100,7 +100,7 @@ impl Judgement {
 }
 
 impl CallsPerNumber {
-    /// How many permits in how long make the number wait.
+    /// Returns the limits: number of permits, and the time span in which they delay the number.
     pub fn windows(&self) -> impl Iterator<Item = (u32, Duration)> {
         let on = self.mode != Mode::Off;
         let both = [(self.per_day, DAY), (self.per_week, WEEK)];
@@ -125,12 +125,12 @@ impl DailyCalls {
     }
 }
 
-/// When the day began that `at` lies in, by the clocks of the rule's zone.
+/// Returns the beginning of the day that contains `at`, in the rule's time zone.
 pub fn day_start(rule: &DailyCalls, at: Timestamp) -> Timestamp {
     midnight(rule.zone(), at, 0)
 }
 
-/// When the next one begins.
+/// Returns the beginning of the next day.
 fn day_end(rule: &DailyCalls, at: Timestamp) -> Timestamp {
     midnight(rule.zone(), at, 1)
 }
@@ -142,8 +142,8 @@ fn midnight(zone: Tz, at: Timestamp, days: u64) -> Timestamp {
 }
 
 impl Safeguards {
-    /// What the rules say: destinations first, which nothing mends; then what has to be waited for; the day's calls
-    /// last, so that what is not dialed anyway takes none.
+    /// Applies the rules. Destinations come first, because nothing can change them; then the rules that can
+    /// be waited for; the day's calls come last, so that a call that is not dialed anyway uses none of them.
     pub fn judge(&self, facts: &PermitFacts<'_>) -> Judgement {
         let mut judging = Judging {
             notes: Vec::new(),
@@ -217,18 +217,18 @@ impl Safeguards {
     }
 }
 
-/// Zones that a message names.
+/// Most zones that a message names.
 const ZONES_NAMED: usize = 3;
 
 struct Judging {
     notes: Vec<Note>,
-    /// When the rules looked at so far allow it.
+    /// Time when the rules checked so far allow the call.
     until: Timestamp,
     waits_for: Option<(Rule, String)>,
 }
 
 impl Judging {
-    /// Whether an objection keeps the call back; one that only warns is noted.
+    /// Returns whether an objection blocks the call; an objection that only warns is noted.
     fn enforces(&mut self, mode: Mode, rule: Rule, why: &str) -> bool {
         if mode == Mode::Warn {
             self.notes.push(Note {

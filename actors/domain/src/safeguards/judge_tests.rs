@@ -1,4 +1,4 @@
-//! Judgements over the rules together.
+//! Judgements of several rules together.
 
 use chrono::{DateTime, Utc};
 
@@ -13,7 +13,7 @@ fn number() -> PhoneNumber {
     PhoneNumber::parse("+12125550100").unwrap()
 }
 
-/// At midnight in New York.
+/// Facts at midnight in New York.
 fn facts(number: &PhoneNumber) -> PermitFacts<'_> {
     PermitFacts {
         number,
@@ -103,7 +103,7 @@ fn what_has_to_wait_waits_for_all_rules_together() {
     let number = number();
     let now = all(Mode::Enforce).judge(&facts(&number));
     assert_eq!(now.refusal, Some(Refusal::PutOff(at("2026-01-05T13:00:00Z"))));
-    // The number is free again at night: the morning after is meant.
+    // The number is free again at night, so the call waits until the morning after.
     let often = PermitFacts {
         number_free_at: Some(at("2026-01-06T04:00:00Z")),
         ..facts(&number)
@@ -111,7 +111,7 @@ fn what_has_to_wait_waits_for_all_rules_together() {
     let judgement = all(Mode::Enforce).judge(&often);
     assert_eq!(judgement.refusal, Some(Refusal::PutOff(at("2026-01-06T13:00:00Z"))));
     assert_eq!((judgement.notes.len(), judgement.notes[0].did), (1, "put_off"));
-    // What waits anyway does not ask for the day's calls.
+    // An attempt that waits anyway does not use up the day's calls.
     let full = PermitFacts {
         calls_today: 10,
         ..often
@@ -129,7 +129,7 @@ fn a_destination_that_is_not_allowed_is_refused_for_good() {
         error.starts_with("not-allowed: ") && error.contains("allowedPrefixes"),
         "{error}"
     );
-    // So is a number that rings nobody knows where.
+    // The same applies to a number whose location is unknown.
     let free = PhoneNumber::parse("+80012345678").unwrap();
     let mut rules = all(Mode::Enforce);
     rules.allowed_prefixes.mode = Mode::Off;

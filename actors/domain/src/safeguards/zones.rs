@@ -1,4 +1,4 @@
-//! Where on earth a number may ring: its time zones by its first digits, from libphonenumber's data.
+//! Time zones in which a number may ring, by its first digits, from libphonenumber's data.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -6,7 +6,7 @@ use chrono_tz::Tz;
 
 use crate::phone_number::PhoneNumber;
 
-/// Lines of digits and zones; `phone_zones.py` beside it makes it.
+/// Lines of digits and zones; created by `phone_zones.py` in the same folder.
 const TABLE: &str = include_str!("../../data/phone_zones.txt");
 
 struct Table {
@@ -26,7 +26,7 @@ static PARSED: LazyLock<Table> = LazyLock::new(|| {
     Table { zones, longest }
 });
 
-/// Every zone that the number may lie in; none when its first digits say nothing of a place.
+/// Returns all zones that the number may be in; none if its first digits identify no place.
 pub fn zones_of(number: &PhoneNumber) -> &'static [Tz] {
     let table = &*PARSED;
     let digits = number.as_str().trim_start_matches('+');
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_number_of_no_certain_place_has_every_zone_of_its_country() {
-        // A mobile in Australia, a free number in North America.
+        // A mobile number in Australia, a toll-free number in North America.
         let australia = names("+61412345678");
         assert!(
             australia.contains(&"Australia/Perth") && australia.contains(&"Australia/Sydney"),
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_number_of_no_country_has_none() {
-        // The international free phone.
+        // The international toll-free code.
         assert!(names("+80012345678").is_empty());
     }
 }

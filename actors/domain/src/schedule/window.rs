@@ -1,7 +1,7 @@
-//! When a schedule's windows open and close. Free of I/O; the present time is a parameter.
+//! Opening and closing times of a schedule's windows. Free of I/O; the present time is a parameter.
 //!
-//! A local time that does not exist is the first instant after the gap; one that comes twice is taken the first time
-//! for starts and the last time for ends.
+//! A local time that does not exist counts as the first instant after the gap. A time that occurs twice
+//! counts as the first occurrence for starts and the last for ends.
 
 use chrono::{Days, LocalResult, NaiveDate, NaiveDateTime, TimeZone};
 use chrono_tz::{GapInfo, Tz};
@@ -11,36 +11,36 @@ use crate::{
     time::Timestamp,
 };
 
-/// What a schedule means for a campaign to which it is attached now.
+/// Effect of a schedule on a campaign to which it is attached now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchedulePlan {
-    /// When dialing begins; now, if the window is open.
+    /// Time when dialing begins; now if the window is open.
     pub opens_at: Timestamp,
-    /// When the window closes that is open from then on; none without a daily pause.
+    /// End of the window that is open from then on; none without a daily pause.
     pub closes_at: Option<Timestamp>,
-    /// The schedule's start is past already: worth a warning.
+    /// Whether the schedule's start is already past, which deserves a warning.
     pub starts_in_past: bool,
 }
 
-/// A stretch of time in which may be dialed.
+/// A period in which calls may be dialed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Opening {
-    /// Its begin; the asked instant, if it lies in it.
+    /// Its beginning; the given instant if that lies within it.
     pub opens_at: Timestamp,
-    /// Its end, at which nothing may be dialed any more; none for never.
+    /// Its end, from which nothing may be dialed any more; none if it never ends.
     pub closes_at: Option<Timestamp>,
 }
 
-/// The end of the time that is reckoned with.
+/// Latest instant used.
 const NEVER: Timestamp = Timestamp(i64::MAX);
 
-/// Days that are looked through for a window, at most: one is there every day, but for a day that a zone left out or a
-/// window that falls into a gap whole.
+/// Most days examined for a window. There is one every day, except on a day that a zone skipped, or if the
+/// whole window falls into a gap.
 const DAYS: usize = 10;
 
 impl Schedule {
-    /// What it means when it is attached at `now`. The first day is the given one, else today if its start is still to
-    /// come or its window is open, else tomorrow.
+    /// Returns the effect of attaching the schedule at `now`. The first day is the given one; otherwise today
+    /// if its start is still to come or its window is open; otherwise tomorrow.
     pub fn plan(&self, now: Timestamp) -> SchedulePlan {
         let start = self.first_start(now);
         let opening = self.opening(start, now);
@@ -51,7 +51,7 @@ impl Schedule {
         }
     }
 
-    /// The stretch that is open at `at`, else the next one; none of before `opens_from` counts.
+    /// Returns the period that is open at `at`, otherwise the next one. Periods before `opens_from` do not count.
     pub fn opening(&self, opens_from: Timestamp, at: Timestamp) -> Opening {
         let at = at.max(opens_from);
         if self.end.is_none() {
@@ -67,7 +67,7 @@ impl Schedule {
                 closes_at: None,
             };
         };
-        // On a day with an hour twice, a window may end after the next one began.
+        // On a day on which an hour occurs twice, a window may end after the next one began.
         for (opens_at, next) in windows {
             if opens_at > closes_at {
                 break;
@@ -80,7 +80,7 @@ impl Schedule {
         }
     }
 
-    /// When the first of its windows begins, clipped by nothing.
+    /// Returns the beginning of its first window, even if that is in the past.
     fn first_start(&self, now: Timestamp) -> Timestamp {
         if let Some(instant) = self.first_instant {
             return instant;
@@ -96,7 +96,7 @@ impl Schedule {
         windows.find(|(_, closes_at)| *closes_at > now).map_or(NEVER, |w| w.0)
     }
 
-    /// The windows that are not over long before `at`, in order.
+    /// Returns the windows in order, skipping those that ended long before `at`.
     fn windows_from(&self, at: Timestamp) -> impl Iterator<Item = (Timestamp, Timestamp)> {
         let day = local(at, self.zone).date();
         let first = day.checked_sub_days(Days::new(2)).unwrap_or(day);
@@ -109,7 +109,7 @@ impl Schedule {
         resolve(self.zone, day.and_time(self.start), Twice::First)
     }
 
-    /// The end of the window that opens on `day`.
+    /// Returns the end of the window that opens on `day`.
     fn closes_of(&self, day: NaiveDate) -> Timestamp {
         let Some(end) = self.end else { return NEVER };
         let day = if end > self.start {
@@ -121,14 +121,14 @@ impl Schedule {
     }
 }
 
-/// Which one is meant of a local time that comes twice.
+/// Occurrence that is meant of a local time that occurs twice.
 #[derive(Clone, Copy)]
 enum Twice {
     First,
     Last,
 }
 
-/// The instant of a local time; the first one where it comes twice.
+/// Returns the instant of a local time; the first one if it occurs twice.
 pub fn first_instant(zone: Tz, local: NaiveDateTime) -> Timestamp {
     resolve(zone, local, Twice::First)
 }

@@ -1,4 +1,4 @@
-//! Windows over daylight saving, midnight and dates, by example and by property.
+//! Windows across daylight saving, midnight and dates, by example and by property.
 
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn a_bare_time_means_today_if_it_is_to_come_or_open_else_tomorrow() {
     day(now, (now, Some("2026-06-01T17:00:00+02:00"), true));
     let tomorrow = ("2026-06-02T09:00:00+02:00", Some("2026-06-02T17:00:00+02:00"), false);
     day("2026-06-01T17:00:00+02:00", tomorrow);
-    // Without an end there is no pause: past today's start it begins at once.
+    // Without an end there is no pause: after today's start it begins at once.
     planned("09:00", None, "Europe/Paris", now, (now, None, true));
     planned(
         "13:00",
@@ -80,22 +80,22 @@ fn a_date_sets_the_first_day() {
 
 #[test]
 fn a_time_in_the_gap_moves_behind_it_and_one_that_comes_twice_is_taken_by_its_role() {
-    // In Berlin 02:00 to 03:00 does not exist on 2026-03-29 and comes twice on 2026-10-25.
+    // In Berlin 02:00 to 03:00 does not exist on 2026-03-29 and occurs twice on 2026-10-25.
     let spring = "2026-03-29T00:00:00+01:00";
     let moved = ("2026-03-29T03:00:00+02:00", Some("2026-03-29T04:00:00+02:00"), false);
     planned("02:30", Some("04:00"), "Europe/Berlin", spring, moved);
     let cut = ("2026-03-29T01:00:00+01:00", Some("2026-03-29T03:00:00+02:00"), false);
     planned("01:00", Some("02:30"), "Europe/Berlin", spring, cut);
-    // A window that falls into the gap whole is none that day.
+    // A window that falls entirely into the gap does not exist on that day.
     let skipped = ("2026-03-30T02:10:00+02:00", Some("2026-03-30T02:50:00+02:00"), false);
     planned("02:10", Some("02:50"), "Europe/Berlin", spring, skipped);
     let autumn = "2026-10-25T00:00:00+02:00";
     let long = ("2026-10-25T02:30:00+02:00", Some("2026-10-25T02:45:00+01:00"), false);
     planned("02:30", Some("02:45"), "Europe/Berlin", autumn, long);
-    // An instant is meant as it is.
+    // An instant is unambiguous.
     let second = ("2026-10-25T02:30:00+01:00", Some("2026-10-25T17:00:00+01:00"), false);
     planned("2026-10-25T01:30Z", Some("17:00"), "Europe/Berlin", autumn, second);
-    // The pause from 02:15 to 02:30 is lost in the hour that comes twice.
+    // The pause from 02:15 to 02:30 is lost in the hour that occurs twice.
     let through = ("2026-10-25T00:00:00+02:00", Some("2026-10-26T02:15:00+01:00"), true);
     planned("02:30", Some("02:15"), "Europe/Berlin", autumn, through);
 }
@@ -164,7 +164,7 @@ proptest! {
         for _ in 0..6 {
             let opening = schedule.opening(opens_from, at);
             prop_assert!(opening.opens_at >= at && opening.opens_at >= opens_from);
-            // Wherever in it one asks again, it is the same stretch.
+            // At any time within the period, the result is the same period.
             prop_assert_eq!(schedule.opening(opens_from, opening.opens_at), opening);
             if let Some(close) = last_close {
                 prop_assert!(opening.opens_at > close, "a pause lies between two stretches");
@@ -187,7 +187,7 @@ proptest! {
         let plan = schedule.plan(Timestamp(now));
         let first = schedule.opening(plan.opens_at, Timestamp(now));
         prop_assert_eq!((first.opens_at, first.closes_at), (plan.opens_at, plan.closes_at));
-        // Before the first opening it waits for it, whenever it is asked.
+        // Before the first opening, it is always the result.
         let asked = Timestamp(now + later);
         if asked < plan.opens_at {
             prop_assert_eq!(schedule.opening(plan.opens_at, asked), first);

@@ -2,11 +2,11 @@
 
 use super::{LineKind, Plain, Step};
 
-/// A code fence's first line is no longer than this, in bytes.
+/// Longest first line of a code fence, in bytes.
 const FENCE_BYTES: usize = 80;
 
 impl Plain {
-    /// Markup that stands at the beginning of a line only; none where the line just begins.
+    /// Parses markup that can only be at the beginning of a line; none if the line simply begins.
     pub(super) fn line_start(&mut self, rest: &str, over: bool) -> Option<Step> {
         let c = rest.chars().next()?;
         let length = rest.find('\n');
@@ -75,7 +75,7 @@ impl Plain {
         }
     }
 
-    /// An item's number stays, as `1.`
+    /// Keeps an item's number, as `1.`
     fn number(&mut self, line: &str, ended: bool) -> Option<Step> {
         let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
         let mut behind = line[digits..].chars();

@@ -352,7 +352,7 @@ pub struct Orphan {
     pub carrier: String,
     /// The carrier's id, if it arrived.
     pub carrier_call: Option<CarrierCallId>,
-    /// When the permit was given.
+    /// Time of the permit.
     pub dialing_at: Timestamp,
 }
 
