@@ -129,7 +129,7 @@ async fn is_peers(others: &Others, claimed: &Claimed, (parts, body): (&Parts, &[
 
 fn stranger(reason: Forged) -> Response {
     metrics::counter!("ringback_peer_forgeries_total").increment(1);
-    tracing::debug!(%reason, "forged peer request rejected");
+    tracing::debug!(%reason, "unverified peer request rejected");
     refusal(
         StatusCode::FORBIDDEN,
         "not_a_peer",
