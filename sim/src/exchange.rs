@@ -1,6 +1,7 @@
-//! A telephone exchange for tests, demos and benches. To Ringback it is a carrier like any other: a dial API, status
-//! callbacks, a list of calls, and telephones that dial in over a media socket in Twilio's format. It knows nothing of
-//! Ringback but what a carrier knows, and keeps its own record by which Ringback is judged.
+//! A telephone exchange for tests, demos and benches. Ringback sees it as a carrier like any other: a dial
+//! API, status callbacks, a list of calls, and telephones that open a media socket in Twilio's format. The
+//! exchange knows only what a carrier knows about Ringback. It keeps its own record of every call, and tests
+//! judge Ringback by that record.
 
 mod call;
 mod callback;
@@ -46,42 +47,43 @@ pub use self::{
     script::{Echo, LineSound, Script, Stall, Step, WireFaults},
 };
 
-/// How long calls may take to end when the exchange closes.
+/// Longest time for calls to end when the exchange closes.
 const CLOSE_WITHIN: Duration = Duration::from_secs(5);
 
-/// How an exchange is to behave.
+/// Settings of an exchange.
 #[derive(Debug, Clone)]
 pub struct ExchangeSettings {
-    /// Where the dial API listens; port 0 takes a free one.
+    /// Listen address of the dial API; port 0 takes a free port.
     pub listen: SocketAddr,
-    /// The record on disk; a dial is on it before it is answered.
+    /// Record file. A dial is written to it before the dial is answered.
     pub log: Option<PathBuf>,
-    /// Keep the record in memory too, for [`ExchangeHandle::entries`].
+    /// Keeps the record in memory too, for [`ExchangeHandle::entries`].
     pub keep_log: bool,
-    /// Makes callees, and what they say, different people.
+    /// Seed that varies the callees and their words.
     pub seed: u64,
-    /// Lines; a dial beyond them is refused with 429.
+    /// Number of lines; a dial beyond them is refused with 429.
     pub max_calls: usize,
-    /// How long it rings before somebody picks up; where in this range depends on the number.
+    /// Range of the ringing time before pick-up; the number determines the time within the range.
     pub pick_up: RangeInclusive<Duration>,
-    /// White noise behind every callee, as root mean square relative to full scale; none is digital silence.
+    /// White noise behind every callee, as root mean square relative to full scale; `None` is digital silence.
     pub line_noise_dbfs: Option<f64>,
-    /// Spreads the beginnings of the phones' frames evenly, however close together they pick up.
+    /// Spreads the phones' frame times evenly, even if the phones pick up at the same moment.
     pub spread_frames: bool,
-    /// What callees may follow, by the name in a contact's `script` field.
+    /// Scripts for callees, by the name in a contact's `script` field.
     pub scripts: BTreeMap<String, Script>,
     /// Sends every status callback twice.
     pub duplicate_statuses: bool,
-    /// Where a phone's own call is announced when it is not told an address.
+    /// Default address to announce a phone's own call to.
     pub announce_to: Option<String>,
-    /// A call still up after so long is ended.
+    /// Longest call; the exchange ends a call that is still up after this time.
     pub longest_call: Duration,
     /// Wall clock of the record and of the list of calls.
     pub clock: Arc<dyn Clock>,
 }
 
 impl ExchangeSettings {
-    /// An exchange at `listen` with 1,000 lines, people who pick up after one or two rings, and no record.
+    /// Returns the settings of an exchange at `listen` with 1,000 lines, callees that pick up after one or
+    /// two rings, and no record.
     pub fn at(listen: SocketAddr) -> Self {
         Self {
             listen,
@@ -100,7 +102,7 @@ impl ExchangeSettings {
         }
     }
 
-    /// An exchange on a free loopback port that keeps its record in memory.
+    /// Returns the settings of an exchange on a free loopback port that keeps its record in memory.
     pub fn on_loopback() -> Self {
         Self {
             keep_log: true,
@@ -109,38 +111,38 @@ impl ExchangeSettings {
     }
 }
 
-/// Why an exchange does not start.
+/// Reasons why an exchange cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// The address is taken or not ours.
+    /// The exchange cannot listen on the address.
     #[error("exchange cannot listen on {addr}: {source}")]
     Listen {
-        /// The address.
+        /// Listen address.
         addr: SocketAddr,
-        /// The system's words.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The record cannot be written.
     #[error("exchange cannot write its record {}: {source}", path.display())]
     Log {
-        /// The file.
+        /// Path of the record.
         path: PathBuf,
-        /// The system's words.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// No HTTP client for callbacks.
+    /// The HTTP client for callbacks cannot be built.
     #[error("exchange cannot build its HTTP client: {0}")]
     Client(#[from] reqwest::Error),
 }
 
-/// What all calls share.
+/// State that all calls share.
 struct Switch {
     settings: ExchangeSettings,
     log: Log,
     client: reqwest::Client,
     lines: Arc<Semaphore>,
     registry: Registry,
-    /// The calls that phones make themselves.
+    /// Calls that the phones make themselves.
     calling: Calling,
     background: Arc<Background>,
     stagger: Stagger,
@@ -164,7 +166,7 @@ impl Exchange {
     /// Listens and serves until the handle is dropped or stopped.
     ///
     /// # Errors
-    /// The address or the record file cannot be used.
+    /// Returns an error if the address or the record file cannot be used.
     pub async fn start(settings: ExchangeSettings) -> Result<ExchangeHandle, ExchangeError> {
         let log = Log::open(settings.log.as_deref(), settings.keep_log, settings.clock.clone()).map_err(|source| {
             ExchangeError::Log {
@@ -190,18 +192,18 @@ impl Exchange {
         let (stop, mut stopped) = watch::channel(());
         let app = http::router(switch.clone());
         let listener = listener.tap_io(|connection| {
-            // Without it an answer may wait for the caller's delayed acknowledgement.
+            // Without this, a response may wait for the client's delayed acknowledgement.
             if let Err(error) = connection.set_nodelay(true) {
                 tracing::debug!(%error, "cannot set TCP_NODELAY");
             }
         });
         let serve = axum::serve(listener, app).with_graceful_shutdown(async move {
-            // Also over when the handle is dropped.
+            // Dropping the handle completes this too.
             let _ = stopped.changed().await;
         });
         let server = tokio::spawn(async move {
             if let Err(error) = serve.await {
-                tracing::error!(%error, "exchange stopped serving");
+                tracing::error!(%error, "exchange server failed");
             }
         });
         Ok(ExchangeHandle {
@@ -213,9 +215,9 @@ impl Exchange {
     }
 }
 
-/// A running exchange. Dropping it cuts all calls off at once.
+/// A running exchange. Dropping it cuts off all calls at once.
 pub struct ExchangeHandle {
-    /// Where the dial API listens.
+    /// Listen address of the dial API.
     pub addr: SocketAddr,
     switch: Arc<Switch>,
     server: tokio::task::JoinHandle<()>,
@@ -231,22 +233,22 @@ impl std::fmt::Debug for ExchangeHandle {
 }
 
 impl ExchangeHandle {
-    /// The address a carrier client takes.
+    /// Returns the base URL for a carrier client.
     pub fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// The record so far, where it is kept in memory.
+    /// Returns the record so far, or nothing if it is not kept in memory.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.switch.log.entries()
     }
 
-    /// Calls that ring or talk.
+    /// Returns the number of calls that ring or talk.
     pub fn live_calls(&self) -> usize {
         self.switch.registry.all_live().len()
     }
 
-    /// Takes no more dials, hangs up all calls, and returns when their ends are reported and on record, or after 5 s.
+    /// Refuses new dials and hangs up all calls. Returns when their ends are reported and recorded, or after 5 s.
     pub async fn stop(self) {
         let _ = self.stop.send(());
         for entry in self.switch.registry.all_live() {
@@ -256,7 +258,7 @@ impl ExchangeHandle {
         let mut tasks = std::mem::take(&mut *self.switch.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         let _ = tokio::time::timeout_at(deadline, async { while tasks.join_next().await.is_some() {} }).await;
         if let Ok(Err(error)) = timeout(CLOSE_WITHIN, self.switch.log.flush()).await {
-            tracing::error!(%error, "exchange record is incomplete");
+            tracing::error!(%error, "exchange record incomplete");
         }
     }
 }
@@ -272,19 +274,19 @@ impl Drop for ExchangeHandle {
     }
 }
 
-/// The command `ringback phones`: an exchange as a process of its own, until `shutdown` completes.
+/// Runs the command `ringback phones`: an exchange in its own process, until `shutdown` completes.
 ///
 /// # Errors
-/// The address or the record file cannot be used.
+/// Returns an error if the address or the record file cannot be used.
 pub async fn run_phones(settings: ExchangeSettings, shutdown: impl Future<Output = ()>) -> Result<(), ExchangeError> {
     let exchange = Exchange::start(settings).await?;
-    tracing::info!(addr = %exchange.addr, "exchange listens");
+    tracing::info!(addr = %exchange.addr, "exchange listening");
     shutdown.await;
     exchange.stop().await;
     Ok(())
 }
 
-/// Reads what a service sends to a phone, for fuzzing.
+/// Reads a service's message to a phone, for fuzzing.
 #[cfg(feature = "fuzzing")]
 pub fn fuzzed(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {

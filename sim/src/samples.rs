@@ -7,28 +7,28 @@ use serde_json::{Value, json};
 pub struct Samples(Vec<f64>);
 
 impl Samples {
-    /// Whole milliseconds.
+    /// Creates samples of whole milliseconds.
     pub fn of_ms(ms: &[u64]) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "times of a call, far below 2^52 ms")]
         ms.iter().map(|ms| *ms as f64).collect()
     }
 
-    /// Adds one.
+    /// Adds a sample.
     pub fn push(&mut self, value: f64) {
         self.0.push(value);
     }
 
-    /// How many.
+    /// Returns the number of samples.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The value that `share` (0 to 1) of the samples do not exceed (nearest rank); none without samples.
+    /// Returns the value that `share` (0 to 1) of the samples do not exceed (nearest rank), or `None` without samples.
     pub fn percentile(&self, share: f64) -> Option<f64> {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);
@@ -42,13 +42,13 @@ impl Samples {
         sorted.get(rank.max(1) - 1).copied()
     }
 
-    /// The 50th, 95th and 99th percentile as JSON; null without samples.
+    /// Returns the 50th, 95th and 99th percentile as JSON; null without samples.
     pub fn json(&self) -> Value {
         let [p50, p95, p99] = [0.5, 0.95, 0.99].map(|share| self.percentile(share));
         json!({ "p50": p50, "p95": p95, "p99": p99, "samples": self.len() })
     }
 
-    /// `p50 / p95 / p99` as text in whole units, or a dash.
+    /// Returns `p50 / p95 / p99` as text in whole units, or a dash without samples.
     pub fn summary(&self) -> String {
         match [0.5, 0.95, 0.99].map(|share| self.percentile(share)) {
             [Some(p50), Some(p95), Some(p99)] => format!("{p50:.0} / {p95:.0} / {p99:.0}"),
@@ -56,7 +56,7 @@ impl Samples {
         }
     }
 
-    /// Takes the samples of another.
+    /// Adds the samples of `other`.
     pub fn join(&mut self, other: &Self) {
         self.0.extend_from_slice(&other.0);
     }

@@ -1,5 +1,5 @@
-//! Scripted conversations as data: how the agent is set, what the phone does, what must come out. Tests run them under
-//! a paused clock, `ringback-bench turns` in real time.
+//! Scripted conversations as data: the agent's settings, the phone's script, the expected result. Tests run
+//! them under a paused clock, `ringback-bench turns` in real time.
 
 mod observed;
 mod score;
@@ -21,32 +21,33 @@ use crate::exchange::{Script, Step};
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// Unique; the phone's script has this name too.
+    /// Unique name; the phone's script has this name too.
     pub name: String,
-    /// How the agent is set.
+    /// Settings of the agent.
     pub setup: Setup,
-    /// What the phone does.
+    /// Script of the phone.
     pub script: Script,
-    /// What comes out when every word is recognised at once: the transcript's lines and what happened to playout, in
-    /// order. `agent:` is a speech heard whole, `agent (cut):` the words heard of one that was dropped, `user:` a turn
-    /// as transcribed; `paused` and `resumed` are what a false alarm does to playout; last how the call ended.
+    /// Expected result if every word is recognised at once: the transcript's lines and the events of playout,
+    /// in order. `agent:` is a speech heard whole, `agent (cut):` the heard words of a dropped speech,
+    /// `user:` a turn as transcribed. `paused` and `resumed` are the effect of a false alarm on playout. The
+    /// last line tells how the call ended.
     pub expect: Vec<String>,
 }
 
 impl Scenario {
-    /// The agent as a client would create it.
+    /// Returns the agent as a client would create it.
     pub fn agent(&self) -> Value {
         self.setup.agent()
     }
 
-    /// The body of `POST /calls` that calls this phone.
+    /// Returns the body of the `POST /calls` that calls this phone.
     pub fn call(&self, agent: &str, number: &str) -> Value {
         json!({
             "agentId": agent, "phoneNumber": number, "name": "Maria", "dynamicVariables": { "script": self.name }
         })
     }
 
-    /// Whether the callee leaves before the agent has ended the call, in the middle of a speech perhaps.
+    /// Returns whether the callee leaves before the agent has ended the call, perhaps in the middle of a speech.
     fn ends_early(&self) -> bool {
         self.script
             .steps
@@ -54,7 +55,7 @@ impl Scenario {
             .any(|step| matches!(step, Step::HangUp | Step::Drop))
     }
 
-    /// How the call must end: its status and `errorMessage`.
+    /// Returns the expected end of the call: its status and `errorMessage`.
     pub fn outcome(&self) -> (&'static str, Option<&str>) {
         let last = self.expect.last();
         match last.and_then(|last| last.strip_prefix("ended failed: ")) {
@@ -64,7 +65,7 @@ impl Scenario {
     }
 }
 
-/// Scenarios about one thing, which `about` tells.
+/// Scenarios on one subject, which `about` names.
 #[derive(Deserialize)]
 struct Group {
     scenarios: Vec<Scenario>,
@@ -72,13 +73,14 @@ struct Group {
 
 const SUITE: &str = include_str!("scenarios/suite.json");
 
-/// The whole suite.
+/// Returns the whole suite.
 pub fn all() -> Vec<Scenario> {
     let groups: Vec<Group> = serde_json::from_str(SUITE).expect("the suite is a part of this program");
     groups.into_iter().flat_map(|group| group.scenarios).collect()
 }
 
-/// The phones' part of some scenarios, for [`ExchangeSettings::scripts`](crate::exchange::ExchangeSettings::scripts).
+/// Returns the phones' scripts of some scenarios, for
+/// [`ExchangeSettings::scripts`](crate::exchange::ExchangeSettings::scripts).
 pub fn scripts(scenarios: &[Scenario]) -> BTreeMap<String, Script> {
     let named = scenarios
         .iter()
@@ -86,7 +88,7 @@ pub fn scripts(scenarios: &[Scenario]) -> BTreeMap<String, Script> {
     named.collect()
 }
 
-/// The number of the n-th phone of a run.
+/// Returns the number of the n-th phone of a run.
 pub fn number(at: usize) -> String {
     format!("+1555040{at:04}")
 }

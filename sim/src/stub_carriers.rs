@@ -1,6 +1,7 @@
-//! Carriers for tests: the real ones' APIs, signed callbacks and media sockets on real sockets, in front of the phones
-//! of an exchange. Written from the carriers' documents and not from our clients, so that a mistake in one is not
-//! repeated in the other. They lose answers, repeat and reorder callbacks, and refuse, by order.
+//! Carriers for tests: the APIs of the real ones, their signed callbacks and media sockets, on real sockets
+//! and in front of the phones of an exchange. They are written from the carriers' documents and not from our
+//! clients, so that a mistake in one is not repeated in the other. On request they lose responses, repeat and
+//! reorder callbacks, and refuse requests.
 
 pub mod asterisk;
 mod base;
@@ -37,38 +38,38 @@ pub use self::{
 };
 use crate::exchange::Script;
 
-/// The one number of each stub's account.
+/// The only number of each stub's account.
 pub const NUMBER: &str = "+15550000001";
-/// Where a service is that was told nothing else.
+/// Default address of the service.
 pub const SERVICE: &str = "http://127.0.0.1:8080";
 
-/// How a stub carrier is to behave.
+/// Settings of a stub carrier.
 #[derive(Debug, Clone)]
 pub struct StubCarrierSettings {
-    /// Where it listens; port 0 takes a free one.
+    /// Listen address; port 0 takes a free port.
     pub listen: SocketAddr,
-    /// Who picks up at which number, by the personas of the exchange or the names of scripts.
+    /// Callee of each number: a persona of the exchange or the name of a script.
     pub personas: BTreeMap<String, String>,
-    /// What phones may follow.
+    /// Scripts for phones.
     pub scripts: BTreeMap<String, Script>,
-    /// In which order callbacks come, and how often.
+    /// Order and repetition of callbacks.
     pub callbacks: Callbacks,
-    /// What becomes of the dials, in order; behind the last one all is well.
+    /// Faults of the dials, in order; dials after the last one succeed.
     pub dials: Vec<DialFault>,
-    /// The first media socket of each call breaks after so many frames of the phone's.
+    /// Number of the phone's frames after which the first media socket of each call breaks.
     pub cut_after: Option<u64>,
-    /// The first media socket of each call stands still.
+    /// Stall of the first media socket of each call.
     pub stall: Option<Stall>,
-    /// How long it rings before somebody picks up, where that is not the exchange's own choice.
+    /// Range of the ringing time; `None` leaves it to the exchange.
     pub pick_up: Option<RangeInclusive<Duration>>,
     /// Wall clock of its list of calls.
     pub clock: Arc<dyn Clock>,
-    /// Where the service is that calls from outside are announced to, without a slash at the end.
+    /// Base URL of the service to which inbound calls are announced, without a trailing slash.
     pub service: String,
 }
 
 impl StubCarrierSettings {
-    /// A sound carrier on a free loopback port, with these callees.
+    /// Returns a carrier without faults on a free loopback port, with these callees.
     pub fn on_loopback(clock: Arc<dyn Clock>, personas: &[(&str, &str)]) -> Self {
         let personas = personas
             .iter()
@@ -88,49 +89,49 @@ impl StubCarrierSettings {
     }
 }
 
-/// What becomes of a dial.
+/// Fault of a dial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DialFault {
-    /// It is answered.
+    /// The dial is answered.
     None,
-    /// The call is placed, and the answer never comes.
+    /// The call is placed, and the response never arrives.
     LoseAnswer,
     /// Too many requests.
     Throttle {
-        /// The pause asked for.
+        /// Requested pause.
         retry_after: Option<Duration>,
     },
-    /// The account's key is not taken.
+    /// The account's key is rejected.
     RefuseAccount,
-    /// Refused with an error of the carrier's own, by its number.
+    /// Refused with one of the carrier's own errors, by its number.
     Refuse(u32),
-    /// An error of the server's before the call is placed.
+    /// The server fails before the call is placed.
     Break,
 }
 
-/// A dial as it came in, whatever became of it.
+/// A dial as it was received, whatever its result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Dial {
-    /// Who is called.
+    /// Number called.
     pub to: String,
     /// Caller ID.
     pub from: String,
-    /// Where callbacks go.
+    /// Address of the callbacks.
     pub status_url: String,
-    /// Where the media socket goes.
+    /// Address of the media socket.
     pub stream_url: String,
 }
 
-/// A callback that was delivered.
+/// A delivered callback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
-    /// The status it told.
+    /// Reported status.
     pub status: String,
-    /// The HTTP status it was answered with; 0 for no answer.
+    /// HTTP status of the response; 0 for no response.
     pub answer: u16,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    // No panic leaves what is kept here half-changed.
+    // No panic leaves the content half-changed.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

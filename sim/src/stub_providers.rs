@@ -1,6 +1,6 @@
-//! Providers of language and speech for tests and benches, on real sockets and in the real ones' words. They speak and
-//! understand babble, so that every word of a call held through them can be checked, and take faults and times by
-//! order.
+//! Providers of language models and speech for tests and benches, on real sockets and with the real
+//! protocols. They speak and understand babble, so that every word of a call through them can be checked.
+//! Faults and delays are set by the test.
 
 mod cartesia;
 mod chat_completions;
@@ -49,30 +49,30 @@ pub use self::{
     times::{Spread, StubTimes},
 };
 
-/// A model, a voice or a keyword with this in its name has faults: every third request or connection hangs, or drops in
-/// the midst.
+/// A model, voice or keyword whose name contains this has faults: every third request or connection
+/// hangs, or drops midway.
 pub const FAULTY: &str = "faulty";
 
-/// Of so many requests of a faulty name one has a fault.
+/// One in this many requests of a faulty name has a fault.
 const FAULT_EVERY: usize = 3;
 
-/// How the stubs are to behave.
+/// Settings of the stubs.
 #[derive(Debug, Clone)]
 pub struct StubSettings {
-    /// Where they listen; port 0 takes a free one.
+    /// Listen address; port 0 takes a free port.
     pub listen: SocketAddr,
-    /// How long they take.
+    /// Delays.
     pub times: StubTimes,
-    /// Chooses those times.
+    /// Seed of the delays.
     pub seed: u64,
-    /// The one key that is taken; any when none.
+    /// The only key that is accepted; `None` accepts any.
     pub key: Option<String>,
-    /// Remember what was received, for [`StubHandle::received`].
+    /// Keeps a log of received messages, for [`StubHandle::received`].
     pub keep_log: bool,
 }
 
 impl StubSettings {
-    /// On a free loopback port, at once, with any key and a log.
+    /// Returns the settings of stubs on a free loopback port, without delays, that accept any key and keep a log.
     pub fn on_loopback() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -84,20 +84,20 @@ impl StubSettings {
     }
 }
 
-/// What all stubs share.
+/// State that all stubs share.
 #[derive(Debug)]
 pub(crate) struct Stub {
     pub(crate) settings: StubSettings,
     faults: Mutex<BTreeMap<Service, Vec<Fault>>>,
-    /// Requests of faulty names so far.
+    /// Number of requests of faulty names so far.
     faulty: AtomicUsize,
-    /// Requests and connections so far that took chances.
+    /// Number of requests and connections so far that drew random numbers.
     chances: AtomicU64,
     log: log::Log,
 }
 
 impl Stub {
-    /// The fault of a request for a model, a voice or a word of this name.
+    /// Returns the fault of a request for a model, a voice or a word with this name.
     pub(crate) fn fault_of(&self, service: Service, name: &str) -> Fault {
         if !name.contains(FAULTY) {
             return self.fault(service);
@@ -110,7 +110,7 @@ impl Stub {
         }
     }
 
-    /// The fault of this request or connection, which is used up unless it is the last of its list, and stays.
+    /// Returns the fault of this request or connection. A fault is used up unless it is the last of its list.
     pub(crate) fn fault(&self, service: Service) -> Fault {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
         match faults.get_mut(&service) {
@@ -120,20 +120,20 @@ impl Stub {
         }
     }
 
-    /// A client has opened a socket, asking for `query`: remembered. The fault of that connection.
+    /// Records that a client opened a socket with this `query`; returns the fault of the connection.
     pub(crate) fn connected(&self, service: Service, query: Option<&str>) -> Fault {
         let query = query.unwrap_or_default();
         self.received(service, format!("connected {query}"));
         self.fault_of(service, query)
     }
 
-    /// Chances of one request or connection. A request that is made again has others, as with a real provider.
+    /// Returns random numbers for one request or connection. A repeated request draws others, as with a real provider.
     pub(crate) fn chances(&self) -> StdRng {
         let n = self.chances.fetch_add(1, Ordering::Relaxed);
         StdRng::seed_from_u64(self.settings.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ n)
     }
 
-    /// Remembers something that a client sent, or did.
+    /// Records a message or an action of a client.
     pub(crate) fn received(&self, service: Service, what: impl Into<String>) {
         if self.settings.keep_log {
             self.log.push(Received {
@@ -143,13 +143,13 @@ impl Stub {
         }
     }
 
-    /// Whether a key is the right one.
+    /// Returns whether a key is accepted.
     pub(crate) fn takes(&self, key: Option<&str>) -> bool {
         self.settings.key.as_deref().is_none_or(|right| key == Some(right))
     }
 }
 
-/// Running stubs. They end when this is dropped.
+/// Running stubs. Dropping the handle stops them.
 pub struct StubHandle {
     address: SocketAddr,
     stub: Arc<Stub>,
@@ -157,18 +157,19 @@ pub struct StubHandle {
 }
 
 impl StubHandle {
-    /// `http://` and the address served. Chat completions and other OpenAI routes begin with `/v1` there.
+    /// Returns `http://` and the address served. Chat completions and other OpenAI routes begin with `/v1` there.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The faults of a service's next requests or connections, in order; the last one stays. None at all is health.
+    /// Sets the faults of a service's next requests or connections, in order; the last one stays. An empty
+    /// list means no faults.
     pub fn set_faults(&self, service: Service, faults: Vec<Fault>) {
         let mut waiting = self.stub.faults.lock().unwrap_or_else(PoisonError::into_inner);
         waiting.insert(service, faults);
     }
 
-    /// What clients sent to a service so far.
+    /// Returns the messages that clients sent to a service so far.
     pub fn received(&self, service: Service) -> Vec<String> {
         self.stub.log.of(service)
     }
@@ -177,8 +178,7 @@ impl StubHandle {
 /// Starts the stubs.
 ///
 /// # Errors
-///
-/// When the address cannot be served.
+/// Returns an error if the address cannot be served.
 pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
     let listener = TcpListener::bind(settings.listen).await?;
     let address = listener.local_addr()?;
@@ -191,13 +191,13 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
     });
     let router = router().with_state(stub.clone());
     let listener = listener.tap_io(|stream| {
-        // Words are small and must not wait for more.
+        // Messages are small and must not wait for more.
         let _ = stream.set_nodelay(true);
     });
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
-            tracing::error!(%error, "stub providers ended");
+            tracing::error!(%error, "stub provider server failed");
         }
     });
     Ok(StubHandle {
@@ -207,7 +207,7 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
     })
 }
 
-/// A refusal with this body. One for too many requests says when to come again.
+/// Returns an error response with this body. With status 429 it says when to retry.
 fn refused(status: u16, body: Value) -> Response {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = (status, Json(body)).into_response();
@@ -217,23 +217,23 @@ fn refused(status: u16, body: Value) -> Response {
     response
 }
 
-/// The same in OpenAI's words; `field` is the one that was wrong.
+/// Returns the same in OpenAI's format; `field` is the invalid one.
 fn refused_by_openai(status: u16, kind: &str, message: &str, code: Option<&str>, field: Option<&str>) -> Response {
     let error = json!({ "message": message, "type": kind, "param": field, "code": code });
     refused(status, json!({ "error": error }))
 }
 
-/// A request's header.
+/// Returns a request's header.
 fn given<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The key of a request that has it as most do.
+/// Returns the key of a request from the bearer token.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     given(headers, "authorization")?.strip_prefix("Bearer ")
 }
 
-/// Every stub's routes.
+/// Returns the routes of all stubs.
 fn router() -> Router<Arc<Stub>> {
     Router::new()
         .route("/health", get(async || "ok"))

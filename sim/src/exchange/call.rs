@@ -21,10 +21,10 @@ use super::{
     phone::{self, End, Phone},
 };
 
-/// From the accepted dial to the first ring, or to a busy tone.
+/// Time from the accepted dial to the first ring, or to a busy tone.
 pub(super) const SET_UP: Duration = Duration::from_millis(100);
 
-/// What was asked for.
+/// Details of an accepted dial.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     pub(super) call_id: String,
@@ -37,30 +37,30 @@ pub(super) struct Order {
     pub(super) callee: Callee,
 }
 
-/// What the caller wants of a call that was answered.
+/// Requests of the caller about an answered call.
 #[derive(Debug)]
 pub(super) enum Wish {
-    /// Hand it on.
+    /// Transfer the call.
     Transfer(Box<Onward>),
-    /// Open its stream again, there.
+    /// Reopen the media stream at this address.
     Media(String),
 }
 
-/// Wishes that may wait; a call has one at a time.
+/// Most requests that may wait; a call has one at a time.
 const WISHES: usize = 4;
 
-/// Where a call's stream stands.
+/// State of a call's media stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stream {
-    /// Not open, and not to be had.
+    /// Not open, and cannot be opened.
     Closed,
     /// Open.
     Open,
-    /// Lost, and to be had back.
+    /// Lost; it can be reopened.
     Lost,
 }
 
-/// The present state of a call, for the listing, for hanging up and for what is wanted of it.
+/// State of a live call, for the list of calls, for hanging up and for the caller's requests.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) order: Order,
@@ -70,7 +70,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// A call that begins, and what will be wanted of it.
+    /// Creates the entry of a new call and the receiver of the requests about it.
     pub(super) fn new(order: Order) -> (Arc<Self>, mpsc::Receiver<Wish>) {
         let (wishes, waiting) = mpsc::channel(WISHES);
         let entry = Self {
@@ -82,7 +82,7 @@ impl Entry {
         (Arc::new(entry), waiting)
     }
 
-    /// Takes a wish where the stream is as it takes it to be.
+    /// Accepts a request if the stream is in the state that the request needs.
     pub(super) fn wish(&self, wish: Wish) -> bool {
         let wanted = match wish {
             Wish::Transfer(_) => Stream::Open,
@@ -97,7 +97,7 @@ impl Entry {
     }
 }
 
-/// How long it rings at a number before somebody picks up: one ring or two, always the same for the same number.
+/// Returns the ringing time of a number before pick-up: one ring or two, always the same for the same number.
 pub(super) fn pick_up_after(switch: &Switch, number: &str) -> Duration {
     let settings = &switch.settings;
     let steps = Person::new(number, settings.seed).choice("pick-up", 1_001);
@@ -105,7 +105,7 @@ pub(super) fn pick_up_after(switch: &Switch, number: &str) -> Duration {
     *least + most.saturating_sub(*least).mul_f64(steps as f64 / 1_000.0)
 }
 
-/// How a call ended.
+/// End of a call.
 struct Ending {
     cause: &'static str,
     reason: String,
@@ -122,7 +122,7 @@ impl Ending {
     }
 }
 
-/// Takes the call off the list of live ones, whatever ends its task.
+/// Removes the call from the live calls when its task ends for any reason.
 struct Live(Arc<Switch>, Arc<Entry>);
 
 impl Drop for Live {
@@ -157,7 +157,7 @@ pub(super) async fn run(
         let ending = call.carry(wishes).await;
         call.end(ending).await;
     };
-    // Callbacks may still be on their way when the call is long over; only they are waited for then.
+    // Callbacks may still be in delivery when the call is long over. From then on, only the callbacks are waited for.
     tokio::join!(talk, callback::deliver(subscription, waiting));
 }
 
@@ -187,7 +187,7 @@ impl Call<'_> {
         self.report(Status::Ended { cause, reason }).await;
     }
 
-    /// True if the caller hung up meanwhile.
+    /// Returns `true` if the caller hung up within `time`.
     async fn hung_up_within(&self, time: Duration) -> bool {
         timeout(time, self.entry.hang_up.notified()).await.is_ok()
     }
@@ -217,7 +217,7 @@ impl Call<'_> {
         }
     }
 
-    /// How long it rings before somebody acts.
+    /// Returns the ringing time before the callee acts.
     fn rings_for(&self) -> Duration {
         let order = &self.entry.order;
         match order.callee.persona {
@@ -283,7 +283,8 @@ impl Call<'_> {
         }
     }
 
-    /// The stream is lost: where to open it again, once the caller wants it; none when the caller gives the call up.
+    /// Records the lost stream and waits until the caller asks for a new one. Returns its address, or `None`
+    /// if the caller gives up the call.
     async fn lost(&self, wishes: &mut mpsc::Receiver<Wish>) -> Option<String> {
         self.add(LogEvent::MediaLost);
         self.entry.stream_is(Stream::Lost);
@@ -301,7 +302,7 @@ impl Call<'_> {
         }
     }
 
-    /// Rings there. If nobody answers the caller's stream is opened again, where this tells.
+    /// Rings the target of a transfer. If nobody answers, returns the address at which to reopen the caller's stream.
     async fn hand_on(&self, onward: &Onward, callee: (&mut Handset, Instant)) -> Option<String> {
         if self.hung_up_within(onward.rings).await {
             return None;
@@ -318,7 +319,7 @@ impl Call<'_> {
         None
     }
 
-    /// The carrier keeps the call, without media, until the caller gives it up.
+    /// Keeps the call up without media, as a carrier does, until the caller gives it up.
     async fn dropped(&self, figures: Figures) -> Ending {
         self.add(LogEvent::Dropped);
         self.hung_up_within(self.switch.settings.longest_call).await;

@@ -1,4 +1,5 @@
-//! Status callbacks: in order for each call, tried again while the receiver is away, given up when it refuses.
+//! Status callbacks. They are sent in order for each call, retried while the receiver is unavailable, and
+//! given up when it refuses them.
 
 use std::time::Duration;
 
@@ -12,34 +13,34 @@ use net::http_client;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// Tries of one callback.
+/// Most attempts to deliver one callback.
 const TRIES: u32 = 8;
-/// The pause after the first failure; doubled with each further one, up to the longest.
+/// Pause after the first failure. It doubles after each further failure, up to the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
-/// Callbacks that may wait: a call has three.
+/// Most callbacks that may wait; a call has three.
 pub(super) const WAITING: usize = 8;
 
-/// What is reported of a call.
+/// Reported state of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub(super) enum Status {
-    /// It rings.
+    /// The phone rings.
     Ringing,
-    /// It was picked up.
+    /// The callee picked up.
     Answered,
-    /// It was handed on, and somebody answered there.
+    /// The call was transferred and answered there.
     Transferred,
-    /// It was to be handed on, and nobody could be had.
+    /// The transfer failed because nobody answered.
     TransferFailed {
-        /// Why.
+        /// Reason of the failure.
         reason: String,
     },
-    /// It is over.
+    /// The call is over.
     Ended {
-        /// How: `completed`, `busy`, `no-answer`, `rejected`, `canceled` or `failed`.
+        /// `completed`, `busy`, `no-answer`, `rejected`, `canceled` or `failed`.
         cause: &'static str,
-        /// More about a failure.
+        /// Details of a failure.
         #[serde(skip_serializing_if = "String::is_empty")]
         reason: String,
     },
@@ -67,18 +68,18 @@ struct Body<'a> {
     status: &'a Status,
 }
 
-/// Where and about what callbacks of one call are sent.
+/// Receiver and subject of one call's callbacks.
 pub(super) struct Subscription {
     pub(super) client: Client,
     pub(super) url: String,
     pub(super) call_id: String,
     pub(super) attempt: String,
-    /// Each callback is sent twice, as carriers sometimes do.
+    /// Sends each callback twice, as carriers sometimes do.
     pub(super) duplicate: bool,
     pub(super) log: Log,
 }
 
-/// The client all callbacks share.
+/// Builds the HTTP client that all callbacks share.
 pub(super) fn client() -> reqwest::Result<Client> {
     http_client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -87,7 +88,7 @@ pub(super) fn client() -> reqwest::Result<Client> {
         .build()
 }
 
-/// Delivers until the call has nothing more to report.
+/// Delivers callbacks until the call has nothing more to report.
 pub(super) async fn deliver(to: Subscription, mut statuses: mpsc::Receiver<Status>) {
     let mut sequence = 0;
     while let Some(status) = statuses.recv().await {
@@ -117,7 +118,7 @@ async fn send(to: &Subscription, body: &Body<'_>) -> Result<(), String> {
             Ok(answer) if answer.status().is_success() => return Ok(()),
             Ok(answer) if is_final(answer.status()) => return Err(format!("refused: {}", answer.status())),
             Ok(answer) => last = answer.status().to_string(),
-            // The address holds a proof; it does not belong in a log.
+            // The address contains a proof, which does not belong in a log.
             Err(error) => last = error.without_url().to_string(),
         }
         if tried < TRIES {

@@ -1,30 +1,30 @@
-//! A bad way from the phone to the service: frames that come late, twice, swapped, in bursts, not at all. Pure; always
-//! the same for the same seed.
+//! A faulty path from the phone to the service: frames arrive late, twice, swapped, in bursts or not at all.
+//! Pure; the result is always the same for the same seed.
 
 use std::collections::VecDeque;
 
 use super::{script::WireFaults, sound::Noise};
 
-/// A frame that is held back.
+/// A delayed frame.
 struct Held {
     due_ms: u64,
     text: String,
 }
 
-/// The way of one phone's frames.
+/// Path of one phone's frames.
 pub(super) struct Faults {
     wire: WireFaults,
     noise: Noise,
     sent: u64,
-    /// In the order in which they will come.
+    /// In order of arrival.
     held: VecDeque<Held>,
-    /// The frame that comes behind the next one.
+    /// Frame that arrives after the next one.
     swapped: Option<String>,
     latest_due_ms: u64,
 }
 
 impl Faults {
-    /// None for a wire that does nothing to its frames.
+    /// Returns `None` if `wire` has no faults.
     pub(super) fn new(wire: WireFaults) -> Option<Self> {
         let faulty = WireFaults {
             seed: wire.seed,
@@ -40,7 +40,7 @@ impl Faults {
         })
     }
 
-    /// A frame leaves the phone at `now_ms`; what comes out at the other end now is added to `out`.
+    /// Takes a frame that leaves the phone at `now_ms` and appends to `out` the frames that arrive now.
     pub(super) fn pass(&mut self, now_ms: u64, frame: String, out: &mut Vec<String>) {
         self.sent += 1;
         let due_ms = self.due(now_ms);
@@ -63,12 +63,12 @@ impl Faults {
         }
     }
 
-    /// When a frame sent now arrives: never before one that was sent earlier.
+    /// Returns the arrival time of a frame that is sent now, never earlier than that of a previous frame.
     fn due(&mut self, now_ms: u64) -> u64 {
         let late_ms = self.noise.bits() % (self.wire.jitter_ms + 1);
         let mut due_ms = now_ms + late_ms;
         if let Some(frames) = self.wire.burst_frames.map(u64::from).filter(|frames| *frames > 1) {
-            // The last of a burst takes the others along.
+            // The last frame of a burst releases the others.
             let rest = (frames - self.sent % frames) % frames;
             due_ms = due_ms.max(now_ms + rest * 20);
         }
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::exchange::script::Stall;
 
-    /// What comes in each of `frames` frames of 20 ms.
+    /// Returns the frames that arrive in each of `frames` frames of 20 ms.
     fn run(wire: WireFaults, frames: u64) -> Vec<Vec<u64>> {
         let mut faults = Faults::new(wire).unwrap();
         let pass = |n: u64| {

@@ -1,5 +1,5 @@
-//! A telephone without its socket: plays what the caller sent, hears it, speaks, and measures. Pure; time is a number
-//! of microseconds since the media opened.
+//! A telephone without its socket. It plays what the caller sent, hears it, speaks, and measures. Pure; time
+//! is in microseconds since the media opened.
 
 mod backdrop;
 mod background;
@@ -32,20 +32,20 @@ use super::{
     wire::Incoming,
 };
 
-/// What leaves the telephone after a frame.
+/// Output of the telephone after a frame.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Frame {
-    /// The callee's voice in mu-law; none while it is silent.
+    /// The callee's voice in mu-law; `None` while it is silent.
     pub(super) voice: Option<Vec<u8>>,
     /// Marks that have come due.
     pub(super) marks: Vec<String>,
-    /// Keys the callee pressed.
+    /// Keys that the callee pressed.
     pub(super) keys: Vec<char>,
-    /// The callee hangs up after this frame.
+    /// Whether the callee hangs up after this frame.
     pub(super) hang_up: bool,
-    /// The line is gone after this frame, and may come back.
+    /// Whether the socket is lost after this frame; it may be reopened.
     pub(super) lose: bool,
-    /// The telephone dies after this frame.
+    /// Whether the telephone dies after this frame.
     pub(super) drop: bool,
 }
 
@@ -71,7 +71,7 @@ fn ms(us: u64) -> u64 {
 }
 
 impl Handset {
-    /// A telephone of somebody with this behaviour and the voice of `name`.
+    /// Creates a telephone whose user has this behaviour and the voice of `name`.
     pub(super) fn new(behaviour: Box<dyn Behaviour>, name: &str) -> Self {
         Self {
             line: Line::default(),
@@ -90,7 +90,7 @@ impl Handset {
         }
     }
 
-    /// The same telephone on a line that sounds like this; `name` makes lines differ.
+    /// Puts the telephone on a line with this background sound; `name` makes lines differ.
     pub(super) fn on_line(mut self, sound: &LineSound, name: &str) -> Self {
         let seed = name
             .bytes()
@@ -129,7 +129,7 @@ impl Handset {
         }
     }
 
-    /// A frame of 20 ms ends now, and the next begins.
+    /// Ends a frame of 20 ms and begins the next one.
     pub(super) fn tick(&mut self, now_us: u64) -> Frame {
         let marks = self.line.tick(&mut self.playing);
         self.hear(now_us);
@@ -145,17 +145,17 @@ impl Handset {
         }
     }
 
-    /// The frame that ends now was due so long ago.
+    /// Counts the lateness of the frame that ends now.
     pub(super) fn frame_late(&mut self, by: Duration) {
         self.meter.frame_late(by);
     }
 
-    /// What has happened since the last call.
+    /// Returns the events since the last call.
     pub(super) fn take_log(&mut self) -> Vec<LogEvent> {
         std::mem::take(&mut self.log)
     }
 
-    /// The line is gone: what was heard and said so far is final, and what waited to be played is not heard.
+    /// Handles a lost socket: everything heard and said so far is final, and waiting audio is never heard.
     pub(super) fn cut_off(&mut self) {
         self.line.clear();
         if let Some(speech) = self.recogniser.finish() {
@@ -166,14 +166,14 @@ impl Handset {
         }
     }
 
-    /// The line is back.
+    /// Continues after the socket was reopened.
     pub(super) fn rejoin(&mut self, now_us: u64) {
         if std::mem::take(&mut self.lose) {
             self.think(Sense::Spoken, now_us);
         }
     }
 
-    /// The line is dead. Returns what was measured.
+    /// Ends the call and returns its measurements.
     pub(super) fn end(&mut self) -> Figures {
         self.cut_off();
         self.meter.figures(self.line.discarded)
@@ -242,7 +242,7 @@ impl Handset {
         }
     }
 
-    /// The next 20 ms for the line, as mu-law; none when it is silent.
+    /// Returns the next 20 ms for the line, as mu-law; `None` if it is silent.
     fn speak(&mut self, now_us: u64) -> Option<Vec<u8>> {
         let voice = self.voice(now_us);
         if let Some(backdrop) = &mut self.backdrop {
@@ -278,13 +278,14 @@ impl Handset {
     }
 }
 
-/// Root mean square above 1 % of full scale (-40 dBFS): far below speech, far above a line's noise.
+/// Returns whether the root mean square is above 1 % of full scale (-40 dBFS): far below speech, far
+/// above a line's noise.
 fn loud(samples: &[i16]) -> bool {
     let power: f64 = samples.iter().map(|sample| f64::from(*sample).powi(2)).sum();
     !samples.is_empty() && power / samples.len() as f64 > (327.0_f64).powi(2)
 }
 
-/// Whether any 20 ms of mu-law are loud.
+/// Returns whether any 20 ms of the mu-law are loud.
 fn is_voiced(audio: &[u8]) -> bool {
     let mut samples = Vec::with_capacity(audio.len());
     codec::decode(Encoding::MuLaw, audio, &mut samples);

@@ -1,4 +1,4 @@
-//! The dial API: place a call, list calls, hang one up.
+//! The dial API: place a call, list calls, hang up a call.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -27,13 +27,13 @@ use super::{
 /// Largest dial request.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 const MAX_ATTEMPT_BYTES: usize = 128;
-/// Longest and default ring.
+/// Longest and default ringing time.
 const LONGEST_RING_SECONDS: f64 = 600.0;
 const RING_SECONDS: f64 = 30.0;
 /// Most calls in a list.
 const MOST_LISTED: usize = 1_000;
 
-/// The routes.
+/// Returns the routes of the dial API.
 pub(super) fn router(switch: Arc<Switch>) -> Router {
     Router::new()
         .route("/v1/calls", post(dial).get(list))
@@ -67,7 +67,7 @@ struct MediaBody {
 }
 
 impl MediaBody {
-    /// Where the media goes, and how long it rings.
+    /// Returns the media address and the ringing time.
     fn read(self) -> Result<(String, Duration), Refusal> {
         if !is_address(&self.stream_url, "ws") {
             return Err(Refusal::Invalid("`streamUrl` must be a ws:// address".to_owned()));
@@ -81,7 +81,7 @@ impl MediaBody {
     }
 }
 
-/// A request's body.
+/// Parses the body of a request.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| Refusal::Invalid(format!("malformed request: {error}")))
 }
@@ -94,7 +94,7 @@ pub(super) fn invalid(message: &str) -> Response {
     refusal(StatusCode::BAD_REQUEST, "invalid_request", message)
 }
 
-/// Why a call is not taken.
+/// Reasons to refuse a request.
 enum Refusal {
     NoNumber(String),
     NotReachable,
@@ -122,7 +122,7 @@ pub(super) fn is_address(text: &str, scheme: &str) -> bool {
 }
 
 impl DialBody {
-    /// What a carrier checks before it takes a call.
+    /// Checks what a carrier checks before it accepts a call.
     fn order(self, switch: &Switch) -> Result<(Order, Option<String>), Refusal> {
         let invalid = |message: String| Err(Refusal::Invalid(message));
         let to = match PhoneNumber::parse(&self.to) {
@@ -154,7 +154,7 @@ impl DialBody {
     }
 }
 
-/// What stands on record of a dial before it is answered.
+/// Returns the record entry that is written before a dial is answered.
 fn accepted(order: &Order, from: Option<String>) -> LogEvent {
     let callee = &order.callee;
     LogEvent::Accepted {
@@ -168,8 +168,8 @@ fn accepted(order: &Order, from: Option<String>) -> LogEvent {
     }
 }
 
-/// Takes a call. The same attempt twice makes two calls: a carrier without idempotency keys does just that, and the
-/// log must show it.
+/// Places a call. The same attempt twice makes two calls: a carrier without idempotency keys does just that,
+/// and the log must show it.
 async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
     let (order, from) = match parse(&body).and_then(|body: DialBody| body.order(&switch)) {
         Ok(order) => order,
@@ -181,7 +181,7 @@ async fn dial(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
     };
     let accepted = accepted(&order, from);
     let call_id = order.call_id.clone();
-    // A task of its own: once the dial may be on record, a client that goes away does not undo it.
+    // Runs in its own task: once the dial may be on record, a client that disconnects must not undo it.
     let placed = tokio::spawn(async move {
         switch.log.add_synced(&order.call_id, accepted).await?;
         let (entry, wishes) = Entry::new(order);
@@ -254,7 +254,7 @@ impl TransferBody {
     }
 }
 
-/// Hands a call that talks on; how it went is told by a status callback.
+/// Transfers a call that is being talked on; a status callback reports the result.
 async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
     match parse(&body).and_then(|body: TransferBody| body.onward(&switch)) {
         Ok(onward) => wish(&switch, &call_id, Wish::Transfer(Box::new(onward))),
@@ -262,7 +262,7 @@ async fn transfer(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>
     }
 }
 
-/// Opens the lost stream of a call again.
+/// Reopens the lost stream of a call.
 async fn media(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>, body: Bytes) -> Response {
     match parse(&body).and_then(MediaBody::read) {
         Ok((stream_url, _)) => wish(&switch, &call_id, Wish::Media(stream_url)),

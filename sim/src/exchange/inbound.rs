@@ -1,5 +1,5 @@
-//! Phones that call by themselves: a call is announced where its number lives, and the answer says where its media goes.
-//! Whoever was announced a call may ask back whether it is there, and who calls.
+//! Calls that the phones make. A call is announced to the service that owns its number, and the response says
+//! where to send its media. A receiver of an announcement may ask back whether the call exists and who calls.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,29 +28,29 @@ use super::{
     persona::Callee,
 };
 
-/// How long a phone's line waits for the answer to its announcement.
+/// Longest wait for the response to an announcement.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
-/// A call that a phone makes.
+/// Details of a call that a phone makes.
 #[derive(Debug, Clone)]
 struct Caller {
-    /// None when it is withheld.
+    /// `None` if the number is withheld.
     from: Option<String>,
     to: String,
 }
 
-/// The calls that phones make, from their announcement to their end.
+/// Calls that phones make, from their announcement to their end.
 #[derive(Default)]
 pub(super) struct Calling(Mutex<HashMap<String, Caller>>);
 
 impl Calling {
     fn lock(&self) -> MutexGuard<'_, HashMap<String, Caller>> {
-        // No panic leaves the list half-changed.
+        // No panic leaves the map half-changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Takes the call off the list, whatever ends it.
+/// Removes the call from the list when its task ends for any reason.
 struct Listed(Arc<Switch>, String);
 
 impl Drop for Listed {
@@ -64,17 +64,17 @@ impl Drop for Listed {
 pub(super) struct CallBody {
     from: String,
     to: String,
-    /// The number is not shown to whom it calls.
+    /// Hides the caller's number from the callee.
     #[serde(default)]
     withheld: bool,
-    /// Who calls; the same as a hint of this name.
+    /// Persona of the caller; same effect as a hint with this name.
     persona: Option<String>,
     #[serde(default)]
     hints: BTreeMap<String, String>,
     announce_url: Option<String>,
 }
 
-/// What is to be announced, and where.
+/// Content and address of an announcement.
 struct Announcement {
     url: String,
     phone: String,
@@ -106,20 +106,20 @@ impl CallBody {
     }
 }
 
-/// What whoever was called says.
+/// Response to an announcement.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "camelCase")]
 enum Answer {
-    /// The call is taken.
+    /// The call is accepted.
     #[serde(rename_all = "camelCase")]
     Connect {
         attempt: String,
         status_url: String,
         stream_url: String,
     },
-    /// Nobody answers there.
+    /// Nobody answers.
     Reject,
-    /// All are talking.
+    /// All lines are busy.
     Busy,
 }
 
@@ -133,7 +133,7 @@ pub(super) async fn call_in(State(switch): State<Arc<Switch>>, body: Bytes) -> R
     let Ok(line) = switch.lines.clone().try_acquire_owned() else {
         return refusal(StatusCode::TOO_MANY_REQUESTS, "no_line", "all lines are in use");
     };
-    // A task of its own: whoever asked for the call may go away.
+    // Runs in its own task, because the client may disconnect.
     match tokio::spawn(place(switch, announcement, line)).await {
         Ok(answer) => answer,
         Err(_) => refusal(StatusCode::SERVICE_UNAVAILABLE, "closed", "the exchange is closing"),
@@ -167,7 +167,7 @@ async fn place(switch: Arc<Switch>, announcement: Announcement, line: OwnedSemap
         Ok(Answer::Reject) => return not_connected(&switch, &call_id, "rejected"),
         Ok(Answer::Busy) => return not_connected(&switch, &call_id, "busy"),
         Err(reason) => {
-            tracing::warn!(reason, "a phone's call could not be announced");
+            tracing::warn!(reason, "inbound call announcement failed");
             return not_connected(&switch, &call_id, "failed");
         }
     };
@@ -211,7 +211,7 @@ async fn announce(switch: &Switch, url: &str, (call_id, caller): (&str, &Caller)
                 Answer::Connect {
                     status_url, stream_url, ..
                 } if !(is_address(status_url, "http") && is_address(stream_url, "ws")) => {
-                    Err("the answer names no http:// and ws:// address".to_owned())
+                    Err("the response needs an http:// and a ws:// address".to_owned())
                 }
                 _ => Ok(answer),
             }
@@ -220,7 +220,7 @@ async fn announce(switch: &Switch, url: &str, (call_id, caller): (&str, &Caller)
     }
 }
 
-/// Who calls, for whoever was told so.
+/// Tells the receiver of an announcement who calls.
 pub(super) async fn who_calls(State(switch): State<Arc<Switch>>, Path(call_id): Path<String>) -> Response {
     let caller = switch.calling.lock().get(&call_id).cloned();
     match caller {

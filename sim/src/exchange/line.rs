@@ -1,10 +1,10 @@
-//! What a caller sent ahead, waiting to be played: audio and marks in order, taken in frames of 20 ms. Pure.
+//! Buffer of what a caller sent ahead: audio and marks in order, taken out in frames of 20 ms. Pure.
 
 use std::collections::VecDeque;
 
 /// Bytes of mu-law in a frame of 20 ms.
 pub(super) const FRAME: usize = 160;
-/// Ten minutes of audio; like Twilio, what comes beyond is thrown away.
+/// Ten minutes of audio. Like Twilio, the buffer discards what exceeds it.
 const MOST_BYTES: usize = 10 * 60 * 8_000;
 
 #[derive(Debug)]
@@ -18,24 +18,24 @@ enum Waiting {
 pub(super) struct Line {
     waiting: VecDeque<Waiting>,
     bytes: usize,
-    /// Marks passed by the frame that is being played now.
+    /// Marks inside the frame that is playing now.
     passed: Vec<String>,
-    /// Audio thrown away because the buffer was full.
+    /// Bytes of audio discarded because the buffer was full.
     pub(super) discarded: u64,
 }
 
 impl Line {
-    /// Whether anything is left to play.
+    /// Returns whether nothing is left to play.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes == 0
     }
 
-    /// How long it takes to play the rest, in milliseconds.
+    /// Returns the playing time of the remaining audio, in milliseconds.
     pub(super) fn unplayed_ms(&self) -> u64 {
         (self.bytes / 8) as u64
     }
 
-    /// Takes audio to play.
+    /// Appends audio.
     pub(super) fn audio(&mut self, mut bytes: Vec<u8>) {
         let room = MOST_BYTES - self.bytes;
         if bytes.len() > room {
@@ -46,12 +46,12 @@ impl Line {
         self.waiting.push_back(Waiting::Audio { bytes, played: 0 });
     }
 
-    /// Takes a mark, which comes back with the frame after the audio before it.
+    /// Appends a mark. It is returned together with the frame after the audio before it.
     pub(super) fn mark(&mut self, name: String) {
         self.waiting.push_back(Waiting::Mark(name));
     }
 
-    /// Empties the buffer; all marks not yet returned are returned now.
+    /// Empties the buffer and returns all marks that were not yet returned.
     pub(super) fn clear(&mut self) -> Vec<String> {
         self.bytes = 0;
         let mut marks = std::mem::take(&mut self.passed);
@@ -62,8 +62,8 @@ impl Line {
         marks
     }
 
-    /// The frame before this one has been played: returns the marks that have come due. `frame` gets the next audio
-    /// to play, up to [`FRAME`] bytes.
+    /// Called when the previous frame has been played: returns the marks that have come due. `frame` gets the
+    /// next audio to play, up to [`FRAME`] bytes.
     pub(super) fn tick(&mut self, frame: &mut Vec<u8>) -> Vec<String> {
         frame.clear();
         let mut due = std::mem::take(&mut self.passed);

@@ -1,5 +1,5 @@
-//! The exchange's own record of what it did, one JSON object a line: the judge of crash tests, demos and benches. A
-//! dial is on disk before it is answered.
+//! The exchange's own record of its calls, one JSON object a line. Crash tests, demos and benches judge
+//! Ringback by it. A dial is on disk before it is answered.
 
 use std::{
     fs::{File, OpenOptions},
@@ -18,12 +18,12 @@ use tokio::sync::oneshot;
 
 use super::handset::Figures;
 
-/// Entries that may wait for the disk.
+/// Most entries that may wait for the disk.
 const WAITING: usize = 65_536;
-/// Entries written in one go.
+/// Most entries per write.
 const BATCH: usize = 1_024;
 
-/// One line.
+/// One line of the record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogEntry {
@@ -31,161 +31,161 @@ pub struct LogEntry {
     pub at: Timestamp,
     /// The exchange's id of the call.
     pub call_id: String,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub event: LogEvent,
 }
 
-/// What happened to a call. Times in `…Ms` count from the opening of the call's media.
+/// Events of a call. Times in `…Ms` count from the opening of the call's media.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LogEvent {
     /// A dial was accepted; written before it is answered.
     Accepted {
-        /// The caller's mark on the call. Two entries with the same one are a double dial.
+        /// The caller's id of the attempt. Two entries with the same id are a double dial.
         attempt: String,
-        /// Who is called.
+        /// Number called.
         to: String,
         /// Caller ID.
         from: Option<String>,
-        /// Who picks up.
+        /// Persona of the callee.
         persona: String,
-        /// The persona asked for, where there is none of this name.
+        /// Requested persona, if no persona has this name.
         unknown_persona: Option<String>,
-        /// The script that is followed.
+        /// Script of the callee.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         script: Option<String>,
-        /// The script asked for, where there is none of this name.
+        /// Requested script, if no script has this name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         unknown_script: Option<String>,
     },
-    /// A phone calls by itself; written before it is announced.
+    /// A phone makes a call; written before the call is announced.
     CalledIn {
-        /// The phone.
+        /// Number of the phone.
         from: String,
-        /// Its number is not shown.
+        /// Whether the number is hidden.
         withheld: bool,
-        /// Whom it calls.
+        /// Number called.
         to: String,
-        /// Who calls.
+        /// Persona of the caller.
         persona: String,
-        /// The persona asked for, where there is none of this name.
+        /// Requested persona, if no persona has this name.
         unknown_persona: Option<String>,
     },
     /// The phone rings.
     Ringing,
-    /// It was picked up.
+    /// The callee picked up.
     Answered,
-    /// The phone's socket to the caller stands.
+    /// The phone's media socket is open.
     MediaOpened,
-    /// No socket, or it broke.
+    /// The media socket could not be opened, or it broke.
     MediaFailed {
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// The phone has said something.
+    /// The phone said something.
     Said {
-        /// The words.
+        /// Words.
         text: String,
         /// First voiced frame.
         from_ms: u64,
         /// Last voiced frame.
         to_ms: u64,
-        /// It began while the agent was talking.
+        /// Whether it began while the agent was talking.
         over_agent: bool,
-        /// It was not meant to make the agent stop ("mm-hm").
+        /// Whether it was not meant to make the agent stop ("mm-hm").
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         aside: bool,
     },
-    /// The phone has made a sound that is no word.
+    /// The phone made a sound other than speech.
     Sounded {
-        /// Which: `cough`, `hum`, `music`, `noise`, `click` or `key`.
+        /// `cough`, `hum`, `music`, `noise`, `click` or `key`.
         sound: String,
         /// First loud frame.
         from_ms: u64,
         /// Last loud frame.
         to_ms: u64,
-        /// It began while the agent was talking.
+        /// Whether it began while the agent was talking.
         over_agent: bool,
     },
-    /// The phone has heard something, that is: it was really played.
+    /// The phone heard speech, so the speech was really played.
     Heard {
-        /// The words.
+        /// Words.
         text: String,
         /// First voiced frame.
         from_ms: u64,
         /// Last voiced frame.
         to_ms: u64,
-        /// Nothing is missing at its end or in the middle.
+        /// Whether nothing is missing at its end or in the middle.
         whole: bool,
     },
-    /// The caller dropped what it had sent ahead.
+    /// The caller discarded the audio that it had sent ahead.
     Cleared {
-        /// When.
+        /// Time of the `clear`.
         at_ms: u64,
-        /// How much of it had not been played.
+        /// Milliseconds of it that had not been played.
         unplayed_ms: u64,
     },
-    /// The agent's voice came back after a `clear` that nothing the callee said was the reason for.
+    /// The agent's voice came back after a `clear` that nothing the callee said explains.
     Resumed {
-        /// When its audio arrived.
+        /// Arrival time of its audio.
         at_ms: u64,
-        /// Since the end of the callee's sound; since the `clear` where it had made none.
+        /// Milliseconds since the end of the callee's sound, or since the `clear` if the callee made no sound.
         after_ms: u64,
     },
     /// A beep was sent.
     Beeped {
-        /// Its end.
+        /// End of the beep.
         to_ms: u64,
     },
-    /// The phone's socket died, as its callee wanted; the call goes on without media.
+    /// The phone's socket died because its persona or script said so. The call goes on without media.
     Dropped,
-    /// The phone's socket died; the carrier may be asked for another.
+    /// The phone's socket died; the carrier may be asked for another one.
     MediaLost,
-    /// The phone has pressed a key.
+    /// The phone pressed a key.
     Pressed {
-        /// Which.
+        /// Key.
         key: char,
     },
-    /// The phone has heard a key.
+    /// The phone heard a key.
     HeardKey {
-        /// Which.
+        /// Key.
         key: char,
     },
-    /// The caller wants the call handed on.
+    /// The caller asked for a transfer.
     TransferAsked {
-        /// To whom.
+        /// Target of the transfer.
         to: String,
         /// `blind` or `conference`.
         kind: String,
     },
-    /// The call was handed on: whoever answered there talks with the callee.
+    /// The call was transferred: the target and the callee talk to each other.
     Joined {
-        /// Who.
+        /// Target of the transfer.
         to: String,
     },
-    /// Nobody could be had there.
+    /// The target of the transfer did not answer.
     TransferFailed {
-        /// Why.
+        /// Reason.
         reason: String,
     },
     /// The call is over.
     Ended {
-        /// How, in the words of the status callback.
+        /// Cause, as in the status callback.
         cause: String,
-        /// What the phone measured, if it was answered.
+        /// Measurements of the phone, if the call was answered.
         figures: Option<Figures>,
     },
     /// A status callback was given up.
     StatusLost {
-        /// Which.
+        /// Status of the callback.
         status: String,
-        /// The last answer or error.
+        /// Last response or error.
         reason: String,
     },
 }
 
-/// Reads a log. A last line cut off by a crash is left out; any other damage is an error.
+/// Reads a log. Ignores a last line that a crash cut off; any other damage is an error.
 pub fn read_log(path: &Path) -> io::Result<Vec<LogEntry>> {
     let text = std::fs::read_to_string(path)?;
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -206,7 +206,7 @@ enum Job {
     Sync(String, oneshot::Sender<io::Result<()>>),
 }
 
-/// Where entries go: a file, a list in memory, both or neither.
+/// Sinks of the entries: a file, a list in memory, both or neither.
 #[derive(Clone)]
 pub(super) struct Log {
     clock: Arc<dyn Clock>,
@@ -216,7 +216,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Opens `path` to append, and keeps a list too when `keep` is set.
+    /// Opens `path` to append, and keeps a list in memory too if `keep` is set.
     pub(super) fn open(path: Option<&Path>, keep: bool, clock: Arc<dyn Clock>) -> io::Result<Self> {
         Ok(Self {
             clock,
@@ -230,14 +230,14 @@ impl Log {
         self.clock.now()
     }
 
-    /// Adds an entry; it is on disk some time later.
+    /// Adds an entry, which is written to disk later.
     pub(super) fn add(&self, call_id: &str, event: LogEvent) {
         let Some((file, line)) = self.prepare(call_id, event) else {
             return;
         };
         if file.try_send(Job::Line(line)).is_err() {
             let lost = self.lost.fetch_add(1, Ordering::Relaxed) + 1;
-            tracing::error!(lost, "exchange log cannot keep up; an entry is lost");
+            tracing::error!(lost, "exchange log entry lost");
         }
     }
 
@@ -257,7 +257,7 @@ impl Log {
         }
     }
 
-    /// The entries kept in memory.
+    /// Returns the entries kept in memory.
     pub(super) fn entries(&self) -> Vec<LogEntry> {
         let kept = self.memory.as_ref();
         kept.map(|list| list.lock().unwrap_or_else(PoisonError::into_inner).clone())
@@ -274,7 +274,7 @@ impl Log {
             event,
         };
         let line = self.file.as_ref().map(|file| {
-            // Strings and numbers only: always has a JSON form.
+            // An entry has only strings and numbers, so it can always be serialised.
             let mut line = serde_json::to_string(&entry).unwrap_or_default();
             line.push('\n');
             (file, line)
@@ -304,8 +304,8 @@ fn start_writer(path: &Path) -> io::Result<SyncSender<Job>> {
     Ok(jobs)
 }
 
-/// Writes until the last sender is gone or the disk fails. After a failure nothing more is taken, so no dial is
-/// accepted that is not on record.
+/// Writes until the last sender is gone or the disk fails. After a failure it takes no more entries, so no
+/// dial is accepted that is not on record.
 fn write_all(mut file: File, waiting: &Receiver<Job>) {
     while let Ok(first) = waiting.recv() {
         let mut text = String::new();
@@ -331,7 +331,7 @@ fn write_all(mut file: File, waiting: &Receiver<Job>) {
             let _ = ack.send(result);
         }
         if let Some((_, text)) = failed {
-            tracing::error!(error = text, "exchange log cannot be written");
+            tracing::error!(error = text, "exchange log write failed");
             return;
         }
     }

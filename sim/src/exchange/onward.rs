@@ -1,4 +1,4 @@
-//! Calls that are handed on: who is rung there, how that ends, and the two telephones joined.
+//! Transfers: whom they ring, how the ringing ends, and the two joined telephones.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,31 +14,31 @@ use super::{
     wire::Incoming,
 };
 
-/// How a call is handed on.
+/// Kind of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The caller's stream ends at once.
     Blind,
-    /// The caller's stream stays until somebody answers there.
+    /// The caller's stream stays until the target answers.
     Conference,
 }
 
-/// A call that is to be handed on, and what will come of it.
+/// A requested transfer and its planned result.
 #[derive(Debug, Clone)]
 pub(super) struct Onward {
     pub(super) kind: Kind,
     pub(super) to: String,
-    /// Where the caller's stream is opened again if nobody answers.
+    /// Address at which to reopen the caller's stream if nobody answers.
     pub(super) stream_url: String,
-    /// How long it rings there.
+    /// Ringing time of the target.
     pub(super) rings: Duration,
-    /// Why nobody answers there, if nobody does.
+    /// Reason why nobody answers; `None` if the target answers.
     pub(super) refusal: Option<&'static str>,
     callee: Callee,
 }
 
 impl Onward {
-    /// Who is there is told by the number alone.
+    /// Plans a transfer. The number alone determines who is there.
     pub(super) fn plan(switch: &Switch, kind: Kind, to: String, stream_url: String, ring_timeout: Duration) -> Self {
         let callee = Callee::choose(&BTreeMap::new(), &to, &switch.settings.scripts);
         let rings = pick_up_after(switch, &to);
@@ -61,7 +61,7 @@ impl Onward {
     }
 }
 
-/// Lets the two talk until one of them hangs up, or the call is ended.
+/// Lets the two talk until one of them hangs up or the call is ended.
 pub(super) async fn join(switch: &Switch, entry: &Entry, callee: (&mut Handset, Instant), onward: &Onward) {
     let person = Person::new(&onward.to, switch.settings.seed);
     let mut there =
@@ -78,7 +78,7 @@ pub(super) async fn join(switch: &Switch, entry: &Entry, callee: (&mut Handset, 
                 switch.log.add(&entry.order.call_id, event);
             }
             let other = pass(&mut there, joined, here, opened);
-            // What is said there is no part of this call's record.
+            // Speech of the target is no part of this call's record.
             there.take_log();
             if [one, other]
                 .iter()
@@ -94,7 +94,7 @@ pub(super) async fn join(switch: &Switch, entry: &Entry, callee: (&mut Handset, 
     }
 }
 
-/// A frame from one telephone to the other.
+/// Passes one frame from one telephone to the other.
 fn pass(from: &mut Handset, opened: Instant, to: &mut Handset, other_opened: Instant) -> Frame {
     let mut frame = from.tick(micros(opened));
     if let Some(voice) = frame.voice.take() {
@@ -103,12 +103,12 @@ fn pass(from: &mut Handset, opened: Instant, to: &mut Handset, other_opened: Ins
     frame
 }
 
-/// Microseconds since then.
+/// Returns the microseconds since then.
 pub(super) fn micros(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// What stands on record of it.
+/// Returns the record entry of the request.
 pub(super) fn asked(onward: &Onward) -> LogEvent {
     LogEvent::TransferAsked {
         to: onward.to.clone(),

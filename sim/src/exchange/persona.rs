@@ -1,5 +1,5 @@
-//! Who picks up: the personas, how one is chosen, and the behaviour of each as a pure state machine that knows only what
-//! it hears and how time passes.
+//! The personas of callees, how a persona is chosen, and the behaviour of each. A behaviour is a pure state
+//! machine that knows only what it hears and how time passes.
 
 mod act;
 mod asides;
@@ -29,7 +29,7 @@ pub use self::{
 };
 use super::script::{Echo, LineSound};
 
-/// A callee's character.
+/// Character of a callee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Persona {
     /// Answers, says hello, replies to each question.
@@ -44,37 +44,37 @@ pub enum Persona {
     Interrupts,
     /// Says "mm-hm" while the agent talks.
     Backchannel,
-    /// Returns the agent's voice.
+    /// Returns the agent's voice as an echo.
     Echo,
     /// Cooperates in pink noise, and coughs.
     Noisy,
-    /// Cooperates, with hum and music behind it.
+    /// Cooperates, with hum and music in the background.
     Hum,
     /// Answers and says nothing.
     Silent,
     /// Hangs up while the agent talks.
     HangsUp,
-    /// Wants no more calls.
+    /// Asks not to be called again.
     OptsOut,
-    /// Has another call.
+    /// Is busy with another call.
     Busy,
-    /// Lets it ring.
+    /// Lets the phone ring.
     NoAnswer,
     /// Declines the call.
     Rejects,
-    /// Is no number.
+    /// Is not a valid number.
     Invalid,
     /// A mailbox: greeting, beep, recording.
     Voicemail,
-    /// An assistant asks who is calling, then connects.
+    /// An assistant that asks who is calling, then connects.
     Screening,
-    /// A menu that wants a digit, with a person behind one of them.
+    /// A menu that wants a digit; a person answers behind one of the digits.
     Ivr,
-    /// Its telephone dies.
+    /// A telephone whose socket dies.
     Drops,
 }
 
-/// Relative to full scale; a voice has -20.
+/// Relative to full scale; a voice is at -20 dBFS.
 const NOISY: LineSound = LineSound {
     noise_dbfs: Some(-30.0),
     ..QUIET
@@ -99,7 +99,7 @@ const QUIET: LineSound = LineSound {
 };
 
 impl Persona {
-    /// All of them, with their names.
+    /// All personas with their names.
     pub const ALL: [(&'static str, Self); 20] = [
         ("cooperative", Self::Cooperative),
         ("hello-first", Self::HelloFirst),
@@ -123,7 +123,7 @@ impl Persona {
         ("drops", Self::Drops),
     ];
 
-    /// The name in a contact's `persona` field.
+    /// Returns the name in a contact's `persona` field.
     pub fn name(self) -> &'static str {
         Self::ALL
             .iter()
@@ -131,14 +131,14 @@ impl Persona {
             .unwrap_or("cooperative")
     }
 
-    /// The persona of that name, in any case.
+    /// Returns the persona with this name, ignoring case.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim();
         let known = Self::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         known.map(|(_, persona)| *persona)
     }
 
-    /// The persona of a number, by its last digit.
+    /// Returns the persona of a number, by its last digit.
     pub fn of_number(number: &str) -> Self {
         match number.bytes().last() {
             Some(b'5') => Self::Hesitant,
@@ -150,8 +150,8 @@ impl Persona {
         }
     }
 
-    /// The one that the hints name, else that of the number. The second value is a name nobody bears: such a callee
-    /// is cooperative.
+    /// Returns the persona that the hints name, or else that of the number. If the hints name an unknown
+    /// persona, the callee is cooperative and the second value is that name.
     pub fn choose(hints: &BTreeMap<String, String>, number: &str) -> (Self, Option<String>) {
         match named(hints, "persona") {
             None => (Self::of_number(number), None),
@@ -162,7 +162,7 @@ impl Persona {
         }
     }
 
-    /// The behaviour behind the telephone; only those who pick up need one.
+    /// Returns the behaviour of a callee; only callees that pick up need one.
     pub fn behaviour(self, person: Person) -> Box<dyn Behaviour> {
         match self {
             Self::Cooperative
@@ -188,7 +188,7 @@ impl Persona {
         }
     }
 
-    /// The behaviour of one who calls: who just answers and cooperates waits to be greeted first.
+    /// Returns the behaviour of a caller. A caller that simply cooperates waits to be greeted first.
     pub fn caller_behaviour(self, person: Person) -> Box<dyn Behaviour> {
         match self {
             Self::Cooperative | Self::Echo | Self::Hum => {
@@ -198,7 +198,7 @@ impl Persona {
         }
     }
 
-    /// What its line sounds like.
+    /// Returns the sound of its line.
     pub fn line(self) -> LineSound {
         match self {
             Self::Noisy => NOISY,
@@ -209,7 +209,7 @@ impl Persona {
     }
 }
 
-/// The hint of a name, unless it is empty.
+/// Returns the hint of this name, unless it is empty.
 fn named<'a>(hints: &'a BTreeMap<String, String>, hint: &str) -> Option<&'a str> {
     let value = hints.get(hint).map(|value| value.trim());
     value.filter(|value| !value.is_empty())
@@ -219,39 +219,39 @@ fn shortened(name: &str) -> String {
     name.chars().take(64).collect()
 }
 
-/// What a callee notices.
+/// Events that a callee notices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sense<'a> {
     /// A frame of 20 ms has passed.
     Tick,
     /// The agent begins to talk.
     AgentStarted,
-    /// The agent talks; only for a behaviour that follows it.
+    /// The agent talks. Only sent to a behaviour that follows the agent.
     AgentSaying {
-        /// Its words so far; the last one may be half a word.
+        /// Words so far; the last one may be half a word.
         words: &'a str,
-        /// How long it has been silent just now.
+        /// Milliseconds of silence up to now.
         silent_ms: u64,
     },
     /// The agent has fallen silent after saying this; parts may be missing.
     AgentSaid(&'a str),
-    /// The agent pressed a key; only for a behaviour that takes keys.
+    /// The agent pressed a key. Only sent to a behaviour that takes keys.
     Key(char),
-    /// The callee's own words (or beep) are out.
+    /// The callee's own words (or beep) have been sent.
     Spoken,
 }
 
-/// A callee's behaviour. `now_ms` counts from the answer and never goes back.
+/// Behaviour of a callee. `now_ms` counts from the answer and never goes back.
 pub trait Behaviour: Send {
-    /// Notices something and may do something.
+    /// Handles an event and returns an action, if any.
     fn sense(&mut self, now_ms: u64, sense: Sense<'_>) -> Option<Act>;
 
-    /// Whether it wants [`Sense::AgentSaying`] with every frame, which costs something.
+    /// Returns whether it wants [`Sense::AgentSaying`] with every frame, which costs something.
     fn follows_the_agent(&self) -> bool {
         false
     }
 
-    /// Whether it wants [`Sense::Key`], which costs something with every frame.
+    /// Returns whether it wants [`Sense::Key`], which costs something with every frame.
     fn takes_keys(&self) -> bool {
         false
     }
@@ -325,7 +325,7 @@ mod tests {
                 };
                 hung_up |= is_end(behaviour.sense(now_ms, sense).as_ref());
             }
-            // Left alone, with its words out, everybody but the silent one hangs up at last.
+            // With its words spoken and nothing else happening, everybody but the silent persona hangs up eventually.
             for tick in 0..100_000 {
                 now_ms += 20;
                 let mut act = behaviour.sense(now_ms, if tick == 0 { Sense::Spoken } else { Sense::Tick });

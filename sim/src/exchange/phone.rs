@@ -1,5 +1,5 @@
-//! A telephone's socket: dials the caller's stream address as Twilio does, sends a frame every 20 ms, plays what
-//! comes, and ends cleanly whichever side hangs up.
+//! Media socket of a telephone. It dials the caller's stream address as Twilio does, sends a frame every 20
+//! ms, plays what it receives, and closes cleanly whichever side hangs up.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -27,7 +27,7 @@ use super::{
 };
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// A caller that takes nothing for so long is gone.
+/// A caller that accepts nothing for this long is gone.
 const SEND_WITHIN: Duration = Duration::from_secs(10);
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 const MAX_MESSAGE_BYTES: usize = 64 * 1024;
@@ -36,10 +36,10 @@ const READ_BUFFER_BYTES: usize = 4 * 1024;
 
 type Socket = WebSocketStream<TcpStream>;
 
-/// No socket to the caller.
+/// Reasons why no socket to the caller could be opened.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DialInError {
-    #[error("stream address is not ws://host:port/path")]
+    #[error("stream address is not of the form ws://host:port/path")]
     Address,
     #[error("no socket within {} s", CONNECT_WITHIN.as_secs())]
     Timeout,
@@ -70,7 +70,7 @@ pub(super) async fn dial_in(address: &str) -> Result<Socket, DialInError> {
     timeout(CONNECT_WITHIN, open).await.map_err(|_| DialInError::Timeout)?
 }
 
-/// How a conversation ended.
+/// End of a conversation.
 #[derive(Debug)]
 pub(super) enum End {
     /// The callee hung up.
@@ -79,15 +79,15 @@ pub(super) enum End {
     Caller,
     /// The caller asked the exchange to hang up, or the exchange ends all calls.
     Exchange,
-    /// The call has lasted as long as a call may.
+    /// The call reached the longest duration.
     TooLong,
     /// The telephone died.
     Dropped,
-    /// The telephone's line is gone, and may come back.
+    /// The telephone's socket is lost; it may be reopened.
     Lost,
-    /// The caller wants the call handed on, and has no part in it any more.
+    /// The caller asked for a transfer and has no more part in the call.
     HandedOn(Box<Onward>),
-    /// The caller's socket broke, or spoke no sense.
+    /// The caller's socket broke or sent invalid messages.
     Broken(String),
 }
 
@@ -99,18 +99,18 @@ pub(super) struct Phone<'a> {
     pub(super) stagger: &'a Stagger,
     pub(super) hang_up: &'a Notify,
     pub(super) longest: Duration,
-    /// What happens to its frames on their way.
+    /// Faults of the path of its frames.
     pub(super) wire: WireFaults,
-    /// Where it is told that nobody could be had.
+    /// Channel for the report that a transfer failed.
     pub(super) statuses: &'a mpsc::Sender<Status>,
 }
 
-/// Somebody who is rung while the caller talks on.
+/// Target of a transfer that rings while the caller talks on.
 #[derive(Default)]
 struct Ringing(Option<(Instant, Box<Onward>)>);
 
 impl Ringing {
-    /// When that is over; never where nobody is rung.
+    /// Waits until the ringing is over; waits forever if nothing rings.
     async fn over(&self) {
         match &self.0 {
             Some((at, _)) => tokio::time::sleep_until(*at).await,
@@ -119,7 +119,7 @@ impl Ringing {
     }
 }
 
-/// The socket with its numbering and its clock.
+/// The socket with its message numbering and its clock.
 struct Wire {
     socket: Socket,
     writer: Writer,
@@ -222,7 +222,7 @@ impl Phone<'_> {
         }
     }
 
-    /// It rang there for long enough.
+    /// Handles the end of the ringing.
     async fn rang(&self, ringing: &mut Ringing) -> Result<(), End> {
         let Some((_, mut onward)) = ringing.0.take() else {
             return Ok(());
@@ -302,7 +302,7 @@ async fn receive(
     wire.send(returned).await
 }
 
-/// Ends the stream; whoever closed first, both sides see a whole closing handshake.
+/// Closes the stream with a complete closing handshake on both sides, whichever side closed first.
 async fn goodbye(wire: &mut Wire, end: &End) {
     if !matches!(end, End::Caller) {
         let stop = wire.writer.stop();

@@ -1,4 +1,4 @@
-//! The calls an exchange knows: the live ones, and for the listing a bounded number of those that are over.
+//! Calls that an exchange knows: the live ones and, for the list of calls, a bounded number of past ones.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -9,7 +9,7 @@ use domain::time::Timestamp;
 
 use super::call::Entry;
 
-/// Calls kept after their end.
+/// Most calls kept after their end.
 const KEPT: usize = 100_000;
 
 /// A call that is over.
@@ -27,7 +27,7 @@ struct Calls {
     past: VecDeque<Past>,
 }
 
-/// All of them.
+/// All calls.
 #[derive(Default)]
 pub(super) struct Registry(Mutex<Calls>);
 
@@ -41,7 +41,7 @@ impl Registry {
         self.lock().live.insert(entry.order.call_id.clone(), entry);
     }
 
-    /// Moves a call to the past; does nothing the second time.
+    /// Moves a call to the past calls; does nothing the second time.
     pub(super) fn ended(&self, call_id: &str) {
         let mut calls = self.lock();
         let Some(entry) = calls.live.remove(call_id) else {
@@ -53,17 +53,17 @@ impl Registry {
         calls.past.push_back(past(&entry));
     }
 
-    /// The live call of that id.
+    /// Returns the live call with this id.
     pub(super) fn live(&self, call_id: &str) -> Option<Arc<Entry>> {
         self.lock().live.get(call_id).cloned()
     }
 
-    /// All live calls.
+    /// Returns all live calls.
     pub(super) fn all_live(&self) -> Vec<Arc<Entry>> {
         self.lock().live.values().cloned().collect()
     }
 
-    /// Calls placed to a number (or to any) since a time, live or not; newest first, no more than `most`.
+    /// Returns calls placed to a number (or to any) since a time, live or not; newest first, at most `most`.
     pub(super) fn list(&self, to: Option<&str>, since: Timestamp, most: usize) -> Vec<(Past, bool)> {
         let calls = self.lock();
         let wanted = |number: &str, placed: Timestamp| placed >= since && to.is_none_or(|to| to == number);

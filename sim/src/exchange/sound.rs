@@ -1,21 +1,21 @@
-//! What else than words is heard on a telephone line, at 8 kHz: coughs, hum, music, noise, clicks. Pure, and always
-//! the same.
+//! Sounds on a telephone line other than speech, at 8 kHz: coughs, hum, music, noise, clicks. Pure,
+//! and always the same.
 
 use std::{f64::consts::TAU, sync::LazyLock};
 
-/// Samples a second.
+/// Samples per second.
 const RATE: f64 = 8_000.0;
 const SAMPLES_PER_MS: usize = 8;
-/// The level of the loops before a gain is applied.
+/// Level of the loops before a gain is applied.
 pub(super) const LOOP_DBFS: f64 = -20.0;
 const FULL_SCALE: f64 = 32_767.0;
 
-/// The factor of a level difference.
+/// Returns the factor of a level difference.
 pub(super) fn gain(db: f64) -> f64 {
     10_f64.powf(db / 20.0)
 }
 
-/// Numbers between -1 and 1, always the same for the same seed (xorshift64).
+/// Random numbers between -1 and 1, always the same for the same seed (xorshift64).
 pub(super) struct Noise(u64);
 
 impl Noise {
@@ -36,7 +36,7 @@ impl Noise {
     }
 }
 
-/// Brings samples to a root mean square.
+/// Scales samples to a root mean square.
 fn at_level(samples: &[f64], dbfs: f64) -> Vec<i16> {
     let power: f64 = samples.iter().map(|sample| sample * sample).sum();
     let rms = (power / samples.len().max(1) as f64).sqrt();
@@ -68,7 +68,7 @@ pub(super) static MUSIC: LazyLock<Vec<i16>> = LazyLock::new(|| {
     let sample = |n: u32| -> f64 {
         let (chord, within) = (CHORDS[(n / CHORD) as usize % 4], n % CHORD);
         let seconds = f64::from(within) / RATE;
-        // Rises in 50 ms and dies away to half until the next one.
+        // Rises in 50 ms and fades to half until the next one.
         let swell = (seconds / 0.05).min(1.0) * (1.0 - 0.25 * seconds);
         let string = |hz: &f64| -> f64 {
             (1..=3)
@@ -96,7 +96,7 @@ pub(super) static PINK: LazyLock<Vec<i16>> = LazyLock::new(|| {
     at_level(&pink, LOOP_DBFS)
 });
 
-/// Rings at a frequency, as a mouth does (two poles).
+/// Resonance at a frequency, as in a human mouth (two poles).
 struct Resonator {
     feedback: (f64, f64),
     past: (f64, f64),
@@ -118,7 +118,7 @@ impl Resonator {
     }
 }
 
-/// A cough of 250 ms: breath bursts through an open mouth, then a shorter push.
+/// Returns a cough of 250 ms: breath bursts through an open mouth, then a shorter push.
 pub(super) fn cough(seed: u64) -> Vec<i16> {
     const MS: usize = 250;
     const DBFS: f64 = -18.0;
@@ -148,7 +148,7 @@ pub(super) fn cough(seed: u64) -> Vec<i16> {
     at_level(&(0..MS * SAMPLES_PER_MS).map(sample).collect::<Vec<_>>(), DBFS)
 }
 
-/// A switch: 3 ms that ring at 1.8 kHz.
+/// Returns the click of a switch: 3 ms that ring at 1.8 kHz.
 pub(super) fn click() -> Vec<i16> {
     let sample = |n: u32| {
         let seconds = f64::from(n) / RATE;
@@ -166,7 +166,7 @@ mod tests {
         10.0 * (power / samples.len() as f64 / FULL_SCALE.powi(2)).log10()
     }
 
-    /// The share of a signal's power at a frequency.
+    /// Returns the share of a signal's power at a frequency.
     fn share_at(samples: &[i16], hz: f64) -> f64 {
         let (mut re, mut im, mut all) = (0.0, 0.0, 0.0);
         for (n, sample) in samples.iter().enumerate() {

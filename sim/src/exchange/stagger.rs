@@ -1,5 +1,5 @@
-//! When a telephone's frames begin. Real telephones are not in step with each other; those that were dialed together
-//! are, unless they are spread.
+//! Start of each telephone's frames. Real telephones are not in step with each other; telephones dialed
+//! together are, unless their frames are spread.
 
 use std::{
     sync::atomic::{AtomicU32, Ordering},
@@ -8,16 +8,16 @@ use std::{
 
 use tokio::time::Instant;
 
-/// Every so often a telephone sends a frame.
+/// Interval between two frames of a telephone.
 pub(super) const FRAME: Duration = Duration::from_millis(20);
 
 /// Places within a frame, a millisecond apart: tokio's timer is not finer.
 const PLACES: u32 = 20;
 
-/// Without a common divisor with [`PLACES`], so that telephones one after another take all of them in turn.
+/// Coprime with [`PLACES`], so that successive telephones take all places in turn.
 const STEP: u32 = 7;
 
-/// Gives each telephone the beginning of its frames.
+/// Assigns each telephone the start of its frames.
 #[derive(Debug)]
 pub(super) struct Stagger {
     epoch: Instant,
@@ -26,7 +26,7 @@ pub(super) struct Stagger {
 }
 
 impl Stagger {
-    /// Frames begin when the media opens, or, `spread`, in turn at each millisecond of 20.
+    /// With `spread`, frames start in turn at each of 20 milliseconds; without it, when the media opens.
     pub(super) fn new(spread: bool) -> Self {
         Self {
             epoch: Instant::now(),
@@ -35,8 +35,8 @@ impl Stagger {
         }
     }
 
-    /// When the next telephone, whose media opened at `opened`, sends its first frame: one frame later or, spread, up
-    /// to two.
+    /// Returns the time of the next telephone's first frame. Its media opened at `opened`; the frame comes
+    /// one frame later or, with `spread`, up to two.
     pub(super) fn first_frame(&self, opened: Instant) -> Instant {
         if !self.spread {
             return opened + FRAME;

@@ -1,5 +1,5 @@
-//! The carrier's side of Twilio's media stream, written from its documents and not from Ringback's reader, so that a
-//! mistake in one is not repeated in the other. Pure.
+//! The carrier's side of Twilio's media stream. It is written from Twilio's documents and not from Ringback's
+//! reader, so that a mistake in one is not repeated in the other. Pure.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -7,14 +7,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde::Deserialize;
 use serde_json::json;
 
-/// What a caller's socket brings.
+/// Messages from a caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Incoming {
-    /// Mu-law to play after what came before.
+    /// Mu-law to play after the previous audio.
     Audio(Vec<u8>),
-    /// To be returned when what came before has been played.
+    /// Mark to return when the previous audio has been played.
     Mark(String),
-    /// Drop what is not yet played.
+    /// Discards the audio that is not yet played.
     Clear,
 }
 
@@ -61,12 +61,12 @@ pub(super) fn read(text: &str, stream: &str) -> Result<Incoming, String> {
     }
 }
 
-/// A frame of audio as it goes on the wire.
+/// Encodes a frame of audio for a message.
 pub(super) fn payload(audio: &[u8]) -> String {
     BASE64.encode(audio)
 }
 
-/// Writes the messages of one stream, numbered.
+/// Writes the numbered messages of one stream.
 #[derive(Debug)]
 pub(super) struct Writer {
     stream: String,
@@ -76,7 +76,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// `stream` and `call` are letters and digits.
+    /// Creates a writer; `stream` and `call` are letters and digits.
     pub(super) fn new(stream: String, call: String) -> Self {
         Self {
             stream,
@@ -108,7 +108,7 @@ impl Writer {
         .to_string()
     }
 
-    /// A frame; `payload` is base64. The most frequent message of all, so it is put together by hand.
+    /// Writes a frame; `payload` is base64. This is the most frequent message, so it is assembled by hand.
     pub(super) fn media(&mut self, timestamp_ms: u64, payload: &str) -> String {
         let sequence = self.next();
         self.chunk += 1;
@@ -121,7 +121,7 @@ impl Writer {
         text
     }
 
-    /// A key that was pressed.
+    /// Writes a pressed key.
     pub(super) fn dtmf(&mut self, key: char) -> String {
         let sequence = self.next().to_string();
         let dtmf = json!({ "track": "inbound_track", "digit": key.to_string() });

@@ -1,4 +1,4 @@
-//! One call as its phone and its transcript tell it.
+//! One call as seen by its phone and its transcript.
 
 use serde_json::Value;
 
@@ -7,48 +7,48 @@ use crate::exchange::{LogEntry, LogEvent};
 /// Sound with its times, in milliseconds from the opening of the phone's media.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Span {
-    /// The words, or which sound.
+    /// Words, or name of the sound.
     pub text: String,
     /// First voiced frame.
     pub from_ms: u64,
     /// Last voiced frame.
     pub to_ms: u64,
-    /// It began while the agent was talking.
+    /// Whether it began while the agent was talking.
     pub over_agent: bool,
 }
 
 impl Span {
-    /// Whether this moment lies within it.
+    /// Returns whether this moment lies within it.
     pub fn holds(&self, at_ms: u64) -> bool {
         (self.from_ms..=self.to_ms).contains(&at_ms)
     }
 }
 
-/// What happened in a call.
+/// Events of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observed {
-    /// What the phone said to the agent.
+    /// Speech of the phone to the agent.
     pub said: Vec<Span>,
-    /// What it said or sounded without meaning the agent: "mm-hm", a cough, music.
+    /// Sounds of the phone that were not meant for the agent: "mm-hm", a cough, music.
     pub asides: Vec<Span>,
-    /// What it heard.
+    /// Speech that the phone heard.
     pub heard: Vec<Span>,
-    /// When playout was cleared with something unplayed.
+    /// Times at which playout was cleared with something unplayed.
     pub cleared_ms: Vec<u64>,
-    /// When playout came back after a false alarm, and how long after the end of what caused it.
+    /// Times at which playout came back after a false alarm, and how long after the end of its cause.
     pub resumed_ms: Vec<(u64, u64)>,
     /// The agent's lines of the transcript.
     pub agent_lines: Vec<String>,
     /// The callee's lines of the transcript.
     pub user_lines: Vec<String>,
-    /// The conversation's status.
+    /// Status of the conversation.
     pub status: String,
-    /// Its `errorMessage`.
+    /// `errorMessage` of the conversation.
     pub error: Option<String>,
 }
 
 impl Observed {
-    /// The call to a number, from the phones' record and the conversation as a reader sees it.
+    /// Collects the call to a number from the phones' record and the conversation as the API shows it.
     pub fn of(log: &[LogEntry], number: &str, conversation: &Value) -> Self {
         let mut observed = Self {
             status: conversation["status"].as_str().unwrap_or_default().to_owned(),

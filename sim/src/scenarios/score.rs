@@ -1,14 +1,14 @@
-//! What a call is judged by, and the sum over a suite. Definitions:
+//! Criteria for one call, and their sum over a suite. Definitions:
 //!
 //! - **Cut-off**: the agent's audio starts while the callee's scripted sentence still has words to come.
 //! - **Dead air**: from the callee's last voiced frame to the first voiced audio of the agent that is played.
-//! - **Missed barge-in**: at least two telling words over the agent, who goes on for more than half a second, and no
-//!   `clear` within a second; or playout comes back while they are being said.
-//! - **False barge-in**: a reply is dropped for good though nothing was said to the agent: a backchannel, a cough,
-//!   noise, an echo.
-//! - **Resume time**: from the end of what caused a false stop to the agent's voice.
-//! - **Heard mismatch**: the most words in one place by which the agent's lines in the transcript differ from what the
-//!   phone heard.
+//! - **Missed barge-in**: the callee says at least two telling words over the agent, the agent goes on for more
+//!   than half a second, and no `clear` comes within a second; or playout comes back while the words are being said.
+//! - **False barge-in**: a reply is dropped for good although nothing was said to the agent: after a
+//!   backchannel, a cough, noise, an echo.
+//! - **Resume time**: from the end of the cause of a false stop to the agent's voice.
+//! - **Heard mismatch**: the largest number of words in one place by which the agent's lines in the
+//!   transcript differ from the words that the phone heard.
 
 use serde_json::{Value, json};
 
@@ -21,49 +21,49 @@ use crate::samples::Samples;
 /// A stop later than this after the first voiced frame is a missed barge-in.
 const STOPS_WITHIN_MS: u64 = 1_000;
 
-/// An agent that has no more than this to say need not stop.
+/// An agent that has at most this much left to say need not stop.
 const NEARLY_DONE_MS: u64 = 500;
 
-/// An agent that starts so shortly after the callee could not know.
+/// An agent that starts within this time after the callee could not know.
 const UNAWARE_MS: u64 = 200;
 
-/// A callee's words that ended no longer ago may be why playout was cleared.
+/// A callee's words that ended within this time may have caused a `clear`.
 const STILL_HEARD_MS: u64 = 700;
 
-/// A false stop is taken back within this time of the end of what caused it.
+/// Longest time from the end of the cause of a false stop until playout resumes.
 pub const RESUMES_WITHIN_MS: u64 = 300;
 
 /// Words in one place by which a transcript may differ from what was heard.
 pub const MISMATCH_WORDS: usize = 1;
 
-/// Words that tell nothing by themselves.
+/// Words that carry no meaning by themselves.
 const UNTELLING: [&str; 22] = [
     "yes", "yeah", "yep", "okay", "ok", "mm", "hm", "mhm", "uh", "huh", "um", "right", "sure", "well", "oh", "ah",
     "hello", "no", "so", "and", "i", "see",
 ];
 
-/// How one call went.
+/// Result of one call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Verdict {
-    /// Times the callee spoke to the agent.
+    /// Number of times the callee spoke to the agent.
     pub turns: usize,
-    /// See above.
+    /// Defined above.
     pub cut_offs: usize,
     /// One for each answered turn, in milliseconds.
     pub dead_air_ms: Vec<u64>,
-    /// Words over the agent at which it had to stop.
+    /// Number of times the callee said words at which the agent had to stop.
     pub barge_ins: usize,
-    /// See above.
+    /// Defined above.
     pub missed_barge_ins: usize,
-    /// See above.
+    /// Defined above.
     pub false_barge_ins: usize,
     /// One for each false stop that was taken back, in milliseconds.
     pub resume_ms: Vec<u64>,
-    /// Stops for nothing but the agent's own echo.
+    /// Stops caused only by the agent's own echo.
     pub echo_stops: usize,
-    /// See above.
+    /// Defined above.
     pub heard_mismatch: usize,
-    /// How the call ended, if not as it must.
+    /// End of the call, if it is not the expected one.
     pub wrong_end: Option<String>,
 }
 
@@ -113,20 +113,20 @@ impl Verdict {
             self.echo_stops = stops.iter().filter(|at| !sounded(**at)).count();
         }
         self.resume_ms = call.resumed_ms.iter().map(|(_, after)| *after).collect();
-        // Whoever hangs up, or drops off the line, cuts a speech too.
+        // A callee that hangs up or drops off the line cuts a speech too.
         let left = usize::from(scenario.ends_early());
         let cut = call.agent_lines.iter().filter(|line| !is_whole(line)).count();
         let unresumed = stops.len().saturating_sub(call.resumed_ms.len());
         self.false_barge_ins = unresumed.max(cut.saturating_sub(meant.len() + left));
     }
 
-    /// Whether the call has a fault that no agent of normal eagerness may have.
+    /// Returns whether the call has a fault that no agent of normal eagerness may have.
     fn fails(&self) -> bool {
         let late = self.resume_ms.iter().any(|ms| *ms > RESUMES_WITHIN_MS);
         self.cut_offs > 0 || self.missed_barge_ins > 0 || late || self.heard_mismatch > MISMATCH_WORDS
     }
 
-    /// What is wrong with the call, in words; none when it has no fault.
+    /// Returns the faults of the call in words; empty if there are none.
     pub fn faults(&self) -> Vec<String> {
         let mut faults = Vec::new();
         let counts = [
@@ -203,12 +203,12 @@ fn words(text: &str) -> Vec<String> {
     words.collect()
 }
 
-/// The longest run of words that are in one of the texts only, when the texts are laid beside each other.
+/// Returns the longest run of words that are in only one of the texts when they are aligned.
 fn mismatch(lines: &[String], heard: &[Span]) -> usize {
     let written: Vec<String> = lines.iter().flat_map(|line| words(line)).collect();
     let heard: Vec<String> = heard.iter().flat_map(|heard| words(&heard.text)).collect();
     let (rows, columns) = (written.len() + 1, heard.len() + 1);
-    // Length of the longest common rest, from each pair of places on.
+    // Length of the longest common remainder, from each pair of places on.
     let mut common = vec![0_usize; rows * columns];
     for row in (0..rows - 1).rev() {
         for column in (0..columns - 1).rev() {
@@ -231,23 +231,23 @@ fn mismatch(lines: &[String], heard: &[Span]) -> usize {
         } else {
             (column, only_heard) = (column + 1, only_heard + 1);
         }
-        // A word put for another is one.
+        // A replaced word counts as one.
         longest = longest.max(only_written.max(only_heard));
     }
     longest
 }
 
-/// The sum over a suite.
+/// Sum over a suite.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Score {
-    /// Conversations judged.
+    /// Number of conversations judged.
     pub scenarios: usize,
-    /// The sum of their figures.
+    /// Sum of their figures.
     pub total: Verdict,
-    /// An agent of normal eagerness cut somebody off, missed a barge-in, took a false stop back late, or left in the
-    /// transcript what was not heard.
+    /// Whether an agent of normal eagerness cut somebody off, missed a barge-in, took a false stop back late,
+    /// or has words in the transcript that were not heard.
     failed: bool,
-    /// Those with a fault: name and faults.
+    /// Conversations with a fault: name and faults.
     pub faulty: Vec<(String, Vec<String>)>,
 }
 
@@ -272,12 +272,12 @@ impl Score {
         total.resume_ms.extend(verdict.resume_ms);
     }
 
-    /// Whether no agent of normal eagerness had one of the grave faults.
+    /// Returns whether no agent of normal eagerness had one of the grave faults.
     pub fn holds(&self) -> bool {
         !self.failed
     }
 
-    /// The figures as JSON; percentiles in milliseconds.
+    /// Returns the figures as JSON; percentiles in milliseconds.
     pub fn json(&self) -> Value {
         let total = &self.total;
         let faulty: serde_json::Map<String, Value> = self

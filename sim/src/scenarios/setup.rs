@@ -1,13 +1,13 @@
-//! The agents of the suite: interviewers that differ in what they ask and in how they take turns.
+//! Agents of the suite: interviewers that differ in their questions and in how they take turns.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// How an agent is set; otherwise as agents are by default, with short time-outs.
+/// Settings of an agent; everything else has its default, with short timeouts.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Setup {
-    /// What it asks for. The first question is part of its greeting.
+    /// Subjects that it asks for. The first question is part of its greeting.
     questions: Vec<String>,
     /// `turnEagerness`.
     pub eagerness: String,
@@ -28,7 +28,7 @@ impl Default for Setup {
     }
 }
 
-/// How it asks for something.
+/// Returns the wording of a question.
 fn text(question: &str) -> &'static str {
     match question {
         "day" => "Which day suits you for a visit?",

@@ -1,4 +1,4 @@
-//! Scores on calls made up for each definition, and the suite as data.
+//! Scores of calls made up for each definition, and checks of the suite's data.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ fn cleared(at_ms: u64) -> LogEvent {
     }
 }
 
-/// The verdict on a call with these entries and this transcript.
+/// Returns the verdict on a call with these entries and this transcript.
 fn verdict(name: &str, events: Vec<LogEvent>, transcript: &str) -> Verdict {
     let accepted = LogEvent::Accepted {
         attempt: "a".into(),

@@ -1,5 +1,6 @@
-//! Asterisk for tests, on real sockets: its REST interface and events, bridges, `chan_websocket` and AudioSocket, in front
-//! of an exchange whose telephones it calls. Written from Asterisk's documents and source; it takes faults by order.
+//! Asterisk for tests, on real sockets: its REST interface and events, bridges, `chan_websocket` and
+//! AudioSocket, in front of an exchange whose telephones it calls. Written from Asterisk's documents and
+//! source. It injects faults on request.
 
 mod ari;
 mod audiosocket;
@@ -30,47 +31,48 @@ use super::{
     phones::Progress,
 };
 
-/// The stub's user.
+/// User name of the stub.
 pub const USER: &str = "ringback";
-/// Its password.
+/// Password of the stub.
 pub const PASSWORD: &str = "stub-password";
-/// The one trunk.
+/// The only trunk.
 pub const TRUNK: &str = "trunk";
-/// The one section of `websocket_client.conf`.
+/// The only section of `websocket_client.conf`.
 pub const WEBSOCKET_CLIENT: &str = "ringback";
 
-/// How the stub is to behave.
+/// Settings of the stub.
 #[derive(Debug, Clone)]
 pub struct AsteriskSettings {
-    /// What all stubs have. Where callbacks come in any order but the right one, every event comes twice, and every third
-    /// one after the next. A media connection that stands still sends nothing for so long, and all of it then.
+    /// Settings that all stubs share. If callbacks are not in order, every event comes twice, and every third
+    /// one after the next. A stalled media connection sends nothing for that time, and then all of it.
     pub carrier: StubCarrierSettings,
-    /// Media sockets speak JSON, and not words.
+    /// Whether media sockets use JSON instead of plain words.
     pub json: bool,
-    /// So long after a SIP REFER the far end leaves, with whom it was to call; without it nothing comes of one.
+    /// Time after a SIP REFER until the far end leaves, with the target that it was to call; without it a
+    /// REFER has no effect.
     pub refers_taken: Option<Duration>,
 }
 
-/// A request to make a channel, as it came.
+/// A request to create a channel, as received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Originated {
-    /// What is called.
+    /// Endpoint to call.
     pub endpoint: String,
-    /// The id it is to have.
+    /// Requested id of the channel.
     pub channel: String,
-    /// The application.
+    /// Application of the channel.
     pub app: String,
     /// Caller ID.
     pub caller: String,
-    /// How long it may ring, in seconds.
+    /// Longest ringing time, in seconds.
     pub timeout: String,
 }
 
-/// Asterisk.
+/// The stub.
 pub struct Asterisk {
     base: StubBase,
     settings: AsteriskSettings,
-    /// Where media sockets go: `uri` in `websocket_client.conf`.
+    /// Address of media sockets: `uri` in `websocket_client.conf`.
     media_uri: Mutex<String>,
     cut: AtomicBool,
     channels: Mutex<BTreeMap<String, Arc<Channel>>>,
@@ -79,7 +81,7 @@ pub struct Asterisk {
     journal: Mutex<Journal>,
 }
 
-/// What the stub remembers.
+/// Requests that the stub remembers.
 #[derive(Default)]
 struct Journal {
     originated: Vec<Originated>,
@@ -119,15 +121,14 @@ impl Stub for Asterisk {
     }
 }
 
-/// A running stub. Dropping it cuts all calls off at once.
+/// A running stub. Dropping it cuts off all calls at once.
 pub type AsteriskStub = Handle<Asterisk>;
 
 impl AsteriskStub {
     /// Serves until it is dropped.
     ///
     /// # Errors
-    ///
-    /// When it, or the exchange behind it, cannot listen.
+    /// Returns an error if the stub or the exchange behind it cannot listen.
     pub async fn start(settings: AsteriskSettings) -> io::Result<Self> {
         let (base, listener) = StubBase::bind(settings.carrier.clone()).await?;
         let stub = Arc::new(Asterisk {
@@ -143,70 +144,70 @@ impl AsteriskStub {
         Ok(Self::serve(stub, listener, ari::routes(), Router::new()))
     }
 
-    /// The address an account's `ari_url` takes.
+    /// Returns the address for an account's `ari_url`.
     pub fn url(&self) -> String {
         format!("{}/ari", self.here())
     }
 
-    /// Sets where media sockets go, below the service at this address.
+    /// Sets the address of media sockets, below the service at this address.
     pub fn serve_media_to(&self, service: &str) {
         let socket = service.replacen("http", "ws", 1);
         *locked(&self.0.media_uri) = format!("{socket}/carriers/asterisk/media");
     }
 
-    /// A telephone calls a number; the id of its channel.
+    /// Makes a telephone call a number; returns the id of its channel.
     pub async fn call_in(&self, from: &str, to: &str) -> String {
         phones::call_in(&self.0, from, to).await
     }
 
-    /// A telephone's key is pressed.
+    /// Presses a key of a telephone.
     pub fn press(&self, channel: &str, key: char) {
         self.0.hears_key(channel, key);
     }
 
-    /// The events' socket breaks; none is taken until they are let in again.
+    /// Breaks the event socket; no new one is accepted until [`Self::let_events_in`].
     pub fn lose_events(&self) {
         self.0.events.close();
     }
 
-    /// Events may be listened to again.
+    /// Accepts event sockets again.
     pub fn let_events_in(&self) {
         self.0.events.open();
     }
 
-    /// Every request to make a channel of a telephone, as it came.
+    /// Returns every request to create a channel of a telephone, as received.
     pub fn dialed_channels(&self) -> Vec<Originated> {
         let mut all = self.originated();
         all.retain(|of| of.endpoint.starts_with("PJSIP/"));
         all
     }
 
-    /// Every request to make a channel, as it came.
+    /// Returns every request to create a channel, as received.
     pub fn originated(&self) -> Vec<Originated> {
         locked(&self.0.journal).originated.clone()
     }
 
-    /// Channels that were hung up by request, with the reason.
+    /// Returns the channels that were hung up by request, with the reason.
     pub fn hung_up(&self) -> Vec<(String, String)> {
         locked(&self.0.journal).hung_up.clone()
     }
 
-    /// Channels whose far end was asked to call somebody else, and whom.
+    /// Returns the channels whose far end was asked to call somebody else, with the target.
     pub fn redirected(&self) -> Vec<(String, String)> {
         locked(&self.0.journal).redirected.clone()
     }
 
-    /// Keys that were pressed in channels by request.
+    /// Returns the keys that were pressed in channels by request.
     pub fn pressed(&self) -> Vec<(String, String)> {
         locked(&self.0.journal).pressed.clone()
     }
 
-    /// Milliseconds of audio that were thrown away by each flush that found any.
+    /// Returns the milliseconds of audio discarded by each flush that found any.
     pub fn flushed_ms(&self) -> Vec<u64> {
         locked(&self.0.journal).flushed_ms.clone()
     }
 
-    /// The telephone of a channel is hung up by whoever holds it.
+    /// Makes the user of a channel's telephone hang up.
     pub async fn leave(&self, channel: &str) {
         if let Some(channel) = self.0.channel(channel) {
             self.phones.hang_up(&channel.line).await;
@@ -214,17 +215,17 @@ impl AsteriskStub {
         }
     }
 
-    /// Channels there are, by id.
+    /// Returns the ids of the existing channels.
     pub fn channels(&self) -> Vec<String> {
         locked(&self.0.channels).keys().cloned().collect()
     }
 
-    /// Bridges there are, with the channels in each.
+    /// Returns the existing bridges, with the channels in each.
     pub fn bridges(&self) -> BTreeMap<String, Vec<String>> {
         self.0.bridges.all()
     }
 
-    /// Sockets for events that were taken so far.
+    /// Returns the number of event sockets accepted so far.
     pub fn event_sockets(&self) -> usize {
         self.0.events.sockets.load(Ordering::SeqCst)
     }

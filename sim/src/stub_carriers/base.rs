@@ -1,4 +1,4 @@
-//! What every stub is made of: the phones behind it, its server, and a record of what happened.
+//! Parts of every stub: the phones behind it, its server, and a record of its events.
 
 use std::{
     collections::VecDeque,
@@ -31,10 +31,10 @@ use super::{
 use crate::exchange::LogEntry;
 use net::http_client;
 
-/// What the stubs of all carriers have.
+/// State that the stubs of all carriers share.
 pub struct StubBase {
     pub(super) address: SocketAddr,
-    /// Where the service is that calls from outside are announced to.
+    /// Base URL of the service to which inbound calls are announced.
     pub(super) service: String,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) callbacks: Callbacks,
@@ -52,7 +52,7 @@ pub struct StubBase {
 }
 
 impl StubBase {
-    /// Takes the address, behind which nothing is served yet.
+    /// Binds the address; nothing is served there yet.
     pub(super) async fn bind(settings: StubCarrierSettings) -> io::Result<(Self, TcpListener)> {
         let listener = TcpListener::bind(settings.listen).await?;
         let base = Self {
@@ -78,7 +78,7 @@ impl StubBase {
         Ok((base, listener))
     }
 
-    /// Its own address, without a slash at the end.
+    /// Returns the stub's own base URL, without a trailing slash.
     pub(super) fn here(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -90,13 +90,13 @@ impl StubBase {
         tasks.spawn(task);
     }
 
-    /// Notes a dial; what becomes of it.
+    /// Records a dial and returns its fault.
     pub(super) fn dialed(&self, dial: Dial) -> DialFault {
         locked(&self.dials).push(dial);
         locked(&self.faults).pop_front().unwrap_or(DialFault::None)
     }
 
-    /// Notes a callback, and the HTTP status it was answered with.
+    /// Records a callback and the HTTP status of its response.
     pub(super) fn told(&self, status: &str, answer: u16) {
         let status = status.to_owned();
         locked(&self.delivered).push(Delivered { status, answer });
@@ -110,54 +110,54 @@ impl StubBase {
         locked(&self.complaints).push(about.into());
     }
 
-    /// Every dial that came in.
+    /// Returns every dial received.
     pub fn dials(&self) -> Vec<Dial> {
         locked(&self.dials).clone()
     }
 
-    /// Every callback that was delivered.
+    /// Returns every callback delivered.
     pub fn delivered(&self) -> Vec<Delivered> {
         locked(&self.delivered).clone()
     }
 
-    /// The keys that were pressed by requests or messages.
+    /// Returns the keys that were pressed by requests or messages.
     pub fn keys(&self) -> Vec<String> {
         locked(&self.keys).clone()
     }
 
-    /// What the carrier would complain about.
+    /// Returns the messages and requests that the carrier would complain about.
     pub fn complaints(&self) -> Vec<String> {
         locked(&self.complaints).clone()
     }
 
-    /// What the phones have on record.
+    /// Returns the record of the phones.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.phones.entries()
     }
 
-    /// Phones that ring or talk.
+    /// Returns the number of phones that ring or talk.
     pub fn live_calls(&self) -> usize {
         self.phones.live_calls()
     }
 }
 
-/// A carrier of which there is a stub.
+/// A carrier that has a stub.
 pub trait Stub: Sized + Send + Sync + 'static {
-    /// What a phone's line belongs to.
+    /// Owner of a phone's line.
     type Leg: Send + Sync + 'static;
 
     fn base(&self) -> &StubBase;
 
     fn leg(&self, id: &str) -> Option<Arc<Self::Leg>>;
 
-    /// A phone's line has something to report.
+    /// Handles a report of a phone's line.
     fn reported(self: &Arc<Self>, leg: &Arc<Self::Leg>, progress: Progress);
 
-    /// Talks with a phone that was picked up, until that is hung up.
+    /// Talks with a phone that was picked up, until it is hung up.
     fn talk(self: Arc<Self>, leg: Arc<Self::Leg>, phone: WebSocket) -> impl Future<Output = ()> + Send;
 }
 
-/// A running stub. It ends when this is dropped, and its calls with it.
+/// A running stub. Dropping it ends the stub and its calls.
 pub struct Handle<S: Stub>(pub(super) Arc<S>);
 
 impl<S: Stub> Handle<S> {
@@ -173,7 +173,7 @@ impl<S: Stub> Handle<S> {
         });
         stub.base().spawn(async move {
             if let Err(error) = axum::serve(listener, router).await {
-                tracing::error!(%error, "stub carrier stopped serving");
+                tracing::error!(%error, "stub carrier server failed");
             }
         });
         Self(stub)

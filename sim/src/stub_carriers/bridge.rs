@@ -1,4 +1,4 @@
-//! The media socket of a call to the service.
+//! The media socket from a call to the service.
 
 use std::{io, time::Duration};
 
@@ -12,33 +12,33 @@ use tokio_tungstenite::{
 
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What the service sends.
+/// Messages from the service.
 pub enum Told {
-    /// To be played, in mu-law.
+    /// Mu-law to play.
     Audio(Vec<u8>),
-    /// To be returned when what came before has been played.
+    /// Mark to return when the previous audio has been played.
     Mark(String),
-    /// Drop what is not played yet.
+    /// Discards the audio that is not yet played.
     Clear,
     /// A key to press.
     Key(String),
-    /// What the carrier would refuse, or play as noise.
+    /// A message that the carrier would refuse, or play as noise.
     Nonsense(String),
     /// The connection is gone.
     Gone,
 }
 
-/// A media socket as its carrier speaks and hears by it.
+/// A media socket in the carrier's own protocol.
 pub trait MediaSocket: Send {
-    /// A frame of 20 ms of the phone's, in mu-law.
+    /// Sends a frame of 20 ms of the phone's audio, in mu-law.
     fn audio(&mut self, mulaw: &[u8]) -> impl Future<Output = ()> + Send;
 
     fn key(&mut self, key: &str) -> impl Future<Output = ()> + Send;
 
-    /// Everything before this mark has been played.
+    /// Reports that everything before this mark has been played.
     fn played(&mut self, mark: &str) -> impl Future<Output = ()> + Send;
 
-    /// What the service sends next.
+    /// Returns the next message from the service.
     fn told(&mut self) -> impl Future<Output = Told> + Send;
 }
 
@@ -46,7 +46,7 @@ pub trait MediaSocket: Send {
 pub struct ToService(WebSocketStream<TcpStream>);
 
 impl ToService {
-    /// A service that is gone is noticed when it is listened to.
+    /// Sends a message. Errors are ignored: a service that is gone is noticed on the next read.
     pub async fn send(&mut self, message: Message) {
         let _ = self.0.send(message).await;
     }
@@ -55,7 +55,7 @@ impl ToService {
         self.send(Message::Text(message.to_string().into())).await;
     }
 
-    /// The next text or bytes; none when the connection is gone.
+    /// Returns the next text or binary message, or `None` if the connection is gone.
     pub async fn next(&mut self) -> Option<Message> {
         loop {
             match self.0.next().await {
@@ -66,7 +66,7 @@ impl ToService {
         }
     }
 
-    /// Closes it in a whole handshake.
+    /// Closes the socket with a complete closing handshake.
     pub async fn close(mut self) {
         let _ = timeout(CLOSE_WITHIN, async {
             let _ = self.0.close(None).await;
@@ -76,10 +76,10 @@ impl ToService {
     }
 }
 
-/// No socket to the service.
+/// Reasons why no socket to the service could be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum BridgeError {
-    #[error("stream address is not ws://host:port/path")]
+    #[error("stream address is not of the form ws://host:port/path")]
     Address,
     #[error("{0}")]
     Io(#[from] io::Error),

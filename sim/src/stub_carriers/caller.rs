@@ -1,4 +1,5 @@
-//! Telephones that call one of a stub's numbers by order: `POST /v1/inbound`, as at the exchange of `ringback phones`.
+//! Telephones that call one of a stub's numbers on request: `POST /v1/inbound`, as at the exchange
+//! of `ringback phones`.
 
 use std::sync::Arc;
 
@@ -17,23 +18,23 @@ use uuid::Uuid;
 
 use crate::exchange::Persona;
 
-/// What stands for the number of a caller who withholds it.
+/// Placeholder for the number of a caller that withholds it.
 const WITHHELD: &str = "anonymous";
 
-/// Who calls whom.
+/// Caller and callee of an inbound call.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The telephone that calls, in E.164.
+    /// Telephone that calls, in E.164.
     pub phone: String,
-    /// The number it shows.
+    /// Number that it shows.
     pub from: String,
     pub to: String,
-    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    /// Persona of the caller; `None` leaves it to the stub's settings or the number's last digit.
     pub persona: Option<String>,
 }
 
 impl Caller {
-    /// One who shows this number.
+    /// Creates a caller that shows this number.
     pub fn of((from, to): (&str, &str)) -> Self {
         Self {
             phone: from.to_owned(),
@@ -44,15 +45,15 @@ impl Caller {
     }
 }
 
-/// What became of a call.
+/// Result of an inbound call.
 #[derive(Debug)]
 pub enum Taken {
     Connected,
-    /// In words.
+    /// Reason in words.
     Refused(String),
 }
 
-/// Has a telephone call, at this name of the call; what becomes of that.
+/// Makes a telephone call under this id of the call; returns the result.
 pub type CallIn = Arc<dyn Fn(String, Caller) -> BoxFuture<'static, Taken> + Send + Sync>;
 
 #[derive(Deserialize)]
@@ -60,7 +61,7 @@ pub type CallIn = Arc<dyn Fn(String, Caller) -> BoxFuture<'static, Taken> + Send
 struct Body {
     from: String,
     to: String,
-    /// The number is not shown to whom it calls.
+    /// Whether the number is hidden from the callee.
     #[serde(default)]
     withheld: bool,
     persona: Option<String>,
@@ -74,12 +75,10 @@ impl Body {
                 return Err(format!("`{name}` must be a number such as +15550100010"));
             }
         }
-        // The number says nothing of who calls: some of its last digits are those of people who do not talk.
+        // The number does not determine the caller: some last digits belong to personas that do not talk.
         let persona = body.persona.as_deref().unwrap_or("cooperative");
         let Some(known) = Persona::named(persona) else {
-            return Err(format!(
-                "`persona`: nobody is called {persona}; README lists the personas"
-            ));
+            return Err(format!("`persona` {persona} is unknown; README lists the personas"));
         };
         Ok(Caller {
             from: if body.withheld {
@@ -94,7 +93,7 @@ impl Body {
     }
 }
 
-/// The route.
+/// Returns the route.
 pub fn route(call_in: CallIn) -> Router {
     Router::new().route("/v1/inbound", post(move |body: Bytes| answer(call_in.clone(), body)))
 }
@@ -108,7 +107,7 @@ async fn answer(call_in: CallIn, body: Bytes) -> Response {
         }
     };
     let call = format!("in-{}", Uuid::new_v4().simple());
-    // A task of its own: whoever asked for the call may go away.
+    // Runs in its own task, because the client may disconnect.
     match tokio::spawn(call_in(call.clone(), caller)).await {
         Ok(Taken::Connected) => (
             StatusCode::CREATED,

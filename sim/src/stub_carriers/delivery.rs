@@ -1,11 +1,11 @@
-//! The callbacks of one call on their way: in order, twice, or all of them at the end and the last one first.
+//! Delivery of one call's callbacks: in order, twice, or all of them at the end and the last one first.
 
 use tokio::sync::mpsc;
 
-/// Callbacks that may wait: a call has four.
+/// Most callbacks that may wait; a call has four.
 pub const WAITING: usize = 16;
 
-/// In which order callbacks come.
+/// Order and repetition of callbacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callbacks {
     /// Each when it happens.
@@ -16,7 +16,7 @@ pub enum Callbacks {
     Reversed,
 }
 
-/// What is to be delivered, in the order in which it is.
+/// Callbacks to deliver, in the order of their delivery.
 pub struct Delivery<T> {
     order: Callbacks,
     waiting: mpsc::Receiver<T>,
@@ -32,7 +32,7 @@ impl<T: Clone> Delivery<T> {
         }
     }
 
-    /// The next one; none when there are no more.
+    /// Returns the next callback, or `None` after the last one.
     pub async fn next(&mut self) -> Option<T> {
         match self.order {
             Callbacks::InOrder => self.waiting.recv().await,

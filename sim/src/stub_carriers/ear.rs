@@ -1,8 +1,8 @@
-//! The ear of a carrier that listens for a mailbox's beep.
+//! Detection of a mailbox's beep, for a carrier that offers it.
 
 use media::{codec, format::Encoding, tone::BeepDetector};
 
-/// Listens until it has heard one.
+/// Detector that stops after the first beep.
 pub struct Ear(Option<BeepDetector>);
 
 impl Ear {
@@ -10,7 +10,7 @@ impl Ear {
         Self(listens.then(BeepDetector::new))
     }
 
-    /// Whether the beep is heard with this audio, in mu-law.
+    /// Returns whether this audio, in mu-law, contains the beep.
     pub fn hears_beep(&mut self, mulaw: &[u8]) -> bool {
         let Some(beep) = &mut self.0 else { return false };
         let (mut samples, mut beeps) = (Vec::new(), Vec::new());

@@ -1,5 +1,5 @@
-//! What a leg does that was answered and follows instructions: it streams, waits, and talks with other legs, until it is
-//! told otherwise.
+//! Flow of an answered leg that follows instructions: it streams, waits, and talks with other legs until it
+//! receives other instructions.
 
 use std::time::Duration;
 
@@ -20,29 +20,29 @@ use super::{
 
 /// A change to a leg that follows instructions `I`.
 pub enum Change<I> {
-    /// Other instructions.
+    /// Replacement instructions.
     Instead(Vec<I>),
     /// Keys to press.
     Keys(String),
 }
 
-/// How an instruction ended.
+/// End of an instruction.
 pub enum Next<I> {
-    /// With the next one.
+    /// Continue with the next one.
     Done,
-    /// With others.
+    /// Continue with other ones.
     Instead(Vec<I>),
     /// The phone was hung up.
     Gone,
 }
 
-/// How a media socket ended.
+/// End of a media socket.
 pub enum Streamed<I> {
-    /// The socket broke, as it was to.
+    /// The socket broke as ordered.
     Cut,
     /// The service closed it.
     Closed,
-    /// It goes on without it.
+    /// The leg continues without it.
     Next(Next<I>),
 }
 
@@ -51,7 +51,7 @@ pub struct Talk<I> {
     pub line: Line,
     id: String,
     changes: mpsc::Receiver<Change<I>>,
-    /// Only the first media socket of a leg breaks, or stands still.
+    /// Whether the first media socket has been opened; only that one breaks or stalls.
     had_socket: bool,
 }
 
@@ -75,7 +75,7 @@ impl<I> Talk<I> {
         }
     }
 
-    /// Other instructions that came in the meantime.
+    /// Returns instructions that arrived in the meantime.
     pub fn instead(&mut self) -> Option<Vec<I>> {
         match self.changes.try_recv() {
             Ok(Change::Instead(others)) => Some(others),
@@ -83,7 +83,7 @@ impl<I> Talk<I> {
         }
     }
 
-    /// Waits for something while nothing is said.
+    /// Waits for `what` while nothing is said.
     pub async fn until<T>(&mut self, what: impl Future<Output = T>) -> Result<T, Next<I>> {
         tokio::pin!(what);
         loop {
@@ -106,7 +106,7 @@ impl<I> Talk<I> {
         }
     }
 
-    /// Passes audio between phone and service; `hears` gets what the phone says.
+    /// Passes audio between phone and service; `hears` gets the phone's audio.
     pub async fn stream<M: MediaSocket>(
         &mut self,
         base: &StubBase,
@@ -153,7 +153,7 @@ impl<I> Talk<I> {
         }
     }
 
-    /// Talks with whoever is in a room.
+    /// Talks with the others in a room.
     pub async fn converse(&mut self, room: &broadcast::Sender<Said>) -> Next<I> {
         let mut others = room.subscribe();
         loop {
@@ -175,7 +175,7 @@ impl<I> Talk<I> {
         }
     }
 
-    /// Talks with another leg until that is over (none), or until this one is, or is told otherwise.
+    /// Talks with another leg until `over` completes (`None`), or until this leg ends or is told otherwise.
     pub async fn until_over(
         &mut self,
         room: &broadcast::Sender<Said>,
@@ -186,7 +186,7 @@ impl<I> Talk<I> {
         tokio::select! {
             () = &mut over => None,
             next = self.converse(room) => match next {
-                // The other one left the room; its line is over any moment.
+                // The other leg left the room; its line ends any moment.
                 Next::Done => None,
                 next => Some(next),
             },

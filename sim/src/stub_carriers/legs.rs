@@ -1,4 +1,4 @@
-//! The legs that a stub knows: how each stands, what is told of it, and what its phone is to do next.
+//! The legs that a stub knows: their stage, reports about them, and pending changes for their phones.
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +13,10 @@ use super::{
     phones::{Cause, Progress},
 };
 
-/// Changes that may wait for a phone.
+/// Most changes that may wait for a phone.
 const CHANGES: usize = 16;
 
-/// How a leg stands.
+/// Stage of a leg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
     /// Its phone has not been rung.
@@ -43,12 +43,12 @@ impl From<Progress> for Stage {
     }
 }
 
-/// A leg that was asked for by an order `O`, takes changes `C`, and of which `T` is told.
+/// A leg that was created by an order `O`, takes changes `C`, and is reported as `T`.
 pub struct Leg<O, C, T> {
     pub id: String,
     pub order: O,
     pub created: Timestamp,
-    /// The exchange's name of its line, once that has taken it.
+    /// The exchange's id of its line, once the exchange has accepted it.
     pub line: OnceLock<String>,
     stage: watch::Sender<Stage>,
     told: Mutex<Option<mpsc::Sender<T>>>,
@@ -73,7 +73,7 @@ impl<O, C, T> Leg<O, C, T> {
         self.stage().is_over()
     }
 
-    /// Waits until it was answered, or is over.
+    /// Waits until the leg is answered or over.
     pub async fn settled(&self) {
         let settled = |stage: &Stage| matches!(stage, Stage::Answered | Stage::Over(_));
         let _ = self.stages().wait_for(settled).await;
@@ -83,35 +83,35 @@ impl<O, C, T> Leg<O, C, T> {
         let _ = self.stages().wait_for(|stage| stage.is_over()).await;
     }
 
-    /// Has something told of it, unless its end was; fewer things are told than may wait.
+    /// Queues a report about the leg, unless its end was already reported; the queue never fills.
     pub fn tell(&self, what: T) {
         if let Some(told) = locked(&self.told).as_ref() {
             let _ = told.try_send(what);
         }
     }
 
-    /// Nothing more is told of it.
+    /// Closes the queue of reports.
     pub fn told_all(&self) {
         *locked(&self.told) = None;
     }
 
-    /// The changes that come; for the first that asks.
+    /// Returns the receiver of changes to the first caller, then `None`.
     pub fn changes(&self) -> Option<mpsc::Receiver<C>> {
         locked(&self.waiting).take()
     }
 
-    /// Whether it takes a change: it was answered.
+    /// Queues a change; returns whether the leg accepts it, which it does once answered.
     pub fn change(&self, change: C) -> bool {
         self.stage() == Stage::Answered && self.changes.try_send(change).is_ok()
     }
 }
 
-/// A leg, and what is to be told of it.
+/// A leg and the receiver of reports about it.
 pub type Added<O, C, T> = (Arc<Leg<O, C, T>>, mpsc::Receiver<T>);
 
 type ById<L> = BTreeMap<String, Arc<L>>;
 
-/// All of a stub.
+/// All legs of a stub.
 pub struct Legs<O, C, T>(Mutex<ById<Leg<O, C, T>>>);
 
 impl<O, C, T> Default for Legs<O, C, T> {
@@ -121,7 +121,7 @@ impl<O, C, T> Default for Legs<O, C, T> {
 }
 
 impl<O, C, T> Legs<O, C, T> {
-    /// Takes a leg; what is to be told of it comes out at the other end.
+    /// Adds a leg; reports about it arrive at the returned receiver.
     pub fn add(&self, id: String, order: O, created: Timestamp) -> Added<O, C, T> {
         let (told, all) = mpsc::channel(delivery::WAITING);
         let (changes, waiting) = mpsc::channel(CHANGES);
@@ -147,7 +147,7 @@ impl<O, C, T> Legs<O, C, T> {
         locked(&self.0).remove(id);
     }
 
-    /// Oldest first.
+    /// Returns all legs, oldest first.
     pub fn all(&self) -> Vec<Arc<Leg<O, C, T>>> {
         let mut all: Vec<_> = locked(&self.0).values().cloned().collect();
         all.sort_by_key(|leg| leg.created);

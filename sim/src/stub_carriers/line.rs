@@ -5,18 +5,18 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use media::{codec, format::Encoding, tone::generate};
 use serde_json::{Value, json};
 
-/// A key that is pressed for the far end lasts so long, and so does the pause behind it.
+/// Length of a key's tone for the far end, and of the pause after it.
 const KEY_MS: u32 = 100;
-/// A frame, in samples.
+/// Samples of a frame.
 const FRAME: usize = 160;
 
-/// What a telephone says.
+/// Messages from a telephone.
 pub enum FromPhone {
-    /// In mu-law.
+    /// Audio in mu-law.
     Audio(Vec<u8>),
     /// A key.
     Key(String),
-    /// What was to be played before this mark has been.
+    /// The audio before this mark has been played.
     Mark(String),
 }
 
@@ -34,7 +34,7 @@ impl Line {
         }
     }
 
-    /// The next thing the telephone says; none when it was hung up.
+    /// Returns the next message of the telephone, or `None` if it was hung up.
     pub async fn hear(&mut self) -> Option<FromPhone> {
         loop {
             let text = match self.socket.recv().await {
@@ -56,8 +56,8 @@ impl Line {
         }
     }
 
-    /// Waits until the telephone has named its stream: what names another is not its own, and makes it hang up. That is
-    /// the first thing it says.
+    /// Waits until the telephone has named its stream, which its first message does. A message that names
+    /// another stream would make it hang up.
     async fn begun(&mut self) {
         while self.stream.is_empty() {
             let Some(Ok(message)) = self.socket.recv().await else {
@@ -70,7 +70,7 @@ impl Line {
     }
 
     async fn send(&mut self, message: &Value) {
-        // A telephone that is gone is noticed when it is listened to.
+        // A telephone that is gone is noticed on the next read.
         let _ = self.socket.send(Message::Text(message.to_string().into())).await;
     }
 
@@ -106,7 +106,7 @@ impl Line {
         self.send(&json!({ "event": "clear", "streamSid": self.stream })).await;
     }
 
-    /// Closes it in a whole handshake.
+    /// Closes the line with a complete closing handshake.
     pub async fn close(mut self) {
         let _ = self.socket.send(Message::Close(None)).await;
         while let Some(Ok(_)) = self.socket.recv().await {}

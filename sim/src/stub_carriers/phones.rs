@@ -1,4 +1,5 @@
-//! The phones behind a stub carrier: those of an exchange of its own, which are told to call at the stub's address.
+//! The phones behind a stub carrier. They belong to the stub's own exchange, which is told to open their
+//! media at the stub's address.
 
 use std::{collections::BTreeMap, io, sync::OnceLock};
 
@@ -10,7 +11,7 @@ use super::StubCarrierSettings;
 use crate::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry};
 use net::http_client;
 
-/// An exchange and who is at home there.
+/// An exchange and its callees.
 pub struct Phones {
     exchange: ExchangeHandle,
     client: Client,
@@ -19,7 +20,7 @@ pub struct Phones {
     scripts: Vec<String>,
 }
 
-/// What a phone's line tells the stub.
+/// Report of a phone's line to the stub.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
@@ -35,7 +36,7 @@ pub enum Progress {
     Ended { cause: Cause },
 }
 
-/// How a phone's line ended.
+/// Cause of the end of a phone's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -48,15 +49,15 @@ pub enum Cause {
     Failed,
 }
 
-/// A telephone that is to ring.
+/// A telephone to ring.
 pub struct Phone<'a> {
     pub number: &'a str,
-    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    /// Persona of the callee; `None` leaves it to the stub's settings or the number's last digit.
     pub persona: Option<&'a String>,
     pub ring_seconds: f64,
 }
 
-/// Why nobody is called.
+/// Reasons why nobody is called.
 #[derive(Debug)]
 pub enum Refused {
     NoNumber,
@@ -80,18 +81,18 @@ impl Phones {
         })
     }
 
-    /// What phones said and heard.
+    /// Returns the record of the phones' speech and hearing.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.entries()
     }
 
-    /// Calls that ring or talk.
+    /// Returns the number of calls that ring or talk.
     pub fn live_calls(&self) -> usize {
         self.exchange.live_calls()
     }
 
-    /// Calls a number; the exchange's id of the call. Reports and the phone's socket come to `here`, below the call's
-    /// `key`.
+    /// Calls a number and returns the exchange's id of the call. Reports and the phone's socket go to `here`,
+    /// below the call's `key`.
     pub async fn call(&self, here: &str, key: &str, phone: Phone<'_>) -> Result<String, Refused> {
         let Phone {
             number: to,
@@ -126,12 +127,12 @@ impl Phones {
         }
     }
 
-    /// Ends a call, if it is there.
+    /// Ends a call, if it exists.
     pub async fn hang_up(&self, line: &OnceLock<String>) {
         let Some(call) = line.get() else { return };
         let url = format!("{}/v1/calls/{call}", self.exchange.url());
         if let Err(error) = self.client.delete(url).send().await {
-            tracing::warn!(%error, "a phone could not be hung up");
+            tracing::warn!(%error, "phone hangup failed");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Conversations: what one leg says, the others hear.
+//! Rooms: each leg in a room hears what the others say.
 
 use std::{collections::BTreeMap, sync::Mutex};
 
@@ -6,24 +6,24 @@ use tokio::sync::broadcast;
 
 use super::locked;
 
-/// What may wait for a leg that is slow: 5 s of frames.
+/// Most frames that may wait for a slow leg: 5 s.
 const WAITING: usize = 256;
 
-/// What is said in a conversation.
+/// Message in a room.
 #[derive(Debug, Clone)]
 pub enum Said {
-    /// By the leg of this name, in mu-law.
+    /// Mu-law from the leg with this name.
     Audio(String, Vec<u8>),
-    /// It is over for all.
+    /// The conversation is over for all.
     Over,
 }
 
-/// All conversations, by name.
+/// All rooms, by name.
 #[derive(Default)]
 pub struct Rooms(Mutex<BTreeMap<String, broadcast::Sender<Said>>>);
 
 impl Rooms {
-    /// The conversation of this name.
+    /// Returns the room with this name.
     pub fn named(&self, name: &str) -> broadcast::Sender<Said> {
         let mut rooms = locked(&self.0);
         let room = rooms.entry(name.to_owned());

@@ -1,5 +1,5 @@
-//! A stub carrier for people: on an address of its own, with simulated phones behind it, and with the environment that
-//! makes a service use it.
+//! A stub carrier for manual use: it has its own address, simulated phones behind it, and prints the
+//! environment that makes a service use it.
 
 use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -12,10 +12,10 @@ use super::{
     vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET, VonageFaults, VonageStub},
 };
 
-/// Frames of a telephone in a second.
+/// Frames of a telephone per second.
 const FRAMES_A_SECOND: u64 = 50;
 
-/// The carriers that there are stubs of to be run so.
+/// Carriers whose stubs can be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Name {
     /// Twilio
@@ -29,7 +29,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// As `RINGBACK_CARRIER` has it.
+    /// Returns the value of `RINGBACK_CARRIER`.
     fn as_str(self) -> &'static str {
         match self {
             Self::Twilio => "twilio",
@@ -40,18 +40,18 @@ impl Name {
     }
 }
 
-/// What is to be run.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct Wish {
-    /// Which carrier.
+    /// Carrier.
     pub carrier: Name,
-    /// Where it listens; port 0 takes a free one.
+    /// Listen address; port 0 takes a free port.
     pub listen: SocketAddr,
-    /// Where the service is, without a slash at the end.
+    /// Base URL of the service, without a trailing slash.
     pub service: String,
-    /// What it reports comes twice; of Telnyx late and in another order, too.
+    /// Sends every report twice; those of Telnyx also late and in another order.
     pub untidy: bool,
-    /// The first media socket of each call breaks after so long, to the second.
+    /// Time until the first media socket of each call breaks, to the second.
     pub cut_after: Option<Duration>,
 }
 
@@ -76,11 +76,10 @@ impl fmt::Debug for Running {
     }
 }
 
-/// Runs one.
+/// Starts a stub.
 ///
 /// # Errors
-///
-/// When it cannot listen there, or its phones do not start.
+/// Returns an error if the stub cannot listen or its phones do not start.
 pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Send + Sync>> {
     let cut_after = wish.cut_after.map(|after| after.as_secs() * FRAMES_A_SECOND);
     let settings = StubCarrierSettings {
@@ -108,7 +107,7 @@ pub async fn start(wish: Wish) -> Result<Running, Box<dyn std::error::Error + Se
 }
 
 impl Running {
-    /// Where its API is, and phones are told to call in.
+    /// Returns the base URL of its API, which also takes requests for inbound calls.
     pub fn url(&self) -> String {
         let base: &StubBase = match &self.stub {
             Stub::Twilio(stub) => stub,
@@ -118,7 +117,7 @@ impl Running {
         base.here()
     }
 
-    /// What a service needs to know so that it uses this stub: names and values.
+    /// Returns the environment variables that make a service use this stub: names and values.
     pub fn environment(&self) -> Vec<(&'static str, String)> {
         let mut variables = vec![
             ("RINGBACK_CARRIER", self.carrier.as_str().to_owned()),
@@ -156,7 +155,7 @@ impl Running {
         variables
     }
 
-    /// The environment for a shell to read, with what else is to be known as comments.
+    /// Returns the environment as shell commands, with further facts as comments.
     pub fn shell(&self) -> String {
         let (url, service) = (self.url(), &self.service);
         let mut lines = format!(
@@ -165,7 +164,7 @@ impl Running {
             self.carrier.as_str()
         );
         for (name, value) in self.environment() {
-            // None of the values has a quote in it.
+            // None of the values contains a quote.
             lines.push_str(&format!("export {name}='{value}'\n"));
         }
         lines

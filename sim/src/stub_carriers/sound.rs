@@ -1,4 +1,4 @@
-//! Audio between linear samples at 8 kHz and the format of a line.
+//! Audio conversion between linear samples at 8 kHz and the format of a line.
 
 use media::{
     codec,
@@ -6,19 +6,19 @@ use media::{
     resample::Resampler,
 };
 
-/// One way of a line.
+/// Converter of one direction of a line.
 pub struct Converter {
     encoding: Encoding,
     resampler: Option<Resampler>,
 }
 
 impl Converter {
-    /// Into this format.
+    /// Creates a converter to this format.
     pub fn to(format: LineFormat) -> Self {
         Self::between(format.encoding, 8_000, format.sample_rate)
     }
 
-    /// Out of it.
+    /// Creates a converter from this format.
     pub fn from(format: LineFormat) -> Self {
         Self::between(format.encoding, format.sample_rate, 8_000)
     }
@@ -52,7 +52,7 @@ impl Converter {
     }
 }
 
-/// From the mu-law of phones, and into it.
+/// Decodes the mu-law of phones; [`to_phone`] encodes it.
 pub fn from_phone(mulaw: &[u8]) -> Vec<i16> {
     Converter::from(LineFormat::MULAW_8000).decode(mulaw)
 }

@@ -1,19 +1,19 @@
-//! Media sockets that stand still: for a while nothing is sent and nothing is read, and they stay open.
+//! Stalled media sockets: for a while nothing is sent and nothing is read, and they stay open.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// When a media socket stands still, and for how long.
+/// Start and duration of a stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stall {
-    /// After so many frames of the telephone's, of 20 ms each.
+    /// Start, in frames of the telephone, of 20 ms each.
     pub after_frames: u64,
-    /// How long; what the telephone says meanwhile is lost.
+    /// Duration; the telephone's audio meanwhile is lost.
     pub lasts: Duration,
 }
 
-/// Whether one socket stands still now.
+/// State of one socket's stall.
 #[derive(Debug)]
 pub struct Standstill {
     stall: Option<Stall>,
@@ -25,7 +25,7 @@ impl Standstill {
         Self { stall, until: None }
     }
 
-    /// Whether it does, so many frames after it was opened.
+    /// Returns whether the socket is stalled, this many frames after it was opened.
     pub fn is_on(&mut self, frames: u64) -> bool {
         let Some(stall) = self.stall.filter(|stall| frames >= stall.after_frames) else {
             return false;

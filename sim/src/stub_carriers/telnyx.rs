@@ -1,5 +1,5 @@
-//! Telnyx for tests, on real sockets: its API, its signed webhooks and its media sockets, in front of an exchange whose
-//! telephones it translates for. Written from Telnyx's documents; it takes faults by order.
+//! Telnyx for tests, on real sockets: its API, its signed webhooks and its media sockets, in front of an
+//! exchange with telephones. Written from Telnyx's documents. It injects faults on request.
 
 mod api;
 mod audio;
@@ -36,51 +36,51 @@ use super::{
     phones::{Cause, Progress},
 };
 
-/// Of the key that webhooks are signed with.
+/// Seed of the key that signs webhooks.
 const SEED: [u8; 32] = [7; 32];
-/// The one API key that is taken.
+/// The only API key that is accepted.
 pub const API_KEY: &str = "KEY-of-the-stub";
-/// The one application that calls are placed by.
+/// The only application that places calls.
 pub const CONNECTION: &str = "1293384261075731499";
 
-/// How the stub is to behave.
+/// Settings of the stub.
 #[derive(Debug, Clone)]
 pub struct TelnyxSettings {
-    /// What all stubs have.
+    /// Settings that all stubs share.
     pub carrier: StubCarrierSettings,
-    /// What callees are heard in, whatever was asked for.
+    /// Codec of the callees' audio, whatever was requested.
     pub heard_in: Option<Codec>,
-    /// How L16 samples are written.
+    /// Byte order of L16 samples.
     pub order: ByteOrder,
     /// Calls on one page of a list.
     pub page: usize,
-    /// What goes wrong.
+    /// Faults.
     pub faults: TelnyxFaults,
 }
 
-/// What goes wrong.
+/// Faults of the stub.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TelnyxFaults {
-    /// No webhook comes at all.
+    /// No webhook is sent at all.
     pub no_webhooks: bool,
     /// Every seventh frame changes places with the next.
     pub shuffled_frames: bool,
     /// The media sockets of dials are opened while they ring.
     pub early_streams: bool,
-    /// Of a media socket that broke nothing is told, and Telnyx goes on believing in it.
+    /// Telnyx does not report a broken media socket and goes on believing in it.
     pub unnoticed_losses: bool,
-    /// So many media sockets are not opened.
+    /// Number of media sockets that are not opened.
     pub streams_refused: usize,
-    /// What is told of calls from outside comes to the application's own address all the time.
+    /// Reports of inbound calls always go to the application's own address.
     pub own_address_only: bool,
-    /// So many commands are answered with an error of the server's, though they are done.
+    /// Number of commands that are answered with a server error although they are carried out.
     pub broken_commands: usize,
-    /// Webhooks of this event come so much later.
+    /// Delay of the webhooks of this event.
     pub late: Option<(&'static str, Duration)>,
 }
 
 impl TelnyxSettings {
-    /// A sound Telnyx.
+    /// Returns the settings of a Telnyx without faults.
     pub fn of(carrier: StubCarrierSettings) -> Self {
         Self {
             carrier,
@@ -92,7 +92,7 @@ impl TelnyxSettings {
     }
 }
 
-/// Telnyx. Where callbacks come in any order but the right one, webhooks are late, too: the earlier the later.
+/// The stub. If callbacks are not in order, webhooks are late, too: the earlier the later.
 pub struct Telnyx {
     base: StubBase,
     settings: TelnyxSettings,
@@ -128,7 +128,7 @@ impl Telnyx {
     }
 }
 
-/// Takes one of those that are left.
+/// Takes one of the remaining ones; returns `false` if none is left.
 fn take_one(left: &AtomicUsize) -> bool {
     left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
         .is_ok()
@@ -145,7 +145,7 @@ impl Stub for Telnyx {
         self.calls.get(id)
     }
 
-    /// That it rings Telnyx does not tell.
+    /// Telnyx does not report that the phone rings.
     fn reported(self: &Arc<Self>, call: &Arc<Call>, progress: Progress) {
         match progress {
             Progress::Ringing => {}
@@ -163,15 +163,14 @@ impl Stub for Telnyx {
     }
 }
 
-/// A running stub. Dropping it cuts all calls off at once.
+/// A running stub. Dropping it cuts off all calls at once.
 pub type TelnyxStub = Handle<Telnyx>;
 
 impl TelnyxStub {
-    /// Listens, and serves until it is dropped.
+    /// Listens and serves until it is dropped.
     ///
     /// # Errors
-    ///
-    /// When it, or the exchange behind it, cannot listen.
+    /// Returns an error if the stub or the exchange behind it cannot listen.
     pub async fn start(settings: TelnyxSettings) -> io::Result<Self> {
         let (base, listener) = StubBase::bind(settings.carrier.clone()).await?;
         let stub = Arc::new(Telnyx {
@@ -188,32 +187,32 @@ impl TelnyxStub {
         Ok(Self::serve(stub, listener, api::routes(), inbound))
     }
 
-    /// The address an account's `base_url` takes.
+    /// Returns the address for an account's `base_url`.
     pub fn url(&self) -> String {
         format!("{}/v2", self.here())
     }
 
-    /// The public key, as the portal shows it.
+    /// Returns the public key, as the portal shows it.
     pub fn public_key(&self) -> String {
         BASE64.encode(self.0.key.public_key().as_ref())
     }
 
-    /// The signature header of a body at a time in seconds since 1970.
+    /// Returns the signature header of a body at a time in seconds since 1970.
     pub fn sign(&self, seconds: i64, body: &str) -> String {
         self.0.sign(seconds, body.as_bytes())
     }
 
-    /// The dial requests so far, as they came.
+    /// Returns the dial requests so far, as received.
     pub fn orders(&self) -> Vec<Value> {
         locked(&self.0.orders).clone()
     }
 
-    /// The commands so far, as they came.
+    /// Returns the commands so far, as received.
     pub fn commands(&self) -> Vec<(String, Value)> {
         locked(&self.0.commands).clone()
     }
 
-    /// Media sockets that were opened for calls nobody answered, and that the service has closed.
+    /// Returns how many media sockets were opened for calls that nobody answered and then closed by the service.
     pub async fn early_streams_closed(&self) -> usize {
         let calls = self.0.calls.all();
         let early: Vec<_> = calls
@@ -227,19 +226,19 @@ impl TelnyxStub {
         closed
     }
 
-    /// A telephone calls one of the account's numbers, whose application is at `service`. Where the call is answered,
-    /// the telephone's persona talks.
+    /// Makes a telephone call one of the account's numbers, whose application is at `service`. If the call is
+    /// answered, the telephone's persona talks.
     pub fn call_in(&self, service: &str, id: &str, parties: (&str, &str)) {
         self.0.call_in(service, id, &Caller::of(parties));
     }
 
-    /// Announces a call from outside once more; false where it was not announced before.
+    /// Announces an inbound call once more; returns `false` if it was not announced before.
     pub fn announce(&self, id: &str) -> bool {
         let call = self.0.calls.get(id);
         call.inspect(|call| self.0.announce(call)).is_some()
     }
 
-    /// The telephone of a call is hung up.
+    /// Hangs up the telephone of a call.
     pub async fn hang_up(&self, id: &str) {
         if let Some(call) = self.0.calls.get(id) {
             self.0.cut_off(&call).await;

@@ -1,5 +1,4 @@
-//! Twilio, and SignalWire in Twilio's words: the API of calls, their instructions, signed webhooks, and signed media
-//! sockets.
+//! Twilio, and SignalWire in Twilio's API: calls and their instructions, signed webhooks, and signed media sockets.
 
 mod api;
 mod call;
@@ -27,7 +26,7 @@ use super::{
     phones::Progress,
 };
 
-/// Which of the two carriers a stub is.
+/// Carrier that a stub imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// Twilio.
@@ -37,7 +36,7 @@ pub enum Flavour {
 }
 
 impl Flavour {
-    /// As addresses of the service name it.
+    /// Returns the name in addresses of the service.
     fn name(self) -> &'static str {
         match self {
             Self::Twilio => "twilio",
@@ -46,27 +45,27 @@ impl Flavour {
     }
 }
 
-/// The account a stub has.
+/// Account of a stub.
 pub const ACCOUNT: &str = "AC00000000000000000000000000000001";
-/// Its auth token, and what Twilio signs with.
+/// Auth token of the account, with which Twilio signs.
 pub const TOKEN: &str = "stub-auth-token";
-/// What SignalWire signs with.
+/// Key with which SignalWire signs.
 pub const SIGNING_KEY: &str = "PSK_stub";
 
-/// How long a webhook's answer is waited for: Twilio's own bound.
+/// Longest wait for a webhook's response: Twilio's own limit.
 const PATIENCE: Duration = Duration::from_secs(15);
 const DEAF_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What goes wrong.
+/// Faults of the stub.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TwilioFaults {
-    /// Other instructions for a call are never answered, and webhooks are waited for 5 s.
+    /// New instructions for a call are never answered, and webhooks are waited for 5 s.
     pub deaf: bool,
-    /// A call that is asked for waits so long before it starts.
+    /// Time that a requested call waits before it starts.
     pub queued: Option<Duration>,
 }
 
-/// Twilio, or SignalWire.
+/// The stub of Twilio or SignalWire.
 pub struct Twilio {
     flavour: Flavour,
     faults: TwilioFaults,
@@ -90,7 +89,7 @@ impl Twilio {
         }
     }
 
-    /// Sends a webhook; the status it is answered with, 0 for none, and what the answer says.
+    /// Sends a webhook; returns the status of the response (0 for none) and its body.
     async fn tell(&self, url: &str, form: &BTreeMap<String, String>) -> (u16, String) {
         let body = url::form_urlencoded::Serializer::new(String::new())
             .extend_pairs(form)
@@ -127,33 +126,31 @@ impl Stub for Twilio {
     }
 }
 
-/// How the announcement of a call was answered.
+/// Response to the announcement of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announced {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The instructions.
+    /// Instructions.
     pub twiml: String,
 }
 
-/// A running stub. It ends when this is dropped.
+/// A running stub. Dropping it ends the stub.
 pub type TwilioStub = Handle<Twilio>;
 
 impl TwilioStub {
-    /// Starts one.
+    /// Starts a stub.
     ///
     /// # Errors
-    ///
-    /// When the address cannot be served.
+    /// Returns an error if the address cannot be served.
     pub async fn start(flavour: Flavour, settings: StubCarrierSettings) -> io::Result<Self> {
         Self::start_with(flavour, settings, TwilioFaults::default()).await
     }
 
-    /// Starts one with which something is wrong.
+    /// Starts a stub with faults.
     ///
     /// # Errors
-    ///
-    /// As [`TwilioStub::start`].
+    /// Returns an error in the cases of [`TwilioStub::start`].
     pub async fn start_with(flavour: Flavour, settings: StubCarrierSettings, faults: TwilioFaults) -> io::Result<Self> {
         let (base, listener) = StubBase::bind(settings).await?;
         let stub = Arc::new(Twilio {
@@ -167,22 +164,22 @@ impl TwilioStub {
         Ok(Self::serve(stub, listener, api::routes(flavour), inbound))
     }
 
-    /// Where its API is.
+    /// Returns the base URL of its API.
     pub fn url(&self) -> String {
         self.here()
     }
 
-    /// How each call stands, in the carrier's words, oldest first.
+    /// Returns the status of each call in the carrier's words, oldest first.
     pub fn statuses(&self) -> Vec<&'static str> {
         self.0.calls.all().iter().map(|call| status(call.stage())).collect()
     }
 
-    /// The name of each call, oldest first.
+    /// Returns the id of each call, oldest first.
     pub fn sids(&self) -> Vec<String> {
         self.0.calls.all().iter().map(|call| call.id.clone()).collect()
     }
 
-    /// The form of the last request for a call.
+    /// Returns the form of the last request for a call.
     pub fn last_order(&self) -> BTreeMap<String, String> {
         locked(&self.0.last_order).clone()
     }
@@ -192,19 +189,19 @@ impl TwilioStub {
         self.0.announce(service, sid, &Caller::of(parties)).await
     }
 
-    /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
+    /// Makes a telephone call one of the account's numbers. If the call is accepted, the telephone's persona talks.
     pub async fn call_in(&self, service: &str, sid: &str, parties: (&str, &str)) -> Announced {
         inbound::call_in(&self.0, service, sid, &Caller::of(parties)).await
     }
 
-    /// The telephone of a call is hung up.
+    /// Hangs up the telephone of a call.
     pub async fn hang_up(&self, sid: &str) {
         if let Some(call) = self.0.calls.get(sid) {
             self.phones.hang_up(&call.line).await;
         }
     }
 
-    /// What the header of a request to `address` with this form must hold.
+    /// Returns the signature header of a request to `address` with this form.
     pub fn signature(&self, address: &str, form: &[(&str, &str)]) -> (&'static str, String) {
         let form = form
             .iter()

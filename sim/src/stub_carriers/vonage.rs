@@ -1,5 +1,5 @@
-//! Vonage for tests, on real sockets: its API of calls, signed webhooks, instructions and media sockets, in front of the
-//! telephones of an exchange. Written from Vonage's documents; it takes faults by order.
+//! Vonage for tests, on real sockets: its API of calls, signed webhooks, instructions and media sockets, in
+//! front of the telephones of an exchange. Written from Vonage's documents. It injects faults on request.
 
 mod api;
 mod flow;
@@ -28,27 +28,27 @@ use super::{
     phones::Progress,
 };
 
-/// The private key of the one application there is. It opens nothing but this stub.
+/// Private key of the only application. It opens nothing but this stub.
 pub const PRIVATE_KEY: &str = include_str!("vonage/application.pem");
-/// The one application.
+/// The only application.
 pub const APPLICATION: &str = "aaaaaaaa-bbbb-cccc-dddd-0123456789ab";
-/// What webhooks are signed with.
+/// Secret that signs webhooks.
 pub const SIGNATURE_SECRET: &str = "stub-signature-secret";
 
-/// What goes wrong.
+/// Faults of the stub.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VonageFaults {
-    /// No event comes of any leg.
+    /// No event is sent for any leg.
     pub no_events: bool,
-    /// Of a socket that broke nothing is told, and the call is held.
+    /// Vonage does not report a broken socket, and the call is held.
     pub silent_losses: bool,
-    /// A call that is told otherwise keeps its media socket.
+    /// A call with new instructions keeps its media socket.
     pub kept_sockets: bool,
-    /// Calls on one page of a list, at most.
+    /// Most calls on one page of a list.
     pub short_pages: Option<usize>,
 }
 
-/// Vonage.
+/// The stub.
 pub struct Vonage {
     faults: VonageFaults,
     base: StubBase,
@@ -59,7 +59,7 @@ pub struct Vonage {
 }
 
 impl Vonage {
-    /// Sends a webhook; what it is answered with, if that is a list of instructions.
+    /// Sends a webhook; returns its response if that is a list of instructions.
     async fn tell(&self, url: &str, body: &Value) -> Option<Vec<Value>> {
         let sent = self.post(url, body).await;
         let answer = sent.as_ref().map_or(0, |answer| answer.status().as_u16());
@@ -71,7 +71,7 @@ impl Vonage {
         }
     }
 
-    /// Sends a signed request; none when nothing answers.
+    /// Sends a signed request; returns `None` if there is no response.
     async fn post(&self, url: &str, body: &Value) -> Option<reqwest::Response> {
         let text = body.to_string();
         let request = self.base.client.post(url).header("content-type", "application/json");
@@ -100,24 +100,23 @@ impl Stub for Vonage {
     }
 }
 
-/// How the announcement of a call was answered.
+/// Response to the announcement of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Announced {
-    /// The HTTP status.
+    /// HTTP status.
     pub status: u16,
-    /// The instructions.
+    /// Instructions.
     pub ncco: Value,
 }
 
-/// A running stub. It ends when this is dropped.
+/// A running stub. Dropping it ends the stub.
 pub type VonageStub = Handle<Vonage>;
 
 impl VonageStub {
-    /// Starts one.
+    /// Starts a stub.
     ///
     /// # Errors
-    ///
-    /// When the address cannot be served.
+    /// Returns an error if the address cannot be served.
     pub async fn start(settings: StubCarrierSettings, faults: VonageFaults) -> io::Result<Self> {
         let (base, listener) = StubBase::bind(settings).await?;
         let stub = Arc::new(Vonage {
@@ -132,37 +131,38 @@ impl VonageStub {
         Ok(Self::serve(stub, listener, api::routes(), inbound))
     }
 
-    /// Where its API is.
+    /// Returns the base URL of its API.
     pub fn url(&self) -> String {
         self.here()
     }
 
-    /// The last request for a call, as it came.
+    /// Returns the last request for a call, as received.
     pub fn last_order(&self) -> Value {
         locked(&self.0.last_order).clone()
     }
 
-    /// The header of a webhook with this body.
+    /// Returns the signature header of a webhook with this body.
     pub fn sign(&self, body: &str) -> String {
         self.0.signer.header(body.as_bytes())
     }
 
-    /// The same, signed at a time in seconds since 1970.
+    /// Returns the header of [`Self::sign`], signed at a time in seconds since 1970.
     pub fn sign_at(&self, body: &str, seconds: i64) -> String {
         self.0.signer.header_at(body.as_bytes(), seconds)
     }
 
-    /// Announces a call to one of the account's numbers, whose application is at `service`; none when it is not there.
+    /// Announces a call to one of the account's numbers, whose application is at `service`; returns `None` if
+    /// nothing answers there.
     pub async fn announce(&self, service: &str, uuid: &str, parties: (&str, &str)) -> Option<Announced> {
         self.0.announce(service, uuid, &Caller::of(parties)).await
     }
 
-    /// A telephone calls one of the account's numbers. Where the call is taken, the telephone's persona talks.
+    /// Makes a telephone call one of the account's numbers. If the call is accepted, the telephone's persona talks.
     pub async fn call_in(&self, service: &str, uuid: &str, parties: (&str, &str)) -> Option<Announced> {
         inbound::call_in(&self.0, service, uuid, &Caller::of(parties)).await
     }
 
-    /// The telephone of a call is hung up.
+    /// Hangs up the telephone of a call.
     pub async fn hang_up(&self, uuid: &str) {
         if let Some(leg) = self.0.legs.get(uuid) {
             self.phones.hang_up(&leg.line).await;

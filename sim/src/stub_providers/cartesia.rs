@@ -1,4 +1,4 @@
-//! Cartesia's socket: contexts whose texts go on, words with their times.
+//! Cartesia's socket: contexts with continued texts, and words with their times.
 
 use std::{collections::BTreeMap, collections::VecDeque, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ use super::{
 };
 
 const SERVICE: Service = Service::Cartesia;
-/// A quiet socket is closed.
+/// An idle socket is closed after this time.
 const IDLE: Duration = Duration::from_secs(300);
 
 pub(super) fn routes() -> Router<Arc<Stub>> {
@@ -121,9 +121,9 @@ impl ModelRequest {
 struct Context {
     speeches: VecDeque<Speech>,
     times: bool,
-    /// Milliseconds of the speeches before.
+    /// Milliseconds of the previous speeches.
     before_ms: u64,
-    /// Since when nothing more comes in.
+    /// Time at which the input ended.
     closed: Option<Instant>,
 }
 
@@ -181,7 +181,7 @@ impl Session {
             false => self.speeches.of(&asked.transcript, voice, format),
         };
         let first = self.stub.settings.times.first_audio.draw(&mut self.stub.chances());
-        // A text that goes on waits for more of it.
+        // A continued text waits for more of it.
         let delay = Duration::from_millis(asked.max_buffer_delay_ms.unwrap_or(3_000));
         let due = Instant::now() + first + if asked.goes_on { delay } else { Duration::ZERO };
         let context = self.contexts.entry(asked.context_id).or_default();
@@ -193,7 +193,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sends the next chunk of what is due, with the words that begin in it, or its end.
+    /// Sends the next chunk that is due, with the words that begin in it, or the end of the context.
     async fn speak(&mut self, due: Instant) -> Result<(), Gone> {
         let drip = self.wire.faulty.drip();
         let found = self.contexts.iter_mut().find(|(_, context)| context.due() == Some(due));
@@ -240,7 +240,7 @@ fn error(context: &str, code: &str) -> String {
     .to_string()
 }
 
-/// The words that begin between two moments of a speech, with their times in seconds.
+/// Returns the words that begin between two moments of a speech, with their times in seconds.
 fn words(spoken: &Spoken, (from_ms, to_ms): (u64, u64), before_ms: u64) -> Option<Value> {
     let seconds = |ms: u64| (ms + before_ms) as f64 / 1_000.0;
     let (mut words, mut start, mut end) = (Vec::new(), Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! `/v1/chat/completions`: OpenAI's, and by the model's name what other servers do otherwise.
+//! `/v1/chat/completions` of OpenAI, and the deviations of other servers, selected by the model's name.
 
 mod quirk;
 mod reading;
@@ -61,7 +61,7 @@ async fn complete_azure(
     answer(stub, is_taken, Some(&deployment), &body).await
 }
 
-/// When every completion was made.
+/// Creation time of every completion.
 const CREATED: u64 = 1_700_000_000;
 
 async fn answer(stub: Arc<Stub>, is_taken: bool, deployment: Option<&str>, body: &Bytes) -> Response {
@@ -97,7 +97,7 @@ fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Op
     })
 }
 
-/// What is answered.
+/// A completion.
 struct Completion {
     model: String,
     quirk: Quirk,
@@ -140,7 +140,7 @@ impl Completion {
         let mut first = quirk.before(|choices| data(&self.chunk(choices)));
         if quirk != Quirk::Gemini {
             let role = self.delta(&json!({ "role": "assistant", "content": "" }), None);
-            // A client must not stumble over a comment.
+            // A client must accept a comment.
             first.push(format!(": keep-alive\n\n{role}"));
         }
         let words = quirk.words(&tokens(&self.reply.words));
@@ -181,7 +181,7 @@ impl Completion {
         data(&chunk)
     }
 
-    /// Not streamed.
+    /// Returns the response without streaming.
     fn whole(&self) -> Value {
         let mut message = json!({ "role": "assistant", "content": self.reply.words, "refusal": null });
         let calls = self.reply.calls.iter().enumerate().map(|(index, (name, arguments))| {
@@ -204,7 +204,7 @@ impl Completion {
     }
 }
 
-/// A refusal in OpenAI's words.
+/// Returns an error in OpenAI's words.
 fn refusal(status: u16) -> Response {
     let (kind, code, message) = match status {
         401 => (

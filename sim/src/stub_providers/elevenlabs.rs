@@ -23,7 +23,7 @@ use super::{
     speaking::{Closing, Gone, Speeches, Wire, format, upgrade},
 };
 
-/// Contexts of one socket.
+/// Most contexts of one socket.
 const MOST_CONTEXTS: usize = 5;
 
 const SERVICE: Service = Service::ElevenLabs;
@@ -42,7 +42,7 @@ struct ModelRequest {
     inactivity_timeout: Option<u64>,
 }
 
-/// The format of `pcm_16000` and the like; none for compressed ones.
+/// Returns the format of `pcm_16000` and the like; `None` for compressed ones.
 fn output_format(name: Option<&str>) -> Option<LineFormat> {
     let (codec, rate) = name?.split_once('_')?;
     let encoding = match codec {
@@ -54,7 +54,7 @@ fn output_format(name: Option<&str>) -> Option<LineFormat> {
     Some(format(encoding, rate.parse().ok()?))
 }
 
-/// The provider's own envelope.
+/// Returns an error in the provider's format.
 fn refusal(status: u16) -> Response {
     let (code, message) = match status {
         401 => ("invalid_api_key", "Invalid API key"),
@@ -85,7 +85,7 @@ impl Opening {
         if let Fault::Refuse(status) = fault {
             return refusal(status);
         }
-        // A first message may bring the key where the header has none.
+        // The first message may contain the key if the header does not.
         if (many || key(headers).is_some()) && !self.stub.takes(key(headers)) {
             return refusal(401);
         }
@@ -150,7 +150,7 @@ struct Said {
     xi_api_key: Option<String>,
 }
 
-/// Why a socket ends.
+/// Reasons for the end of a socket.
 enum End {
     Gone,
     Closing(Closing),
@@ -175,7 +175,7 @@ struct Session {
     many: bool,
     automatic: bool,
     idle: Duration,
-    /// The key was right.
+    /// Whether the key was accepted.
     known: bool,
     contexts: BTreeMap<String, Context>,
 }
@@ -222,7 +222,7 @@ impl Session {
             _ => String::new(),
         };
         if self.many && said.text.as_deref() == Some("") && !said.flush && !said.close_context {
-            // A keep-alive, but of an unknown context it opens one, without settings.
+            // A keep-alive. For an unknown context it opens one, without settings.
             self.context(&name, &said)?;
             return Ok(());
         }
@@ -251,7 +251,7 @@ impl Session {
         Ok(())
     }
 
-    /// The context of a message, opened if it is new.
+    /// Returns the context of a message, opened if it is new.
     fn context(&mut self, name: &str, said: &Said) -> Result<&mut Context, End> {
         if !self.contexts.contains_key(name) && self.contexts.len() >= MOST_CONTEXTS {
             return Err(broken("maximum number of concurrent contexts exceeded"));
@@ -264,7 +264,7 @@ impl Session {
         }
     }
 
-    /// Sends one frame of what is due.
+    /// Sends one frame that is due.
     async fn speak(&mut self, due: Instant) -> Result<(), End> {
         let drip = self.wire.faulty.drip();
         let Some((name, context)) = self.contexts.iter_mut().find(|(_, c)| c.due() == Some(due)) else {

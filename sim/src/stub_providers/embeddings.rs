@@ -1,4 +1,4 @@
-//! `/v1/embeddings`, OpenAI's: vectors of the words of a text, in which words of one meaning are the same.
+//! OpenAI's `/v1/embeddings`: vectors of a text's words, in which synonyms are the same.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 
 use super::{Fault, Service, Stub, bearer, refused};
 
-/// Numbers of a vector.
+/// Dimensions of a vector.
 const DIMENSIONS: usize = 256;
 
-/// Words of one meaning.
+/// Words with the same meaning.
 const MEANINGS: [&[&str]; 4] = [
     &[
         "dog", "dogs", "pet", "pets", "poodle", "animals", "hund", "perro", "chien",
@@ -40,7 +40,7 @@ async fn embed(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -
         Fault::Refuse(status) => return refusal(status),
         Fault::MalformedAfter(_) => return Json(json!({ "data": "none" })).into_response(),
         Fault::None => {}
-        // What breaks streams breaks an answer in one piece by never coming.
+        // A fault of a stream makes a response in one piece hang.
         _ => return std::future::pending().await,
     }
     let Some(texts) = texts(&body) else { return refusal(400) };

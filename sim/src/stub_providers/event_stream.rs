@@ -1,4 +1,4 @@
-//! A reply as server-sent events, each in its time, with the faults that were ordered.
+//! A reply as server-sent events, each at its time, with the faults set by the test.
 
 use std::{collections::VecDeque, io, sync::Arc, time::Duration};
 
@@ -12,28 +12,28 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{Fault, Service, Stub};
 
-/// The size of an event that is far too long.
+/// Size of an event that is far too long.
 const OVERSIZED_BYTES: usize = 4 * 1024 * 1024;
 
-/// The events of a reply.
+/// Events of a reply.
 #[derive(Debug, Default)]
 pub(super) struct Script {
-    /// Those of the first token come together.
+    /// Events of the first token, sent together.
     pub first: Vec<String>,
     /// One for each further token.
     pub tokens: Vec<String>,
-    /// What comes with the last one.
+    /// Events with the last token.
     pub last: Vec<String>,
-    /// How the provider tells an error within the stream.
+    /// Error within the stream, in the provider's format.
     pub error: String,
 }
 
-/// A step of the body: what is sent when.
+/// A step of the body.
 enum Step {
     Send(Instant, Bytes),
-    /// Nothing more, for ever.
+    /// Sends nothing more, forever.
     Stall,
-    /// The connection breaks.
+    /// Breaks the connection.
     Drop,
 }
 
@@ -42,11 +42,11 @@ struct Sending {
     watch: Watch,
 }
 
-/// Tells when a client is gone before its time.
+/// Records when a client disconnects before the end.
 struct Watch {
     stub: Arc<Stub>,
     service: Service,
-    /// Nothing is owed any more.
+    /// Whether nothing more is to be sent.
     over: bool,
 }
 
@@ -58,15 +58,15 @@ impl Drop for Watch {
     }
 }
 
-/// What a model answers.
+/// Response of a model.
 pub(super) enum Answer {
     /// Event by event.
     Streamed(Script),
-    /// At once.
+    /// All at once.
     Whole(Response),
 }
 
-/// Answers a request, which is remembered, unless its key is not taken or a fault has it otherwise.
+/// Records a request and answers it, unless its key is not accepted or a fault says otherwise.
 pub(super) async fn answer(
     (stub, service): (Arc<Stub>, Service),
     body: &Bytes,
@@ -86,7 +86,7 @@ pub(super) async fn answer(
         over: false,
     };
     let whole = match &fault {
-        // Until the client is gone.
+        // Waits until the client is gone.
         Fault::Hang => std::future::pending().await,
         Fault::Refuse(status) => refusal(*status),
         _ => match read() {
@@ -113,7 +113,7 @@ fn respond(mut watch: Watch, script: Script, fault: &Fault) -> Response {
             }
             Some(Step::Stall) => std::future::pending().await,
             Some(Step::Drop) => {
-                // What was sent before is to arrive.
+                // The events sent before must arrive.
                 tokio::task::yield_now().await;
                 sending.watch.over = true;
                 Some((Err(io::Error::other("dropped by order")), sending))
@@ -189,7 +189,7 @@ fn with_fault(mut events: Vec<(Instant, String)>, error: String, fault: &Fault) 
     }
 }
 
-/// An event without a name.
+/// Returns an event without a name.
 pub(super) fn data(value: &serde_json::Value) -> String {
     format!("data: {value}\n\n")
 }

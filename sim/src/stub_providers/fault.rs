@@ -1,27 +1,27 @@
-//! What may go wrong at a provider.
+//! Faults of a provider.
 
 use std::time::Duration;
 
-/// One request's, or one connection's, fault.
+/// Fault of one request or one connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Fault {
-    /// None.
+    /// No fault.
     #[default]
     None,
     /// Answers with this HTTP status, at the handshake too: 401, 429 (with `retry-after: 1`), 500.
     Refuse(u16),
-    /// Takes the request, or the connection, and never answers anything.
+    /// Accepts the request or the connection and never answers.
     Hang,
-    /// Answers that many messages, then nothing more.
+    /// Answers this many messages, then nothing more.
     StallAfter(usize),
-    /// Answers that many messages, then drops the connection without a word.
+    /// Answers this many messages, then drops the connection without a close.
     DropAfter(usize),
-    /// Answers byte by byte, or in the smallest messages there are, one each time this is over.
+    /// Answers byte by byte, or in the smallest possible messages, one each time this interval is over.
     Drip(Duration),
-    /// Answers that many messages, then one that is not in its format.
+    /// Answers this many messages, then one that is not in its format.
     MalformedAfter(usize),
-    /// Answers that many messages, then one of several megabytes.
+    /// Answers this many messages, then one of several megabytes.
     OversizedAfter(usize),
-    /// Answers that many messages, then an error in the provider's own words.
+    /// Answers this many messages, then an error in the provider's own words.
     ErrorAfter(usize),
 }

@@ -1,5 +1,5 @@
-//! Deepgram's Flux, `/v2/listen`, as far as its clients can tell. Its time is the audio's: where that stops, no turn
-//! ends.
+//! Deepgram's Flux, `/v2/listen`, as far as its clients can tell. Time is the audio's: if the audio
+//! stops, no turn ends.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -25,16 +25,16 @@ use super::{
     },
 };
 
-/// `Update` comes about so often, in milliseconds of audio.
+/// Approximate interval between `Update`s, in milliseconds of audio.
 const UPDATE_MS: u64 = 250;
 
-/// Words that want others after them are given so much more silence.
+/// Additional silence after words that others must follow.
 const OPEN_MS: u64 = 1_200;
 
 /// Silence that ends any turn, unless the client says otherwise.
 const TIMEOUT_MS: u64 = 5_000;
 
-/// The route.
+/// Returns the route.
 pub(super) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v2/listen", get(listen))
 }
@@ -92,14 +92,14 @@ struct Control {
     kind: String,
 }
 
-/// The turn it listens to.
+/// State of the current turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Turn {
-    /// None has begun.
+    /// No turn has begun.
     Waiting,
     /// Somebody speaks.
     Going,
-    /// The words have paused; at that place in the audio the turn is over.
+    /// The words have paused; the turn ends at `end_ms` of the audio.
     Pausing { end_ms: u64, told: Option<String> },
 }
 
@@ -158,7 +158,7 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// There are more words.
+    /// Handles further words.
     async fn went_on(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
         let span = self.recogniser.so_far();
         match std::mem::replace(&mut self.state, Turn::Going) {
@@ -171,7 +171,7 @@ impl Session {
         }
     }
 
-    /// There are none, since `spoken_ms`.
+    /// Handles a pause since `spoken_ms`.
     async fn paused(&mut self, spoken_ms: u64, outlet: &mut Outlet) -> ControlFlow<()> {
         if self.state == Turn::Going {
             let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);

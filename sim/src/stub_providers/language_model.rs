@@ -1,4 +1,4 @@
-//! What the stubs of language models think: the interviewer, on what can be read off a request.
+//! Replies of the stubs of language models: those of the interviewer, based on the fields of a request.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,23 +16,23 @@ use domain::{
 };
 use serde_json::{Map, Value, json};
 
-/// A request for a reply, as a provider got it.
+/// A request for a reply, as a provider receives it.
 #[derive(Debug, Default)]
 pub(super) struct ModelRequest {
-    /// The instructions.
+    /// Instructions.
     pub system: String,
     /// Names and arguments of the tools, as JSON Schema.
     pub tools: Vec<(String, Value)>,
     /// The call so far.
     history: Vec<HistoryItem>,
-    /// Ids of the calls in the history, and where they stand in it.
+    /// Ids of the calls in the history, and their positions in it.
     calls: Vec<(String, usize)>,
 }
 
-/// What a model says that has nothing to say.
+/// Words of a model that has nothing to say.
 const LISTENING: &str = "I'm listening.";
 
-/// What a model says and does.
+/// Words and tool calls of a model.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ModelReply {
     pub words: String,
@@ -41,7 +41,7 @@ pub(super) struct ModelReply {
 }
 
 impl ModelReply {
-    /// Nothing but words.
+    /// Creates a reply of words only.
     pub(super) fn words(words: String) -> Self {
         Self {
             words,
@@ -49,7 +49,7 @@ impl ModelReply {
         }
     }
 
-    /// Nothing but a call.
+    /// Creates a reply of one call only.
     pub(super) fn call(name: &str, arguments: Value) -> Self {
         Self {
             words: String::new(),
@@ -59,7 +59,7 @@ impl ModelReply {
 }
 
 impl ModelRequest {
-    /// A message of the user, line by line.
+    /// Adds a message of the user, line by line.
     pub(super) fn user(&mut self, text: &str) {
         for line in text.lines() {
             match line.trim() {
@@ -67,21 +67,21 @@ impl ModelRequest {
                 notes::SILENCE => self.history.push(HistoryItem::Silence),
                 notes::INTERRUPTED => self.cut_short(),
                 notes::DAMAGED => self.said(Speaker::User, "", true),
-                // Nothing but what the moment tells follows.
+                // Only notes about the present moment follow.
                 now if now.starts_with(notes::NOW) => break,
                 words => self.said(Speaker::User, words, false),
             }
         }
     }
 
-    /// A message of the model's own.
+    /// Adds a message of the model itself.
     pub(super) fn agent(&mut self, text: &str) {
         if !text.trim().is_empty() {
             self.said(Speaker::Agent, text.trim(), false);
         }
     }
 
-    /// A tool call of its own.
+    /// Adds a tool call of the model itself.
     pub(super) fn call(&mut self, id: &str, name: &str, arguments: Value) {
         self.calls.push((id.to_owned(), self.history.len()));
         self.history.push(HistoryItem::Tool {
@@ -92,7 +92,7 @@ impl ModelRequest {
         });
     }
 
-    /// What a call answered. False when there is no such call.
+    /// Adds the result of a call; returns `false` if there is no such call.
     pub(super) fn result(&mut self, id: &str, text: &str) -> bool {
         let Some(at) = self.calls.iter().position(|(called, _)| called == id) else {
             return false;
@@ -104,7 +104,7 @@ impl ModelRequest {
         true
     }
 
-    /// Whether a call has no result yet.
+    /// Returns whether a call has no result yet.
     pub(super) fn waits_for_results(&self) -> bool {
         !self.calls.is_empty()
     }
@@ -143,7 +143,7 @@ impl ModelRequest {
         }
     }
 
-    /// The reply: the interviewer's, as far as the tools offered allow it.
+    /// Returns the interviewer's reply, as far as the offered tools allow it.
     pub(super) fn think(self) -> ModelReply {
         let entities = self.entities();
         let offered: Vec<String> = self.tools.iter().map(|(name, _)| name.clone()).collect();
@@ -151,7 +151,7 @@ impl ModelRequest {
             agent: Arc::new(self.agent_of(&entities)),
             variables: Arc::new(BTreeMap::new()),
             tools: Arc::default(),
-            // Who may not plan a call was called.
+            // A model that may not schedule a call was called.
             direction: match offered.iter().any(|name| name == "callLater") {
                 true => CallDirection::Outbound,
                 false => CallDirection::Inbound,
@@ -178,14 +178,14 @@ impl ModelRequest {
                 }
             }
         }
-        // A model that is not offered `skipTurn` says something.
+        // A model without `skipTurn` must say something.
         if reply == ModelReply::default() {
             reply.words.push_str(LISTENING);
         }
         reply
     }
 
-    /// What `collect` is offered for.
+    /// Returns the entities that `collect` is offered for.
     fn entities(&self) -> Vec<EntityLine> {
         let collect = self.tools.iter().find(|(name, _)| name == "collect");
         let Some(entity) = collect.and_then(|(_, schema)| schema.pointer("/properties/entity")) else {
@@ -237,7 +237,7 @@ fn document(line: &EntityLine) -> (String, Value) {
     (line.name.clone(), entity)
 }
 
-/// Values come back as text, and the interviewer knows them as what they are.
+/// Values come back as text; restores the types that the interviewer knows.
 fn typed(item: HistoryItem, entities: &[EntityLine]) -> HistoryItem {
     let HistoryItem::Tool {
         name,
@@ -276,24 +276,24 @@ fn in_words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Words as a model writes them: token by token, about one for each word.
+/// Splits words as a model writes them: token by token, about one for each word.
 pub(super) fn tokens(words: &str) -> Vec<&str> {
     words.split_inclusive(' ').collect()
 }
 
-/// A text in two pieces, as arguments are streamed.
+/// Splits a text into two pieces, as arguments are streamed.
 pub(super) fn halves(text: &str) -> (String, String) {
     let middle = text.char_indices().map(|(at, _)| at).nth(text.chars().count() / 2);
     let (begin, end) = text.split_at(middle.unwrap_or(0));
     (begin.to_owned(), end.to_owned())
 }
 
-/// About how many tokens a request has.
+/// Returns the approximate number of tokens of a request.
 pub(super) fn count(value: &Value) -> usize {
     value.to_string().len().div_ceil(4)
 }
 
-/// The text of a message's content: a string, or a list of parts.
+/// Returns the text of a message's content: a string, or a list of parts.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -305,7 +305,7 @@ pub(super) fn text_of(content: &Value) -> String {
     }
 }
 
-/// An object's field, or an empty object.
+/// Returns the object in a value, or an empty object.
 pub(super) fn object_of(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().unwrap_or_default()
 }

@@ -24,24 +24,24 @@ use super::{
     refused,
 };
 
-/// Without audio or a `KeepAlive` for so long the connection is closed.
+/// The connection is closed after this long without audio or a `KeepAlive`.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// Interims come about so often, in milliseconds of audio.
+/// Approximate interval between interims, in milliseconds of audio.
 const INTERIM_MS: u64 = 1_000;
 
-/// Without endpointing, words become final so long after they were said.
+/// Without endpointing, words become final this long after they were said.
 const RIPE_MS: u64 = 3_000;
 
-/// Audio beyond its speed by more than a quarter, and this, is too fast.
+/// Audio that is ahead of real time by more than a quarter and by more than this is too fast.
 const BURST_MS: u64 = 1_000;
 
-/// The route.
+/// Returns the route.
 pub(super) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/listen", get(listen))
 }
 
-/// The key a client sends, in either of Deepgram's headers.
+/// Returns the key in either of Deepgram's headers.
 pub(super) fn key(headers: &HeaderMap) -> Option<&str> {
     let authorization = given(headers, "authorization").and_then(|value| {
         let (scheme, key) = value.split_once(' ')?;
@@ -54,15 +54,15 @@ pub(super) fn key(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// A client that is let in.
+/// An accepted client.
 pub(super) struct Client {
     pub(super) fault: Fault,
-    /// The parameters of its query.
+    /// Parameters of its query.
     pub(super) query: Vec<(String, String)>,
     pub(super) recogniser: Recogniser,
 }
 
-/// Lets a client in, or refuses it with a status.
+/// Accepts a client, or refuses it with a status.
 pub(super) fn enter(stub: &Stub, service: Service, query: Option<&str>, headers: &HeaderMap) -> Result<Client, u16> {
     let fault = stub.connected(service, query);
     if let Fault::Refuse(status) = fault {
@@ -81,7 +81,7 @@ pub(super) fn enter(stub: &Stub, service: Service, query: Option<&str>, headers:
     })
 }
 
-/// A refusal in Deepgram's words.
+/// Returns an error in Deepgram's words.
 pub(super) fn refusal(status: u16) -> Response {
     let (code, words) = match status {
         401 => ("INVALID_AUTH", "Invalid credentials."),
@@ -142,7 +142,7 @@ struct Control {
     kind: String,
 }
 
-/// What is to be sent when its time has come.
+/// A message to send at a time.
 struct Due {
     at: Instant,
     message: String,
@@ -159,11 +159,11 @@ struct Session {
     endpointing_ms: Option<u64>,
     utterance_end_ms: Option<u64>,
     vad_events: bool,
-    /// An interim was sent when the audio was there.
+    /// Position in the audio of the last interim.
     shown_ms: u64,
-    /// `SpeechStarted` was sent for the words so far.
+    /// Whether `SpeechStarted` was sent for the words so far.
     started: bool,
-    /// `UtteranceEnd` is owed for a word that ended there.
+    /// End of the word for which `UtteranceEnd` is outstanding.
     utterance_ms: Option<u64>,
     due: VecDeque<Due>,
     alive: Instant,
@@ -204,7 +204,7 @@ impl Session {
         while self.turn(&mut outlet).await.is_continue() {}
     }
 
-    /// Waits for one thing and does it.
+    /// Waits for one event and handles it.
     async fn turn(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
         let idle = self.alive + IDLE;
         let next = self.due.front().map_or(idle, |due| due.at.min(idle));
@@ -289,7 +289,7 @@ impl Session {
             return outlet.close(1008, "DATA-0000").await;
         };
         match control.kind.as_str() {
-            // Alone it keeps nothing alive: some audio must have come.
+            // Keeps the connection alive only if some audio was received.
             "KeepAlive" if self.began.is_some() => self.alive = Instant::now(),
             "Finalize" => self.answer(true, true),
             "CloseStream" => return self.finish(outlet).await,
@@ -298,10 +298,10 @@ impl Session {
         ControlFlow::Continue(())
     }
 
-    /// Makes what was said final; it is sent once a recogniser of its kind would have it.
+    /// Makes the words final. They are sent when a recogniser of this kind would send them.
     fn answer(&mut self, speech_final: bool, from_finalize: bool) {
         let span = self.recogniser.take();
-        // With nothing buffered no answer comes.
+        // With nothing buffered no response is sent.
         if span.end_ms == span.start_ms {
             return;
         }
@@ -313,7 +313,7 @@ impl Session {
         let now = Instant::now();
         let took = self.stub.settings.times.final_transcript.draw(&mut self.chances);
         let at = spoken.map_or(now, |spoken| now.max(spoken + took));
-        // In order, whatever was drawn.
+        // Keeps the order, whatever delay was drawn.
         let at = self.due.back().map_or(at, |due| due.at.max(at));
         self.utterance_ms = span.words.last().map(|word| word.end_ms).or(self.utterance_ms);
         self.started = false;
@@ -322,7 +322,7 @@ impl Session {
         self.due.push_back(Due { at, message });
     }
 
-    /// The end: what is owed, the metadata, and a proper close.
+    /// Ends the session: sends outstanding messages and the metadata, then closes properly.
     async fn finish(&mut self, outlet: &mut Outlet) -> ControlFlow<()> {
         if self.recogniser.has_words() {
             self.answer(true, false);

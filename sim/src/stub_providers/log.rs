@@ -1,8 +1,8 @@
-//! What the stubs received.
+//! Log of the messages that the stubs received.
 
 use std::sync::{Mutex, PoisonError};
 
-/// One of the providers' services.
+/// Service of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Service {
     /// `/v1/chat/completions`.
@@ -29,17 +29,16 @@ pub enum Service {
     Cartesia,
 }
 
-/// Something a client sent or did.
+/// A message or an action of a client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
-    /// To which service.
+    /// Service that received it.
     pub service: Service,
-    /// A text message or body as it came; what else happened in a word or two: `connected`, `disconnected`,
-    /// `audio 3200`.
+    /// A text message or body as received; any other event in a word or two: `connected`, `disconnected`, `audio 3200`.
     pub what: String,
 }
 
-/// In the order of arrival.
+/// Entries in the order of arrival.
 #[derive(Debug, Default)]
 pub(super) struct Log(Mutex<Vec<Received>>);
 

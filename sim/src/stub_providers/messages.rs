@@ -1,4 +1,4 @@
-//! `/v1/messages`: Anthropic's.
+//! Anthropic's `/v1/messages`.
 
 mod reading;
 
@@ -31,7 +31,7 @@ pub(super) fn routes() -> Router<Arc<Stub>> {
 }
 
 async fn answer(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Bytes) -> Response {
-    // Newer clients send it as others do.
+    // Newer clients send the key as a bearer token.
     let is_taken = stub.takes(given(&headers, "x-api-key").or(bearer(&headers)));
     let read = || match read(given(&headers, "anthropic-version"), &body) {
         Ok(message) if message.streamed => Answer::Streamed(message.script()),
@@ -94,7 +94,7 @@ impl Message {
         }
     }
 
-    /// The message without its content.
+    /// Returns the message without its content.
     fn frame(&self) -> Value {
         json!({
             "id": "msg_1", "type": "message", "role": "assistant", "model": self.model, "content": [],
@@ -151,7 +151,7 @@ impl Message {
         ]
     }
 
-    /// Not streamed.
+    /// Returns the response without streaming.
     fn whole(&self) -> Value {
         let mut content = Vec::new();
         if !self.reply.words.is_empty() {
@@ -168,7 +168,7 @@ impl Message {
     }
 }
 
-/// A refusal in Anthropic's words.
+/// Returns an error in Anthropic's words.
 fn refusal(status: u16) -> Response {
     let (kind, message) = match status {
         401 => ("authentication_error", "invalid x-api-key"),

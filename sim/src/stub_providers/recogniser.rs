@@ -1,4 +1,4 @@
-//! What the stub recognisers have in common: a recogniser that understands babble and knows when each word was said.
+//! Parts that the stub recognisers share: a recogniser that understands babble and knows when each word was said.
 
 pub(super) mod outlet;
 
@@ -11,7 +11,7 @@ use media::{
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-/// Audio is looked at in pieces of so much, which is how exactly words are dated.
+/// Audio is processed in pieces of this length, which is the precision of the words' times.
 const PIECE_MS: u32 = 20;
 
 /// A word, with its place in the audio.
@@ -23,18 +23,18 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// In seconds.
+    /// Returns the start in seconds.
     pub(super) fn start_s(&self) -> f64 {
         self.start_ms as f64 / 1_000.0
     }
 
-    /// In seconds.
+    /// Returns the end in seconds.
     pub(super) fn end_s(&self) -> f64 {
         self.end_ms as f64 / 1_000.0
     }
 }
 
-/// What was said in a stretch of the audio.
+/// Speech in a stretch of the audio.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Span {
     pub(super) start_ms: u64,
@@ -43,13 +43,13 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Its words.
+    /// Returns its words.
     pub(super) fn text(&self) -> String {
         let words: Vec<_> = self.words.iter().map(|word| word.text.as_str()).collect();
         words.join(" ")
     }
 
-    /// `words` as Deepgram's `/v1/listen` shows them.
+    /// Returns the `words` of Deepgram's `/v1/listen`.
     pub(super) fn listen_words(&self) -> Vec<Value> {
         let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         let show = |word: &Word| {
@@ -69,18 +69,18 @@ pub(super) struct Recogniser {
     listener: Listener,
     heard: Vec<ListenerEvent>,
     transcript: Transcript,
-    /// Utterances that are over, and not taken.
+    /// Utterances that are over and not taken.
     done: String,
     span: Span,
-    /// Half a sample that came at the end of a message.
+    /// Half a sample from the end of the last message.
     odd: Vec<u8>,
-    /// The last word grew: in the audio, and by the clock.
+    /// Time at which the last word grew: in the audio, and by the clock.
     spoken: Option<(u64, Instant)>,
     samples: u64,
 }
 
 impl Recogniser {
-    /// A recogniser for a format; none for one that no stub knows.
+    /// Creates a recogniser for a format; `None` if the stubs do not support it.
     pub(super) fn new(encoding: &str, sample_rate: u32) -> Option<Self> {
         let encoding = match encoding {
             "mulaw" | "ulaw" => Encoding::MuLaw,
@@ -107,7 +107,7 @@ impl Recogniser {
         })
     }
 
-    /// Listens.
+    /// Processes audio.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut all = std::mem::take(&mut self.odd);
         all.extend_from_slice(bytes);
@@ -130,12 +130,12 @@ impl Recogniser {
         }
     }
 
-    /// Where the audio is.
+    /// Returns the position in the audio.
     pub(super) fn now_ms(&self) -> u64 {
         self.samples * 1_000 / u64::from(self.format.sample_rate)
     }
 
-    /// What was said since words were taken last.
+    /// Returns the speech since words were taken last.
     pub(super) fn so_far(&self) -> Span {
         Span {
             end_ms: self.now_ms(),
@@ -143,22 +143,22 @@ impl Recogniser {
         }
     }
 
-    /// Whether there are words that were not taken.
+    /// Returns whether there are words that were not taken.
     pub(super) fn has_words(&self) -> bool {
         !self.span.words.is_empty()
     }
 
-    /// The last word's end: in the audio, and by the clock.
+    /// Returns the end of the last word: in the audio, and by the clock.
     pub(super) fn spoken(&self) -> Option<(u64, Instant)> {
         self.spoken
     }
 
-    /// Whether somebody is in the midst of an utterance.
+    /// Returns whether an utterance is in progress.
     pub(super) fn in_utterance(&self) -> bool {
         self.listener.in_utterance()
     }
 
-    /// Everything up to now, as final; what is in the midst of being said is cut off.
+    /// Takes everything up to now as final; an utterance in progress is cut off.
     pub(super) fn take(&mut self) -> Span {
         self.listener.finish(&mut self.heard);
         self.understand();
@@ -208,20 +208,20 @@ impl Recogniser {
     }
 }
 
-/// The first value of a query's parameter.
+/// Returns the first value of a query's parameter.
 pub(super) fn parameter(query: &[(String, String)], name: &str) -> Option<String> {
     let found = query.iter().find(|(key, _)| key == name);
     found.map(|(_, value)| value.clone())
 }
 
-/// A query's parameters, repeated ones too.
+/// Returns a query's parameters, repeated ones too.
 pub(super) fn parameters(query: Option<&str>) -> Vec<(String, String)> {
     url::form_urlencoded::parse(query.unwrap_or_default().as_bytes())
         .into_owned()
         .collect()
 }
 
-/// A number for a request.
+/// Returns a new request id.
 pub(super) fn request_id() -> String {
     uuid::Uuid::new_v4().to_string()
 }
@@ -257,7 +257,7 @@ mod tests {
             assert_eq!(span.text(), "My name is Ann.");
             assert_eq!((span.start_ms, recogniser.so_far().text()), (0, String::new()));
             for (word, end_ms) in span.words.iter().zip(ends.iter().copied()) {
-                // A word is known for certain with its packet, and seen before.
+                // A word becomes certain with its packet and is seen before.
                 assert!(
                     word.end_ms < end_ms + 150 && word.start_ms >= 1_000,
                     "{word:?} {end_ms}"

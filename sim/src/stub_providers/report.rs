@@ -1,11 +1,11 @@
-//! A report on a call that is over, as the stubs of language models write one: of what is in the record, in the shape
-//! that was asked for.
+//! Report on a finished call, as the stubs of language models write one: from the transcript in the request,
+//! in the requested shape.
 
 use serde_json::{Value, json};
 
 use super::language_model::text_of;
 
-/// The report that a request wants by its shape; none when it wants a reply.
+/// Returns the report that a request asks for by its shape, or `None` if it asks for a reply.
 pub(super) fn wanted(request: &Value) -> Option<Value> {
     let chat = request.pointer("/response_format/json_schema/schema");
     let tool = || {
@@ -43,7 +43,7 @@ fn report(schema: &Value, record: &str) -> Value {
     report
 }
 
-/// What follows an entity's name and "is" in the user's words.
+/// Returns the words of the user after an entity's name and "is".
 fn data(schema: &Value, users: &[&Value]) -> Vec<Value> {
     let names = schema.pointer("/properties/data/items/properties/entity/enum");
     let names = names

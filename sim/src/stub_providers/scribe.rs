@@ -25,7 +25,7 @@ use super::{
     refused,
 };
 
-/// Partial transcripts come about so often, in milliseconds of audio.
+/// Approximate interval between partial transcripts, in milliseconds of audio.
 const PARTIAL_MS: u64 = 300;
 
 /// Less audio than this is not committed.
@@ -34,7 +34,7 @@ const LEAST_MS: u64 = 300;
 /// Silence after which `commit_strategy=vad` commits, unless the client says otherwise, in seconds.
 const VAD_SILENCE_S: f64 = 1.5;
 
-/// The route.
+/// Returns the route.
 pub(super) fn routes() -> Router<Arc<Stub>> {
     Router::new().route("/v1/speech-to-text/realtime", get(realtime))
 }
@@ -114,7 +114,7 @@ struct Session {
     settings: Value,
     language: String,
     timestamps: bool,
-    /// Silence that commits by itself.
+    /// Silence that commits automatically.
     silence_ms: Option<u64>,
     shown_ms: u64,
     due: VecDeque<(Instant, String)>,

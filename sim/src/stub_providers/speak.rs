@@ -1,4 +1,5 @@
-//! Deepgram's `/v1/speak`: a socket with one stream of audio, flushed and cleared by order, and the plain HTTP answer.
+//! Deepgram's `/v1/speak`: a socket with one stream of audio, flushed and cleared by request, and the
+//! plain HTTP response.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -21,9 +22,9 @@ use super::{
 };
 
 const SERVICE: Service = Service::Speak;
-/// Flushes in a minute.
+/// Most flushes per minute.
 const MOST_FLUSHES: usize = 20;
-/// Characters of one text.
+/// Most characters of one text.
 const MOST_CHARACTERS: usize = 2_000;
 
 pub(super) fn routes() -> Router<Arc<Stub>> {
@@ -146,7 +147,7 @@ fn broken(reason: &'static str) -> Option<Closing> {
 }
 
 impl Session {
-    /// Until the connection is gone, or is closed with a reason.
+    /// Serves until the connection is gone or is closed with a reason.
     async fn serve(mut self) {
         let metadata = json!({ "type": "Metadata", "request_id": "stub", "model_name": self.voice,
                                "model_version": "1", "model_uuid": "stub" });
@@ -210,7 +211,7 @@ impl Session {
         Ok(())
     }
 
-    /// Sends one message of what is due.
+    /// Sends one message that is due.
     async fn speak(&mut self) -> Result<(), Gone> {
         let drip = self.wire.faulty.drip();
         let Some(speech) = self.speeches_due.front_mut() else {
@@ -233,7 +234,7 @@ impl Session {
         self.wire.answer(Message::text(message.to_string()), error).await
     }
 
-    /// Says something that is no answer to a text.
+    /// Sends a message that is no response to a text.
     async fn say(&mut self, message: &Value) -> Result<(), Gone> {
         self.wire.say(message.to_string()).await
     }

@@ -1,5 +1,5 @@
-//! What the voices among the stubs have in common: babble in any format and rate, with the time of every character, and
-//! the faults of what they send.
+//! Parts that the stubs of tts providers share: babble in any format and rate, with the time of every
+//! character, and the faults of their output.
 
 mod body;
 mod wire;
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 pub(super) use self::body::Body;
 pub(super) use self::wire::{Closing, Gone, Wire, upgrade};
 
-/// Speeches that are kept: many calls say the same.
+/// Bytes of cached speeches: many calls say the same.
 const MOST_KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 /// The longest text that is spoken.
@@ -31,14 +31,14 @@ const MOST_CHARACTERS: usize = 5_000;
 /// A text as audio.
 #[derive(Debug)]
 pub(super) struct Spoken {
-    /// In the format asked for.
+    /// Audio in the requested format.
     pub audio: Vec<u8>,
-    /// Every character and when it is spoken.
+    /// Every character and its time.
     pub characters: Vec<Character>,
     format: LineFormat,
 }
 
-/// A character in time, in milliseconds from the start of the audio.
+/// A character and its time, in milliseconds from the start of the audio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Character {
     pub text: char,
@@ -66,7 +66,7 @@ impl Spoken {
         })
     }
 
-    /// The audio of some milliseconds, and the characters that begin in it.
+    /// Returns the audio of some milliseconds, and the characters that begin in it.
     pub(super) fn chunk(&self, from_ms: u64, ms: u64) -> Option<(&[u8], &[Character])> {
         let bytes = |at_ms: u64| {
             let samples = at_ms * u64::from(self.format.sample_rate) / 1_000;
@@ -75,7 +75,7 @@ impl Spoken {
         let (from, to) = (bytes(from_ms), bytes(from_ms + ms));
         let audio = self.audio.get(from..to).filter(|audio| !audio.is_empty())?;
         let begins = |at_ms: u64| self.characters.partition_point(|c| c.start_ms < at_ms);
-        // What begins with the end of the audio belongs to its last chunk.
+        // A character that begins at the end of the audio belongs to its last chunk.
         let last = if to == self.audio.len() { u64::MAX } else { from_ms + ms };
         Some((
             audio,
@@ -84,11 +84,11 @@ impl Spoken {
     }
 }
 
-/// A speech on its way out.
+/// A speech being sent.
 pub(super) struct Speech {
     spoken: Arc<Spoken>,
     at_ms: u64,
-    /// When its next chunk is sent.
+    /// Time of its next chunk.
     pub due: Instant,
 }
 
@@ -97,7 +97,7 @@ impl Speech {
         Self { spoken, at_ms: 0, due }
     }
 
-    /// Of what its next chunk is, from where, and its milliseconds: the smallest where they drip.
+    /// Returns the speech, the start of its next chunk and the chunk's milliseconds: the smallest if it drips.
     pub(super) fn next(&mut self, drip: Option<Duration>) -> (Arc<Spoken>, u64, u64) {
         let (from_ms, ms) = (self.at_ms, chunk_ms(drip));
         self.at_ms += ms;
@@ -106,12 +106,12 @@ impl Speech {
     }
 }
 
-/// Audio of a message, in milliseconds.
+/// Returns the milliseconds of audio in a message.
 fn chunk_ms(drip: Option<Duration>) -> u64 {
     if drip.is_some() { 20 } else { 400 }
 }
 
-/// Words end where the speaker says; their characters are spread evenly before that.
+/// Returns the characters of a text. Words end where the speaker says; their characters are spread evenly before that.
 fn characters(text: &str, words: &[WordEnd], rate: u32) -> Vec<Character> {
     let ms = |samples: u64| samples * 1_000 / u64::from(rate);
     let mut all = Vec::with_capacity(text.len());
@@ -136,7 +136,7 @@ fn characters(text: &str, words: &[WordEnd], rate: u32) -> Vec<Character> {
 
 type Key = (String, String, LineFormat);
 
-/// Speeches that were made, the newest kept.
+/// Cache of speeches; the newest are kept.
 #[derive(Debug, Default)]
 pub(super) struct Speeches(Mutex<Kept>);
 
@@ -148,7 +148,7 @@ struct Kept {
 }
 
 impl Speeches {
-    /// The text in that voice and format; none where the stub has no such format.
+    /// Returns the text in this voice and format, or `None` if the stub does not support the format.
     pub(super) fn of(&self, text: &str, voice: &str, format: LineFormat) -> Option<Arc<Spoken>> {
         let text: String = text.trim().chars().take(MOST_CHARACTERS).collect();
         let key = (text, voice.to_owned(), format);
@@ -174,7 +174,7 @@ impl Speeches {
     }
 }
 
-/// A format from its parts.
+/// Creates a format from its parts.
 pub(super) fn format(encoding: Encoding, sample_rate: u32) -> LineFormat {
     LineFormat { encoding, sample_rate }
 }

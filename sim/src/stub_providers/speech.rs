@@ -13,7 +13,7 @@ use super::{
 
 const SERVICE: Service = Service::Speech;
 
-/// What `pcm` means.
+/// Sample rate of `pcm`.
 const RATE: u32 = 24_000;
 
 /// The longest input.
@@ -32,11 +32,11 @@ struct ModelRequest {
     voice: String,
     response_format: Option<String>,
     speed: Option<f64>,
-    /// Of speaches only.
+    /// Supported by speaches only.
     sample_rate: Option<u32>,
 }
 
-/// Which kind of error a status tells.
+/// Returns the kind of error of a status.
 pub(super) fn kind(status: u16) -> &'static str {
     if status < 500 {
         "invalid_request_error"

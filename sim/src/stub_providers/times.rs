@@ -1,23 +1,23 @@
-//! How long the stubs take.
+//! Delays of the stubs.
 
 use std::time::Duration;
 
 use rand::Rng;
 
-/// A time that differs from case to case: log-normal through its median and its 95th percentile.
+/// A delay that varies: log-normal through its median and its 95th percentile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spread {
-    /// Half of all cases take no longer, in milliseconds.
+    /// Median, in milliseconds.
     pub p50_ms: u64,
-    /// 95 of 100 take no longer.
+    /// 95th percentile, in milliseconds.
     pub p95_ms: u64,
 }
 
 impl Spread {
-    /// No time at all.
+    /// No delay.
     pub const NONE: Self = Self { p50_ms: 0, p95_ms: 0 };
 
-    /// One case.
+    /// Draws a delay.
     pub fn draw(self, rng: &mut impl Rng) -> Duration {
         /// The 95th percentile of the standard normal distribution.
         const Z95: f64 = 1.644_854;
@@ -32,21 +32,21 @@ impl Spread {
     }
 }
 
-/// The times of all stubs.
+/// Delays of all stubs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StubTimes {
     /// From the end of the speech to the final transcript.
     pub final_transcript: Spread,
     /// From the request to the language model's first token.
     pub first_token: Spread,
-    /// Tokens a second after that; none is all at once.
+    /// Tokens per second after the first token; `None` sends all at once.
     pub tokens_per_second: Option<u32>,
     /// From the text to the first audio.
     pub first_audio: Spread,
 }
 
 impl StubTimes {
-    /// Everything at once.
+    /// No delays.
     pub const AT_ONCE: Self = Self {
         final_transcript: Spread::NONE,
         first_token: Spread::NONE,
@@ -54,9 +54,9 @@ impl StubTimes {
         first_audio: Spread::NONE,
     };
 
-    /// What was published or measured of hosted providers in 2026: a streaming recogniser's final words 247 ms after the
-    /// speech at the median and 298 ms at the 95th percentile, a language model's first token after 400 and 900 ms and
-    /// 60 tokens a second, a voice's first audio after 280 and 450 ms.
+    /// Published or measured delays of hosted providers in 2026: a streaming recogniser's final words 247 ms
+    /// after the speech at the median and 298 ms at the 95th percentile, a language model's first token after
+    /// 400 and 900 ms and 60 tokens per second, a tts provider's first audio after 280 and 450 ms.
     pub const PUBLISHED: Self = Self {
         final_transcript: Spread {
             p50_ms: 247,

@@ -1,4 +1,4 @@
-//! `/v1/audio/transcriptions`, OpenAI's, as far as its clients can tell.
+//! OpenAI's `/v1/audio/transcriptions`, as far as its clients can tell.
 
 use std::{io::Cursor, sync::Arc, time::Duration};
 
@@ -24,10 +24,10 @@ use super::{
 /// Files have 25 MB at most.
 const MAX_BYTES: usize = 25 * 1024 * 1024;
 
-/// An answer that no client should take.
+/// Size of a response that no client should accept.
 const OVERSIZED_BYTES: usize = 3 * 1024 * 1024;
 
-/// The route.
+/// Returns the route.
 pub(super) fn routes() -> Router<Arc<Stub>> {
     let route = post(transcribe).layer(DefaultBodyLimit::max(MAX_BYTES));
     Router::new().route("/v1/audio/transcriptions", route)
@@ -45,7 +45,7 @@ fn failure(status: u16) -> Response {
     }
 }
 
-/// A request's form.
+/// Form of a request.
 #[derive(Debug, Default)]
 struct Form {
     file: Vec<u8>,
@@ -80,7 +80,7 @@ async fn read(headers: &HeaderMap, body: Bytes) -> Option<Form> {
     Some(form)
 }
 
-/// What is said in a WAV file, and its length in seconds.
+/// Returns the speech in a WAV file, and its length in seconds.
 fn understand(file: &[u8]) -> Option<(Span, f64)> {
     let reader = hound::WavReader::new(Cursor::new(file)).ok()?;
     let spec = reader.spec();
@@ -130,7 +130,7 @@ async fn transcribe(State(stub): State<Arc<Stub>>, headers: HeaderMap, body: Byt
     spoil(answer(&form, &span, length), &fault)
 }
 
-/// Notes that a client left before its answer.
+/// Records that a client disconnected before the response.
 struct Gone(Option<Arc<Stub>>);
 
 impl Drop for Gone {
@@ -141,7 +141,7 @@ impl Drop for Gone {
     }
 }
 
-/// The type and the text of an answer.
+/// Returns the content type and the text of the response.
 fn answer(form: &Form, span: &Span, length: f64) -> (&'static str, String) {
     let text = span.text();
     let usage = json!({ "type": "duration", "seconds": length.ceil() });
@@ -167,7 +167,7 @@ fn answer(form: &Form, span: &Span, length: f64) -> (&'static str, String) {
     ("application/json", json.to_string())
 }
 
-/// The answer as the fault has it.
+/// Returns the response with the fault applied.
 fn spoil((kind, text): (&'static str, String), fault: &Fault) -> Response {
     let half = text.len() / 2;
     let body = match fault {

@@ -1,4 +1,4 @@
-//! The simulated exchange, and the scripted conversations over it.
+//! Tests of the simulated exchange, and of scripted conversations over it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,5 +1,6 @@
-//! The suite of scripted conversations through the real media route: what comes out word for word when every word is
-//! recognised at once, and no fault by the scores when the recogniser is as late and as wrong as those in the field.
+//! The suite of scripted conversations through the real media route. If every word is recognised at once, the
+//! result is checked word for word. If the recogniser is as late and as wrong as those in the field, no call
+//! may have a fault by its scores.
 
 use domain::ports::{language_model::Speaker, store::TurnFact};
 use providers::babble::{BabbleTranscriber, imperfect::Imperfection};
@@ -7,13 +8,13 @@ use sim::scenarios::{self, Observed, Scenario, Score, Verdict};
 
 use support::world::{World, WorldSettings};
 
-/// No scripted call takes longer, dialing and ringing included.
+/// Longest scripted call, dialing and ringing included.
 const LONGEST_SECONDS: u64 = 300;
 
 /// A call that stops for its own echo all the time would fill pages.
 const MOST_LINES: usize = 40;
 
-/// One call that is over.
+/// A finished call.
 struct Run {
     scenario: Scenario,
     turns: Vec<TurnFact>,
@@ -54,7 +55,7 @@ async fn run(part: usize, of: usize, faults: Imperfection) -> Vec<Run> {
     runs
 }
 
-/// What came out, in order: a speech of the agent stands where it began, a turn of the user where it ended.
+/// Returns the result in order: a speech of the agent stands where it began, a turn of the user where it ended.
 fn lines(run: &Run) -> Vec<String> {
     let mut lines: Vec<(i64, String)> = Vec::new();
     for turn in &run.turns {
@@ -93,7 +94,7 @@ async fn comes_out_word_for_word(part: usize) {
     assert!(wrong.is_empty(), "{} wrong:\n\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
-/// With the delays and errors of the field no call has a fault, though words differ.
+/// Checks that with the delays and errors of the field no call has a fault, though words differ.
 async fn has_no_fault_with_an_imperfect_recogniser(part: usize) {
     let mut score = Score::default();
     let mut calls = Vec::new();

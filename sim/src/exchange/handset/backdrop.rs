@@ -1,5 +1,5 @@
-//! What one line sounds like beneath its callee: noise, hum, music, and the agent's own voice coming back. Pure. A
-//! clean line has no backdrop and pays nothing for it.
+//! Background of one line beneath its callee: noise, hum, music, and an echo of the agent's own voice. Pure.
+//! A clean line has no backdrop and no cost.
 
 use std::collections::VecDeque;
 
@@ -12,10 +12,10 @@ use crate::exchange::{
 };
 
 const SAMPLES_PER_MS: u64 = 8;
-/// An echo comes back within this time.
+/// Longest delay of an echo.
 const LONGEST_DELAY_MS: u64 = 2_000;
 
-/// A sound that is repeated for ever.
+/// A sound that repeats forever.
 struct Loop {
     samples: &'static [i16],
     at: usize,
@@ -42,7 +42,7 @@ impl Loop {
     }
 }
 
-/// What was played, on its way back.
+/// Echo of the played audio.
 struct Returning {
     samples: VecDeque<i16>,
     gain: f32,
@@ -70,14 +70,14 @@ impl Returning {
     }
 }
 
-/// One line's.
+/// Background of one line.
 pub(super) struct Backdrop {
     loops: Vec<Loop>,
     echo: Option<Returning>,
 }
 
 impl Backdrop {
-    /// None for a line that is silent; `seed` makes lines begin at different places of what they share.
+    /// Returns `None` for a silent line. `seed` makes lines start at different places of the shared loops.
     pub(super) fn new(line: &LineSound, seed: u64) -> Option<Self> {
         let mut noise = Noise::new(seed);
         let sources: [(Option<f64>, &'static [i16]); 3] = [
@@ -96,7 +96,7 @@ impl Backdrop {
         })
     }
 
-    /// Lays a frame's sound beneath the callee's voice (empty where it is silent), as mu-law.
+    /// Mixes a frame of background with the callee's voice (empty if it is silent), as mu-law.
     pub(super) fn beneath(&mut self, voice: &[i16], played: &[u8]) -> Vec<u8> {
         let mut frame = [0_f32; FRAME];
         for (sample, voice) in frame.iter_mut().zip(voice) {
@@ -108,7 +108,7 @@ impl Backdrop {
         if let Some(echo) = &mut self.echo {
             echo.add_to(&mut frame, played);
         }
-        // A cast from float to integer stops at the ends of the range.
+        // A cast from float to integer saturates.
         let mixed: Vec<i16> = frame.iter().map(|sample| *sample as i16).collect();
         let mut bytes = Vec::with_capacity(FRAME);
         codec::encode(Encoding::MuLaw, &mixed, &mut bytes);

@@ -4,17 +4,17 @@ use media::{codec, format::Encoding};
 
 use crate::exchange::{line::FRAME, wire};
 
-/// Samples a second.
+/// Samples per second.
 const RATE: u32 = 8_000;
 
-/// The sound of a line on which nobody speaks, made once and shared by all phones: silence, or a second of noise.
+/// Sound of a line on which nobody speaks: silence, or a second of noise. All phones share it.
 pub(in crate::exchange) struct Background {
     payloads: Vec<String>,
     noise: Vec<i16>,
 }
 
 impl Background {
-    /// Silence, or white noise of this level (root mean square, relative to full scale).
+    /// Creates silence, or white noise of this level (root mean square, relative to full scale).
     pub(in crate::exchange) fn new(noise_dbfs: Option<f64>) -> Self {
         let noise = noise_dbfs.map(white_noise).unwrap_or_default();
         let encoded = |samples: &[i16]| {
@@ -30,12 +30,12 @@ impl Background {
         Self { payloads, noise }
     }
 
-    /// The payload of a frame without a voice.
+    /// Returns the payload of a frame without a voice.
     pub(in crate::exchange) fn payload(&self, frame: usize) -> &str {
         &self.payloads[frame % self.payloads.len()]
     }
 
-    /// The payload of a frame with a voice (mu-law).
+    /// Returns the payload of a frame with a voice (mu-law).
     pub(in crate::exchange) fn beneath(&self, voice: &[u8], frame: usize) -> String {
         if self.noise.is_empty() {
             return wire::payload(voice);
@@ -52,7 +52,7 @@ impl Background {
     }
 }
 
-/// A second of it, always the same.
+/// Returns a second of white noise, always the same.
 fn white_noise(dbfs: f64) -> Vec<i16> {
     // Uniform noise between -a and a has the root mean square a / sqrt(3).
     let amplitude = 32_767.0 * 10_f64.powf(dbfs.min(0.0) / 20.0) * 3_f64.sqrt();

@@ -1,5 +1,5 @@
-//! What a callee's telephone measures of its caller: gaps in its voice, how fast it answers, how fast it stops. Pure;
-//! times in microseconds.
+//! Measurements that a callee's telephone makes of its caller: gaps in its voice, how fast it answers, how
+//! fast it stops. Pure; times in microseconds.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// Frames later than this are counted together.
 const LATEST_MS: usize = 200;
 
-/// A sound that ended longer ago is not why audio was cleared.
+/// A sound that ended longer ago did not cause a `clear`.
 const ASIDE_MATTERS_US: u64 = 1_000_000;
 
 /// Measurements of one call, taken at the far end of the caller's socket.
@@ -19,52 +19,53 @@ pub struct Figures {
     pub response_us: Vec<u64>,
     /// From the callee's first voiced frame over the agent's voice to the `clear`, one for each barge-in.
     pub barge_in_us: Vec<u64>,
-    /// Times the callee talked over the agent and no `clear` came before the agent had finished.
+    /// Number of times the callee talked over the agent and no `clear` came before the agent had finished.
     pub barge_ins_ignored: u32,
-    /// Times audio was cleared though the callee had not spoken to the agent: a cough, "mm-hm", noise, an echo.
+    /// Number of times audio was cleared although the callee had not spoken to the agent: after a cough,
+    /// "mm-hm", noise or an echo.
     #[serde(default)]
     pub false_stops: u32,
-    /// From the end of the sound behind a false stop to the next voiced audio of the agent; from the `clear` where
-    /// there was no such sound.
+    /// From the end of the sound behind a false stop to the next voiced audio of the agent; from the `clear`
+    /// if there was no such sound.
     #[serde(default)]
     pub resume_us: Vec<u64>,
-    /// Times the agent began to talk while the callee was in the middle of its speech.
+    /// Number of times the agent began to talk while the callee was in the middle of its speech.
     #[serde(default)]
     pub cut_offs: u32,
-    /// Times playout ran dry in the middle of an utterance.
+    /// Number of times playout ran dry in the middle of an utterance.
     pub gaps: u32,
-    /// The longest of them.
+    /// Longest of these gaps.
     pub longest_gap_us: u64,
-    /// How late the phone's own frames were: how many by 0, 1, 2 … ms, the last for all that were later. It tells a
-    /// late answer from a late question.
+    /// Histogram of the lateness of the phone's own frames: counts for 0, 1, 2 … ms, the last one for all
+    /// that were later. It tells a late answer from a late question.
     #[serde(default)]
     pub frames_late: Vec<u32>,
-    /// Bytes of audio thrown away because more than ten minutes were waiting.
+    /// Bytes of audio discarded because more than ten minutes were waiting.
     pub discarded_bytes: u64,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Meter {
     figures: Figures,
-    /// When playout ran dry, if it has and nothing has arrived since.
+    /// Time at which playout ran dry, if nothing has arrived since.
     dry_since_us: Option<u64>,
-    /// A gap of which it is not yet known whether it fell between two utterances, where it does no harm.
+    /// Gap that may turn out to lie between two utterances, where it does no harm.
     gap_us: u64,
-    /// The last voiced frame of the callee's speech.
+    /// Last voiced frame of the callee's speech.
     voice_until_us: Option<u64>,
     voice_open: bool,
-    /// The callee's speech is over and the agent has not answered.
+    /// End of the callee's speech, while the agent has not answered.
     unanswered_since_us: Option<u64>,
-    /// Since when the callee talks over the agent.
+    /// Start of the callee's speech over the agent.
     over_since_us: Option<u64>,
-    /// The end so far of the last sound that was not meant for the agent.
+    /// End so far of the last sound that was not meant for the agent.
     aside_until_us: Option<u64>,
-    /// Since when, by that end, the agent's voice has been missing after a false stop.
+    /// End of the sound behind a false stop, while the agent's voice is missing.
     stopped_since_us: Option<u64>,
 }
 
 impl Meter {
-    /// A frame of the phone itself was so late.
+    /// Counts the lateness of one of the phone's own frames.
     pub(super) fn frame_late(&mut self, by: Duration) {
         let late = &mut self.figures.frames_late;
         let ms = (by.as_millis() as usize).min(LATEST_MS);
@@ -74,7 +75,7 @@ impl Meter {
         late[ms] += 1;
     }
 
-    /// Audio of the agent came in. Returns for how long its voice had been missing after a false stop.
+    /// Handles incoming audio of the agent. Returns how long its voice had been missing after a false stop.
     pub(super) fn audio_arrived(&mut self, now_us: u64, voiced: bool) -> Option<u64> {
         if let Some(dry) = self.dry_since_us.take() {
             self.gap_us = self.gap_us.max(now_us.saturating_sub(dry));
@@ -90,7 +91,7 @@ impl Meter {
         Some(after_us)
     }
 
-    /// A frame begins in which `bytes` of the agent's audio are played; `last` when nothing waits behind them.
+    /// Handles the start of a frame in which `bytes` of the agent's audio play; `last` if nothing waits behind them.
     pub(super) fn played(&mut self, now_us: u64, bytes: usize, last: bool) {
         if bytes > 0 {
             // A byte of mu-law lasts 125 µs.
@@ -98,12 +99,12 @@ impl Meter {
         }
     }
 
-    /// Whether the next voiced audio is an answer, or the rest of what was stopped.
+    /// Returns whether the next voiced audio is an answer or the rest of a stopped speech.
     pub(super) fn awaits_voice(&self) -> bool {
         self.unanswered_since_us.is_some() || self.stopped_since_us.is_some()
     }
 
-    /// The agent's words go on: the gap before them fell inside an utterance, unless they open a new one.
+    /// Handles further words of the agent: the gap before them was inside an utterance, unless they open a new one.
     pub(super) fn packet(&mut self, first: bool) {
         let gap_us = std::mem::take(&mut self.gap_us);
         if !first && gap_us > 0 {
@@ -125,7 +126,7 @@ impl Meter {
         }
     }
 
-    /// The agent's unplayed audio was dropped, if there was any: a silence behind it is meant.
+    /// Handles a `clear`. `unplayed` says whether it discarded audio; a silence after it is intended.
     pub(super) fn cleared(&mut self, now_us: u64, unplayed: bool) {
         self.dry_since_us = None;
         self.gap_us = 0;
@@ -139,11 +140,11 @@ impl Meter {
         }
     }
 
-    /// A voiced frame of the callee was sent; one that was `meant` belongs to words for the agent.
+    /// Handles a voiced frame of the callee; `meant` if it belongs to words for the agent.
     pub(super) fn voice_sent(&mut self, now_us: u64, agent_talks: bool, meant: bool) {
         if !meant {
             self.aside_until_us = Some(now_us);
-            // A stop in the middle of the sound: what counts is its end.
+            // A stop in the middle of the sound is measured from the end of the sound.
             self.stopped_since_us = self.stopped_since_us.map(|_| now_us);
             return;
         }
@@ -152,12 +153,12 @@ impl Meter {
         }
         self.voice_open = true;
         self.unanswered_since_us = None;
-        // What was stopped is not resumed but answered.
+        // The stopped speech is answered, not resumed.
         self.stopped_since_us = None;
         self.voice_until_us = Some(now_us);
     }
 
-    /// The callee's sound is over. An agent who talks through its end is not answering it.
+    /// Handles the end of the callee's sound. An agent that talks through this end is not answering it.
     pub(super) fn voice_ended(&mut self, agent_talks: bool) {
         if std::mem::take(&mut self.voice_open) {
             self.unanswered_since_us = self.voice_until_us.take().filter(|_| !agent_talks);

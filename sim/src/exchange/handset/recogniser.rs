@@ -1,4 +1,4 @@
-//! What a callee hears: the words that were really played, and when the agent begins and falls silent. Pure.
+//! Hearing of a callee: the words that were really played, and when the agent starts and stops talking. Pure.
 
 use media::{
     babble::{Listener, ListenerEvent, MISSING, Transcript},
@@ -9,7 +9,7 @@ use media::{
 use super::{loud, meter::Meter};
 use crate::exchange::{line::FRAME, log::LogEvent};
 
-/// The agent's speech is over after so long a silence.
+/// The agent's speech ends after this much silence.
 const PAUSE_MS: u64 = 600;
 
 /// A speech of the agent, between two silences.
@@ -22,7 +22,7 @@ pub(super) struct Speech {
 }
 
 impl Speech {
-    /// The words, without the signs for what is missing.
+    /// Returns the words, without the marks for missing ones.
     pub(super) fn words(&self) -> String {
         let spaced = self.text.replace(MISSING, " ");
         spaced.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -38,19 +38,19 @@ impl Speech {
     }
 }
 
-/// What was noticed in a frame.
+/// Change noticed in a frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Noticed {
     Started,
     Said(Speech),
 }
 
-/// When the agent was heard.
+/// Times of the agent's speech.
 #[derive(Debug, Clone, Copy)]
 struct Talk {
     from_ms: u64,
     last_ms: u64,
-    /// Silence counts from here on.
+    /// Start of the present silence.
     quiet_ms: u64,
 }
 
@@ -67,12 +67,12 @@ pub(super) struct Recogniser {
 }
 
 impl Recogniser {
-    /// Whether the agent is talking, pauses within its speech included.
+    /// Returns whether the agent is talking; pauses within its speech count.
     pub(super) fn agent_talks(&self) -> bool {
         self.talk.is_some()
     }
 
-    /// The words of a speech in progress as far as they are known, and how long it has been silent.
+    /// Returns the words of a speech in progress as far as they are known, and how long it has been silent.
     pub(super) fn so_far(&self, now_ms: u64) -> Option<(String, u64)> {
         let talk = self.talk?;
         let mut words = self.sentences.join(" ");
@@ -83,15 +83,15 @@ impl Recogniser {
         Some((words.replace(MISSING, " "), now_ms.saturating_sub(talk.last_ms)))
     }
 
-    /// The callee made a sound that wants no answer: who made it does not take the agent's silence under it for the end
-    /// of the agent's speech.
+    /// Handles a sound of the callee that wants no answer. The agent's silence during this sound does not
+    /// end the agent's speech.
     pub(super) fn own_aside(&mut self, now_ms: u64) {
         if let Some(talk) = &mut self.talk {
             talk.quiet_ms = now_ms;
         }
     }
 
-    /// Hears a frame: up to 20 ms of mu-law, the rest of it silence.
+    /// Hears a frame: up to 20 ms of mu-law, then silence.
     pub(super) fn hear(&mut self, played: &[u8], now_ms: u64, meter: &mut Meter) -> Option<Noticed> {
         if played.is_empty() && self.talk.is_none() {
             return None;
@@ -144,7 +144,7 @@ impl Recogniser {
         let mut sentences = std::mem::take(&mut self.sentences);
         let mut whole = !std::mem::take(&mut self.damaged);
         if self.listener.in_utterance() || !self.transcript.is_empty() {
-            // Cut off: what was understood of it counts, the packet in progress too.
+            // Cut off: everything understood counts, the packet in progress too.
             whole = false;
             sentences.push(self.transcript.so_far());
         }

@@ -1,4 +1,4 @@
-//! A callee's speech, frame by frame: words in parts with silences between them, and sounds that are no words. Pure.
+//! Speech of a callee, frame by frame: words in parts with silences between them, and sounds other than words. Pure.
 
 use std::{borrow::Cow, collections::VecDeque};
 
@@ -15,7 +15,7 @@ use crate::exchange::{
     sound::{self, LOOP_DBFS},
 };
 
-/// Samples a second.
+/// Samples per second.
 const RATE: u32 = 8_000;
 const SAMPLES_PER_MS: u64 = 8;
 const FRAME_MS: u64 = 20;
@@ -23,7 +23,7 @@ const BEEP_HZ: f32 = 1_000.0;
 const BEEP_MS: u32 = 400;
 const KEY_MS: u32 = 100;
 
-/// Words on their way out.
+/// Words being sent.
 struct Talk {
     text: String,
     voice: Voice,
@@ -31,13 +31,13 @@ struct Talk {
     aside: bool,
     waiting: VecDeque<Part>,
     speaker: Option<Box<Speaker>>,
-    /// Of the part that is being said.
+    /// Pause after the part that is being said.
     pause_ms: u64,
-    /// What is left of the silence between two parts.
+    /// Frames left of the silence between two parts.
     silent_frames: u64,
 }
 
-/// A sound on its way out; where it is longer than its samples, they are repeated.
+/// A sound being sent; if it is longer than its samples, they repeat.
 struct Noise {
     sound: Sound,
     samples: Cow<'static, [i16]>,
@@ -81,18 +81,18 @@ impl Speaking {
     }
 }
 
-/// What comes out in a frame.
+/// Output of a frame.
 pub(super) enum Output {
     /// Nothing, or a silence in mid-sentence.
     Silence,
     Sound(Vec<i16>),
-    /// The last sound was in the frame before.
+    /// The previous frame contained the end of the sound.
     Finished(LogEvent),
 }
 
 pub(super) struct Synthesiser {
     voice: Voice,
-    /// Makes one cough differ from the next.
+    /// Counter that makes one cough differ from the next.
     coughs: u64,
     speaking: Option<Speaking>,
 }
@@ -162,7 +162,7 @@ impl Synthesiser {
         self.speaking.is_some()
     }
 
-    /// Whether what comes out is meant to be heard as a turn.
+    /// Returns whether the output is meant to be heard as a turn.
     pub(super) fn is_meant(&self) -> bool {
         let meant = |speaking: &Speaking| match &speaking.source {
             Source::Words(talk) => !talk.aside,
@@ -171,12 +171,12 @@ impl Synthesiser {
         self.speaking.as_ref().is_some_and(meant)
     }
 
-    /// What was being said when the line went dead.
+    /// Returns what was being said when the line went dead.
     pub(super) fn cut_off(&mut self) -> Option<LogEvent> {
         self.speaking.take().map(Speaking::into_log)
     }
 
-    /// The next 20 ms.
+    /// Returns the next 20 ms.
     pub(super) fn frame(&mut self, now_ms: u64) -> Output {
         let Some(speaking) = &mut self.speaking else {
             return Output::Silence;
@@ -200,7 +200,7 @@ impl Synthesiser {
     }
 }
 
-/// What a source has next.
+/// Next output of a source.
 enum Next {
     Sound(Vec<i16>),
     Silence,
@@ -224,7 +224,7 @@ impl Talk {
                 return Next::Nothing;
             };
             self.pause_ms = part.pause_ms;
-            // Never refused: the speaker knows this rate.
+            // Never an error: the speaker supports this rate.
             self.speaker = Speaker::new(&part.text, self.voice, RATE).ok().map(Box::new);
         }
     }

@@ -1,4 +1,4 @@
-//! A caller that speaks babble, against a handset, with time as a number.
+//! A caller that speaks babble to a handset; time is a number.
 
 use media::babble::{Speaker, Transcript};
 
@@ -153,7 +153,7 @@ fn a_stall_in_mid_sentence_is_a_gap_and_one_between_sentences_is_not() {
     caller.say("This one is whole.");
     let figures = caller.handset.end();
     assert_eq!(figures.gaps, 1);
-    // Dry 1.2 s after the first frame began, at 20 ms; the rest came at 1,300 ms.
+    // Playout ran dry 1.2 s after the first frame began, at 20 ms; the rest came at 1,300 ms.
     assert_eq!(figures.longest_gap_us, 80_000);
 }
 
@@ -243,7 +243,7 @@ fn who_stands_in_noise_or_hum_is_still_understood_to_the_letter() {
         assert!(said.len() == 2, "{persona:?}: {said:?}");
         let understood = understood(&caller.voice).join(" ");
         let expected = match persona {
-            // Between its own words there are the agent's, as they came back.
+            // The agent's words come back as an echo between its own words.
             Persona::Echo => said.join(" Good morning, this is Ava. What is your order number? "),
             _ => said.join(" "),
         };
@@ -266,7 +266,7 @@ fn a_silence_in_mid_sentence_is_silent_and_the_sentence_is_one_on_record() {
     });
     let (text, from_ms, to_ms) = reply.unwrap();
     assert!(text.starts_with("My name is"), "{text}");
-    // Said at a stretch it takes 75 ms a letter.
+    // In one go it takes 75 ms a letter.
     assert!(
         to_ms - from_ms > text.len() as u64 * 75 + 300,
         "{text}: {from_ms} to {to_ms}"

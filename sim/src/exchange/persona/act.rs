@@ -1,6 +1,6 @@
-//! What a callee can do: say words in some manner, make a sound, leave.
+//! Actions of a callee: say words in some manner, make a sound, leave.
 
-/// What a callee does.
+/// Action of a callee.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
     /// Begins to say this.
@@ -9,11 +9,11 @@ pub enum Act {
     Speak(Words),
     /// Begins to make a sound.
     Sound(Sound),
-    /// Presses a key of the telephone, which the carrier tells beside the audio.
+    /// Presses a key of the telephone, which the carrier reports beside the audio.
     Press(char),
     /// Hangs up.
     HangUp,
-    /// Its line is gone, and may come back.
+    /// Loses its media socket, which may be reopened.
     Lose,
     /// Its telephone dies.
     Drop,
@@ -22,27 +22,27 @@ pub enum Act {
 /// Words and how they are said.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Words {
-    /// What is said, with the silences in it. The silence behind the last part does not count.
+    /// Words with the silences in them. The silence after the last part does not count.
     pub parts: Vec<Part>,
-    /// Whose voice it is; none is the callee's own.
+    /// Name of the voice; `None` is the callee's own.
     pub voice: Option<String>,
-    /// Louder or softer than usual.
+    /// Level relative to the usual one.
     pub gain_db: f64,
-    /// Not meant to make the agent stop.
+    /// Whether it is not meant to make the agent stop.
     pub aside: bool,
 }
 
 /// A part of a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// Its words.
+    /// Words of the part.
     pub text: String,
-    /// The silence behind it.
+    /// Silence after the part.
     pub pause_ms: u64,
 }
 
 impl Words {
-    /// A sentence with silences in it.
+    /// Creates a sentence with silences in it.
     pub fn in_parts(parts: impl IntoIterator<Item = Part>) -> Self {
         Self {
             parts: parts.into_iter().collect(),
@@ -52,7 +52,7 @@ impl Words {
         }
     }
 
-    /// All of it, with a space for each silence.
+    /// Returns all words, with a space for each silence.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.parts.iter().map(|part| part.text.as_str()).collect();
         texts.join(" ")
@@ -65,42 +65,42 @@ impl From<String> for Words {
     }
 }
 
-/// A sound that is no word.
+/// A sound other than speech.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Sound {
-    /// A mailbox's tone.
+    /// Tone of a mailbox.
     Beep,
     /// A key of the telephone.
     Key(char),
-    /// 250 ms.
+    /// A cough of 250 ms.
     Cough,
-    /// A switch.
+    /// Click of a switch.
     Click,
     /// 50 Hz and its harmonics.
     Hum {
-        /// How long.
+        /// Duration.
         ms: u64,
-        /// Root mean square.
+        /// Level (root mean square).
         dbfs: f64,
     },
     /// Music on hold.
     Music {
-        /// How long.
+        /// Duration.
         ms: u64,
-        /// Root mean square.
+        /// Level (root mean square).
         dbfs: f64,
     },
     /// Pink noise.
     Noise {
-        /// How long.
+        /// Duration.
         ms: u64,
-        /// Root mean square.
+        /// Level (root mean square).
         dbfs: f64,
     },
 }
 
 impl Sound {
-    /// Its name on record.
+    /// Returns its name in the record.
     pub fn name(self) -> &'static str {
         match self {
             Self::Beep => "beep",

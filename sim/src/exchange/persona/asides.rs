@@ -1,13 +1,13 @@
-//! Cooperates, and makes itself heard while the agent talks without wanting to stop it: "mm-hm", or a cough.
+//! Cooperates, and makes a sound while the agent talks without wanting to stop it: "mm-hm", or a cough.
 
 use super::{Act, Behaviour, Person, Sense, Sound, Words, cooperative::Cooperative};
 
-/// How far into a speech of the agent, at the earliest and by how much later.
+/// Earliest moment within a speech of the agent, and the longest delay after it.
 const AFTER_MS: u64 = 900;
 const LATER_BY_MS: usize = 600;
-/// The next one, if the agent still talks.
+/// Time to the next aside, if the agent still talks.
 const AGAIN_AFTER_MS: u64 = 3_000;
-/// Every so many speeches there is a cough.
+/// Number of speeches per cough.
 const COUGH_EVERY: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(super) struct Asides {
     kind: Kind,
     speeches: usize,
     next_ms: Option<u64>,
-    /// An aside is on its way out.
+    /// Whether an aside is being sent.
     busy: bool,
 }
 
@@ -80,7 +80,7 @@ impl Behaviour for Asides {
         match sense {
             Sense::AgentStarted => self.agent_started(now_ms),
             Sense::AgentSaid(_) => self.next_ms = None,
-            // Those words were not the inner one's.
+            // These words were not those of the inner behaviour.
             Sense::Spoken if std::mem::take(&mut self.busy) => return None,
             Sense::Tick if self.busy => return None,
             Sense::Tick if !self.inner.is_speaking() && self.next_ms.is_some_and(|at| now_ms >= at) => {

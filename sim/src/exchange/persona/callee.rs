@@ -1,30 +1,30 @@
-//! Who picks up, by the hints of a dial: a persona, or somebody who follows a script.
+//! Callee of a dial, chosen by its hints: a persona, or a follower of a script.
 
 use std::collections::BTreeMap;
 
 use super::{Behaviour, Person, Persona, named, scripted::Scripted, shortened};
 use crate::exchange::script::{LineSound, Script, WireFaults};
 
-/// Who picks up, by the hints of a dial.
+/// Callee of a dial, chosen by its hints.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Callee {
-    /// How the number behaves until somebody answers, and afterwards where there is no script.
+    /// Behaviour of the number until the call is answered, and afterwards if there is no script.
     pub persona: Persona,
-    /// A persona asked for that nobody bears.
+    /// Requested persona, if no persona has this name.
     pub unknown_persona: Option<String>,
-    /// The script that is followed, with its name.
+    /// Script to follow, with its name.
     pub script: Option<(String, Script)>,
-    /// A script asked for that is not there.
+    /// Requested script, if no script has this name.
     pub unknown_script: Option<String>,
-    /// It calls by itself: nobody picks up here.
+    /// Whether it makes the call itself; then nobody picks up here.
     calls: bool,
-    /// Whose line it has, if not its own: anybody may stand in the noise of `noisy`.
+    /// Persona that determines the line, if not its own: anybody may stand in the noise of `noisy`.
     on_line_of: Option<Persona>,
 }
 
 impl Callee {
-    /// The `script` hint comes first, then `persona`, then the number's last digit: who follows a script picks up
-    /// whatever the number, unless a persona is asked for too.
+    /// Chooses by the `script` hint first, then `persona`, then the number's last digit. A follower of a
+    /// script picks up whatever the number, unless a persona is asked for too.
     pub fn choose(hints: &BTreeMap<String, String>, number: &str, scripts: &BTreeMap<String, Script>) -> Self {
         let wanted = named(hints, "script");
         let script = wanted.and_then(|name| scripts.get_key_value(name));
@@ -42,21 +42,21 @@ impl Callee {
         }
     }
 
-    /// Whoever calls by itself, by the same hints; the number says nothing of it.
+    /// Chooses the caller of a phone's own call by the same hints; the number does not matter.
     pub fn calling(hints: &BTreeMap<String, String>, scripts: &BTreeMap<String, Script>) -> Self {
         Self {
             calls: true,
-            // Its last digit is nobody's who would not talk.
+            // The last digit 0 belongs to no persona that would not talk.
             ..Self::choose(hints, "0", scripts)
         }
     }
 
-    /// Whether it calls by itself.
+    /// Returns whether it makes the call itself.
     pub fn calls(&self) -> bool {
         self.calls
     }
 
-    /// The behaviour behind the telephone.
+    /// Returns the behaviour.
     pub fn behaviour(&self, person: Person) -> Box<dyn Behaviour> {
         match &self.script {
             Some((_, script)) => Box::new(Scripted::new(person, &script.steps)),
@@ -65,7 +65,7 @@ impl Callee {
         }
     }
 
-    /// What the line sounds like: as a `line` hint says, else as the script or the persona has it.
+    /// Returns the sound of the line: that of the `line` hint, or else that of the script or the persona.
     pub fn line(&self) -> LineSound {
         match (self.on_line_of, &self.script) {
             (Some(persona), _) => persona.line(),
@@ -74,7 +74,7 @@ impl Callee {
         }
     }
 
-    /// What the wire does to frames.
+    /// Returns the faults of the frames' path.
     pub fn wire(&self) -> WireFaults {
         let script = self.script.as_ref().map(|(_, script)| script.wire);
         script.unwrap_or_default()

@@ -1,24 +1,24 @@
-//! Says hello, lets the agent talk, replies to each question, says goodbye after the agent's goodbye and hangs up if
-//! the agent does not.
+//! Says hello, lets the agent talk, replies to each question, says goodbye after the agent's goodbye and
+//! hangs up if the agent does not.
 
 use super::{Act, Behaviour, Person, Sense, reply};
 
-/// Says hello this long after picking up, unless the agent was first.
+/// Delay of the hello after picking up, unless the agent was first.
 const HELLO_AFTER_MS: u64 = 500;
-/// A reply to a question begins this long after its end was noticed, give or take the person's own habit.
+/// Delay of a reply after the end of a question was noticed, give or take the person's own habit.
 const THINKS_MS: u64 = 150;
 const THINKS_UP_TO_MORE_MS: usize = 300;
-/// After a statement it is likely that the agent goes on.
+/// Delay after a statement, because the agent probably goes on.
 const WAITS_FOR_MORE_MS: u64 = 1_500;
-/// After so long without a word from either side it asks whether anybody is there …
+/// After this long without a word from either side it asks whether anybody is there …
 const WONDERS_AFTER_MS: u64 = 8_000;
 /// … and hangs up at the third time.
 const WONDERS_TIMES: u32 = 2;
-/// After the goodbyes, the agent may take this long to hang up.
+/// Time for the agent to hang up after the goodbyes.
 const LEAVES_AFTER_MS: u64 = 2_500;
-/// The same question this often is enough.
+/// It accepts the same question this often.
 const SAME_QUESTION_TIMES: usize = 4;
-/// No conversation is longer than this.
+/// Longest conversation.
 const LONGEST_MS: u64 = 600_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ enum State {
     Listening {
         since_ms: u64,
     },
-    /// The agent talks; what it said before is kept.
+    /// The agent talks; its earlier words are kept.
     Hearing,
     Replying {
         at_ms: u64,
@@ -44,7 +44,7 @@ enum State {
 pub(super) struct Cooperative {
     person: Person,
     state: State,
-    /// What the agent has said since the last reply.
+    /// Words of the agent since the last reply.
     heard: String,
     questions: Vec<String>,
     wondered: u32,
@@ -74,12 +74,12 @@ impl Cooperative {
         joined
     }
 
-    /// Whether it is talking.
+    /// Returns whether it is talking.
     pub(super) fn is_speaking(&self) -> bool {
         matches!(self.state, State::Speaking { .. })
     }
 
-    /// Somebody else decided that it talks now.
+    /// Notes that something else made it talk.
     pub(super) fn has_begun_to_speak(&mut self) {
         self.heard.clear();
         self.state = State::Speaking { leaving: false };
@@ -142,7 +142,7 @@ impl Cooperative {
         self.heard.push_str(text.trim());
         self.wondered = 0;
         match self.state {
-            // What was said under its own words is answered after them.
+            // Words heard during its own speech are answered after it.
             State::Speaking { .. } | State::Leaving { .. } | State::Gone => {}
             State::PickedUp | State::Listening { .. } | State::Hearing | State::Replying { .. } => {
                 self.state = State::Replying {
@@ -169,7 +169,7 @@ impl Behaviour for Cooperative {
             (Sense::AgentStarted, State::PickedUp | State::Listening { .. } | State::Replying { .. }) => {
                 self.state = State::Hearing;
             }
-            // Words without a beginning that was noticed, or under its own voice.
+            // Words whose beginning was not noticed, or that came during its own speech.
             (Sense::AgentSaid(text), _) => self.agent_said(now_ms, text),
             (Sense::Spoken, State::Speaking { leaving: true }) => {
                 self.state = State::Leaving {
@@ -198,7 +198,7 @@ mod tests {
         Person::new("+15551234561", 7)
     }
 
-    /// The next thing it does, and when.
+    /// Returns its next action and the time of it.
     fn next(behaviour: &mut Cooperative, from_ms: u64) -> (u64, Act) {
         (from_ms..from_ms + 60_000)
             .step_by(20)

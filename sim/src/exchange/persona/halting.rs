@@ -1,14 +1,14 @@
-//! Cooperates, with silences inside its sentences: one kind searches for words, another one spells numbers in groups.
+//! Cooperates, with silences inside its sentences: one kind searches for words, the other spells numbers in groups.
 
 use super::{Act, Behaviour, Part, Person, Sense, Words, cooperative::Cooperative};
 
-/// The longest silence of who searches for words.
+/// Longest silence of the kind that searches for words.
 const LONGEST_SEARCH_MS: u64 = 2_000;
 const SHORTEST_SEARCH_MS: u64 = 600;
-/// Between two groups of digits.
+/// Longest silence between two groups of digits.
 const LONGEST_GAP_MS: u64 = 1_500;
 const SHORTEST_GAP_MS: u64 = 700;
-/// Lengths differ by this.
+/// Step between the lengths of silences.
 const STEP_MS: u64 = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +74,8 @@ impl Behaviour for Halting {
     }
 }
 
-/// A sentence broken where its speaker searches for words: behind "my name is" and the like, else behind a first
-/// "um". Greetings come without thinking.
+/// Splits a sentence where its speaker searches for words: after "my name is" and the like, or else after an
+/// initial "um". Greetings have no pause.
 fn searching(text: &str, person: Person) -> Vec<String> {
     let low = text.to_lowercase();
     if low.contains("hello") || low.contains("goodbye") {
@@ -104,7 +104,7 @@ fn searching(text: &str, person: Person) -> Vec<String> {
     }
 }
 
-/// A number of several groups of digits, group by group; the words before it go with the first.
+/// Splits a number of several groups of digits into its groups; the words before the number go with the first group.
 fn groups(text: &str) -> Vec<String> {
     let is_group = |word: &str| {
         word.trim_end_matches(['.', ','])

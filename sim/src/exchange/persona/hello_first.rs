@@ -1,11 +1,11 @@
-//! Talks within the first second and a half, when the agent wants to greet, and cooperates otherwise: half of these
-//! people are off at once, the others begin when the agent does.
+//! Talks within the first second and a half, when the agent wants to greet, and cooperates otherwise. Half of
+//! these people talk at once; the others begin when the agent does.
 
 use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
-/// Who waits for the agent waits no longer than this.
+/// Longest wait for the agent.
 const PATIENCE_MS: u64 = 1_500;
-/// About a second and a half.
+/// Takes about a second and a half.
 const AT_ONCE: &str = "Hello, good morning?";
 const OVER: &str = "Hello?";
 

@@ -2,7 +2,7 @@
 
 use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
-/// How far into the agent's speech it breaks in.
+/// Moment within the agent's speech at which it breaks in.
 const AFTER_MS: u64 = 500;
 /// The speech it breaks into, counted from 1.
 const SPEECH: u32 = 2;
@@ -15,7 +15,7 @@ enum State {
     Impatient {
         at_ms: u64,
     },
-    /// Talking over the agent: what is heard meanwhile is half a sentence and gets no answer.
+    /// Talking over the agent: words heard meanwhile are half a sentence and get no answer.
     Over,
     Satisfied,
 }
@@ -46,7 +46,7 @@ impl Behaviour for Interrupts {
                 self.inner.sense(now_ms, sense)
             }
             (State::Waiting { speeches }, Sense::AgentStarted) => {
-                // A speech that begins under the callee's own words cannot be broken into: the next one counts.
+                // A speech that begins during the callee's own words cannot be interrupted, so the next one counts.
                 let counted = if self.inner.is_speaking() {
                     speeches
                 } else {
@@ -55,7 +55,7 @@ impl Behaviour for Interrupts {
                 self.state = State::Waiting { speeches: counted };
                 self.inner.sense(now_ms, sense)
             }
-            // A speech too short to break into: the next one then.
+            // The speech was too short to interrupt; the next one will do.
             (State::Impatient { .. }, Sense::AgentSaid(_)) => {
                 self.state = State::Waiting { speeches: SPEECH - 1 };
                 self.inner.sense(now_ms, sense)

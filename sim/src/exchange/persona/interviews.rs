@@ -1,5 +1,5 @@
-//! Callees against the built-in interviewer, word for word and without audio: whatever it asks, it gets an answer it
-//! understands.
+//! Callees against the built-in interviewer, word for word and without audio. Whatever it asks, it gets an
+//! answer it understands.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -90,7 +90,7 @@ impl Interview {
     }
 }
 
-/// Both talk in turn until one of them ends it; returns what was said.
+/// Lets both talk in turn until one of them ends the call; returns the words.
 fn converse(interview: &mut Interview, number: &str) -> Vec<String> {
     let mut behaviour = Persona::Cooperative.behaviour(Person::new(number, 3));
     let mut lines = Vec::new();

@@ -1,13 +1,13 @@
-//! A company's menu: names digits, takes one that is pressed or spoken, else says it all twice more and hangs up. Behind
-//! one of them there is a person; nobody is there behind the others.
+//! A company's menu. It names digits and accepts one that is pressed or spoken; otherwise it repeats the menu
+//! twice and hangs up. A person answers behind one of the digits, nobody behind the others.
 
 use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
 
 const BEGINS_AFTER_MS: u64 = 600;
-/// From the end of the menu to its repetition.
+/// Time from the end of the menu to its repetition.
 const WAITS_MS: u64 = 4_000;
 const TIMES: u32 = 3;
-/// From "one moment" to the person's hello.
+/// Time from "one moment" to the person's hello.
 const CONNECTS_MS: u64 = 2_000;
 const MENU: &str =
     "Thank you for calling Northwind. For sales, press 1. For service, press 2. To speak to somebody, press 0.";
@@ -15,7 +15,7 @@ const DEPARTMENTS: [&str; 6] = ["1", "one", "sales", "2", "two", "service"];
 const SOMEBODY: [&str; 3] = ["0", "zero", "somebody"];
 const MACHINE: &str = "menu";
 
-/// What the caller has chosen.
+/// Choice of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Choice {
     Department,
@@ -60,7 +60,7 @@ impl Ivr {
         }))
     }
 
-    /// Takes a choice; one made while the menu is recited stops nothing, and is followed at its end.
+    /// Accepts a choice. A choice made during the menu does not stop it and is followed at its end.
     fn chosen(&mut self, choice: Choice) -> Option<Act> {
         self.choice = Some(choice);
         match (self.state, choice) {
@@ -89,7 +89,7 @@ impl Ivr {
     }
 }
 
-/// What a caller's words choose.
+/// Returns the choice in a caller's words.
 fn spoken_choice(words: &str) -> Option<Choice> {
     let words = words.to_lowercase();
     let has = |names: &[&str]| {

@@ -1,8 +1,8 @@
-//! Cooperates at first, and is gone in the middle of the agent's second speech: hangs up, or its telephone dies.
+//! Cooperates at first, and leaves in the middle of the agent's second speech: it hangs up, or its telephone dies.
 
 use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
-/// How long the agent may talk.
+/// Time for which it listens to the agent's speech.
 const LISTENS_MS: u64 = 700;
 
 pub(super) struct Leaves {

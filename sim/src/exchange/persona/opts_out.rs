@@ -1,9 +1,9 @@
-//! Wants to be left alone: says so instead of any answer, says goodbye, and hangs up on an agent that goes on.
+//! Asks to be left alone: says so instead of any answer, says goodbye, and hangs up on an agent that goes on.
 
 use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 
 const WANTS: &str = "Please don't call me again.";
-/// Said so often, and then it hangs up.
+/// It says so this often, and then it hangs up.
 const TIMES: u32 = 2;
 
 pub(super) struct OptsOut {
@@ -43,7 +43,7 @@ impl Behaviour for OptsOut {
 mod tests {
     use super::*;
 
-    /// What it answers to each speech of the agent.
+    /// Returns its answer to each speech of the agent.
     fn answers(speeches: &[&str]) -> Vec<Act> {
         let mut behaviour = OptsOut::new(Person::new("+15551234561", 7));
         let mut now = 1_000;

@@ -1,4 +1,4 @@
-//! Who the callee is: name, habits and facts, always the same for the same number and seed.
+//! The callee as a person: name, habits and facts, always the same for the same number and seed.
 
 const FIRST: [&str; 12] = [
     "Alex", "Maria", "Sam", "Nina", "David", "Laura", "Peter", "Anna", "Victor", "Emma", "Oscar", "Julia",
@@ -14,26 +14,26 @@ pub struct Person {
 }
 
 impl Person {
-    /// The person who answers at `number`.
+    /// Returns the person who answers at `number`.
     pub fn new(number: &str, seed: u64) -> Self {
-        // FNV-1a: the standard hasher may change between versions.
+        // FNV-1a, because the standard hasher may change between versions.
         let hash = number.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
         Self { seed: hash }
     }
 
-    /// A choice below `of` (which is not 0), the same for the same subject.
+    /// Returns a choice below `of` (which is not 0), the same for the same subject.
     pub fn choice(self, subject: &str, of: usize) -> usize {
         let hash = subject.bytes().fold(self.seed, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
-        // The low bits of FNV follow the last byte too closely.
+        // The low bits of FNV depend too closely on the last byte.
         let mixed = (hash ^ (hash >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
         usize::try_from(mixed).unwrap_or(0) % of.max(1)
     }
 
-    /// A choice among words.
+    /// Returns a choice among words.
     pub fn pick<'a>(self, subject: &str, among: &[&'a str]) -> &'a str {
         among
             .get(self.choice(subject, among.len()))
@@ -51,7 +51,7 @@ impl Person {
         self.pick("last name", &LAST)
     }
 
-    /// Mail address.
+    /// E-mail address.
     pub fn email(self) -> String {
         format!(
             "{}.{}@example.com",

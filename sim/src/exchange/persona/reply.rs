@@ -1,15 +1,15 @@
-//! A sensible reply to whatever an agent asks, in a short sentence. Pure, and the same for the same person.
+//! Replies to whatever an agent asks, in a short sentence. Pure, and the same for the same person.
 
 use super::Person;
 
-/// Whether the agent takes its leave.
+/// Returns whether the agent says goodbye.
 pub(super) fn is_goodbye(text: &str) -> bool {
     let text = text.to_lowercase();
     let leaves = "goodbye|good bye|bye|have a nice|have a great|have a good|have a lovely|farewell";
     !text.trim_end().ends_with('?') && has_any(&text, leaves)
 }
 
-/// The last question in a text, or its last sentence.
+/// Returns the last question in a text, or its last sentence.
 pub(super) fn question(text: &str) -> &str {
     let text = text.trim();
     let end = text.rfind('?').map_or(text.len(), |at| at + 1);
@@ -23,7 +23,7 @@ pub(super) fn question(text: &str) -> &str {
     text[begin..end].trim()
 }
 
-/// Whether `phrase` stands in `text` as whole words.
+/// Returns whether `phrase` stands in `text` as whole words.
 fn has_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let before = text[..at].chars().next_back();
@@ -32,12 +32,12 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Whether one of the `phrases`, which are separated by `|`, stands in `text`.
+/// Returns whether one of the `phrases`, separated by `|`, stands in `text`.
 fn has_any(text: &str, phrases: &str) -> bool {
     phrases.split('|').any(|phrase| has_phrase(text, phrase))
 }
 
-/// The reply to what the agent said.
+/// Returns the reply to the agent's words.
 pub(super) fn to(text: &str, person: Person) -> String {
     let asked = question(text);
     let low = asked.to_lowercase();
@@ -62,7 +62,7 @@ pub(super) fn to(text: &str, person: Person) -> String {
     "I think it is quite good so far.".to_owned()
 }
 
-/// A request without a question mark.
+/// Returns whether it is a request without a question mark.
 fn is_request(low: &str) -> bool {
     has_any(
         low,
@@ -74,7 +74,7 @@ fn is_request(low: &str) -> bool {
 const ACCOUNTS: &str =
     "order number|customer number|account number|booking number|reference number|policy number|membership number";
 
-/// Ten digits in three groups.
+/// Returns ten digits in three groups.
 fn digits(of: &str, person: Person) -> String {
     let group = |at: usize, least: usize, span: usize| least + person.choice(&format!("{of} {at}"), span);
     format!(
@@ -155,7 +155,7 @@ fn is_yes_no(low: &str) -> bool {
             .is_some_and(openers)
 }
 
-/// Picks one of "A, B or C". What stands before the first option is not part of it: of "would you like tea or
+/// Picks one of "A, B or C". Words before the first option are not part of it: of "would you like tea or
 /// coffee" only "tea" is an option.
 fn chosen(asked: &str, person: Person) -> Option<String> {
     let text = asked.trim_end_matches(['?', '.', ' ']);
@@ -191,7 +191,7 @@ fn chosen(asked: &str, person: Person) -> Option<String> {
     Some(format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
-/// The last `words` words.
+/// Returns the last `words` words.
 fn tail(text: &str, words: usize) -> &str {
     let mut starts: Vec<usize> = text
         .char_indices()

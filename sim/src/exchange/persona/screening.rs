@@ -1,16 +1,16 @@
-//! A telephone that screens its calls: an assistant asks who is calling and why, and connects whoever answers; then
-//! the callee, in another voice, says hello and cooperates.
+//! A telephone that screens its calls. An assistant asks who is calling and why, and connects any caller that
+//! answers. Then the callee, in another voice, says hello and cooperates.
 
 use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
 
 const ASKS_AFTER_MS: u64 = 400;
-/// Asks again after so long without an answer …
+/// It asks again after this long without an answer …
 const WAITS_MS: u64 = 8_000;
-/// … and gives up after so many times.
+/// … and gives up after this many times.
 const TIMES: u32 = 2;
-/// From "one moment" to the callee's hello.
+/// Time from "one moment" to the callee's hello.
 const CONNECTS_MS: u64 = 2_000;
-/// Nobody is screened for longer.
+/// Longest screening.
 const LONGEST_MS: u64 = 120_000;
 const ASSISTANT: &str = "screening assistant";
 
@@ -28,7 +28,7 @@ pub(super) struct Screening {
     person: Person,
     state: State,
     asked: u32,
-    /// The caller talks.
+    /// Whether the caller talks.
     hears: bool,
     inner: Cooperative,
 }

@@ -1,18 +1,18 @@
-//! Follows a script: does a step when the one before it is done.
+//! Follows a script: takes each step when the previous one is done.
 
 use std::collections::VecDeque;
 
 use super::{Act, Behaviour, Part, Person, Sense, Sound, Words, cooperative::Cooperative};
 use crate::exchange::script::Step;
 
-/// The level of a voice.
+/// Level of a voice.
 const VOICE_DBFS: f64 = -20.0;
-/// Steps of a script with its repetitions written out; what is beyond is not done.
+/// Most steps of a script with its repetitions expanded; further steps are ignored.
 const MOST_STEPS: usize = 10_000;
 const HUM_DBFS: f64 = -26.0;
 const MUSIC_DBFS: f64 = -24.0;
 
-/// What has to happen before the next step.
+/// Condition of the next step.
 #[derive(Debug, Clone, PartialEq)]
 enum Pending {
     Nothing,
@@ -30,11 +30,11 @@ pub(super) struct Scripted {
     person: Person,
     steps: VecDeque<Step>,
     pending: Pending,
-    /// Since when the agent talks.
+    /// Start of the agent's speech.
     talking_since_ms: Option<u64>,
-    /// What the agent has said since the callee's last words.
+    /// Words of the agent since the callee's last words.
     heard: String,
-    /// Has taken over.
+    /// Behaviour that has taken over after [`Step::Cooperate`].
     cooperative: Option<Cooperative>,
 }
 
@@ -86,7 +86,7 @@ impl Scripted {
         }
     }
 
-    /// Does steps until one takes its time.
+    /// Takes steps until one of them needs time.
     fn proceed(&mut self, now_ms: u64) -> Option<Act> {
         loop {
             self.pending = Pending::Nothing;
@@ -101,7 +101,7 @@ impl Scripted {
         }
     }
 
-    /// Begins a step: either something to do now or something to wait for.
+    /// Begins a step: returns an action to do now, or sets the condition to wait for.
     fn take(&mut self, step: Step, now_ms: u64) -> Option<Act> {
         match step {
             Step::WaitMs(ms) => self.pending = Pending::Time { at_ms: now_ms + ms },
@@ -120,7 +120,7 @@ impl Scripted {
             Step::LoseMedia => return Some(Act::Lose),
             Step::HangUp => return Some(Act::HangUp),
             Step::Drop => return Some(Act::Drop),
-            // Written out beforehand.
+            // Expanded beforehand.
             Step::Repeat { .. } => {}
             step => {
                 self.heard.clear();
@@ -153,7 +153,7 @@ impl Behaviour for Scripted {
     }
 }
 
-/// What a step says or sounds like.
+/// Returns the words or the sound of a step.
 fn uttered(step: Step) -> Option<Act> {
     Some(match step {
         Step::Say(text) => Act::Say(text),
@@ -176,7 +176,7 @@ fn uttered(step: Step) -> Option<Act> {
     })
 }
 
-/// Writes repetitions out.
+/// Expands repetitions.
 fn unroll(steps: &[Step], into: &mut VecDeque<Step>) {
     for step in steps {
         if into.len() >= MOST_STEPS {
@@ -193,7 +193,7 @@ fn unroll(steps: &[Step], into: &mut VecDeque<Step>) {
     }
 }
 
-/// The sound of a step that has one.
+/// Returns the sound of a step, if it has one.
 fn sound(step: &Step) -> Option<Sound> {
     Some(match step {
         Step::Cough => Sound::Cough,
@@ -213,7 +213,7 @@ fn sound(step: &Step) -> Option<Sound> {
     })
 }
 
-/// Letters and digits in lower case.
+/// Returns the letters and digits in lower case.
 fn plain(word: &str) -> String {
     word.chars()
         .filter(|c| c.is_alphanumeric())
@@ -221,7 +221,8 @@ fn plain(word: &str) -> String {
         .collect()
 }
 
-/// Whether the text holds the word. Its last word counts only when something follows it, or nothing more will come.
+/// Returns whether the text contains the word. Its last word counts only if something follows it or
+/// nothing more will come.
 fn has_word(text: &str, word: &str, whole: bool) -> bool {
     let finished = whole || !text.ends_with(char::is_alphanumeric);
     let mut words = text.split_whitespace().rev();

@@ -2,7 +2,7 @@
 
 use super::{Act, Behaviour, Person, Sense, Sound};
 
-/// From the answer to the greeting.
+/// Time from the answer to the greeting.
 const GREETS_AFTER_MS: u64 = 400;
 /// Longest recording.
 const RECORDS_MS: u64 = 30_000;

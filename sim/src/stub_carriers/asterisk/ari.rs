@@ -1,4 +1,4 @@
-//! The REST interface: who may ask, channels, and what is done to them.
+//! The REST interface: authentication, channels, and commands to them.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -56,7 +56,7 @@ async fn authenticate(request: Request, next: Next) -> Response {
 
 type Asked = Query<BTreeMap<String, String>>;
 
-/// How a channel of an endpoint is called.
+/// Target of a channel.
 enum Endpoint {
     Phone(String),
     WebSocket(websocket::Options),
@@ -64,7 +64,7 @@ enum Endpoint {
 }
 
 impl Endpoint {
-    /// None when there is no such endpoint.
+    /// Returns `None` if there is no such endpoint.
     fn read(text: &str) -> Option<Self> {
         let (technology, rest) = text.split_once('/')?;
         match technology {
@@ -125,7 +125,7 @@ async fn originate(State(stub): State<Arc<Asterisk>>, Query(query): Asked, body:
             return refusal(StatusCode::INTERNAL_SERVER_ERROR, "Allocation failed");
         }
     }
-    // A task of its own: a client that goes away does not undo a dial.
+    // Runs in its own task: a client that disconnects must not undo a dial.
     let task = tokio::spawn(async move { place(&stub, of).await });
     match task.await {
         Ok(Ok(_)) if fault == DialFault::LoseAnswer => std::future::pending().await,
@@ -175,7 +175,7 @@ fn found(stub: &Asterisk, id: &str) -> Result<Arc<Channel>, NotFound> {
     found.ok_or(NotFound)
 }
 
-/// No such channel.
+/// Error of a request for an unknown channel.
 struct NotFound;
 
 impl IntoResponse for NotFound {

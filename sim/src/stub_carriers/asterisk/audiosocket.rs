@@ -1,4 +1,4 @@
-//! AudioSocket's client: a TCP connection for a channel, its UUID first, then frames both ways.
+//! Client of AudioSocket: a TCP connection for a channel, its UUID first, then frames both ways.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::{Asterisk, ari::refusal};
 use crate::stub_carriers::locked;
 
-/// All of them.
+/// All bridges.
 #[derive(Default)]
 pub(super) struct Bridges {
     bridges: Mutex<BTreeMap<String, Vec<String>>>,
@@ -28,14 +28,14 @@ impl Bridges {
         locked(&self.bridges).clone()
     }
 
-    /// A channel is in no bridge any more.
+    /// Removes a channel from its bridge.
     pub(super) fn leave(&self, channel: &str) {
         for inside in locked(&self.bridges).values_mut() {
             inside.retain(|id| id != channel);
         }
     }
 
-    /// Who is in the same bridge.
+    /// Returns the other channels in the same bridge.
     pub(super) fn others(&self, channel: &str) -> Vec<String> {
         let bridges = locked(&self.bridges);
         let with = bridges.values().find(|inside| inside.iter().any(|id| id == channel));
@@ -79,7 +79,7 @@ pub(super) async fn add(State(stub): State<Arc<Asterisk>>, Path(id): Path<String
         };
         if !channel.is_in_app() {
             stub.base
-                .complain(format!("{name} was to join before it was in the application"));
+                .complain(format!("{name} joined a bridge before it was in the application"));
             return refusal(StatusCode::CONFLICT, "Channel not in Stasis application");
         }
         // A channel is in one bridge.

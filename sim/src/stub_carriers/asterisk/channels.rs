@@ -1,4 +1,4 @@
-//! Channels: what they are, how they come into the application, and how they end.
+//! Channels: their state, how they enter the application, and how they end.
 
 use std::sync::{
     Arc, Mutex, OnceLock,
@@ -11,7 +11,7 @@ use tokio::sync::{Notify, mpsc};
 use super::{Asterisk, sound::Sound};
 use crate::stub_carriers::locked;
 
-/// Sounds that may wait for a channel: 10 s of audio.
+/// Most sounds that may wait for a channel: 10 s of audio.
 const SOUNDS: usize = 500;
 
 /// One channel.
@@ -25,19 +25,19 @@ pub struct Channel {
     state: Mutex<&'static str>,
     in_app: AtomicBool,
     over: AtomicBool,
-    /// The telephone's name at the exchange, once that has taken it.
+    /// The exchange's id of the telephone's call, once the exchange has accepted it.
     pub line: OnceLock<String>,
-    /// Takes what the others of its bridge say.
+    /// Sender of the audio from the others in its bridge.
     pub ears: mpsc::Sender<Sound>,
-    /// Its end at the far end, until somebody takes it.
+    /// Receiver at the far end, until it is taken.
     pub mouth: Mutex<Option<mpsc::Receiver<Sound>>>,
-    /// It was hung up by request.
+    /// Notified when it is hung up by request.
     pub hang_up: Notify,
-    /// The caller hears nothing before the answer.
+    /// Whether it is an inbound call; its caller hears nothing before the answer.
     pub came_in: bool,
 }
 
-/// What a channel begins with.
+/// Initial state of a channel.
 #[derive(Debug, Clone, Default)]
 pub struct Beginning {
     pub id: String,
@@ -78,7 +78,7 @@ impl Channel {
 }
 
 impl Asterisk {
-    /// Makes a channel; none when its id is taken.
+    /// Creates a channel; returns `None` if its id is taken.
     pub fn make(&self, beginning: Beginning) -> Option<Arc<Channel>> {
         let (ears, mouth) = mpsc::channel(SOUNDS);
         let Beginning {
@@ -112,32 +112,32 @@ impl Asterisk {
         Some(channel)
     }
 
-    /// A channel's state changes, which is told.
+    /// Changes a channel's state and sends the event.
     pub fn becomes(&self, channel: &Channel, state: &'static str) {
         *locked(&channel.state) = state;
         self.tell("ChannelStateChange", &json!({ "channel": channel.shown(self) }));
     }
 
-    /// How the dial of a channel goes.
+    /// Sends the event of a dial's progress.
     pub fn tell_dial(&self, channel: &Channel, status: &str) {
         let dial = json!({ "dialstatus": status, "dialstring": "", "forward": "", "peer": channel.shown(self) });
         self.tell("Dial", &dial);
     }
 
-    /// A channel is the application's to command.
+    /// Puts a channel under the application's control.
     pub fn enter(&self, channel: &Channel, args: &[&str]) {
         channel.in_app.store(true, Ordering::SeqCst);
         self.tell("StasisStart", &json!({ "args": args, "channel": channel.shown(self) }));
     }
 
-    /// Somebody picked up what we dialed.
+    /// Reports that a dialed channel was answered.
     pub fn answered(&self, channel: &Channel) {
         self.tell_dial(channel, "ANSWER");
         self.becomes(channel, "Up");
         self.enter(channel, &[]);
     }
 
-    /// A channel ends, once.
+    /// Ends a channel, once.
     pub fn destroy(&self, channel: &Channel, (cause, words): (u32, &str), technical: Option<u32>) {
         if channel.over.swap(true, Ordering::SeqCst) {
             return;
@@ -155,17 +155,17 @@ impl Asterisk {
         self.tell("ChannelDestroyed", &gone);
     }
 
-    /// What a channel says goes to the others of its bridge.
+    /// Passes a channel's sound to the others in its bridge.
     pub fn says(&self, channel: &Channel, sound: &Sound) {
         for other in self.bridges.others(&channel.id) {
             if let Some(other) = self.channel(&other) {
-                // A channel that hears nothing drops what it is told, like a jitter buffer.
+                // A channel that does not read drops what it is sent, like a jitter buffer.
                 let _ = other.ears.try_send(sound.clone());
             }
         }
     }
 
-    /// A key of a channel's telephone.
+    /// Handles a key of a channel's telephone.
     pub fn hears_key(&self, channel: &str, key: char) {
         let Some(channel) = self.channel(channel) else { return };
         let pressed = json!({ "digit": key.to_string(), "duration_ms": 100, "channel": channel.shown(self) });

@@ -1,4 +1,4 @@
-//! The events' socket: one for the application; what happens while there is none nobody hears of.
+//! The event socket: one for the application. Events are lost while there is none.
 
 use std::sync::{
     Arc, Mutex,
@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use super::{Asterisk, ari::refusal};
 use crate::stub_carriers::locked;
 
-/// Events that may wait.
+/// Most events that may wait.
 const WAITING: usize = 1_024;
 
 /// The present socket.
@@ -67,12 +67,12 @@ impl Socket {
 }
 
 impl Asterisk {
-    /// The application that is listened for.
+    /// Returns the application that the socket listens for.
     pub(super) fn app(&self) -> String {
         locked(&self.events.socket).app.clone()
     }
 
-    /// Tells an event.
+    /// Sends an event.
     pub(super) fn tell(&self, kind: &str, fields: &Value) {
         let mut socket = locked(&self.events.socket);
         let mut event = json!({

@@ -1,4 +1,4 @@
-//! The telephones behind the trunk: those of the exchange, called by it and, for calls that come in, by us.
+//! Telephones behind the trunk. They belong to the exchange, which calls them; inbound calls are made by the stub.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ use crate::stub_carriers::{
     sound::Converter,
 };
 
-/// A telephone's jitter buffer, in milliseconds.
+/// Jitter buffer of a telephone, in milliseconds.
 const JITTER_MS: u64 = 100;
 const SAMPLES_PER_MS: usize = 8;
 
@@ -29,7 +29,7 @@ pub(super) async fn dial(stub: &Asterisk, channel: &Channel, to: &str, ring_seco
     match ring(stub, channel, to, ring_seconds).await {
         Some(line) => {
             let _ = channel.line.set(line);
-            // It was hung up while the exchange took it.
+            // It was hung up while the exchange accepted it.
             if channel.is_over() {
                 stub.base.phones.hang_up(&channel.line).await;
             }
@@ -41,7 +41,7 @@ pub(super) async fn dial(stub: &Asterisk, channel: &Channel, to: &str, ring_seco
     }
 }
 
-/// A telephone calls: it hears us when it is answered. The id of its channel.
+/// Makes a telephone call; the telephone hears audio once the call is answered. Returns the id of its channel.
 pub(super) async fn call_in(stub: &Arc<Asterisk>, from: &str, to: &str) -> String {
     let id = format!("1700000000.{}", Uuid::new_v4().as_u128() % 1_000_000);
     let channel = stub.make(Beginning {
@@ -70,7 +70,7 @@ async fn ring(stub: &Asterisk, channel: &Channel, number: &str, ring_seconds: u6
     stub.base.phones.call(&stub.base.here(), &channel.id, phone).await.ok()
 }
 
-/// The tones of keys go to the telephone.
+/// Plays the tones of keys to the telephone.
 pub(super) fn play_keys(channel: &Channel, keys: &str) {
     for key in keys.chars() {
         for frame in generate::dtmf(key, 100).chunks(160) {
@@ -79,7 +79,7 @@ pub(super) fn play_keys(channel: &Channel, keys: &str) {
     }
 }
 
-/// What the exchange reports, in Asterisk's words.
+/// Translates a report of the exchange to Asterisk's events.
 pub(super) fn report(stub: &Asterisk, channel: &Channel, progress: Progress) {
     match (progress, channel.came_in) {
         (Progress::Ringing, false) => {
@@ -88,7 +88,7 @@ pub(super) fn report(stub: &Asterisk, channel: &Channel, progress: Progress) {
         }
         (Progress::Ringing, true) => {}
         (Progress::Answered, false) => stub.answered(channel),
-        // Who calls has their receiver at the ear.
+        // A caller already holds the phone, so its own pick-up is not an answer.
         (Progress::Answered, true) => {
             stub.becomes(channel, "Ring");
             stub.enter(channel, &[]);
@@ -112,12 +112,12 @@ fn ended(stub: &Asterisk, channel: &Channel, cause: Cause) {
     stub.destroy(channel, cause, technical);
 }
 
-/// A telephone's voice, and what it is told.
+/// Audio both ways of a telephone.
 struct Handset {
     stream: String,
     up: Converter,
     down: Converter,
-    /// All that it was told is played by then.
+    /// Time at which everything sent to it has been played.
     played_at: Instant,
 }
 
@@ -173,7 +173,7 @@ impl Handset {
         }
     }
 
-    /// What it is told, behind what its jitter buffer holds.
+    /// Returns the messages for a sound, after the audio in its jitter buffer.
     fn hears(&mut self, sound: Sound) -> Vec<String> {
         let Sound::Audio(samples) = sound else {
             return Vec::new();

@@ -2,16 +2,16 @@
 
 use media::format::{Encoding, LineFormat};
 
-/// What passes from one channel of a bridge to the others.
+/// Sound passed from one channel of a bridge to the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sound {
     /// Linear samples at 8 kHz.
     Audio(Vec<i16>),
-    /// A key was pressed.
+    /// A pressed key.
     Key(char),
 }
 
-/// The format of this name.
+/// Returns the format with this name.
 pub fn format(name: &str) -> Option<LineFormat> {
     let (encoding, sample_rate) = match name {
         "slin16" => (Encoding::Linear16, 16_000),

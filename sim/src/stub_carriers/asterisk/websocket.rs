@@ -1,5 +1,5 @@
-//! `chan_websocket` as a client: a socket for a channel, its queue of frames and marks, and its control messages in
-//! words or in JSON.
+//! `chan_websocket` as a client: a socket for a channel, its queue of frames and marks, and its control
+//! messages in plain words or in JSON.
 
 use std::{
     collections::VecDeque,
@@ -36,7 +36,7 @@ const MAX_COMMAND: usize = 128;
 const MAX_MESSAGE: usize = 65_500;
 const TICK: Duration = Duration::from_millis(20);
 
-/// What a dial string says behind the name of the connection.
+/// Options of a dial string, after the name of the connection.
 #[derive(Debug, Clone)]
 pub(super) struct Options {
     codec: String,
@@ -45,7 +45,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// None when it cannot be read.
+    /// Returns `None` if the options cannot be read.
     pub(super) fn read(text: &str) -> Option<Self> {
         let (mut codec, mut parameters, mut rest) = (None, String::new(), text);
         while let Some(option) = rest.chars().next() {
@@ -70,10 +70,10 @@ impl Options {
     }
 }
 
-/// What goes wrong with a media connection.
+/// Faults of a media connection.
 pub(super) struct Interruption {
     frames: u64,
-    /// This one breaks.
+    /// Whether this connection breaks.
     cut: bool,
 }
 
@@ -85,7 +85,7 @@ impl Interruption {
         }
     }
 
-    /// A frame is to go out; none when the connection breaks now.
+    /// Counts an outgoing frame and stalls if that is due; returns `None` if the connection breaks now.
     pub(super) async fn frame(&mut self, stub: &Asterisk) -> Option<()> {
         self.frames += 1;
         if let Some(stall) = stub.base.stall
@@ -134,11 +134,11 @@ async fn connect(stub: &Asterisk, options: &Options) -> Result<Socket, String> {
     let (socket, answer) = connected.map_err(|error| error.to_string())?;
     match answer.headers().get("sec-websocket-protocol") {
         Some(chosen) if chosen == "media" => Ok(socket),
-        _ => Err("the server does not speak `media`".to_owned()),
+        _ => Err("the server does not support the subprotocol `media`".to_owned()),
     }
 }
 
-/// What waits to be played.
+/// Item of the playout queue.
 enum Queued {
     Frame(Vec<u8>),
     Mark(String),
@@ -156,7 +156,7 @@ struct Driver<'a> {
 }
 
 impl Driver<'_> {
-    /// None when the socket is gone.
+    /// Returns `None` when the socket is gone.
     async fn run(&mut self, socket: Socket, (mut mouth, options): (mpsc::Receiver<Sound>, Options)) -> Option<()> {
         let (mut sink, mut source) = socket.split();
         sink.send(Message::Text(self.started(&options.codec).into()))
@@ -243,7 +243,7 @@ impl Driver<'_> {
         format!("{name}{}", words.collect::<String>())
     }
 
-    /// 20 ms pass: marks that are due, then one frame.
+    /// Lets 20 ms pass: returns the marks that are due, then plays one frame.
     fn tick(&mut self, events: &mut Vec<String>) {
         if self.full && self.frames < XON {
             self.full = false;
@@ -275,7 +275,7 @@ impl Driver<'_> {
         if !whole.remainder().is_empty() {
             self.stub
                 .base
-                .complain(format!("{} bytes of audio are lost", whole.remainder().len()));
+                .complain(format!("{} bytes of audio lost", whole.remainder().len()));
         }
         for frame in whole {
             self.queue.push_back(Queued::Frame(frame.to_vec()));
@@ -288,7 +288,7 @@ impl Driver<'_> {
         Some(())
     }
 
-    /// None when the channel is to be hung up.
+    /// Returns `None` if the channel must be hung up.
     fn command(&mut self, text: &str, events: &mut Vec<String>) -> Option<()> {
         if text.len() > MAX_COMMAND {
             self.stub.base.complain(format!("a command of {} bytes", text.len()));

@@ -34,10 +34,10 @@ use crate::stub_carriers::{
     phones::{self, Phone},
 };
 
-/// How long Telnyx listens before it says who answered.
+/// Time for which Telnyx listens before it reports who answered.
 const VERDICT_AFTER: Duration = Duration::from_millis(2_500);
 
-/// What is asked for with a dial, as far as the stub minds it.
+/// Fields of a dial request that the stub uses.
 #[derive(Debug, Clone, Deserialize)]
 struct Ask {
     connection_id: String,
@@ -69,7 +69,7 @@ pub(super) fn routes() -> Router<Arc<Telnyx>> {
         .route("/v2/connections/{connection}/active_calls", get(list))
 }
 
-/// An answer that is no success.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct Refused {
     status: StatusCode,
@@ -139,14 +139,14 @@ impl Telnyx {
         Ok(())
     }
 
-    /// The call of the same command; a repeat is ignored, and answered like the first.
+    /// Returns the call of the same command; a repeat has no effect and gets the first response again.
     fn repeated(&self, ask: &Ask) -> Option<Arc<Call>> {
         ask.command_id.as_ref()?;
         let same = |call: &Arc<Call>| call.order.command_id == ask.command_id;
         self.calls.all().into_iter().find(same)
     }
 
-    /// Has the exchange ring the telephone.
+    /// Makes the exchange ring the telephone.
     pub(super) async fn ring(&self, call: &Call) -> Result<(), Refused> {
         let phone = Phone {
             number: &call.order.phone,
@@ -163,7 +163,7 @@ impl Telnyx {
     }
 }
 
-/// The telephone that is called; that of a SIP address is its user.
+/// Returns the telephone to call; that of a SIP address is its user.
 pub(super) fn telephone(to: &str, pointer: &'static str) -> Result<String, Refused> {
     let user = to.strip_prefix("sip:").and_then(|address| address.split('@').next());
     let number = user.unwrap_or(to);
@@ -191,7 +191,7 @@ async fn dial(State(stub): State<Arc<Telnyx>>, headers: HeaderMap, body: Bytes) 
         DialFault::Refuse(_) => return Err(unprocessable("10015", "refused as asked", "")),
         DialFault::None | DialFault::LoseAnswer => {}
     }
-    // A task of its own: a client that goes away does not undo a dial.
+    // Runs in its own task: a client that disconnects must not undo a dial.
     let task = tokio::spawn(async move { place(&stub, &body).await });
     match task.await {
         Ok(Ok(_)) if fault == DialFault::LoseAnswer => std::future::pending().await,
@@ -226,7 +226,7 @@ pub(super) fn new_id() -> String {
 }
 
 impl Telnyx {
-    /// Rings a new leg's telephone, and tells of it.
+    /// Rings a new leg's telephone and reports the leg.
     pub(super) async fn begin(self: &Arc<Self>, order: Order) -> Result<Arc<Call>, Refused> {
         let (call, _) = self.calls.add(new_id(), order, self.base.clock.now());
         if let Err(refused) = self.ring(&call).await {
@@ -251,7 +251,7 @@ impl Telnyx {
         }
     }
 
-    /// Says who answered, where that was asked for. When a mailbox beeps its line says.
+    /// Reports who answered, if that was requested. The leg's flow reports a mailbox's beep.
     pub(super) fn judge(self: &Arc<Self>, call: &Arc<Call>) {
         if matches!(&*call.order.machine_detection, "" | "disabled") {
             return;

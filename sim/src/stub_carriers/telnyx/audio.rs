@@ -1,4 +1,4 @@
-//! Audio between a telephone's mu-law and the codec of a stream.
+//! Audio conversion between a telephone's mu-law and the codec of a stream.
 
 use media::format::{Encoding, LineFormat};
 
@@ -17,7 +17,7 @@ pub enum Codec {
 }
 
 impl Codec {
-    /// Telnyx's name for it.
+    /// Returns Telnyx's name for it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Pcmu => "PCMU",
@@ -26,7 +26,7 @@ impl Codec {
         }
     }
 
-    /// The one of this name.
+    /// Returns the codec with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         [Self::Pcmu, Self::Pcma, Self::L16]
             .into_iter()
@@ -43,18 +43,18 @@ impl Codec {
     }
 }
 
-/// The order of the two bytes of an L16 sample.
+/// Byte order of an L16 sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// High byte first, as RFC 3551 has it.
+    /// High byte first, as in RFC 3551.
     Big,
     /// Low byte first.
     Little,
 }
 
-/// One way of a line, between a telephone's mu-law and the codec of a stream.
+/// Converter of one direction, between a telephone's mu-law and the codec of a stream.
 pub(super) struct Converter {
-    /// The bytes of samples change places.
+    /// Whether the bytes of samples change places.
     swaps: bool,
     line: sound::Converter,
 }
@@ -64,12 +64,12 @@ fn swap(bytes: &mut [u8]) {
 }
 
 impl Converter {
-    /// From mu-law to the codec.
+    /// Creates a converter from mu-law to the codec.
     pub(super) fn to(codec: Codec, order: ByteOrder) -> Self {
         Self::of(codec, order, sound::Converter::to(codec.format()))
     }
 
-    /// From the codec to mu-law.
+    /// Creates a converter from the codec to mu-law.
     pub(super) fn from(codec: Codec, order: ByteOrder) -> Self {
         Self::of(codec, order, sound::Converter::from(codec.format()))
     }
@@ -81,7 +81,7 @@ impl Converter {
         }
     }
 
-    /// Mu-law in the codec.
+    /// Converts mu-law to the codec.
     pub(super) fn encode(&mut self, mulaw: &[u8]) -> Vec<u8> {
         let mut bytes = self.line.encode(sound::from_phone(mulaw));
         if self.swaps {
@@ -90,7 +90,7 @@ impl Converter {
         bytes
     }
 
-    /// What is in the codec, as mu-law.
+    /// Converts from the codec to mu-law.
     pub(super) fn decode(&mut self, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.swaps {
             swap(&mut bytes);

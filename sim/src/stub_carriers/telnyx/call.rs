@@ -1,4 +1,4 @@
-//! One leg that the stub knows: what was asked for it, and what its telephone is to do next.
+//! One leg that the stub knows: its order and the pending changes for its telephone.
 
 use std::{
     collections::BTreeSet,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::media::Stream;
 use crate::stub_carriers::{legs, locked};
 
-/// A stream that was asked for.
+/// A requested stream.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct StreamAsk {
@@ -22,49 +22,49 @@ pub struct StreamAsk {
     pub stream_auth_token: String,
 }
 
-/// What a leg is to be, and what came of that.
+/// Order of a leg, and its results.
 #[derive(Default)]
 pub struct Order {
-    /// The telephone of the exchange that is rung.
+    /// Telephone of the exchange to ring.
     pub phone: String,
-    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    /// Persona of the callee; `None` leaves it to the stub's settings or the number's last digit.
     pub persona: Option<String>,
     pub from: String,
     pub to: String,
     pub is_incoming: bool,
     pub ring_seconds: u64,
     pub command_id: Option<String>,
-    /// Empty where nobody wants to know who answers.
+    /// Empty if machine detection was not requested.
     pub machine_detection: String,
-    /// Where its webhooks go, and what they say of themselves. An answer changes both.
+    /// Webhook address and client state. An answer changes both.
     pub reports: Mutex<(String, Option<String>)>,
-    /// The stream that begins with the talk.
+    /// Stream that begins with the answer.
     pub first_stream: Mutex<Option<StreamAsk>>,
-    /// It, where its socket is open before the talk.
+    /// The first stream, if its socket was opened before the answer.
     pub early_stream: Mutex<Option<Stream>>,
-    /// Telnyx believes in a stream.
+    /// Whether Telnyx believes that a stream is open.
     pub streams: AtomicBool,
     pub commands: Mutex<BTreeSet<String>>,
 }
 
-/// A change to a leg that talks.
+/// A change to an answered leg.
 pub enum Change {
     Stream(StreamAsk),
     StopStream,
     /// Keys to press.
     Keys(String),
-    /// Talk in this room.
+    /// Room to talk in.
     Room(String),
 }
 
-/// One leg. What is told of it is sent at once.
+/// One leg. Its webhooks are sent at once.
 pub type Call = legs::Leg<Order, Change, ()>;
 
-/// All of them.
+/// All legs.
 pub type Calls = legs::Legs<Order, Change, ()>;
 
 impl Call {
-    /// Whether this command is new.
+    /// Returns whether this command is new.
     pub fn is_new(&self, command: Option<&str>) -> bool {
         command.is_none_or(|id| locked(&self.order.commands).insert(id.to_owned()))
     }
@@ -73,7 +73,7 @@ impl Call {
         locked(&self.order.reports).0.clone()
     }
 
-    /// The exchange has mailboxes at numbers that end in 8.
+    /// Returns whether a mailbox answers: the exchange has mailboxes at numbers that end in 8.
     pub fn is_machine(&self) -> bool {
         self.order.to.ends_with('8')
     }

@@ -95,7 +95,7 @@ fn stream(call: &Call, wish: &Value) -> Result<(), Refused> {
 }
 
 impl Telnyx {
-    /// A call from outside is answered, or turned away.
+    /// Answers or rejects an inbound call.
     async fn settle(self: &Arc<Self>, call: &Arc<Call>, action: &str, wish: &Value) -> Result<(), Refused> {
         if action == "reject" {
             let cause = match wish["cause"].as_str() {
@@ -114,7 +114,7 @@ impl Telnyx {
         self.ring(call).await
     }
 
-    /// Rings somebody, and joins the two.
+    /// Rings the target and joins the two.
     async fn transfer(self: &Arc<Self>, call: &Arc<Call>, wish: &Value) -> Result<(), Refused> {
         let to = text(wish, "to");
         let state = wish["target_leg_client_state"].as_str().map(str::to_owned);
@@ -151,7 +151,7 @@ impl Telnyx {
         Ok(())
     }
 
-    /// Two legs talk until one of them is over; then the other one is too.
+    /// Lets two legs talk until one of them is over; then ends the other one too.
     fn join(self: &Arc<Self>, one: &Arc<Call>, other: &Arc<Call>) {
         let room = new_id();
         for leg in [one, other] {
@@ -166,7 +166,7 @@ impl Telnyx {
         });
     }
 
-    /// The peer takes it, unless the number it is sent to is a busy one.
+    /// The peer accepts a REFER unless its target number is a busy one.
     fn refer(self: &Arc<Self>, call: &Arc<Call>, wish: &Value) -> Result<(), Refused> {
         let address = text(wish, "sip_address");
         if !address.starts_with("sip:") {

@@ -1,4 +1,4 @@
-//! What becomes of a telephone that was picked up: it streams, talks with another one, or both.
+//! Flow of a telephone that was picked up: it streams, talks with another one, or both.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -31,13 +31,13 @@ struct Flow {
     line: Line,
     stream: Option<Stream>,
     room: Option<Room>,
-    /// Only the first stream of a call has faults.
+    /// Number of streams so far; only the first stream of a call has faults.
     streams: u32,
-    /// Listens for a mailbox's beep, where that was asked for.
+    /// Detector of a mailbox's beep, if that was requested.
     ear: Ear,
 }
 
-/// A stream that ends does not end the call: that takes a hang-up.
+/// Runs the flow. The end of a stream does not end the call: that takes a hang-up.
 pub(super) async fn run(stub: Arc<Telnyx>, call: Arc<Call>, phone: WebSocket) {
     let Some(mut changes) = call.changes() else { return };
     let first = locked(&call.order.first_stream).take();
@@ -89,7 +89,7 @@ async fn said(room: &mut Option<Room>) -> Said {
 }
 
 impl Flow {
-    /// One thing that happens; none when the telephone was hung up.
+    /// Handles one event; returns `None` when the telephone was hung up.
     async fn goes_on(&mut self, changes: &mut mpsc::Receiver<Change>) -> Option<()> {
         tokio::select! {
             heard = self.line.hear() => self.heard(heard?).await,
@@ -148,7 +148,7 @@ impl Flow {
             Told::Audio(mulaw) => self.line.say(&mulaw).await,
             Told::Mark(mark) => self.line.mark(&mark).await,
             Told::Clear => self.line.clear().await,
-            // Its streams take no keys.
+            // Telnyx streams accept no keys.
             Told::Key(_) => {}
             Told::Nonsense(why) => self.stub.base.complain(why),
             Told::Gone => {
@@ -190,7 +190,7 @@ impl Flow {
         self.stub.tell(&self.call, "streaming.started", json!({}));
     }
 
-    /// The socket breaks.
+    /// Breaks the socket.
     async fn cut(&mut self) {
         if self.stub.settings.faults.unnoticed_losses {
             self.stream = None;

@@ -14,11 +14,11 @@ use super::{
 };
 use crate::stub_carriers::caller::{CallIn, Caller, Taken};
 
-/// How long a call from outside may wait for an answer, as the telephone that makes it waits.
+/// Longest wait of an inbound call for its answer; the telephone that makes it waits as long.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 impl Telnyx {
-    /// A telephone calls. Where that is answered, its persona talks.
+    /// Makes a telephone call. If the call is answered, its persona talks.
     pub(super) fn call_in(self: &Arc<Self>, service: &str, id: &str, caller: &Caller) -> Arc<Call> {
         let order = Order {
             phone: caller.phone.clone(),
@@ -35,13 +35,13 @@ impl Telnyx {
         call
     }
 
-    /// Tells of a call from outside.
+    /// Announces an inbound call.
     pub(super) fn announce(self: &Arc<Self>, call: &Arc<Call>) {
         self.tell(call, "call.initiated", json!({ "state": "parked" }));
     }
 }
 
-/// Has telephones call the service.
+/// Returns the function that makes telephones call the service.
 pub(super) fn by_order(stub: Arc<Telnyx>) -> CallIn {
     Arc::new(move |id, caller| {
         let stub = stub.clone();
@@ -51,7 +51,7 @@ pub(super) fn by_order(stub: Arc<Telnyx>) -> CallIn {
             let settled = timeout(ANSWERED_WITHIN, call.settled()).await;
             match (settled, call.is_over()) {
                 (Ok(()), false) => Taken::Connected,
-                (Ok(()), true) => Taken::Refused(format!("{service} turned the call away")),
+                (Ok(()), true) => Taken::Refused(format!("{service} rejected the call")),
                 (Err(_), _) => {
                     stub.cut_off(&call).await;
                     Taken::Refused(format!("{service} did not answer the call"))

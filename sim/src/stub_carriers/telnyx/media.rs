@@ -1,4 +1,4 @@
-//! A media socket to the service: JSON messages as Telnyx sends and takes them.
+//! A media socket to the service: JSON messages in Telnyx's format.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::stub_carriers::{
     stall::Standstill,
 };
 
-/// Telnyx takes chunks of 20 ms to 30 s.
+/// Telnyx accepts chunks of 20 ms to 30 s.
 const CHUNK_MS: std::ops::RangeInclusive<usize> = 20..=30_000;
-/// A frame of a telephone, in milliseconds.
+/// Milliseconds of a telephone's frame.
 const FRAME_MS: u64 = 20;
 
 /// An open socket.
@@ -27,29 +27,29 @@ pub struct Stream {
     stub: Arc<Telnyx>,
     service: ToService,
     id: String,
-    /// What the service speaks in; none when what it sends is dropped.
+    /// Codec of the service's audio; `None` if that audio is dropped.
     spoken: Option<Codec>,
     up: Converter,
     down: Converter,
     sequence: u64,
     frames: u64,
-    /// A frame that comes behind the next one.
+    /// Frame that is sent after the next one.
     held: Option<String>,
     has_faults: bool,
     standstill: Standstill,
-    /// What callees are heard in.
+    /// Codec of the callees' audio.
     heard: Codec,
 }
 
 impl Stream {
-    /// Opens the socket that was asked for, and says what it is.
+    /// Opens a requested socket and sends its `start`.
     pub async fn open(stub: &Arc<Telnyx>, call: &Call, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
         let mut stream = Self::connect(stub, ask, has_faults).await?;
         stream.begin(call).await;
         Ok(stream)
     }
 
-    /// Opens the socket that was asked for. The call may still ring.
+    /// Opens a requested socket. The call may still ring.
     pub async fn connect(stub: &Arc<Telnyx>, ask: &StreamAsk, has_faults: bool) -> Result<Self, String> {
         if take_one(&stub.refused) {
             return Err("connection_refused".to_owned());
@@ -82,7 +82,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// The call is answered: says what it is.
+    /// Sends the `start` once the call is answered.
     pub async fn begin(&mut self, call: &Call) {
         let (leg, heard, format) = (&call.order, self.heard, self.heard.format());
         let start = json!({
@@ -93,13 +93,13 @@ impl Stream {
         self.event("start", &start).await;
     }
 
-    /// Whether it is to break now.
+    /// Returns whether the socket must break now.
     pub fn is_cut(&self) -> bool {
         let cut_after = self.stub.base.cut_after.filter(|_| self.has_faults);
         cut_after.is_some_and(|frames| self.frames >= frames)
     }
 
-    /// Whether it stands still now.
+    /// Returns whether the socket is stalled now.
     pub fn is_still(&mut self) -> bool {
         self.standstill.is_on(self.frames)
     }
@@ -144,7 +144,7 @@ impl Stream {
         Some(Told::Audio(self.down.decode(audio)))
     }
 
-    /// Closes it in a whole handshake.
+    /// Closes the socket with a complete closing handshake.
     pub async fn close(mut self) {
         self.event("stop", &json!({ "user_id": "stub" })).await;
         self.service.close().await;
@@ -166,7 +166,7 @@ impl MediaSocket for Stream {
             return;
         }
         self.text(message).await;
-        // The one that was held comes after the one that should follow it.
+        // The held frame is sent after the one that should follow it.
         if let Some(held) = self.held.take() {
             self.text(held).await;
         }

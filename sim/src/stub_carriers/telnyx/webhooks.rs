@@ -11,13 +11,13 @@ use super::{CONNECTION, Telnyx, call::Call};
 use crate::stub_carriers::Callbacks;
 
 impl Telnyx {
-    /// The signature header of a body.
+    /// Returns the signature header of a body.
     pub(super) fn sign(&self, seconds: i64, body: &[u8]) -> String {
         let message = [seconds.to_string().as_bytes(), b"|", body].concat();
         BASE64.encode(self.key.sign(&message))
     }
 
-    /// Sends a webhook of a call. Untidy ones come late, the earlier the later, and twice.
+    /// Sends a webhook of a call. If webhooks are not in order, it is sent twice and late: the earlier the later.
     pub(super) fn tell(self: &Arc<Self>, call: &Arc<Call>, event: &'static str, more: Value) {
         let faults = &self.settings.faults;
         if faults.no_webhooks {

@@ -77,7 +77,7 @@ fn unauthorized() -> ApiError {
     error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate")
 }
 
-/// Whether the account, or one of its keys, asks for what is its own.
+/// Checks that the account, or one of its keys, asks for its own resources.
 fn entitled(headers: &HeaderMap, account: &str) -> Result<(), ApiError> {
     let expected = format!("Basic {}", BASE64.encode(format!("{ACCOUNT}:{TOKEN}")));
     if headers
@@ -96,7 +96,7 @@ fn entitled(headers: &HeaderMap, account: &str) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The account itself.
+/// Returns the account itself.
 async fn account(Path(account): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
     entitled(&headers, account.strip_suffix(".json").unwrap_or_default())?;
     Ok(Json(json!({ "sid": ACCOUNT, "friendly_name": "Stub", "status": "active" })).into_response())
@@ -116,7 +116,7 @@ fn invalid(code: u32, message: &str) -> ApiError {
     error(StatusCode::BAD_REQUEST, code, message)
 }
 
-/// What a dial asks for.
+/// Parses the form of a dial.
 fn order(form: &str) -> Result<Order, ApiError> {
     let fields = fields(form);
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
@@ -153,7 +153,7 @@ fn instructions(twiml: &str) -> Result<Vec<Verb>, ApiError> {
     twiml::parse(twiml).ok_or_else(|| invalid(12_100, "Document parse failure"))
 }
 
-/// Where it is to be told who answered. A stub finds that out only beside the call.
+/// Returns the address of the machine detection's result. A stub detects only asynchronously.
 fn verdict_url(fields: &BTreeMap<String, String>) -> Result<Option<String>, ApiError> {
     let Some(kind) = fields.get("MachineDetection") else {
         return Ok(None);
@@ -177,7 +177,7 @@ async fn dial(
     match stub.base.dialed(order.dial.clone()) {
         DialFault::None => place(&stub, order).await,
         DialFault::LoseAnswer => {
-            // A task of its own: a client that goes away does not undo a dial.
+            // Runs in its own task: a client that disconnects must not undo a dial.
             tokio::spawn(async move { place(&stub, order).await.is_ok() });
             std::future::pending().await
         }

@@ -1,4 +1,4 @@
-//! The calls a stub knows, and what is told of each.
+//! The calls that a stub knows, and the reports about each.
 
 use std::{
     collections::BTreeMap,
@@ -23,10 +23,10 @@ use crate::stub_carriers::{
     phones::{Cause, Phone, Refused},
 };
 
-/// How long the carrier listens before it says who answered.
+/// Time for which the carrier listens before it reports who answered.
 const VERDICT_AFTER: Duration = Duration::from_secs(3);
 
-/// A call's status, in the carrier's words.
+/// Returns a call's status in the carrier's words.
 pub fn status(stage: Stage) -> &'static str {
     match stage {
         Stage::Queued => "queued",
@@ -51,7 +51,7 @@ fn sip_code(cause: Cause) -> u16 {
     }
 }
 
-/// The event under which a stage is told, for those who asked for that.
+/// Returns the event that a subscriber names for this stage.
 fn event(stage: Stage) -> &'static str {
     match stage {
         Stage::Answered => "answered",
@@ -60,26 +60,26 @@ fn event(stage: Stage) -> &'static str {
     }
 }
 
-/// What a call is to be.
+/// Order of a call.
 #[derive(Debug, Default)]
 pub struct Order {
-    /// Its name; empty for a new one.
+    /// Id of the call; empty for a new one.
     pub sid: String,
-    /// Who is called, and where it is told.
+    /// Number and callback address.
     pub dial: Dial,
-    /// The telephone of the exchange that is rung, where that is not the one that is called.
+    /// Telephone of the exchange to ring, if it is not the number called.
     pub phone: String,
-    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    /// Persona of the callee; `None` leaves it to the stub's settings or the number's last digit.
     pub persona: Option<String>,
-    /// The events that are told.
+    /// Events to report.
     pub events: Vec<String>,
     pub ring_seconds: f64,
-    /// What is done once it is answered.
+    /// Instructions to follow once it is answered.
     pub verbs: Vec<Verb>,
     pub direction: &'static str,
-    /// Where it is told who answered.
+    /// Address of the machine detection's result.
     pub verdict_url: Option<String>,
-    /// Stages that it went through.
+    /// Number of stages that it went through.
     pub stages: AtomicU32,
 }
 
@@ -89,11 +89,11 @@ type Numbered = (Stage, u32);
 /// One call.
 pub type Call = Leg<Order, Change<Verb>, Numbered>;
 
-/// All of them.
+/// All calls.
 pub type Calls = Legs<Order, Change<Verb>, Numbered>;
 
 impl Call {
-    /// The call goes on, which is told where that was asked for.
+    /// Enters a stage and reports it if that was requested.
     pub fn becomes(&self, stage: Stage) {
         self.is_at(stage);
         let number = self.order.stages.fetch_add(1, Ordering::SeqCst);
@@ -105,7 +105,7 @@ impl Call {
         }
     }
 
-    /// What every webhook about it tells.
+    /// Returns the fields of every webhook about it.
     pub fn fields(&self, stage: Stage) -> BTreeMap<String, String> {
         owned([
             ("CallSid", self.id.as_str()),
@@ -118,7 +118,7 @@ impl Call {
         ])
     }
 
-    /// The resource, in part.
+    /// Returns a part of the API's resource.
     pub fn shown(&self) -> Value {
         let created = DateTime::from_timestamp_micros(self.created.0).unwrap_or_default();
         let Dial { to, from, .. } = &self.order.dial;
@@ -134,7 +134,7 @@ pub fn owned<const N: usize>(fields: [(&str, &str); N]) -> BTreeMap<String, Stri
     fields.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-/// Takes a call, and rings its telephone once it may start.
+/// Creates a call, and rings its telephone once it may start.
 pub async fn ring(stub: &Arc<Twilio>, order: Order) -> Result<Arc<Call>, Refused> {
     let sid = Some(order.sid.clone()).filter(|sid| !sid.is_empty());
     let sid = sid.unwrap_or_else(|| format!("CA{}", Uuid::new_v4().simple()));
@@ -182,13 +182,13 @@ async fn start(stub: &Twilio, call: &Call) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The telephone at an address; that of a SIP address is its user.
+/// Returns the telephone at an address; that of a SIP address is its user.
 fn telephone(to: &str) -> String {
     let user = to.strip_prefix("sip:").and_then(|address| address.split('@').next());
     user.unwrap_or(to).to_owned()
 }
 
-/// Tells of one call all that is to be told.
+/// Sends all status callbacks of one call.
 async fn tell(stub: Arc<Twilio>, call: Arc<Call>, told: mpsc::Receiver<Numbered>) {
     let mut delivery = Delivery::new(stub.base.callbacks, told);
     while let Some((stage, number)) = delivery.next().await {
@@ -203,7 +203,7 @@ async fn tell(stub: Arc<Twilio>, call: Arc<Call>, told: mpsc::Receiver<Numbered>
     }
 }
 
-/// Tells who answered. The exchange has mailboxes at numbers that end in 8.
+/// Reports who answered. The exchange has mailboxes at numbers that end in 8.
 async fn judge(stub: Arc<Twilio>, call: Arc<Call>) {
     call.settled().await;
     sleep(VERDICT_AFTER).await;

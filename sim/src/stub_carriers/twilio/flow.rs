@@ -1,4 +1,4 @@
-//! What becomes of a call that was answered: its instructions, one after the other, and changes of them by the API.
+//! Flow of an answered call: its instructions, one after the other, and changes to them by the API.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -20,18 +20,19 @@ use crate::stub_carriers::{
     rooms::Said,
 };
 
-/// How long the carrier waits before it asks again where nobody is there.
+/// Pause before the carrier retries a webhook that had no response.
 const RETRY_AFTER: Duration = Duration::from_millis(300);
 
-/// How often a webhook is sent again, and after which failures, as its address says behind the `#`; else once, where nobody
-/// is there. <https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides>
+/// Retries of a webhook: their number and the failures that cause them, from the fragment of its address
+/// (after the `#`). The default is one retry if there is no response.
+/// <https://www.twilio.com/docs/usage/webhooks/webhooks-connection-overrides>
 struct Retries {
     most: u32,
     after_errors: bool,
 }
 
 impl Retries {
-    /// The address as it is asked for and signed, and its retries.
+    /// Returns the address to request and to sign, and its retries.
     fn of(url: &str) -> (&str, Self) {
         let (asked, overrides) = url.split_once('#').unwrap_or((url, ""));
         let named = |name: &str| {
@@ -71,7 +72,7 @@ pub(super) async fn run(stub: Arc<Twilio>, call: Arc<Call>, phone: WebSocket) {
             Next::Gone => return flow.talk.line.close().await,
         }
     }
-    // All is done: the carrier ends the call.
+    // All instructions are done: the carrier ends the call.
     flow.stub.base.phones.hang_up(&flow.call.line).await;
     flow.talk.line.close().await;
 }
@@ -112,7 +113,7 @@ impl Flow {
         }
     }
 
-    /// Rings somebody else, and joins the two.
+    /// Rings the target and joins the two.
     async fn hand_on(&mut self, verb: &Verb, noun: &Verb) -> Next {
         let room = format!("dial-{}", Uuid::new_v4());
         let from = Some(verb.get("callerId")).filter(|from| !from.is_empty());
@@ -153,7 +154,7 @@ impl Flow {
         }
     }
 
-    /// Asks for other instructions, again as the address says. Without any the call ends.
+    /// Requests other instructions, with the retries that the address asks for. Without any the call ends.
     async fn redirect(&mut self, url: &str) -> Next {
         let fields = self.call.fields(Stage::Answered);
         let (url, retries) = Retries::of(url);
@@ -180,7 +181,7 @@ impl Flow {
         }))
     }
 
-    /// Asks what to do behind a dial that went so, while the call itself stands so.
+    /// Requests the instructions after a dial with this result, while the call itself is in `stage`.
     async fn ask(&mut self, verb: &Verb, went: &str, stage: Stage) -> Next {
         let mut fields = self.call.fields(stage);
         fields.insert("DialCallStatus".to_owned(), went.to_owned());
@@ -202,7 +203,7 @@ impl Flow {
     }
 }
 
-/// Instructions that join a call with a room, which ends with it.
+/// Returns the instructions that join a call with a room, which ends with the call.
 fn conference(room: &str) -> Verb {
     let document = format!(
         r#"<?xml version="1.0"?><Response><Dial><Conference endConferenceOnExit="true">{room}</Conference></Dial></Response>"#

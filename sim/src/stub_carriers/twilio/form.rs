@@ -6,7 +6,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use hmac::{Hmac, Mac};
 use sha1::Sha1;
 
-/// Base64 of the HMAC-SHA1 of the address and all fields by name.
+/// Returns the base64 of the HMAC-SHA1 of the address and all fields by name.
 pub(super) fn sign(key: &str, address: &str, form: &BTreeMap<String, String>) -> String {
     let Ok(mut mac) = Hmac::<Sha1>::new_from_slice(key.as_bytes()) else {
         return String::new();

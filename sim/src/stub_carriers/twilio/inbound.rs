@@ -29,7 +29,7 @@ impl Twilio {
     }
 }
 
-/// A telephone calls. Where that is taken, its persona talks.
+/// Makes a telephone call. If the call is accepted, its persona talks.
 pub(super) async fn call_in(stub: &Arc<Twilio>, service: &str, sid: &str, caller: &Caller) -> Announced {
     let announced = stub.announce(service, sid, caller).await;
     let verbs = announced.verbs();
@@ -68,7 +68,7 @@ impl Announced {
     }
 }
 
-/// Has telephones call the service.
+/// Returns the function that makes telephones call the service.
 pub(super) fn by_order(stub: Arc<Twilio>) -> CallIn {
     Arc::new(move |sid, caller| {
         let stub = stub.clone();

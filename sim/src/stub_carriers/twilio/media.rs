@@ -1,4 +1,4 @@
-//! A media stream to the service: JSON texts, as Twilio sends and takes them.
+//! A media stream to the service: JSON texts in Twilio's format.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Opens the one that the instructions name.
+    /// Opens the stream that the instructions name.
     pub(super) async fn open(stub: &Twilio, call: &Call, noun: &Verb) -> Result<Self, BridgeError> {
         let url = noun.get("url");
         let signature = form::sign(stub.key(), url, &Default::default());
@@ -52,7 +52,7 @@ impl Stream {
         self.numbered(json!({ "event": "start", "start": start })).await;
     }
 
-    /// What is sent with a number, and, at Twilio, the stream's name.
+    /// Sends a message with its number and, for Twilio, the stream's id.
     async fn numbered(&mut self, mut message: Value) {
         self.sent += 1;
         message["sequenceNumber"] = json!(self.sent.to_string());
@@ -81,7 +81,7 @@ impl Stream {
         }
     }
 
-    /// Ends it as the carrier does when the call goes elsewhere or is over.
+    /// Ends the stream as the carrier does when the call moves elsewhere or is over.
     pub(super) async fn stop(mut self, call: &str) {
         let stop = match self.flavour {
             Flavour::Twilio => json!({ "event": "stop", "stop": { "accountSid": ACCOUNT, "callSid": call } }),

@@ -10,29 +10,29 @@ const MOST: usize = 4_000;
 pub struct Verb {
     pub name: String,
     attributes: BTreeMap<String, String>,
-    /// The nouns within.
+    /// Nested nouns.
     pub nouns: Vec<Verb>,
     pub text: String,
 }
 
 impl Verb {
-    /// An attribute; empty where there is none.
+    /// Returns an attribute; empty if it is missing.
     pub fn get(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)
     }
 
-    /// The noun within.
+    /// Returns the first nested noun.
     pub fn noun(&self) -> Option<&Verb> {
         self.nouns.first()
     }
 
-    /// The media socket that this verb opens.
+    /// Returns the media socket that this verb opens.
     pub fn stream(&self) -> Option<&Verb> {
         self.noun()
             .filter(|noun| (&*self.name, &*noun.name) == ("Connect", "Stream"))
     }
 
-    /// Whether a stub can follow it.
+    /// Returns whether a stub can follow it.
     fn is_sound(&self) -> bool {
         let noun = self.noun();
         match (&*self.name, noun.map(|noun| &*noun.name)) {
@@ -52,7 +52,7 @@ impl Verb {
     }
 }
 
-/// The verbs of a document; none when it is too long, damaged, or not to be followed.
+/// Returns the verbs of a document, or `None` if it is too long, damaged, or unsupported.
 pub fn parse(document: &str) -> Option<Vec<Verb>> {
     let body = document.trim_start().strip_prefix("<?xml")?.split_once("?>")?.1;
     let mut rest = body.trim();
@@ -91,7 +91,7 @@ fn element(rest: &mut &str) -> Option<Verb> {
     }
 }
 
-/// Splits a tag off.
+/// Splits off a tag.
 trait Tag {
     fn split_once_outside_quotes(&self) -> Option<(&str, &str)>;
 }

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Router<Arc<Vonage>> {
 struct ApiError {
     status: StatusCode,
     title: String,
-    /// The parameter at fault.
+    /// Invalid parameter.
     parameter: &'static str,
     retry_after: Option<Duration>,
 }
@@ -93,7 +93,7 @@ fn is_number(text: &str) -> bool {
     (7..=15).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether instructions can be followed.
+/// Checks that the instructions can be followed.
 fn check(ncco: &[Value]) -> Result<(), ApiError> {
     for action in ncco {
         let endpoint = &action["endpoint"][0];
@@ -115,7 +115,7 @@ fn check(ncco: &[Value]) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// What a request for a call asks for.
+/// Parses a request for a call.
 fn order(body: &Value) -> Result<Order, ApiError> {
     let (to, from) = (&body["to"][0], body["from"]["number"].as_str().unwrap_or_default());
     let ncco = body["ncco"]
@@ -167,7 +167,7 @@ async fn dial(State(stub): State<Arc<Vonage>>, headers: HeaderMap, body: Bytes) 
     match stub.base.dialed(dial) {
         DialFault::None => place(&stub, order).await,
         DialFault::LoseAnswer => {
-            // A task of its own: a client that goes away does not undo a dial.
+            // Runs in its own task: a client that disconnects must not undo a dial.
             tokio::spawn(async move { place(&stub, order).await.is_ok() });
             std::future::pending().await
         }

@@ -1,4 +1,4 @@
-//! What becomes of a leg that was answered: its instructions, one after the other, and changes of them by the API.
+//! Flow of an answered leg: its instructions, one after the other, and changes to them by the API.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::stub_carriers::{
     rooms::Said,
 };
 
-/// How long a call is held of whose lost socket nothing was told.
+/// Time for which a call is held after a lost socket that was not reported.
 const HELD: Duration = Duration::from_secs(30);
 
 type Next = flow::Next<Value>;
@@ -52,7 +52,7 @@ pub(super) async fn run(stub: Arc<Vonage>, leg: Arc<Leg>, phone: WebSocket) {
             Next::Gone => return flow.talk.line.close().await,
         }
     }
-    // All is done: Vonage ends the call.
+    // All instructions are done: Vonage ends the call.
     flow.stub.base.phones.hang_up(&flow.leg.line).await;
     flow.talk.line.close().await;
 }
@@ -96,7 +96,7 @@ impl Flow {
         }
     }
 
-    /// A socket is lost, or was never there: that is told, and the answer may hold what to do.
+    /// Reports a socket that was lost or could not be opened; the response may contain further instructions.
     async fn lost(&mut self, action: &Value, status: &str) -> Next {
         self.talk.line.clear().await;
         if self.stub.faults.silent_losses {
@@ -109,7 +109,7 @@ impl Flow {
         self.fallback(action, &event).await
     }
 
-    /// Tells of what failed, where that was asked for. A change by the API that came in the meantime goes first.
+    /// Reports a failure if that was requested. A change by the API that came in the meantime takes precedence.
     async fn fallback(&mut self, action: &Value, event: &Value) -> Next {
         let mut answer = None;
         if let (Some(url), "synchronous") = (
@@ -121,7 +121,7 @@ impl Flow {
         self.talk.instead().or(answer).map_or(Next::Done, Next::Instead)
     }
 
-    /// Rings somebody else, and joins the two.
+    /// Rings the target and joins the two.
     async fn hand_on(&mut self, action: &Value, endpoint: &Value) -> Next {
         let to = called(endpoint);
         let room = format!("connect-{}", uuid::Uuid::new_v4());
@@ -162,7 +162,7 @@ impl Flow {
     }
 }
 
-/// The number that an endpoint stands for; that of a SIP address is its user.
+/// Returns the number of an endpoint; that of a SIP address is its user.
 pub(super) fn called(endpoint: &Value) -> String {
     let sip = || {
         let user = endpoint["uri"].as_str()?.strip_prefix("sip:")?.split('@').next()?;

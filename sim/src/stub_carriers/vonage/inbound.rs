@@ -11,7 +11,7 @@ use super::{
 use crate::stub_carriers::caller::{CallIn, Caller, Taken};
 
 impl Vonage {
-    /// Announces a call; none when the service is not there.
+    /// Announces a call; returns `None` if there is no response.
     pub(super) async fn announce(&self, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
         let [from, to] = [&caller.from, &caller.to].map(|number| number.trim_start_matches('+'));
         let body = json!({ "from": from, "to": to, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
@@ -22,7 +22,7 @@ impl Vonage {
     }
 }
 
-/// A telephone calls. Where that is taken, its persona talks.
+/// Makes a telephone call. If the call is accepted, its persona talks.
 pub(super) async fn call_in(stub: &Arc<Vonage>, service: &str, uuid: &str, caller: &Caller) -> Option<Announced> {
     let announced = stub.announce(service, uuid, caller).await?;
     let ncco = announced.actions();
@@ -49,7 +49,7 @@ impl Announced {
     }
 }
 
-/// Has telephones call the service.
+/// Returns the function that makes telephones call the service.
 pub(super) fn by_order(stub: Arc<Vonage>) -> CallIn {
     Arc::new(move |uuid, caller| {
         let stub = stub.clone();

@@ -1,4 +1,4 @@
-//! The legs a stub knows, and what is told of each.
+//! The legs that a stub knows, and the reports about each.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::stub_carriers::{
     phones::{Cause, Phone, Refused},
 };
 
-/// A leg's status in Vonage's words, and its detail where there is one.
+/// Returns a leg's status in Vonage's words, and its detail if there is one.
 pub fn status(stage: Stage) -> (&'static str, Option<&'static str>) {
     match stage {
         Stage::Queued | Stage::Started => ("started", None),
@@ -29,36 +29,36 @@ pub fn status(stage: Stage) -> (&'static str, Option<&'static str>) {
     }
 }
 
-/// What a leg is to be.
+/// Order of a leg.
 #[derive(Debug, Clone, Default)]
 pub struct Order {
-    /// Its name; empty for a new one.
+    /// Id of the leg; empty for a new one.
     pub uuid: String,
-    /// The telephone of the exchange that is rung.
+    /// Telephone of the exchange to ring.
     pub phone: String,
-    /// Who speaks there; by the stub's settings or the number's last digit when none.
+    /// Persona of the callee; `None` leaves it to the stub's settings or the number's last digit.
     pub persona: Option<String>,
     pub from: String,
     pub to: String,
     pub event_url: String,
     pub ring_seconds: f64,
-    /// What is done once it is answered.
+    /// Instructions to follow once it is answered.
     pub ncco: Vec<Value>,
     pub detects_machines: bool,
-    /// Placed by the API, or by instructions; otherwise it comes from outside.
+    /// Whether it was placed by the API or by instructions; otherwise it is inbound.
     pub is_outbound: bool,
-    /// Whoever asked for it tells of its failure.
+    /// Whether its failure is reported by the flow that placed it.
     pub fails_in_silence: bool,
 }
 
 /// One leg.
 pub type Leg = legs::Leg<Order, Change<Value>, Value>;
 
-/// All of them.
+/// All legs.
 pub type Legs = legs::Legs<Order, Change<Value>, Value>;
 
 impl Leg {
-    /// What every event of it says.
+    /// Returns the fields of every event of it.
     pub fn event(&self, status: &str) -> Value {
         let Order { from, to, .. } = &self.order;
         json!({
@@ -71,7 +71,7 @@ impl Leg {
         if self.order.is_outbound { "outbound" } else { "inbound" }
     }
 
-    /// The event of how it stands.
+    /// Returns the event of a stage.
     pub fn event_of(&self, stage: Stage) -> Value {
         let (status, detail) = status(stage);
         let mut event = self.event(status);
@@ -81,7 +81,7 @@ impl Leg {
         event
     }
 
-    /// The leg goes on, which is told.
+    /// Enters a stage and reports it.
     pub fn becomes(&self, stage: Stage) {
         self.is_at(stage);
         let fails = stage.is_over() && stage != Stage::Over(Cause::Completed);
@@ -96,12 +96,12 @@ impl Leg {
         }
     }
 
-    /// The exchange has mailboxes at numbers that end in 8.
+    /// Returns whether a mailbox answers: the exchange has mailboxes at numbers that end in 8.
     pub fn is_machine(&self) -> bool {
         self.order.to.ends_with('8')
     }
 
-    /// A mailbox has beeped.
+    /// Reports the beep of a mailbox.
     pub fn beeped(&self) {
         let mut event = self.verdict();
         event["sub_state"] = json!("beep_start");
@@ -117,10 +117,10 @@ impl Leg {
         event
     }
 
-    /// As the API shows it.
+    /// Returns the leg as the API shows it.
     pub fn shown(&self) -> Value {
         let Order { from, to, .. } = &self.order;
-        // A call that was not answered has no beginning.
+        // A call that was not answered has no start time.
         let start = match self.stage() {
             Stage::Answered | Stage::Over(Cause::Completed) => json!(self.created.to_iso8601()),
             _ => Value::Null,
@@ -158,7 +158,7 @@ pub async fn ring(stub: &Arc<Vonage>, order: Order) -> Result<Arc<Leg>, Refused>
     Ok(leg)
 }
 
-/// Tells of one leg all that is to be told.
+/// Sends all events of one leg.
 async fn tell(stub: Arc<Vonage>, leg: Arc<Leg>, told: mpsc::Receiver<Value>) {
     let mut delivery = Delivery::new(stub.base.callbacks, told);
     while let Some(event) = delivery.next().await {

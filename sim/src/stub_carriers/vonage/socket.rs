@@ -1,4 +1,4 @@
-//! A media socket to the service: binary frames and JSON messages, as Vonage sends and takes them.
+//! A media socket to the service: binary frames and JSON messages in Vonage's format.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::stub_carriers::{
     sound::{Converter, from_phone, to_phone},
 };
 
-/// Audio that may be sent ahead: the 1024 messages of the older documents.
+/// Most audio that may be sent ahead: the 1024 messages of the older documents.
 const MOST_AHEAD: Duration = Duration::from_secs(20);
 const FRAME: Duration = Duration::from_millis(20);
 
@@ -22,13 +22,13 @@ pub(super) struct Socket {
     format: LineFormat,
     up: Converter,
     down: Converter,
-    /// When all that was sent has been played.
+    /// Time at which everything sent has been played.
     played_at: Instant,
-    /// Marks that are not returned yet, by their payloads. A clear forgets them.
+    /// Marks that are not returned yet, by their payloads. A clear removes them.
     marks: BTreeSet<String>,
 }
 
-/// The rate of a content type that Vonage offers.
+/// Returns the rate of a content type that Vonage offers.
 pub(super) fn rate(content_type: &str) -> Option<u32> {
     match content_type {
         "audio/l16;rate=8000" => Some(8_000),
@@ -39,7 +39,7 @@ pub(super) fn rate(content_type: &str) -> Option<u32> {
 }
 
 impl Socket {
-    /// Opens the socket of an endpoint, and says what it is.
+    /// Opens the socket of an endpoint and sends its first message.
     pub(super) async fn open(endpoint: &Value) -> Result<Self, String> {
         let content_type = endpoint["content-type"].as_str().unwrap_or_default();
         let rate = rate(content_type).ok_or("content-type is not offered")?;
@@ -72,7 +72,7 @@ impl Socket {
     fn frame(&mut self, bytes: &[u8]) -> Told {
         let wanted = self.format.bytes_for_ms(20);
         if bytes.len() != wanted {
-            return Told::Nonsense(format!("frame of {} bytes, and not of {wanted}", bytes.len()));
+            return Told::Nonsense(format!("frame of {} bytes instead of {wanted}", bytes.len()));
         }
         let now = Instant::now();
         self.played_at = self.played_at.max(now) + FRAME;
@@ -116,7 +116,7 @@ impl MediaSocket for Socket {
         self.service.text(&pressed).await;
     }
 
-    /// Marks that a clear forgot are not returned.
+    /// Marks that a clear removed are not returned.
     async fn played(&mut self, mark: &str) {
         if self.marks.remove(mark) {
             let payload: Value = serde_json::from_str(mark).unwrap_or_default();

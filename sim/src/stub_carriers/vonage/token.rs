@@ -1,5 +1,5 @@
-//! The tokens of both sides: an application shows one signed with its private key, and every webhook bears one signed
-//! with the account's secret.
+//! The tokens of both sides: an application sends one signed with its private key, and every webhook carries
+//! one signed with the account's secret.
 
 use std::{
     collections::BTreeSet,
@@ -20,16 +20,16 @@ use uuid::Uuid;
 use super::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
 use crate::stub_carriers::locked;
 
-/// A token may hold for a day at most.
+/// A token is valid for a day at most.
 const MOST_SECONDS: i64 = 86_400;
-/// Clocks may differ by so much.
+/// Allowed difference between clocks.
 const SLACK_SECONDS: i64 = 60;
 
 fn seconds(clock: &Arc<dyn Clock>) -> i64 {
     clock.now().0.div_euclid(1_000_000)
 }
 
-/// Checks who asks.
+/// Authenticates applications.
 pub(super) struct Applications {
     clock: Arc<dyn Clock>,
     public_key: Vec<u8>,
@@ -37,7 +37,7 @@ pub(super) struct Applications {
 }
 
 impl Applications {
-    /// Knows the public half of the stub's key; none when there is none.
+    /// Takes the public half of the stub's key; returns `None` if the key cannot be read.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Option<Self> {
         let pem = PrivatePkcs8KeyDer::from_pem_slice(PRIVATE_KEY.as_bytes()).ok()?;
         let pair = RsaKeyPair::from_pkcs8(pem.secret_pkcs8_der()).ok()?;
@@ -48,7 +48,7 @@ impl Applications {
         })
     }
 
-    /// Whether a request shows a sound token that was not shown before.
+    /// Returns whether a request has a valid token that was not used before.
     pub(super) fn admits(&self, authorization: Option<&str>) -> bool {
         authorization.and_then(|shown| self.check(shown)).is_some()
     }
@@ -84,7 +84,7 @@ impl Signer {
         }
     }
 
-    /// The `Authorization` header of a webhook with this body.
+    /// Returns the `Authorization` header of a webhook with this body.
     pub(super) fn header(&self, body: &[u8]) -> String {
         self.header_at(body, seconds(&self.clock))
     }

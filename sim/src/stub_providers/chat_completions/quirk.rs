@@ -1,34 +1,34 @@
-//! What servers that speak OpenAI's language do otherwise, each by a model's name.
+//! Deviations of servers that use OpenAI's protocol, each selected by a model's name.
 
 use serde_json::{Value, json};
 
 use crate::stub_providers::language_model::halves;
 
-/// One server's ways.
+/// Deviations of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quirk {
     /// OpenAI itself.
     None,
-    /// A first chunk without choices, null deltas, chunks of nothing but annotations.
+    /// A first chunk without choices, null deltas, chunks with annotations only.
     Azure,
     /// Calls that are whole in one delta, all numbered 0; thoughts in `reasoning`.
     Ollama,
     /// Calls without a number that end with `stop`, and a signature that must come back.
     Gemini,
-    /// Thoughts in `reasoning_content`, a call cut short by the limit, and `tool_calls` whatever there was.
+    /// Thoughts in `reasoning_content`, a call cut short by the limit, and always `tool_calls` as the finish reason.
     Vllm,
     /// Usage in `x_groq`, and fields that are refused.
     Groq,
     /// Thoughts that leak into the words.
     Think,
-    /// A model that takes neither a temperature nor a bound.
+    /// A model that accepts neither a temperature nor a token limit.
     Strict,
 }
 
 const REFUSED_BY_GROQ: [&str; 5] = ["logprobs", "top_logprobs", "logit_bias", "n", "stream_options"];
 
 impl Quirk {
-    /// That of a model, such as `quirk-gemini`.
+    /// Returns the deviations of a model, such as `quirk-gemini`.
     pub(super) fn of(model: &str) -> Self {
         match model {
             "quirk-azure" => Self::Azure,
@@ -42,7 +42,7 @@ impl Quirk {
         }
     }
 
-    /// The field that this server refuses.
+    /// Returns an error that names the field if this server refuses one.
     pub(super) fn refuses(self, request: &Value) -> Result<(), (String, Option<&'static str>)> {
         let refused: &[&'static str] = match self {
             Self::Groq => &REFUSED_BY_GROQ,
@@ -58,7 +58,7 @@ impl Quirk {
         })
     }
 
-    /// What comes before the role.
+    /// Returns the chunks before the role.
     pub(super) fn before(self, chunk: impl Fn(&Value) -> String) -> Vec<String> {
         match self {
             Self::Azure => vec![chunk(&json!([]))],
@@ -66,7 +66,7 @@ impl Quirk {
         }
     }
 
-    /// What comes before the last chunk.
+    /// Returns the chunks before the last one.
     pub(super) fn after(self, chunk: impl Fn(&Value) -> String) -> Vec<String> {
         match self {
             Self::Azure => {
@@ -78,7 +78,7 @@ impl Quirk {
         }
     }
 
-    /// The deltas of words.
+    /// Returns the deltas of words.
     pub(super) fn words(self, tokens: &[&str]) -> Vec<Value> {
         let content = |text: &str| json!({ "content": text });
         let mut deltas: Vec<Value> = match self {
@@ -96,7 +96,7 @@ impl Quirk {
         deltas
     }
 
-    /// The deltas of tool calls.
+    /// Returns the deltas of tool calls.
     pub(super) fn calls(self, calls: &[(String, Value)]) -> Vec<Value> {
         let mut deltas = Vec::new();
         match self {

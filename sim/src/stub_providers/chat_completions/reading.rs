@@ -1,4 +1,4 @@
-//! A chat's messages, checked as strictly as OpenAI does.
+//! Parsing of a chat's messages, as strict as OpenAI's.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! One context of a socket: the text it has heard, the speeches it is to give, and its frames.
+//! One context of a socket: its received text, its pending speeches, and its frames.
 
 use std::{collections::VecDeque, fmt::Write, sync::Arc, time::Duration};
 
@@ -8,18 +8,18 @@ use tokio::time::Instant;
 
 use super::super::speaking::{Character, Speech, Spoken};
 
-/// Without being told to, nothing is spoken before this many characters.
+/// Number of characters at which speech begins without a flush.
 const SCHEDULE: usize = 120;
 
 pub(super) struct Context {
     settings: Option<Value>,
     text: String,
     speeches: VecDeque<Speech>,
-    /// Since when nothing more comes in.
+    /// Time at which the input ended.
     closed: Option<Instant>,
 }
 
-/// What a context sends next.
+/// Next frame of a context.
 pub(super) enum Frame {
     Audio(Audio),
     Final,
@@ -35,7 +35,7 @@ impl Context {
         }
     }
 
-    /// Whether these settings are those it was opened with.
+    /// Returns whether these settings are those it was opened with.
     pub(super) fn keeps(&self, settings: Option<&Value>) -> bool {
         settings.is_none_or(|settings| settings.is_null() || self.settings.as_ref() == Some(settings))
     }
@@ -59,14 +59,14 @@ impl Context {
         self.speeches.push_back(Speech::new(spoken, due));
     }
 
-    /// Nothing more comes in; told a second time, nothing more goes out either.
+    /// Ends the input; the second time it ends the output too.
     pub(super) fn close(&mut self, now: Instant) {
         if self.closed.replace(now).is_some() {
             self.speeches.clear();
         }
     }
 
-    /// When it has something to send.
+    /// Returns the time of its next frame.
     pub(super) fn due(&self) -> Option<Instant> {
         self.speeches.front().map(|speech| speech.due).or(self.closed)
     }
@@ -89,7 +89,7 @@ impl Context {
     }
 }
 
-/// A frame of audio, but for its context.
+/// A frame of audio, without its context.
 pub(super) struct Audio {
     base64: String,
     alignment: String,
@@ -124,7 +124,7 @@ impl Audio {
         }
     }
 
-    /// The whole message.
+    /// Returns the whole message.
     pub(super) fn with(&self, context: Option<&str>) -> String {
         let context = context
             .map(|name| format!(r#","contextId":{}"#, json!(name)))
@@ -136,7 +136,7 @@ impl Audio {
     }
 }
 
-/// The last message of a context.
+/// Returns the last message of a context.
 pub(super) fn last(context: Option<&str>) -> String {
     let mut last = json!({ "audio": null, "isFinal": true, "alignment": null, "normalizedAlignment": null });
     if let Some(context) = context {

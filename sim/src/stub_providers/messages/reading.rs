@@ -1,4 +1,4 @@
-//! A message's request, checked as strictly as Anthropic does.
+//! Parsing of a message request, as strict as Anthropic's.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! The way out of a stub recogniser's socket, with the fault it was ordered to have.
+//! Sending half of a stub recogniser's socket, with the fault set by the test.
 
 use std::ops::ControlFlow;
 
@@ -7,14 +7,15 @@ use tokio::time::sleep;
 
 use crate::stub_providers::Fault;
 
-/// A message has this many bytes at most, and a reader's buffer so many.
+/// Most bytes of a message.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
+/// Bytes of a socket's buffers.
 const BUFFER_BYTES: usize = 4 * 1024;
 
-/// A message that no client should take.
+/// Size of a message that no client should accept.
 const OVERSIZED_BYTES: usize = 3 * 1024 * 1024;
 
-/// A socket with the bounds of the stubs.
+/// Sets the limits of the stubs on a socket.
 pub(in crate::stub_providers) fn bounded(upgrade: WebSocketUpgrade) -> WebSocketUpgrade {
     upgrade
         .read_buffer_size(BUFFER_BYTES)
@@ -24,7 +25,7 @@ pub(in crate::stub_providers) fn bounded(upgrade: WebSocketUpgrade) -> WebSocket
         .max_frame_size(MAX_MESSAGE_BYTES)
 }
 
-/// What a provider says when it breaks: a message, and how it closes.
+/// Error message and close of a provider that breaks.
 #[derive(Debug, Clone)]
 pub(in crate::stub_providers) struct LastWords {
     pub(in crate::stub_providers) message: Option<String>,
@@ -32,7 +33,7 @@ pub(in crate::stub_providers) struct LastWords {
     pub(in crate::stub_providers) reason: &'static str,
 }
 
-/// The way out.
+/// Sender of a stub recogniser's messages.
 pub(in crate::stub_providers) struct Outlet {
     pub(in crate::stub_providers) socket: WebSocket,
     fault: Fault,
@@ -50,7 +51,7 @@ impl Outlet {
         }
     }
 
-    /// Sends a message, unless the fault has another; breaks when the connection is to be dropped.
+    /// Sends a message, or the fault's instead; breaks if the connection must be dropped.
     pub(in crate::stub_providers) async fn send(&mut self, message: String) -> ControlFlow<()> {
         let sent = self.sent;
         let message = match &self.fault {
@@ -74,7 +75,7 @@ impl Outlet {
         }
     }
 
-    /// Closes in order.
+    /// Closes with a status.
     pub(in crate::stub_providers) async fn close(&mut self, code: u16, reason: &'static str) -> ControlFlow<()> {
         let frame = CloseFrame {
             code,
@@ -98,8 +99,8 @@ impl Outlet {
         self.close(code, reason).await
     }
 
-    /// Reads until the peer has closed too, so that what was written, or the answer to its own close, is not cut off by a
-    /// reset.
+    /// Reads until the peer has closed too, so that a reset does not cut off written data or the response
+    /// to the peer's close.
     pub(in crate::stub_providers) async fn read_out(&mut self) -> ControlFlow<()> {
         let reading = async { while let Some(Ok(_)) = self.socket.recv().await {} };
         let _ = tokio::time::timeout(std::time::Duration::from_secs(2), reading).await;

@@ -1,4 +1,4 @@
-//! Audio as the body of an HTTP answer, streamed, with the faults that were ordered.
+//! Audio as the body of an HTTP response, streamed, with the faults set by the test.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -13,10 +13,10 @@ use super::{
 };
 use crate::stub_providers::Fault;
 
-/// Longer than any text sounds.
+/// Longer than the audio of any text.
 const OVERSIZED_BYTES: usize = 16 * 1024 * 1024;
 
-/// The audio to be sent, and how.
+/// Audio to send, and its faults.
 pub(in super::super) struct Body {
     pub spoken: Arc<Spoken>,
     pub after: Duration,
@@ -24,7 +24,7 @@ pub(in super::super) struct Body {
 }
 
 impl Body {
-    /// The answer, begun with the first audio.
+    /// Returns the response; it begins with the first audio.
     pub(in super::super) async fn answer(self, content_type: &'static str) -> Response {
         if self.fault == Fault::Hang {
             std::future::pending::<()>().await;

@@ -1,4 +1,4 @@
-//! A stub's socket: what is sent on it, with the faults that were ordered.
+//! Socket of a tts stub, with the faults set by the test.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,31 +9,31 @@ use axum::{
 
 use super::super::{Fault, Service, Stub};
 
-/// As small as the service's own sockets have them.
+/// Small, like those of the service's own sockets.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
-/// What becomes of the next message.
+/// Action for the next message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Step {
-    /// It is sent.
+    /// Send it.
     Send,
-    /// It is not, and nothing after it.
+    /// Send neither it nor anything after it.
     Nothing,
-    /// The connection is dropped.
+    /// Drop the connection.
     Drop,
-    /// Something else is sent in its place.
+    /// Send something else in its place.
     Instead(Odd),
 }
 
-/// What may be sent in place of a message.
+/// Replacement of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Odd {
     /// Not in the format.
     Malformed,
     /// Several megabytes.
     Oversized,
-    /// The provider's error.
+    /// Error of the provider.
     Error,
 }
 
@@ -49,7 +49,7 @@ impl Faulty {
         Self { fault, sent: 0 }
     }
 
-    /// What becomes of the next message.
+    /// Returns the action for the next message.
     pub(in super::super) fn step(&mut self) -> Step {
         let sent = self.sent;
         self.sent += 1;
@@ -64,7 +64,7 @@ impl Faulty {
         }
     }
 
-    /// Whether nothing is sent any more.
+    /// Returns whether nothing is sent any more.
     fn is_silent(&self) -> bool {
         match self.fault {
             Fault::Hang => true,
@@ -73,7 +73,7 @@ impl Faulty {
         }
     }
 
-    /// How much time there is between the smallest messages, if it drips.
+    /// Returns the interval between the smallest messages, if the fault is a drip.
     pub(in super::super) fn drip(&self) -> Option<Duration> {
         match self.fault {
             Fault::Drip(each) => Some(each),
@@ -82,12 +82,12 @@ impl Faulty {
     }
 }
 
-/// Megabytes that say nothing.
+/// Returns megabytes without meaning.
 pub(in super::super) fn oversized() -> String {
     "A".repeat(3 * 1024 * 1024)
 }
 
-/// Upgrades a request with small buffers; the log knows of its end.
+/// Upgrades a request with small buffers and logs the end of the socket.
 pub(in super::super) fn upgrade<F>(
     socket: WebSocketUpgrade,
     (stub, service, fault): (Arc<Stub>, Service, Fault),
@@ -118,7 +118,7 @@ where
 #[derive(Debug)]
 pub(in super::super) struct Gone;
 
-/// Why the stub closes.
+/// Code and reason of a close by the stub.
 #[derive(Debug)]
 pub(in super::super) struct Closing {
     pub code: u16,
@@ -134,7 +134,7 @@ pub(in super::super) struct Wire {
 }
 
 impl Wire {
-    /// The next text message; control frames are answered by the library.
+    /// Returns the next text message; the library answers control frames.
     pub(in super::super) async fn receive(&mut self) -> Result<String, Gone> {
         loop {
             match self.socket.recv().await {
@@ -148,7 +148,7 @@ impl Wire {
         }
     }
 
-    /// Sends what is due to faults: an answer, or something odd in its place.
+    /// Sends a message that is subject to faults: a response, or a replacement of it.
     pub(in super::super) async fn answer(
         &mut self,
         message: Message,
@@ -164,7 +164,7 @@ impl Wire {
         }
     }
 
-    /// Sends what is no answer, and so no message that faults count.
+    /// Sends a message that is no response, so faults do not count it.
     pub(in super::super) async fn say(&mut self, text: String) -> Result<(), Gone> {
         match self.faulty.is_silent() {
             true => Ok(()),
@@ -176,14 +176,14 @@ impl Wire {
         self.socket.send(message).await.map_err(|_| Gone)
     }
 
-    /// Says why, and closes.
+    /// Sends the reason and closes.
     pub(in super::super) async fn close(&mut self, closing: Closing) {
         let frame = CloseFrame {
             code: closing.code,
             reason: closing.reason.into(),
         };
         if self.send(Message::Close(Some(frame))).await.is_ok() {
-            // What was written must not be cut off by a reset.
+            // A reset must not cut off written data.
             let rest = async { while let Some(Ok(_)) = self.socket.recv().await {} };
             let _ = tokio::time::timeout(Duration::from_secs(2), rest).await;
         }

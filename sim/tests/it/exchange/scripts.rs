@@ -1,4 +1,4 @@
-//! Phones that follow a script, and phones with faulty ones: what the service sees of them.
+//! Phones that follow a script, and phones on faulty paths, as the service sees them.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ fn with(script: Script) -> ExchangeSettings {
     }
 }
 
-/// A phone that follows the script, and its call.
+/// Returns a phone that follows the script, and its call.
 async fn phone(script: Script) -> (Service, Conversation, String) {
     let mut service = Service::start(with(script)).await;
     let mut body = service.dial_body("+15551234566", "");

@@ -1,4 +1,5 @@
-//! A scripted service in front of the exchange: takes status callbacks and media sockets, and says what it is told.
+//! A scripted service in front of the exchange. It accepts status callbacks and media sockets, and says
+//! what the test tells it.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::{
@@ -35,7 +36,7 @@ use tokio::{
 #[derive(Clone)]
 struct Doors {
     statuses: Arc<Mutex<Vec<(Instant, Value)>>>,
-    /// Answers given before 204s begin.
+    /// Responses given before 204s begin.
     refusals: Arc<Mutex<Vec<StatusCode>>>,
     sockets: mpsc::Sender<(String, WebSocket)>,
 }
@@ -126,7 +127,7 @@ impl Service {
         self.http.delete(url).send().await.unwrap().status().as_u16()
     }
 
-    /// The next telephone that dials in.
+    /// Returns the next telephone that opens its media socket.
     pub async fn phone(&mut self) -> Conversation {
         let (token, socket) = timeout(Duration::from_secs(60), self.sockets.recv())
             .await
@@ -139,7 +140,7 @@ impl Service {
         self.sockets.try_recv().is_err()
     }
 
-    /// The statuses of a call, as text, in order of arrival.
+    /// Returns the statuses of a call, as text, in order of arrival.
     pub fn statuses(&self, call: &str) -> Vec<String> {
         let statuses = self.doors.statuses.lock().unwrap();
         let of_call = statuses.iter().filter(|(_, body)| body["callId"] == call);
@@ -189,7 +190,7 @@ pub struct Conversation {
     opened: Instant,
     listener: Listener,
     transcript: Transcript,
-    /// What the callee said, with the time of its end.
+    /// Words of the callee, with the time of their end.
     pub said: Vec<String>,
     pub marks: Vec<(u64, String)>,
     pub samples: Vec<i16>,
@@ -267,7 +268,7 @@ impl Conversation {
         self.listen_until(|phone| phone.closed).await;
     }
 
-    /// Takes one message.
+    /// Handles one message.
     async fn step(&mut self) {
         let Some(message) = next_json(&mut self.socket).await else {
             self.closed = true;
@@ -302,7 +303,7 @@ impl Conversation {
         }
     }
 
-    /// Listens until something holds; panics after two minutes.
+    /// Listens until `holds` returns `true`; panics after two minutes.
     pub async fn listen_until(&mut self, holds: impl Fn(&Self) -> bool) {
         let listen = async {
             while !holds(self) && !self.closed {
