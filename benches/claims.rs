@@ -1,5 +1,5 @@
-//! What a dial costs in the database: permits by one and by many callers, and claims, on a SQLite file with every commit
-//! synced. Needs a real disk under `TMPDIR`. `BENCH_DATABASE_URL` names another database, which must be empty.
+//! Cost of a dial in the database: permits for one and for many callers, and claims, on a SQLite file with every
+//! commit synced. Needs a real disk under `TMPDIR`. `BENCH_DATABASE_URL` names another database, which must be empty.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
@@ -25,7 +25,7 @@ async fn scene() -> (Scene, TempDir) {
     (Fixture { store, clock }.scene().await, folder)
 }
 
-/// `count` claims of numbers that no other attempt calls.
+/// Returns `count` claims of numbers that no other attempt calls.
 async fn claims(scene: &Scene, next: &mut usize, count: usize) -> Vec<Claim> {
     let campaign = scene.running(*next..*next + count).await;
     *next += count;
@@ -33,7 +33,7 @@ async fn claims(scene: &Scene, next: &mut usize, count: usize) -> Vec<Claim> {
     claimed.into_iter().map(|attempt| attempt.claim).collect()
 }
 
-/// The time in which `callers` at once get a permit for every claim, each one after the other.
+/// Returns the time in which `callers` concurrent tasks get a permit for every claim, each task one after the other.
 async fn permits(scene: &Scene, claims: &[Claim], callers: usize) -> Duration {
     let began = Instant::now();
     let callers = (0..callers).map(|caller| {

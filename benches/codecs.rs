@@ -1,4 +1,4 @@
-//! What 20 ms of a call's audio cost: codecs, resampling, beeps, babble.
+//! Cost of 20 ms of a call's audio: codecs, resampling, beeps, babble.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use media::{
 /// Samples of 20 ms at 8 kHz.
 const FRAME: usize = 160;
 
-/// 10 s of babble.
+/// Returns 10 s of babble.
 fn speech(rate: u32) -> Vec<i16> {
     let text = "The parcel has left the depot and will be with you before noon. ".repeat(3);
     let mut speaker = Speaker::new(&text, Voice::named("bench"), rate).expect("a rate that is spoken");

@@ -1,4 +1,4 @@
-//! What an uploaded file of contacts costs before anything is saved: checking every row, then reading it again.
+//! Cost of an uploaded file of contacts before anything is saved: checking every row, then reading it again.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
@@ -9,7 +9,7 @@ use rest::contacts_in_csv;
 
 const ROWS: usize = 100_000;
 
-/// A file with a number, a name, an e-mail address and two further columns, one of them quoted.
+/// Returns a file with a number, a name, an e-mail address and two further columns, one of them quoted.
 fn file() -> Vec<u8> {
     let mut text = String::from("Phone,Name,Email,City,Note\n");
     for n in 0..ROWS {

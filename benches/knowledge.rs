@@ -1,5 +1,5 @@
-//! What a turn's search in an agent's documents costs: by words over 10,000 passages, target 10 ms; and how long they take
-//! to be indexed.
+//! Cost of a turn's search in an agent's documents: by words over 10,000 passages, target 10 ms; and
+//! the time to index them.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot run should stop")]
 
@@ -9,10 +9,11 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use domain::knowledge::{Document, Library, Question};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-/// Of the target.
+/// Number of passages of the target.
 const PASSAGES: usize = 10_000;
 
-/// Words of the language the documents are in; the n-th is used about as often as 1/n of the first, as in real ones.
+/// Number of words of the documents' language. The n-th word is used about 1/n as often as the first,
+/// as in real languages.
 const VOCABULARY: f64 = 30_000.0;
 
 const PASSAGES_PER_DOCUMENT: usize = 100;

@@ -1,4 +1,4 @@
-//! What 20 ms of a call cost its audio session: silence, speech, playout, playout with the agent's echo.
+//! Cost of 20 ms of a call in its audio session: silence, speech, playout, playout with the agent's echo.
 
 use std::hint::black_box;
 
@@ -15,7 +15,7 @@ use media::{
 /// Bytes of 20 ms of mu-law.
 const FRAME: usize = 160;
 
-/// Babble of a few seconds, with its level changed by `gain`.
+/// Returns babble of a few seconds, with its level changed by `gain`.
 fn speech(gain: f64) -> Vec<i16> {
     let text = "The parcel has left the depot and will be with you before noon. ".repeat(3);
     let mut speaker = Speaker::new(&text, Voice::named("bench"), 8_000).expect("a rate that is spoken");
@@ -32,7 +32,7 @@ fn mu_law(samples: &[i16]) -> Vec<u8> {
     bytes
 }
 
-/// A call at the frame it has come to.
+/// A call at its current frame.
 struct Call {
     session: AudioSession,
     line: Vec<u8>,

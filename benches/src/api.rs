@@ -1,5 +1,5 @@
-//! `ringback-bench api`: import, lists and reads of a large account, start and memory, each against its target. The
-//! service is a process of its own on a database that is seeded through the storage layer.
+//! `ringback-bench api`: import, lists and reads of a large account, start and memory, each against its
+//! target. The service is a separate process on a database that is seeded through the storage layer.
 
 mod import;
 mod reads;
@@ -17,11 +17,11 @@ use super::{
 };
 use crate::cli::BenchApiArgs;
 
-/// What was found.
+/// Results of the measurement.
 #[derive(Default)]
 struct Report {
     figures: Vec<Figure>,
-    /// Answers that were wrong: none may be.
+    /// Wrong responses: none are allowed.
     faults: Vec<String>,
 }
 
@@ -38,7 +38,8 @@ impl Report {
         self.figures.push(Figure::new(name, value, unit, 1).at_most(target));
     }
 
-    /// Prints it and writes it down. True when every answer was right, and every figure met its target if it must.
+    /// Prints the report and writes it to a file. Returns `true` if every response was right and, with
+    /// `--strict`, every figure met its target.
     fn end(self, args: &BenchApiArgs) -> Result<bool, BenchError> {
         let (Self { figures, faults }, right) = (&self, self.faults.is_empty());
         let json: Vec<Value> = figures.iter().map(Figure::json).collect();
@@ -52,7 +53,7 @@ impl Report {
     }
 }
 
-/// Runs the measurement. True when every answer was right, and with `--strict` every figure met its target.
+/// Runs the measurement. Returns `true` if every response was right and, with `--strict`, every figure met its target.
 pub async fn run(args: BenchApiArgs) -> Result<bool, BenchError> {
     let mut site = Site::open(&[], None).await?;
     site.settings.workers = 2;
@@ -77,7 +78,7 @@ pub async fn run(args: BenchApiArgs) -> Result<bool, BenchError> {
     report.end(&args)
 }
 
-/// Lets the sweep behind the start end, then starts once more on the large database and looks at the idle memory.
+/// Lets the cleanup after the start end, then starts once more on the large database and measures the idle memory.
 async fn restarted_idle(
     service: Process,
     settings: &ServiceSettings,

@@ -1,5 +1,5 @@
-//! `ringback-bench calls`: N phones in a process of their own talk with the service on one core. Cores, memory and
-//! latency per call; every word of every transcript is checked against what the phones said and heard.
+//! `ringback-bench calls`: N phones in a separate process talk with the service on one core. Measures cores,
+//! memory and latency per call, and checks every word of every transcript against what the phones said and heard.
 
 pub(super) mod class;
 mod delays;
@@ -16,11 +16,11 @@ use super::{
 };
 use crate::cli::BenchCallsArgs;
 
-/// The pause that ends a turn in this bench, in milliseconds: the one peers were measured with.
+/// Pause that ends a turn in this bench, in milliseconds: the same as in the measurements of peers.
 pub(super) const PAUSE_MS: u64 = 200;
 
-/// Runs the measurement. True when no transcript was wrong and no playout gap too long, and with `--strict` when every
-/// figure met its target.
+/// Runs the measurement. Returns `true` if no transcript was wrong, no playout gap too long and, with
+/// `--strict`, every figure met its target.
 pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     let mut rounds = Vec::new();
     for calls in &args.calls {

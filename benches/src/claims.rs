@@ -1,6 +1,6 @@
-//! `ringback-bench claims`: how many contacts a second get from "pending" to a permit that is on disk twice, in the database
-//! and in the dial journal, while several nodes work one campaign on one database. Nobody is dialed: behind the permit the
-//! time is the carrier's.
+//! `ringback-bench claims`: how many contacts per second get from "pending" to a permit that is on disk
+//! twice, in the database and in the dial journal, while several nodes work on one campaign in one database.
+//! Nobody is dialed: the time after the permit is the carrier's.
 
 use std::{
     collections::HashSet,
@@ -30,23 +30,22 @@ use domain::accounts;
 use sim::samples::Samples;
 use storage::{SqlStore, dial_journal::DialJournal};
 
-/// Contacts a second that get their permit, on PostgreSQL with three nodes.
+/// Target rate of permitted contacts per second, on PostgreSQL with three nodes.
 const TARGET: f64 = 1_000.0;
 
 /// Contacts of a claim: about as many lines as are free at once on a busy node.
 const BATCH: i64 = 50;
 
-/// Runs the measurement. True when every contact got one permit, and with `--strict` at the rate that is aimed at.
+/// Runs the measurement. Returns `true` if every contact got one permit and, with `--strict`, the rate met its target.
 ///
 /// # Errors
-///
-/// When the database cannot be used.
+/// Returns an error if the database cannot be used.
 pub async fn run(args: BenchClaimsArgs) -> Result<bool, BenchError> {
     let folder = tempfile::Builder::new().prefix("ringback-bench-claims-").tempdir()?;
     let file = format!("sqlite://{}", folder.path().join("ringback.db").display());
     let url = args.database_url.as_ref().map_or(file.as_str(), |url| url.secret());
     if args.database_url.is_none() && args.nodes > 1 {
-        return Err("several nodes need --database-url with a PostgreSQL database of their own".into());
+        return Err("several nodes need --database-url with an empty PostgreSQL database".into());
     }
     let mut nodes = Vec::new();
     for number in 0..args.nodes {
@@ -87,7 +86,7 @@ pub async fn run(args: BenchClaimsArgs) -> Result<bool, BenchError> {
     Ok(whole && (per_second >= TARGET || !args.strict))
 }
 
-/// A node, as far as the database knows it: a store of its own with a dial journal of its own.
+/// A node as the database sees it: a store and a dial journal of its own.
 struct Node {
     store: Arc<SqlStore>,
     id: NodeId,
@@ -104,7 +103,7 @@ impl Node {
         Ok(Self { store, id })
     }
 
-    /// Claims and asks for permits until nothing is left: the attempts, and how long each permit took.
+    /// Claims and asks for permits until nothing is left. Returns the attempts and the time of each permit.
     async fn work(self, campaign: CampaignId, callers: u32) -> StoreResult<Vec<(AttemptId, Duration)>> {
         let mut permitted = Vec::new();
         let mut asking: JoinSet<StoreResult<(AttemptId, Duration)>> = JoinSet::new();
@@ -137,7 +136,7 @@ async fn permit(store: Arc<SqlStore>, claim: Claim) -> StoreResult<(AttemptId, D
     }
 }
 
-/// An account's campaign, running, with so many contacts.
+/// Creates an account with a running campaign of this many contacts.
 async fn running(store: &SqlStore, contacts: u32) -> Result<CampaignId, BenchError> {
     let created = accounts::create(store, &format!("bench-{}@example.com", NodeId::new())).await?;
     let account = account_of(store, &created.api_key).await?;

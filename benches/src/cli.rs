@@ -17,7 +17,7 @@ pub use hostile::BenchHostileArgs;
 #[derive(Debug, Parser)]
 #[command(name = "ringback-bench", version, about)]
 pub struct Cli {
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "RINGBACK_LOG_FORMAT", value_enum, default_value = "text", global = true)]
     pub log_format: LogFormat,
 
@@ -25,17 +25,16 @@ pub struct Cli {
     #[arg(long, env = "RINGBACK_WORKERS", global = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
 
-    /// What to measure
+    /// Measurement to run
     #[command(subcommand)]
     pub command: Command,
 }
 
 impl Cli {
-    /// The runtime that measures.
+    /// Builds the runtime of the measurement.
     ///
     /// # Errors
-    ///
-    /// When the system gives it no threads.
+    /// Returns an error if the system provides no threads.
     pub fn runtime(&self) -> io::Result<Runtime> {
         let mut builder = Builder::new_multi_thread();
         if let Some(workers) = self.workers {
@@ -45,39 +44,39 @@ impl Cli {
     }
 }
 
-/// What to measure.
+/// Measurements.
 #[derive(Debug, Clone, Subcommand)]
 pub enum Command {
     /// The REST API: import, reads and lists of a large account, start and memory
     Api(BenchApiArgs),
     /// Concurrent calls: cores, memory and latency per call
     Calls(BenchCallsArgs),
-    /// Contacts claimed and permitted a second, by several nodes on one database
+    /// Contacts claimed and permitted per second, by several nodes on one database
     Claims(BenchClaimsArgs),
-    /// Kill the service at random moments of a campaign: nobody is dialed twice, nobody forgotten
+    /// Kill the service at random moments of a campaign: nobody may be dialed twice, and nobody forgotten
     Crashes(BenchCrashesArgs),
     /// Scripted conversations in real time: cut-offs, dead air, missed and false barge-ins, heard words
     Turns(BenchTurnsArgs),
-    /// Identical campaigns of very short calls: contacts a second, and nothing left behind; or commands against a dialer
-    /// at full speed
+    /// Identical campaigns of very short calls: contacts per second, and nothing left behind; or commands
+    /// against a dialer at full speed
     Dialer(BenchDialerArgs),
-    /// Sockets that mean harm: what thousands of idle ones cost, and what one of each kind does to memory and to calls
+    /// Hostile sockets: the cost of thousands of idle ones, and the effect of one of each kind on memory and calls
     Hostile(BenchHostileArgs),
-    /// Several times as many requests as the service can answer, beside live calls: what it still answers, and how soon it
-    /// is well again
+    /// Several times as many requests as the service can answer, beside live calls: what it still answers,
+    /// and how soon it recovers
     Overload(BenchOverloadArgs),
 }
 
-/// Which stubs of providers a bench puts behind the service.
+/// Stubs of providers that a bench puts behind the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Trio {
-    /// OpenAI's language model, Deepgram's ears, ElevenLabs' voice.
+    /// OpenAI's language model, Deepgram's stt, ElevenLabs' tts.
     Hosted,
-    /// Ollama's language model, speaches' ears, Kokoro's voice.
+    /// Ollama's language model, speaches' stt, Kokoro's tts.
     Local,
 }
 
-/// `ringback-bench api`.
+/// Arguments of `ringback-bench api`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchApiArgs {
     /// Rows of the imported CSV file, and of the import that an earlier start left behind
@@ -92,7 +91,7 @@ pub struct BenchApiArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=600))]
     pub seconds: u32,
 
-    /// Fail also when a figure misses its target
+    /// Also fail if a figure misses its target
     #[arg(long)]
     pub strict: bool,
 
@@ -101,10 +100,10 @@ pub struct BenchApiArgs {
     pub json: Option<PathBuf>,
 }
 
-/// `ringback-bench calls`.
+/// Arguments of `ringback-bench calls`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchCallsArgs {
-    /// Calls at once; several numbers, as in 100,300,500, are measured in turn, each with a service of its own
+    /// Concurrent calls; several numbers, as in 100,300,500, are measured in turn, each with a new service
     #[arg(long, default_value = "100", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=5_000))]
     pub calls: Vec<u32>,
 
@@ -112,35 +111,35 @@ pub struct BenchCallsArgs {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
     pub seconds: u32,
 
-    /// Of a hundred phones, how many interrupt the agent once
+    /// How many of a hundred phones interrupt the agent once
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub interrupts: u32,
 
-    /// Of a hundred phones, how many speak in loud noise; every second of them interrupts the agent once
+    /// How many of a hundred phones speak in loud noise; every second of them interrupts the agent once
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=50))]
     pub noisy: u32,
 
-    /// Hold the calls through stubs of these providers, over sockets, instead of the embedded language and speech
+    /// Use stubs of these providers, over sockets, instead of the embedded language and speech
     #[arg(long, value_enum)]
     pub providers: Option<Trio>,
 
-    /// How long the stubs take; with published times the pause is that of the agent, and the whole silence is measured
+    /// Delays of the stubs; with published delays the agent's own pause is used, and the whole silence is measured
     #[arg(long, value_enum, default_value_t = StubTimesMode::AtOnce, requires = "providers")]
     pub times: StubTimesMode,
 
-    /// Of a hundred calls, how many have providers that hang or drop in the midst, at every third request
+    /// How many of a hundred calls have providers that hang or drop midway, at every third request
     #[arg(long, default_value_t = 0, requires = "providers", value_parser = clap::value_parser!(u32).range(0..=50))]
     pub faulty: u32,
 
-    /// Record the calls, and check that every recording decodes and holds the words of its transcript
+    /// Record the calls, and check that every recording decodes and contains the words of its transcript
     #[arg(long)]
     pub recordings: bool,
 
-    /// How far the service makes replies ahead
+    /// How far the service prepares replies ahead
     #[arg(long, value_enum, default_value_t = SpeculationMode::Voice)]
     pub speculation: SpeculationMode,
 
-    /// Fail also when a figure misses its target
+    /// Also fail if a figure misses its target
     #[arg(long)]
     pub strict: bool,
 
@@ -153,10 +152,10 @@ pub struct BenchCallsArgs {
     pub plot: Option<PathBuf>,
 }
 
-/// `ringback-bench crashes`.
+/// Arguments of `ringback-bench crashes`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchCrashesArgs {
-    /// How often the service is killed
+    /// Number of times the service is killed
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub kills: u32,
 
@@ -164,19 +163,19 @@ pub struct BenchCrashesArgs {
     #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u32).range(10..=10_000))]
     pub contacts: u32,
 
-    /// Chooses the moments
+    /// Seed of the random moments
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
-/// `ringback-bench turns`.
+/// Arguments of `ringback-bench turns`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchTurnsArgs {
-    /// Only conversations with this in their name, such as `echo`
+    /// Only conversations whose name contains this, such as `echo`
     #[arg(long)]
     pub only: Option<String>,
 
-    /// Chooses the imperfect recogniser's delays and errors
+    /// Seed of the imperfect recogniser's delays and errors
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
@@ -185,38 +184,38 @@ pub struct BenchTurnsArgs {
     pub json: Option<PathBuf>,
 }
 
-/// `ringback-bench overload`.
+/// Arguments of `ringback-bench overload`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchOverloadArgs {
     /// Seconds of each phase
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(3..=600))]
     pub seconds: u32,
 
-    /// So many times what the service answers at most
+    /// Request rate of the storm, as a multiple of the highest rate that the service can answer
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(2..=20))]
     pub times: u32,
 
-    /// Calls that talk all the while
+    /// Calls that talk throughout
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=200))]
     pub calls: u32,
 
-    /// Fail also when a figure misses its target
+    /// Also fail if a figure misses its target
     #[arg(long)]
     pub strict: bool,
 
-    /// Also write the figures into this file, as JSON
+    /// Also write the figures as JSON to this file
     #[arg(long)]
     pub json: Option<PathBuf>,
 }
 
-/// `ringback-bench dialer`.
+/// Arguments of `ringback-bench dialer`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchDialerArgs {
     /// Contacts of each campaign
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub contacts: u32,
 
-    /// Calls at once
+    /// Concurrent calls
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=5_000))]
     pub lines: u32,
 
@@ -224,15 +223,16 @@ pub struct BenchDialerArgs {
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
 
-    /// Measure commands instead: pause, stop and opt-out at random moments of campaigns that are dialed at 200 a second
+    /// Measure commands instead: pause, stop and opt-out at random moments of campaigns that are
+    /// dialed at 200 per second
     #[arg(long, conflicts_with_all = ["contacts", "lines", "rounds"])]
     pub controls: bool,
 
-    /// Commands
+    /// Number of commands
     #[arg(long, default_value_t = 200, requires = "controls", value_parser = clap::value_parser!(u32).range(5..=5_000))]
     pub commands: u32,
 
-    /// Chooses the moments of the commands
+    /// Seed of the moments of the commands
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 

@@ -12,12 +12,12 @@ use super::BenchError;
 /// Bytes read at once.
 const PIECE: usize = 16 * 1024;
 
-/// An answer whose body came with its length.
+/// A response whose body came with its length.
 #[derive(Debug)]
 pub struct Answer {
     /// HTTP status.
     pub status: u16,
-    /// The body.
+    /// Body.
     pub body: Vec<u8>,
 }
 
@@ -40,12 +40,12 @@ impl Connection {
         })
     }
 
-    /// `GET path`, with an API key unless it is empty.
+    /// Sends `GET path`, with an API key unless it is empty.
     pub async fn get(&mut self, path: &str, key: &str) -> Result<Answer, BenchError> {
         self.send(&format!("GET {path}"), key, "").await
     }
 
-    /// `POST path` with a JSON body.
+    /// Sends `POST path` with a JSON body.
     pub async fn post(&mut self, path: &str, key: &str, body: &str) -> Result<Answer, BenchError> {
         self.send(&format!("POST {path}"), key, body).await
     }
@@ -76,9 +76,9 @@ impl Connection {
             }
         };
         let head = std::str::from_utf8(&self.received[..begins])?.to_ascii_lowercase();
-        let status = head.split(' ').nth(1).ok_or("no status")?.parse()?;
+        let status = head.split(' ').nth(1).ok_or("the response has no status")?.parse()?;
         let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
-        let length: usize = length.ok_or("an answer without its length")?.trim().parse()?;
+        let length: usize = length.ok_or("the response has no content-length")?.trim().parse()?;
         while self.received.len() < begins + length {
             self.receive().await?;
         }

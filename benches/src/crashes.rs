@@ -1,5 +1,5 @@
-//! `ringback-bench crashes`: the service is killed (SIGKILL) at random moments of campaigns and started again each
-//! time. By the exchange's own log nobody may be dialed twice; by REST nobody may be forgotten.
+//! `ringback-bench crashes`: kills the service (SIGKILL) at random moments of campaigns and starts it again
+//! each time. By the exchange's own log nobody may be dialed twice; by the REST API nobody may be forgotten.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,13 +23,13 @@ use sim::exchange::{LogEvent, read_log};
 /// Shortest and longest time between a start and the next kill, in milliseconds.
 const LIFE_MS: std::ops::Range<u64> = 100..2_500;
 
-/// How long a campaign may take to come to rest after the last kill.
+/// Longest time for a campaign to end after the last kill.
 const REST_LIMIT: Duration = Duration::from_secs(300);
 
-/// Personas of the callees, in turn: quick ones beside whole conversations.
+/// Personas of the callees, in turn: short calls beside whole conversations.
 const PERSONAS: [&str; 5] = ["cooperative", "busy", "hangs-up", "voicemail", "busy"];
 
-/// Runs the kills and judges. True when nobody was dialed twice and nobody forgotten.
+/// Kills the service and judges the result. Returns `true` if nobody was dialed twice and nobody forgotten.
 pub async fn run(args: BenchCrashesArgs) -> Result<bool, BenchError> {
     let site = Site::open(&[], None).await?;
     let mut rng = StdRng::seed_from_u64(args.seed);
@@ -40,7 +40,7 @@ pub async fn run(args: BenchCrashesArgs) -> Result<bool, BenchError> {
         tokio::time::sleep(Duration::from_millis(rng.random_range(LIFE_MS))).await;
         service.kill().await?;
         service = Process::service(&site.settings).await?;
-        // A campaign that is over gives the next kills nothing to break.
+        // Once the last campaign is over, the next kills would have nothing to break.
         if let Some(last) = campaigns.last()
             && is_over(&api.campaign(last).await?)
         {
@@ -72,14 +72,14 @@ async fn launch(api: &ApiClient, agent: &str, number: usize, contacts: u32) -> R
     let mut csv = String::from("phone,name,persona\n");
     for n in 0..contacts {
         let persona = PERSONAS[n as usize % PERSONAS.len()];
-        // The campaign's number and the contact's, so that no number occurs twice in the exchange's log.
+        // Contains the campaign's number and the contact's, so that no number occurs twice in the exchange's log.
         writeln!(csv, "+1555{number:03}{n:05},Contact {n},{persona}")?;
     }
     let name = format!("Crash test {number}");
     Ok(api.launch_csv(&name, agent, csv.into_bytes()).await?.campaign)
 }
 
-/// What the log and REST say.
+/// Results from the log and the REST API.
 #[derive(Default)]
 struct Verdict {
     contacts: usize,

@@ -1,6 +1,6 @@
-//! `ringback-bench dialer`: identical campaigns of very short calls through the whole path, from the CSV file to the
-//! last outcome, and what the service holds before and after each; or, with `--controls`, how soon pause, stop and
-//! opt-out hold while campaigns are dialed at full speed. The exchange's own log is the judge.
+//! `ringback-bench dialer`: identical campaigns of very short calls through the whole path, from the CSV file
+//! to the last outcome, and what the service holds before and after each. With `--controls`: how soon pause,
+//! stop and opt-out take effect while campaigns are dialed at full speed. The exchange's own log is the judge.
 
 mod commands;
 mod controls;
@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use super::{BenchError, figures::write_json, processes::Process, site::Site};
 use crate::cli::BenchDialerArgs;
 
-/// How long the phones ring: long enough for a ringing state, short enough to keep the dialer busy.
+/// Ringing time of the phones: long enough for a ringing state, short enough to keep the dialer busy.
 const PICK_UP: [&str; 2] = ["--pick-up-ms", "200"];
 
-/// Runs one of the two measurements. True when everything held that must.
+/// Runs one of the two measurements. Returns `true` if every requirement held.
 pub async fn run(args: BenchDialerArgs) -> Result<bool, BenchError> {
     if args.controls {
         controls::run(&args).await
@@ -28,7 +28,7 @@ pub async fn run(args: BenchDialerArgs) -> Result<bool, BenchError> {
     }
 }
 
-/// The service and the phones, each a process of its own.
+/// The service and the phones, each in its own process.
 struct Bench {
     site: Site,
     agent: String,
@@ -36,7 +36,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// Starts both. `calls_per_second` 0 is no limit.
+    /// Starts both. A `calls_per_second` of 0 means no limit.
     async fn start(lines: u32, calls_per_second: f64) -> Result<Self, BenchError> {
         let mut site = Site::open(&PICK_UP, None).await?;
         site.settings.max_calls = lines;
@@ -47,8 +47,8 @@ impl Bench {
         Ok(Self { site, agent, service })
     }
 
-    /// Prints the figures, writes them where they are asked for, names each miss, and ends both processes. True without
-    /// a miss. What they left is kept when it should be looked at.
+    /// Prints the figures, writes them to `file` if it is given, prints each miss, and ends both processes.
+    /// Returns `true` without a miss. After a miss the files are kept for inspection.
     async fn report(
         self,
         file: Option<&Path>,
@@ -70,7 +70,7 @@ impl Bench {
     }
 }
 
-/// An agent that greets, asks nothing and says goodbye.
+/// Returns an agent that greets, asks nothing and says goodbye.
 fn agent() -> Value {
     json!({
         "name": "Dialer",

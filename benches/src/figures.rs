@@ -11,7 +11,7 @@ use super::BenchError;
 pub struct Figure {
     name: String,
     value: Option<f64>,
-    /// Behind the value; empty where the name tells it.
+    /// Printed after the value; empty if the name contains it.
     unit: &'static str,
     digits: usize,
     target: Option<Target>,
@@ -21,12 +21,12 @@ pub struct Figure {
 struct Target {
     limit: f64,
     at_least: bool,
-    /// What is above is missed by far.
+    /// A value above this misses the target by far.
     by_far: f64,
 }
 
 impl Figure {
-    /// A figure without a target, shown with so many digits behind the point.
+    /// Creates a figure without a target, shown with this many decimal places.
     pub fn new(name: impl Into<String>, value: impl Into<Option<f64>>, unit: &'static str, digits: usize) -> Self {
         Self {
             name: name.into(),
@@ -37,17 +37,17 @@ impl Figure {
         }
     }
 
-    /// A count.
+    /// Creates a count.
     pub fn count(name: impl Into<String>, value: usize) -> Self {
         Self::new(name, value as f64, "", 0)
     }
 
-    /// It should be no less.
+    /// Sets the lowest value that meets the target.
     pub fn at_least(self, limit: f64) -> Self {
         self.with(limit, true)
     }
 
-    /// It should be no more, if there is a limit.
+    /// Sets the highest value that meets the target, if there is one.
     pub fn at_most(self, limit: impl Into<Option<f64>>) -> Self {
         match limit.into() {
             Some(limit) => self.with(limit, false),
@@ -67,7 +67,7 @@ impl Figure {
         }
     }
 
-    /// Above this it misses its target by far.
+    /// Sets the value above which it misses its target by far.
     pub fn by_far(mut self, limit: f64) -> Self {
         if let Some(target) = &mut self.target {
             target.by_far = limit;
@@ -75,7 +75,7 @@ impl Figure {
         self
     }
 
-    /// Whether it meets its target; also where there is no value, or no target.
+    /// Returns whether it meets its target; also `true` without a value or a target.
     pub fn met(&self) -> bool {
         self.value
             .zip(self.target)
@@ -85,7 +85,7 @@ impl Figure {
             })
     }
 
-    /// Whether it misses its target by far.
+    /// Returns whether it misses its target by far.
     pub fn is_far_off(&self) -> bool {
         let far = self.value.zip(self.target);
         far.is_some_and(|(value, target)| value > target.by_far)
@@ -118,14 +118,14 @@ impl Figure {
         Some(shown.trim_end().to_owned())
     }
 
-    /// Everything of it.
+    /// Returns the figure as JSON.
     pub fn json(&self) -> Value {
         json!({ "name": self.name, "value": self.value, "unit": self.unit, "met": self.met(),
             "target": self.target.map(|target| target.limit), "verdict": self.verdict() })
     }
 }
 
-/// The same figures of each run, side by side with their targets.
+/// Returns a table of the figures of each run, side by side with their targets.
 pub fn table(runs: impl Iterator<Item = String>, columns: &[Vec<Figure>]) -> Table {
     let mut table = Table::new();
     table.load_style(UTF8_BORDERS_ONLY);
@@ -139,7 +139,7 @@ pub fn table(runs: impl Iterator<Item = String>, columns: &[Vec<Figure>]) -> Tab
     table
 }
 
-/// Writes figures to a file, if one is named.
+/// Writes figures to a file, if one is given.
 pub fn write_json(file: Option<&Path>, figures: &Value) -> Result<(), BenchError> {
     match file {
         Some(file) => Ok(std::fs::write(file, serde_json::to_vec_pretty(figures)?)?),

@@ -1,5 +1,5 @@
-//! `ringback-bench hostile`: what thousands of idle sockets cost, and what one hostile socket of each kind does to the
-//! service's memory and to calls that talk meanwhile.
+//! `ringback-bench hostile`: the cost of thousands of idle sockets, and the effect of one hostile socket of
+//! each kind on the service's memory and on concurrent calls.
 
 mod idle;
 mod media;
@@ -20,25 +20,25 @@ use crate::cli::BenchHostileArgs;
 
 /// Most memory of an idle socket, in KiB.
 const IDLE_KIB: f64 = 10.0;
-/// Most memory that one hostile socket may bring the service to take, in MiB.
+/// Most memory that one hostile socket may make the service take, in MiB.
 const ATTACK_MIB: f64 = 2.0;
-/// How much later than without hostile sockets others may be answered, in ms at the 95th percentile.
+/// Largest delay of other responses compared with calls without hostile sockets, in ms at the 95th percentile.
 const LATER_MS: f64 = 10.0;
-/// A figure above so many times its target is missed by far.
+/// A figure above this multiple of its target is missed by far.
 const BY_FAR: f64 = 2.0;
-/// … and a latency above so many ms.
+/// … and a latency above this many ms.
 const LATER_BY_FAR_MS: f64 = 100.0;
 
-/// Phones whose frames are later than this at the 99th percentile spoil the latencies.
+/// Phones whose frames are later than this at the 99th percentile distort the latencies.
 const PHONES_LATE_MS: usize = 5;
 
-/// Runs the measurement. True when nothing was missed by far and every call ended as it should; with `--strict`, when
-/// nothing was missed.
+/// Runs the measurement. Returns `true` if nothing was missed by far and every call ended as it should; with
+/// `--strict`, if nothing was missed.
 pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
     let sockets = within_limits(args.sockets);
     let mut figures = Vec::new();
     for (kind, kib) in idle::measure(sockets).await? {
-        // What HTTP keeps for a connection that was answered is not ours to shrink.
+        // The HTTP library's memory for a connection that was answered cannot be reduced here.
         let by_far = if kind == idle::SILENT {
             IDLE_KIB
         } else {
@@ -73,7 +73,7 @@ pub async fn run(args: BenchHostileArgs) -> Result<bool, BenchError> {
     Ok(held && talks.iter().all(|(_, talk)| talk.is_whole()))
 }
 
-/// Attacks in every way, one after the other: what each does to memory, and how the calls went meanwhile.
+/// Runs each attack, one after the other, and records its effect on memory and on the calls meanwhile.
 async fn attacked(
     mut beside: Neighbourhood,
     args: &BenchHostileArgs,
@@ -96,11 +96,11 @@ async fn attacked(
     beside.end().await
 }
 
-/// By how much later the calls were answered beside hostile sockets, or how late where there is nothing to compare.
+/// Returns how much later the calls were answered beside hostile sockets, or how late if there is nothing to compare.
 fn later(talks: &[(&str, Talk)], calls: u32) -> Figure {
     let is_quiet = talks.iter().all(|(_, talk)| talk.phones_late_ms() <= PHONES_LATE_MS);
     if !is_quiet {
-        println!("the phones themselves were late: the machine had other things to do, and latency is not judged");
+        println!("the phones themselves were late because the machine was busy; latency is not judged");
     }
     let p95_ms = |at: usize| talks[at].1.p95_ms;
     let (name, ms) = match talks.len() {
@@ -111,9 +111,9 @@ fn later(talks: &[(&str, Talk)], calls: u32) -> Figure {
     figure.by_far(LATER_BY_FAR_MS)
 }
 
-/// As many sockets as this process and the service, which inherits its limit, may open.
+/// Returns as many sockets as this process and the service, which inherits its limit, may open.
 fn within_limits(wanted: u32) -> u32 {
-    /// Files beside the sockets.
+    /// Files besides the sockets.
     const OTHERS: u64 = 512;
     let limit = getrlimit(Resource::Nofile);
     let needed = u64::from(wanted) + OTHERS;

@@ -1,4 +1,4 @@
-//! `ringback-bench`: figures of a build, with the service and the phones as processes of their own.
+//! `ringback-bench`: figures of a build. The service and the phones run as separate processes.
 
 mod api;
 mod calls;
@@ -28,7 +28,7 @@ use cli::{Cli, Command};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Why a measurement could not be made.
+/// Reason why a measurement could not be made.
 type BenchError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
@@ -49,7 +49,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether what must hold held.
+/// Runs a measurement; returns whether its requirements held.
 async fn run(command: Command) -> Result<bool, BenchError> {
     match command {
         Command::Api(args) => api::run(args).await,

@@ -1,6 +1,6 @@
-//! `ringback-bench overload`: first what the service answers at most, then several times as many requests as that, beside
-//! calls that talk all the while. What counts is what is answered well and in time: it must hardly fall, nobody's call may be
-//! dropped, and soon after the storm everything must be answered again.
+//! `ringback-bench overload`: measures first the highest rate that the service can answer, then sends several
+//! times as many requests, beside calls that talk throughout. Only correct and timely responses count: their
+//! rate may hardly fall, no call may be dropped, and soon after the storm everything must be answered again.
 
 use std::{
     net::SocketAddr,
@@ -26,20 +26,20 @@ use super::{
 use crate::cli::BenchOverloadArgs;
 use ringback::api_client::ApiClient;
 
-/// An answer that comes later is none.
+/// A later response does not count.
 const IN_TIME: Duration = Duration::from_secs(1);
 
 /// Connections of the storm: more than this only wait in the kernel.
 const CONNECTIONS: u32 = 800;
 
-/// How finely recovery is looked at.
+/// Resolution of the recovery time.
 const WINDOW: Duration = Duration::from_millis(250);
 
-/// Share of the peak that is still to be answered, and how soon all is well again.
+/// Share of the peak rate that must still be answered, and the longest time until recovery.
 const GOODPUT: f64 = 0.9;
 const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a phase counted.
+/// Counts of a phase.
 #[derive(Debug, Default)]
 struct Counts {
     sent: AtomicU64,
@@ -65,19 +65,19 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     count as f64 / seconds
 }
 
-/// Whom and what is asked.
+/// Target of the requests.
 #[derive(Clone)]
 struct Target {
     address: SocketAddr,
     key: Arc<str>,
-    /// An agent's path.
+    /// Path of an agent.
     agent: Arc<str>,
-    /// Numbers of contacts that are made, each once.
+    /// Counter for new contacts' numbers, so that each occurs once.
     numbers: Arc<AtomicU64>,
 }
 
 impl Target {
-    /// Of twenty requests twelve read one thing, five a list, and three store something.
+    /// Sends a request. Of twenty, twelve read one resource, five a list, and three store something.
     async fn ask(&self, connection: &mut Connection, turn: u64) -> Result<u16, BenchError> {
         let answer = match turn % 20 {
             0..12 => connection.get(&self.agent, &self.key).await?,
@@ -91,7 +91,7 @@ impl Target {
         Ok(answer.status)
     }
 
-    /// One client: asks again and again, `pause` apart or as soon as it is answered.
+    /// Runs one client: it sends requests at intervals of `pause`, or as soon as the previous one is answered.
     async fn client(self, counts: Arc<Counts>, number: u32, pause: Option<Duration>, until: Instant) {
         let mut connection = None;
         let mut turn = u64::from(number) * 7;
@@ -130,7 +130,7 @@ impl Target {
         }
     }
 
-    /// So many clients for so long; `rate` requests a second in all, or as many as are answered.
+    /// Runs this many clients for this long, with `rate` requests per second in total, or as many as are answered.
     async fn phase(&self, clients: u32, rate: Option<f64>, seconds: f64) -> Result<Arc<Counts>, BenchError> {
         let counts = Arc::new(Counts::default());
         self.run(&counts, clients, rate, seconds).join_all().await;
@@ -146,9 +146,9 @@ impl Target {
     }
 }
 
-/// Runs the measurement. True when no call was dropped, and with `--strict` every figure met its target.
+/// Runs the measurement. Returns `true` if no call was dropped and, with `--strict`, every figure met its target.
 pub async fn run(args: BenchOverloadArgs) -> Result<bool, BenchError> {
-    // One worker thread, so that whoever asks has a core of its own on the smallest machine.
+    // One worker thread, so that the clients have a core to themselves on the smallest machine.
     let mut site = Site::open(&[], None).await?;
     site.settings.max_calls = args.calls.max(1);
     site.settings.environment = vec![("RINGBACK_SHED_CPU", "85".to_owned())];
@@ -163,7 +163,7 @@ pub async fn run(args: BenchOverloadArgs) -> Result<bool, BenchError> {
     let seconds = f64::from(args.seconds);
     let campaign = launch(&api, &agent, args.calls).await?;
 
-    println!("what it answers at most …");
+    println!("measuring the peak rate …");
     let mut peak = 0.0_f64;
     for clients in [4, 16, 64] {
         let counts = target.phase(clients, None, seconds).await?;
@@ -171,7 +171,7 @@ pub async fn run(args: BenchOverloadArgs) -> Result<bool, BenchError> {
         println!("{clients:>4} clients: {good:.0} a second, {}", counts.json(seconds));
         peak = peak.max(good);
     }
-    println!("{} times as many …", args.times);
+    println!("sending {} times as many requests …", args.times);
     let storm = target
         .phase(CONNECTIONS, Some(peak * f64::from(args.times)), seconds)
         .await?;
@@ -212,7 +212,7 @@ fn agent() -> Value {
     })
 }
 
-/// Calls that talk while the service is asked; their contacts are called again and again for want of better.
+/// Launches calls that talk during the requests; their contacts are called again and again.
 async fn launch(api: &ApiClient, agent: &str, calls: u32) -> Result<Option<String>, BenchError> {
     if calls == 0 {
         return Ok(None);
@@ -224,7 +224,7 @@ async fn launch(api: &ApiClient, agent: &str, calls: u32) -> Result<Option<Strin
     ))
 }
 
-/// How long after the storm until everything is answered again, for a second on end.
+/// Returns the time after the storm until everything is answered again for a full second.
 async fn recovery(target: &Target, rate: f64) -> Result<Duration, BenchError> {
     let counts = Arc::new(Counts::default());
     let ended = Instant::now();
@@ -249,7 +249,7 @@ async fn recovery(target: &Target, rate: f64) -> Result<Duration, BenchError> {
     Ok(well_since.unwrap_or(Duration::from_secs(20)))
 }
 
-/// Calls of the campaign that did not come to their end.
+/// Returns the number of the campaign's calls that did not complete.
 async fn dropped(api: &ApiClient, campaign: Option<&str>) -> Result<usize, BenchError> {
     let Some(campaign) = campaign else { return Ok(0) };
     rested(api, campaign, Duration::from_secs(120)).await?;

@@ -23,23 +23,23 @@ const TARGET: RGBColor = RGBColor(150, 150, 150);
 
 /// Measured points, joined in order.
 pub struct Line {
-    /// What it shows.
+    /// Name in the legend.
     pub name: String,
-    /// Place and value.
+    /// Position and value.
     pub points: Vec<(f64, f64)>,
 }
 
 /// One set of axes.
 pub struct Panel {
-    /// Above it.
+    /// Title above the panel.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: &'static str,
-    /// Digits behind the point of a value.
+    /// Decimal places of a value.
     pub digits: usize,
-    /// What was measured.
+    /// Measured lines.
     pub lines: Vec<Line>,
-    /// What it should stay below, with a name.
+    /// Named limits that the lines should stay below.
     pub targets: Vec<(String, f64)>,
 }
 

@@ -1,4 +1,4 @@
-//! The service and the phones as processes of their own, each on a core of its own where the machine has the means.
+//! The service and the phones as separate processes, each on its own core if the machine has enough.
 
 use std::{
     ffi::OsString,
@@ -14,10 +14,10 @@ use tokio::process::{Child, Command};
 use super::{BenchError, connection::Connection};
 use net::http_client;
 
-/// How long a process may take to answer its first request.
+/// Longest wait for a process's first response.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
-/// An address of this machine that is free now.
+/// Returns an address of this machine that is free now.
 pub fn free_address() -> Result<SocketAddr, BenchError> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?)
 }
@@ -28,31 +28,31 @@ pub struct Process {
     pid: u32,
 }
 
-/// What the service under test is started with.
+/// Start options of the service under test.
 #[derive(Clone)]
 pub struct ServiceSettings {
-    /// Address it serves.
+    /// Listen address.
     pub listen: SocketAddr,
     /// Folder of its database and recordings.
     pub folder: PathBuf,
     /// The exchange it dials through.
     pub exchange: SocketAddr,
-    /// Calls at once.
+    /// Concurrent calls.
     pub max_calls: u32,
-    /// Dials a second.
+    /// Dials per second.
     pub calls_per_second: f64,
-    /// Pause that ends a turn, when it is fixed.
+    /// Fixed pause that ends a turn, if any.
     pub fixed_pause_ms: Option<u64>,
     /// Worker threads.
     pub workers: u16,
     /// Core to stay on.
     pub core: Option<usize>,
-    /// More of its environment.
+    /// Further environment variables.
     pub environment: Vec<(&'static str, String)>,
 }
 
 impl ServiceSettings {
-    /// Twenty calls at once and twenty dials a second, on one thread and any core.
+    /// Returns options for twenty concurrent calls and twenty dials per second, on one thread and any core.
     pub fn new(folder: &Path, exchange: SocketAddr) -> Result<Self, BenchError> {
         Ok(Self {
             listen: free_address()?,
@@ -67,18 +67,18 @@ impl ServiceSettings {
         })
     }
 
-    /// The address of its database.
+    /// Returns the URL of its database.
     pub fn database_url(&self) -> String {
         format!("sqlite://{}/ringback.db", self.folder.display())
     }
 
-    /// The address of its API.
+    /// Returns the base URL of its API.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.listen)
     }
 }
 
-/// The program that is measured.
+/// Returns the path of the program to measure.
 fn service() -> Result<PathBuf, BenchError> {
     let program = std::env::current_exe()?.with_file_name("ringback");
     match program.is_file() {
@@ -126,7 +126,7 @@ impl Process {
         Ok(process)
     }
 
-    /// The same, and how long it took to its first healthy answer.
+    /// Starts the service and returns the time to its first healthy response.
     pub async fn timed_service(settings: &ServiceSettings) -> Result<(Self, Duration), BenchError> {
         let command = Self::serving(settings)?;
         let began = Instant::now();
@@ -154,9 +154,9 @@ impl Process {
             option("--fixed-pause-ms", pause.to_string());
         }
         let mut command = command(settings.core, &arguments)?;
-        // The bench asks more of one account than anybody may by default.
+        // The bench sends more requests for one account than the default allows.
         command.env("RINGBACK_RATE_LIMIT", "0");
-        // What a machine can do at most is measured, and not where the service begins to spare it.
+        // Measures the machine's limit, not the point at which the service begins to shed load.
         command.env("RINGBACK_SHED_CPU", "100");
         command.envs(settings.environment.iter().map(|(name, value)| (*name, value)));
         Ok(command)
@@ -189,16 +189,16 @@ impl Process {
         Ok(process)
     }
 
-    /// Ends it without warning (SIGKILL), and waits until it is gone.
+    /// Kills the process (SIGKILL) and waits until it is gone.
     pub async fn kill(mut self) -> Result<(), BenchError> {
         self.child.kill().await?;
         Ok(())
     }
 
-    /// Processor time used so far, in seconds.
+    /// Returns the processor time used so far, in seconds.
     pub fn cpu_seconds(&self) -> Result<f64, BenchError> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid))?;
-        // The second field is the name in brackets and may hold blanks; utime and stime are the 14th and 15th.
+        // The second field is the name in brackets and may contain blanks; utime and stime are the 14th and 15th.
         let rest = stat.rsplit_once(')').ok_or("no process name")?.1;
         let mut fields = rest.split_whitespace().skip(11);
         let mut ticks = || {
@@ -212,7 +212,7 @@ impl Process {
         Ok((ticks()? + ticks()?) / 100.0)
     }
 
-    /// Time that its present threads were ready and had no core, in seconds.
+    /// Returns the time for which its present threads were ready and had no core, in seconds.
     pub fn waited_seconds(&self) -> Result<f64, BenchError> {
         let mut waited_ns = 0.0;
         for thread in std::fs::read_dir(format!("/proc/{}/task", self.pid))? {
@@ -226,28 +226,28 @@ impl Process {
         Ok(waited_ns / 1e9)
     }
 
-    /// Memory in use, in MiB.
+    /// Returns the resident memory, in MiB.
     pub fn resident_mib(&self) -> Result<f64, BenchError> {
         self.status_mib("VmRSS:")
     }
 
-    /// The most memory that was in use since [`Process::forget_peak`], in MiB.
+    /// Returns the peak memory since [`Process::forget_peak`], in MiB.
     pub fn peak_mib(&self) -> Result<f64, BenchError> {
         self.status_mib("VmHWM:")
     }
 
-    /// Sockets it holds, listening ones too.
+    /// Returns the number of sockets it holds, including listening ones.
     pub fn sockets(&self) -> Result<u64, BenchError> {
         let mut sockets = 0;
         for file in std::fs::read_dir(format!("/proc/{}/fd", self.pid))? {
-            // One that is closed meanwhile is none.
+            // A file that is closed meanwhile does not count.
             let target = std::fs::read_link(file?.path()).unwrap_or_default();
             sockets += u64::from(target.to_string_lossy().starts_with("socket:"));
         }
         Ok(sockets)
     }
 
-    /// Lets the peak begin anew.
+    /// Resets the peak.
     pub fn forget_peak(&self) -> Result<(), BenchError> {
         Ok(std::fs::write(format!("/proc/{}/clear_refs", self.pid), "5")?)
     }
@@ -263,7 +263,7 @@ impl Process {
     }
 }
 
-/// Makes an account in a database no service holds, and returns its key.
+/// Creates an account in a database that no service uses, and returns its key.
 pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchError> {
     let arguments = [
         "account",

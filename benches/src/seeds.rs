@@ -1,4 +1,4 @@
-//! What benches put into a database themselves.
+//! Rows that benches put into a database themselves.
 
 use domain::{
     id::{AccountId, AgentId},
@@ -10,18 +10,17 @@ use super::BenchError;
 use domain::api_key::PlainKey;
 use storage::SqlStore;
 
-/// The account of a key.
+/// Returns the account of a key.
 ///
 /// # Errors
-///
-/// When there is none.
+/// Returns an error if the key belongs to no account.
 pub async fn account_of(store: &SqlStore, key: &str) -> Result<AccountId, BenchError> {
     let key = PlainKey::parse(key).ok_or("not a key")?;
     let accounts = store.api_keys(key.prefix()).await?;
     Ok(accounts.first().ok_or("no account")?.1.id)
 }
 
-/// A campaign without a schedule, follow-ups or a limit.
+/// Returns a campaign without a schedule, follow-ups or a limit.
 pub fn campaign(name: &str, agent: AgentId) -> NewCampaign {
     NewCampaign {
         name: name.to_owned(),
@@ -32,7 +31,7 @@ pub fn campaign(name: &str, agent: AgentId) -> NewCampaign {
     }
 }
 
-/// The contact of a number of its own.
+/// Returns the contact with a number derived from `n`.
 pub fn contact(n: u32) -> Option<CampaignContact> {
     Some(CampaignContact {
         phone_number: PhoneNumber::parse(&format!("+1556{n:07}")).ok()?,

@@ -1,4 +1,4 @@
-//! What most measurements begin with: a folder, phones on an exchange, and an account in a database of its own.
+//! Common setup of the measurements: a folder, phones on an exchange, and an account in a new database.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -12,21 +12,21 @@ use super::{
 };
 use ringback::api_client::ApiClient;
 
-/// Everything but the service.
+/// Everything except the service.
 pub struct Site {
     folder: TempDir,
-    /// What happened to the phones.
+    /// Log of the phones.
     pub log: PathBuf,
-    /// Ends with the site.
+    /// Phones, which end with the site.
     pub phones: Process,
-    /// What the service is to be started with.
+    /// Start options of the service.
     pub settings: ServiceSettings,
-    /// The account's key.
+    /// API key of the account.
     pub key: String,
 }
 
 impl Site {
-    /// Starts the phones with these options, and makes the account.
+    /// Starts the phones with these options, and creates the account.
     pub async fn open(phones: &[&str], core: Option<usize>) -> Result<Self, BenchError> {
         let folder = tempfile::Builder::new().prefix("ringback-bench-").tempdir()?;
         let log = folder.path().join("exchange.jsonl");
@@ -42,23 +42,23 @@ impl Site {
         })
     }
 
-    /// Starts the service; with a client of it.
+    /// Starts the service; returns it with a client.
     pub async fn serve(&self) -> Result<(Process, ApiClient), BenchError> {
         Ok((Process::service(&self.settings).await?, self.api()?))
     }
 
-    /// A client of its own, whose connections end with it.
+    /// Creates a client, whose connections end with it.
     pub fn api(&self) -> Result<ApiClient, BenchError> {
         Ok(ApiClient::new(self.settings.base_url(), self.key.clone())?)
     }
 
-    /// Leaves the folder as it is.
+    /// Keeps the folder for inspection.
     pub fn keep(self) {
         println!("kept for inspection: {}", self.folder.keep().display());
     }
 }
 
-/// A campaign that is over, or as it stands when the time is.
+/// Returns a campaign once it is over, or in its state at the time limit.
 pub async fn rested(api: &ApiClient, campaign: &str, limit: Duration) -> Result<Value, BenchError> {
     let deadline = Instant::now() + limit;
     loop {
@@ -70,7 +70,7 @@ pub async fn rested(api: &ApiClient, campaign: &str, limit: Duration) -> Result<
     }
 }
 
-/// Whether a campaign has come to its end.
+/// Returns whether a campaign is over.
 pub fn is_over(campaign: &Value) -> bool {
     matches!(campaign["status"].as_str(), Some("completed" | "failed"))
 }

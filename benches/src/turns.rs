@@ -1,6 +1,6 @@
-//! `ringback-bench turns`: the suite of scripted conversations in real time, all at once, first with a recogniser that
-//! is never late nor wrong, then with one like those in the field. Judged by the phones' record and by the transcripts
-//! as a client reads them.
+//! `ringback-bench turns`: the suite of scripted conversations in real time, all at once, first with a
+//! recogniser that is never late nor wrong, then with one like those in the field. They are judged by the
+//! phones' record and by the transcripts as a client reads them.
 
 mod report;
 
@@ -22,23 +22,23 @@ use sim::{
     scenarios::{self, Observed, Scenario, Score, Verdict},
 };
 
-/// No scripted call takes longer, ringing included.
+/// Longest scripted call, ringing included.
 const LIMIT: Duration = Duration::from_secs(240);
 
-/// How long phones may take to write down how they ended.
+/// Time for the phones to record their ends.
 const LAST_ENTRIES: Duration = Duration::from_secs(3);
 
-/// What Twilio and others let one account dial in a second, about; the suite is up within 4 s.
+/// Approximate dials per second that Twilio and others allow one account; the suite is up within 4 s.
 const CALLS_PER_SECOND: &str = "20";
 
-/// One way through the suite.
+/// One pass through the suite.
 struct Pass {
     name: &'static str,
     score: Score,
 }
 
-/// Runs the measurement. True when no conversation of an agent of normal eagerness was cut off, no barge-in missed, no
-/// false stop taken back late, and no transcript differs from what was heard.
+/// Runs the measurement. Returns `true` if, with agents of normal eagerness, no conversation was cut off, no
+/// barge-in missed, no false stop taken back late, and no transcript differs from what was heard.
 pub async fn run(args: BenchTurnsArgs) -> Result<bool, BenchError> {
     let chosen = chosen(args.only.as_deref())?;
     let field = Imperfection::of_the_field(args.seed);
@@ -62,13 +62,13 @@ fn chosen(only: Option<&str>) -> Result<Vec<Scenario>, BenchError> {
     if let Some(part) = only {
         all.retain(|scenario| scenario.name.contains(part));
         if all.is_empty() {
-            return Err(format!("--only {part}: no conversation has that in its name").into());
+            return Err(format!("--only {part}: no conversation's name contains it").into());
         }
     }
     Ok(all)
 }
 
-/// Makes all calls at once with a service of their own, and returns when the last one is over.
+/// Makes all calls at once with a new service, and returns when the last one is over.
 async fn converse(chosen: &[Scenario], faults: Imperfection) -> Result<Vec<Observed>, BenchError> {
     let folder = tempfile::Builder::new().prefix("ringback-bench-").tempdir()?;
     let exchange = Exchange::start(ExchangeSettings {
@@ -113,7 +113,7 @@ async fn converse(chosen: &[Scenario], faults: Imperfection) -> Result<Vec<Obser
         .collect())
 }
 
-/// The settings of a service as its command line gives them, with every default.
+/// Settings of a service from its command line, with every default.
 #[derive(Parser)]
 struct Settings {
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The command line of `ringback-bench`.
+//! Test of the command line of `ringback-bench`.
 
 use std::process::Command;
 

@@ -14,10 +14,10 @@ use sim::samples::Samples;
 
 /// Contacts of the campaign that dials meanwhile.
 const DIALED: u32 = 2_000;
-/// Between two pauses or opt-outs.
+/// Pause between two commands (pauses or opt-outs).
 const BREATH: Duration = Duration::from_millis(50);
 
-/// Imports the file while others write; the rate counts from the first byte sent to the last one received.
+/// Imports the file while others write. The rate counts from the first byte sent to the last one received.
 pub async fn measure(
     site: &Site,
     service: &Process,

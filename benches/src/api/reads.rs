@@ -1,4 +1,4 @@
-//! Reading: pages of conversations by every filter, and one agent as fast as it goes.
+//! Reads: pages of conversations by every filter, and one agent as fast as possible.
 
 use std::{
     net::SocketAddr,
@@ -11,12 +11,12 @@ use super::{Report, ms, seed::Seeded};
 use crate::{BenchError, connection::Connection, site::Site};
 use sim::samples::Samples;
 
-/// Connections that read an agent at once.
+/// Connections that read an agent concurrently.
 const READERS: usize = 8;
-/// Pages read by each filter, of a hundred conversations.
+/// Pages of a hundred conversations read by each filter.
 const PAGES: usize = 60;
 
-/// Pages by each filter alone, and by some together.
+/// Reads pages by each filter alone, and by some combinations.
 pub async fn lists(site: &Site, seeded: &Seeded, report: &mut Report) -> Result<(), BenchError> {
     let (agent, campaign) = (&seeded.agents[1], &seeded.campaigns[2]);
     let now = chrono::Utc::now().timestamp();
@@ -52,7 +52,7 @@ pub async fn lists(site: &Site, seeded: &Seeded, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Reads page after page; the p99 in milliseconds.
+/// Reads page after page; returns the p99 in milliseconds.
 async fn pages(site: &Site, name: &str, filter: &str, report: &mut Report) -> Result<f64, BenchError> {
     let mut connection = Connection::open(site.settings.listen).await?;
     let mut times = Samples::default();
@@ -75,7 +75,7 @@ async fn pages(site: &Site, name: &str, filter: &str, report: &mut Report) -> Re
         for item in page["data"].as_array().into_iter().flatten() {
             let started = item["startTimeUnix"]
                 .as_i64()
-                .ok_or("a conversation without its start")?;
+                .ok_or("a conversation has no start time")?;
             if started > last {
                 report.fault(format!("{name}: a later conversation stands behind an earlier one"));
             }
@@ -83,14 +83,14 @@ async fn pages(site: &Site, name: &str, filter: &str, report: &mut Report) -> Re
         }
         match page["pagination"]["nextCursor"].as_str() {
             Some(next) => cursor = format!("&cursor={next}"),
-            // From the start again.
+            // Starts over.
             None => (cursor, last) = (String::new(), i64::MAX),
         }
     }
     Ok(times.percentile(0.99).unwrap_or_default())
 }
 
-/// Reads one agent over some connections for a while.
+/// Reads one agent over several connections for a while.
 pub async fn agent(site: &Site, agent: &str, seconds: u32, report: &mut Report) -> Result<(), BenchError> {
     let until = Instant::now() + Duration::from_secs(seconds.into());
     let path = format!("/public/v1/agents/{agent}");

@@ -1,4 +1,4 @@
-//! The database before the service starts, and what it holds when it ended.
+//! Contents of the database before the service starts and after it has ended.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use storage::SqlStore;
 
 const AGENTS: usize = 10;
 
-/// What was put into the database.
+/// Seeded rows.
 pub struct Seeded {
-    /// The account's agents.
+    /// Agents of the account.
     pub agents: Vec<AgentId>,
-    /// Its campaigns, one of each agent.
+    /// Campaigns of the account, one for each agent.
     pub campaigns: Vec<CampaignId>,
-    /// How many conversations.
+    /// Number of conversations.
     pub conversations: u32,
 }
 
@@ -35,7 +35,7 @@ async fn open(settings: &ServiceSettings) -> Result<SqlStore, BenchError> {
     Ok(SqlStore::open(&settings.database_url(), Arc::new(SystemClock)).await?)
 }
 
-/// Agents, their conversations, and an import that was never finished.
+/// Creates agents, their conversations, and an import that was never finished.
 pub async fn fill(settings: &ServiceSettings, key: &str, args: &BenchApiArgs) -> Result<Seeded, BenchError> {
     let store = open(settings).await?;
     let account = account_of(&store, key).await?;
@@ -71,7 +71,8 @@ async fn leave_import(store: &SqlStore, account: AccountId, agent: AgentId, rows
     Ok(())
 }
 
-/// How long dials waited while the import ran, claim to permit, pacing included. Reads the database after the service.
+/// Reads from the database how long dials waited during the import, from claim to permit, pacing included.
+/// Runs after the service has ended.
 pub async fn permit_waits(settings: &ServiceSettings, report: &mut Report) -> Result<(), BenchError> {
     let store = open(settings).await?;
     let waits = store.permit_waits_us().await?.into_iter();

@@ -1,11 +1,11 @@
-//! The classes of phones in a round: which persona they have, and how many of each.
+//! Classes of phones in a round: their persona and their share.
 
-/// How a phone behaves, as far as the figures tell it apart.
+/// Behaviour of a phone, as far as the figures distinguish it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Answers every question.
     Cooperative,
-    /// Talks over the agent as well.
+    /// Also talks over the agent.
     Interrupts,
     /// In loud noise; coughs.
     Noisy,
@@ -16,7 +16,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its persona at the exchange.
+    /// Returns its persona at the exchange.
     pub fn persona(self) -> &'static str {
         match self {
             Self::Cooperative | Self::Faulty => "cooperative",
@@ -25,7 +25,7 @@ impl Class {
         }
     }
 
-    /// Whose line it has at the exchange; empty for its own persona's.
+    /// Returns the persona that determines its line at the exchange; empty for its own persona.
     pub fn line(self) -> &'static str {
         match self {
             Self::InterruptsInNoise => "noisy",
@@ -33,7 +33,7 @@ impl Class {
         }
     }
 
-    /// Its name in the figures.
+    /// Returns its name in the figures.
     pub fn name(self) -> &'static str {
         match self {
             Self::InterruptsInNoise => "interrupts in noise",
@@ -42,7 +42,7 @@ impl Class {
         }
     }
 
-    /// Whether every word must be understood.
+    /// Returns whether every word must be understood.
     pub fn is_clean(self) -> bool {
         match self {
             Self::Cooperative | Self::Interrupts => true,
@@ -51,21 +51,21 @@ impl Class {
     }
 }
 
-/// How many of a hundred phones are of which class.
+/// Shares of the classes, in phones per hundred.
 #[derive(Debug, Clone, Copy)]
 pub struct Mix {
-    /// Those that interrupt.
+    /// Phones that interrupt.
     pub interrupts: u32,
-    /// Those in noise; every second of them interrupts.
+    /// Phones in noise; every second of them interrupts.
     pub noisy: u32,
-    /// Those whose agent's providers have faults.
+    /// Phones whose agent's providers have faults.
     pub faulty: u32,
 }
 
 impl Mix {
-    /// The class of the `n`-th phone; each share is spread evenly over all of them.
+    /// Returns the class of the `n`-th phone; each share is spread evenly over all of them.
     pub fn class(self, n: u32) -> Class {
-        // One of a hundred neighbours has each place, and neighbouring places lie far from each other.
+        // Maps a hundred neighbours to different places, with neighbouring places far from each other.
         let place = n % 100 * 37 % 100;
         if place < self.interrupts {
             Class::Interrupts

@@ -1,4 +1,4 @@
-//! How long the service held audio up during a measurement, by its own count.
+//! Delays that the service itself added to audio during a measurement, by its own count.
 
 use std::net::SocketAddr;
 
@@ -7,11 +7,11 @@ use actors::audio_stream::DELAY_BOUNDS_US;
 use crate::{BenchError, connection::Connection};
 use ringback::telemetry::MEDIA_DELAYS;
 
-/// Counts by bound in microseconds, of one kind; the last is beyond all bounds.
+/// Counts of one kind by bound in microseconds; the last one is beyond all bounds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted([u64; DELAY_BOUNDS_US.len() + 1]);
 
-/// From the socket to the session, and from the decision to `clear` on the socket.
+/// Delays from the socket to the session, and from the decision to the `clear` on the socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeldUp {
     /// Frames.
@@ -21,7 +21,7 @@ pub struct HeldUp {
 }
 
 impl HeldUp {
-    /// What the service has counted so far.
+    /// Reads the service's counts so far.
     pub async fn read(service: SocketAddr) -> Result<Self, BenchError> {
         let answer = Connection::open(service).await?.get("/metrics", "").await?;
         let text = String::from_utf8(answer.body)?;
@@ -31,7 +31,7 @@ impl HeldUp {
         })
     }
 
-    /// What was counted since `before`.
+    /// Returns the counts since `before`.
     pub fn since(self, before: Self) -> Self {
         Self {
             frames: self.frames.since(before.frames),
@@ -62,12 +62,13 @@ impl Counted {
         }))
     }
 
-    /// How many there were.
+    /// Returns the total number.
     pub fn all(self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The bound in ms that `share` of them did not exceed; beyond all bounds it is infinite, and none of none.
+    /// Returns the bound in ms that `share` of the events did not exceed: infinite beyond all bounds,
+    /// `None` without events.
     pub fn percentile_ms(self, share: f64) -> Option<f64> {
         let wanted = (share * self.all() as f64).ceil().max(1.0);
         let mut seen = 0;

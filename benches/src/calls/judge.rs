@@ -1,5 +1,5 @@
-//! The judgement of one round: what the phones said and heard against what the conversations tell, word for word, and
-//! what the phones measured.
+//! Verdict on one round: compares what the phones said and heard with the conversations, word for word, and
+//! collects what the phones measured.
 
 use std::collections::BTreeMap;
 
@@ -16,25 +16,25 @@ use sim::{
 /// A longer silence inside an agent's speech can be heard.
 pub const GAP_LIMIT_MS: f64 = 60.0;
 
-/// What the phones of one class measured.
+/// Measurements of the phones of one class.
 #[derive(Debug, Clone, Default)]
 pub struct ClassFigures {
     /// From the last voiced frame to the agent's first, less the pause; one for each reply.
     pub responses_ms: Samples,
     /// From the first voiced frame over the agent to the `clear`; one for each barge-in.
     pub barge_ins_ms: Samples,
-    /// Times the agent talked on to its end.
+    /// Number of times the agent talked on to its end.
     pub barge_ins_ignored: u32,
-    /// Times it stopped for what was not meant for it: a cough, noise.
+    /// Number of times the agent stopped for something that was not meant for it: a cough, noise.
     pub false_stops: u32,
     /// From the end of that sound until its voice was back.
     pub resumes_ms: Samples,
-    /// Times it began to talk in the middle of the phone's words.
+    /// Number of times the agent began to talk in the middle of the phone's words.
     pub cut_offs: u32,
 }
 
 impl ClassFigures {
-    /// Takes the figures of others.
+    /// Adds the figures of `other`.
     pub fn extend(&mut self, other: &Self) {
         self.responses_ms.join(&other.responses_ms);
         self.barge_ins_ms.join(&other.barge_ins_ms);
@@ -45,36 +45,36 @@ impl ClassFigures {
     }
 }
 
-/// What came out of the calls of a round.
+/// Results of the calls of a round.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
-    /// Lines of the user and of the agent that were compared.
+    /// Compared lines of the user and of the agent.
     pub turns: [usize; 2],
-    /// Calls that did not end as they should, those with faulty providers apart.
+    /// Calls that did not end as they should, without those with faulty providers.
     pub not_completed: usize,
     /// Calls with faulty providers: all of them, and those that did not end as they should.
     pub faulty: [usize; 2],
     /// Calls in which a word of the user, or of the agent, is wrong.
     pub wrong: [usize; 2],
-    /// Interrupted replies whose last word is known to a word only.
+    /// Interrupted replies whose last word is one off.
     pub off_by_a_word: usize,
-    /// The longest silence inside an agent's utterance.
+    /// Longest silence inside an agent's utterance.
     pub longest_gap_ms: f64,
-    /// Calls with one over [`GAP_LIMIT_MS`].
+    /// Calls with a silence over [`GAP_LIMIT_MS`].
     pub gaps: usize,
-    /// How late the phones' own frames were: how many by 0, 1, 2 … ms.
+    /// Histogram of the lateness of the phones' own frames: counts for 0, 1, 2 … ms.
     pub frames_late: Vec<u64>,
-    /// By class of phone.
+    /// Figures by class of phone.
     pub classes: BTreeMap<Class, ClassFigures>,
 }
 
 impl Verdict {
-    /// Whether nothing was wrong that may never be.
+    /// Returns whether the required checks hold.
     pub fn good(&self) -> bool {
         self.not_completed == 0 && self.wrong == [0, 0] && self.turns[0] > 0 && self.longest_gap_ms <= GAP_LIMIT_MS
     }
 
-    /// The lateness in ms that `share` of the phones' frames did not exceed.
+    /// Returns the lateness in ms that `share` of the phones' frames did not exceed.
     pub fn frames_late_ms(&self, share: f64) -> usize {
         let all: u64 = self.frames_late.iter().sum();
         let wanted = share * all as f64;
@@ -87,7 +87,7 @@ impl Verdict {
     }
 }
 
-/// What one phone said, heard and measured.
+/// Speech and measurements of one phone.
 #[derive(Debug, Default)]
 struct Phone {
     to: String,
@@ -103,17 +103,17 @@ struct Heard {
     end: End,
 }
 
-/// How it ended.
+/// End of a speech.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
     Whole,
-    /// Stopped for a sound and taken up again at the word that was cut, which may have been heard to its last sound.
+    /// Stopped for a sound and resumed at the cut word, which may have been heard to its last sound.
     TakenUpAgain,
     Cut,
 }
 
 impl Heard {
-    /// The parts of a speech, each but the last followed by a stop.
+    /// Splits a speech into its parts, each but the last followed by a stop.
     fn parts(text: &str, whole: bool) -> Vec<Self> {
         let parts: Vec<Vec<String>> = text
             .split(MISSING)
@@ -141,12 +141,12 @@ pub fn judge(
     let mut verdict = Verdict::default();
     let phones = phones(log);
     for phone in phones.values() {
-        let figures = phone.figures.as_ref().ok_or("a phone without its figures")?;
+        let figures = phone.figures.as_ref().ok_or("a phone has no figures")?;
         verdict.measured(class_of(&phone.to), figures, pause_ms);
     }
     for conversation in conversations {
         let number = conversation["contactNumber"].as_str().unwrap_or_default();
-        let phone = phones.get(number).ok_or("a call the exchange does not know")?;
+        let phone = phones.get(number).ok_or("the exchange does not know a call")?;
         verdict.compared(conversation, phone, class_of(number));
     }
     Ok(verdict)
@@ -184,7 +184,7 @@ impl Verdict {
             println!("{} {number}: {status} {}", class.name(), conversation["errorMessage"]);
         }
         if class == Class::Faulty {
-            // What a broken speech was heard of is known to a word at best.
+            // The heard part of a broken speech is known to a word at best.
             self.faulty[0] += 1;
             self.faulty[1] += bad_end;
             return;
@@ -206,7 +206,7 @@ impl Verdict {
     }
 }
 
-/// The phones by their numbers; each was dialed once.
+/// Returns the phones by their numbers; each was dialed once.
 fn phones(log: Vec<LogEntry>) -> BTreeMap<String, Phone> {
     let mut by_call: BTreeMap<String, Phone> = BTreeMap::new();
     for entry in log {
@@ -222,7 +222,7 @@ fn phones(log: Vec<LogEntry>) -> BTreeMap<String, Phone> {
     by_call.into_values().map(|phone| (phone.to.clone(), phone)).collect()
 }
 
-/// The lines of a transcript that `speaker` spoke.
+/// Returns the lines of a transcript that `speaker` spoke.
 pub fn lines<'a>(conversation: &'a Value, speaker: &str) -> Vec<&'a str> {
     let transcript = conversation["transcript"].as_str().unwrap_or_default();
     transcript
@@ -231,15 +231,16 @@ pub fn lines<'a>(conversation: &'a Value, speaker: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// The words of a text, as they are written.
+/// Returns the words of a text, as written.
 pub fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Whether the agent's words are those that were heard, where a speech that was cut off may have one word more or
-/// less, and one that was taken up again its word twice; how many have.
+/// Compares the agent's words with what was heard. An interrupted speech may have one word more or less,
+/// and a resumed one its word twice. Returns how many speeches are off in this way, or `None` if the
+/// words differ otherwise.
 fn heard_so(agent: &[String], heard: &[Heard]) -> Option<usize> {
-    // How far the agent's words are told by the speeches so far, and how many of those were off.
+    // Positions that the speeches so far may have reached in the agent's words, and how many speeches were off.
     let mut told: BTreeMap<usize, usize> = BTreeMap::from([(0, 0)]);
     for speech in heard {
         let mut next = BTreeMap::new();
@@ -272,7 +273,7 @@ fn heard_so(agent: &[String], heard: &[Heard]) -> Option<usize> {
     told.get(&agent.len()).copied()
 }
 
-/// Whether what was understood was said, in order: a loss is shown, and no word invented.
+/// Returns whether everything understood was said, in order: losses are marked, and no word is invented.
 fn is_understood_part(understood: &[String], said: &[String]) -> bool {
     let (understood, said) = (understood.join(" "), said.join(" "));
     let mut rest = said.as_str();

@@ -1,4 +1,4 @@
-//! Stubs of providers behind the service: which, how long they take, and what the service is told of them.
+//! Stubs of providers behind the service: which ones, their delays, and the service's settings for them.
 
 use std::net::SocketAddr;
 
@@ -6,7 +6,7 @@ use crate::cli::{BenchCallsArgs, Trio};
 use ringback::cli::StubTimesMode;
 use sim::stub_providers::FAULTY;
 
-/// Addresses with `/v1` at their end.
+/// Base URLs that end with `/v1`.
 const OF_VERSION_1: [&str; 5] = [
     "OPENAI_BASE_URL",
     "GROQ_BASE_URL",
@@ -22,18 +22,18 @@ const KEYS: [&str; 4] = [
     "ELEVENLABS_API_KEY",
 ];
 
-/// Language model, recogniser and voice behind the service.
+/// Language model, recogniser and tts behind the service.
 #[derive(Debug, Clone, Copy)]
 pub struct Behind {
     trio: Trio,
-    /// How long they take.
+    /// Delays of the stubs.
     pub times: StubTimesMode,
-    /// Some have faults, so that others stand by.
+    /// Whether some providers have faults, so that fallbacks are needed.
     others: bool,
 }
 
 impl Behind {
-    /// What is asked for; none is the embedded language and speech.
+    /// Returns the requested providers; `None` means the embedded language and speech.
     pub fn of(args: &BenchCallsArgs) -> Option<Self> {
         args.providers.map(|trio| Self {
             trio,
@@ -42,7 +42,7 @@ impl Behind {
         })
     }
 
-    /// Names and addresses, as the service's environment.
+    /// Returns the service's environment: names and addresses.
     pub fn environment(self, stubs: SocketAddr) -> Vec<(&'static str, String)> {
         let root = format!("http://{stubs}");
         let named = |with: &str, other: &str| match self.others {
@@ -64,7 +64,7 @@ impl Behind {
         all
     }
 
-    /// Model, voice and keyword by which the stubs know the calls that have faults.
+    /// Returns the model, voice and keyword by which the stubs recognise the calls that have faults.
     pub fn faulty(self) -> [String; 3] {
         let (llm, tts) = match self.trio {
             Trio::Hosted => ("openai", "elevenlabs"),

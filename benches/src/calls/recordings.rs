@@ -1,4 +1,4 @@
-//! The recordings of a round: each must decode, and hold on its two channels the very words of the transcript.
+//! Recordings of a round. Each must decode and contain on its two channels exactly the words of the transcript.
 
 use std::io::Cursor;
 
@@ -15,12 +15,12 @@ use super::{
 use crate::BenchError;
 use ringback::api_client::ApiClient;
 
-/// What was found in the recordings of a round.
+/// Results of checking the recordings of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recordings {
-    /// That were decoded.
+    /// Decoded recordings.
     pub decoded: usize,
-    /// Conversations whose recording is missing, does not decode, or holds other words.
+    /// Conversations whose recording is missing, does not decode, or contains other words.
     pub wrong: usize,
 }
 
@@ -51,7 +51,7 @@ pub async fn check(
     Ok(found)
 }
 
-/// The user's samples and the agent's, at 8 kHz.
+/// Returns the user's samples and the agent's, at 8 kHz.
 fn channels(file: &[u8]) -> Result<[Vec<i16>; 2], hound::Error> {
     let mut reader = hound::WavReader::new(Cursor::new(file))?;
     let spec = reader.spec();
@@ -72,7 +72,8 @@ fn channels(file: &[u8]) -> Result<[Vec<i16>; 2], hound::Error> {
     Ok(channels)
 }
 
-/// Whether the channels hold the words of the transcript. The user may have said more while the call was being ended.
+/// Returns whether the channels contain the words of the transcript. The user may have said more while the
+/// call was being ended.
 fn holds(channels: &[Vec<i16>; 2], conversation: &Value) -> bool {
     let [user, agent] = channels.each_ref().map(|channel| understood(channel));
     let [wrote_user, wrote_agent] = ["User: ", "Agent: "].map(|speaker| words(&lines(conversation, speaker).join(" ")));

@@ -1,4 +1,4 @@
-//! The figures of all rounds side by side, each beside its target: as a table, as JSON, and drawn.
+//! Figures of all rounds side by side, each beside its target: as a table, as JSON, and drawn.
 
 use std::path::Path;
 
@@ -17,37 +17,37 @@ use crate::{
 };
 use sim::samples::Samples;
 
-/// Most of a core that a call may take.
+/// Largest share of a core that a call may take.
 const CORES_PER_CALL: f64 = 0.0020;
 
 /// Most memory a call may take, in KiB.
 const KIB_PER_CALL: f64 = 300.0;
 
-/// Response beyond the pause in ms: p50 and p99, to so many calls.
+/// Targets of the response beyond the pause in ms: p50 and p99, up to this many calls.
 const RESPONSE_MS: [f64; 2] = [10.0, 30.0];
 const RESPONSE_CALLS: u32 = 300;
 
-/// From the first voiced frame to `clear` in ms: p50 and p99, and p99 in noise.
+/// Targets from the first voiced frame to the `clear` in ms: p50 and p99, and p99 in noise.
 const BARGE_IN_MS: [f64; 2] = [200.0, 280.0];
 const NOISY_BARGE_IN_MS: f64 = 350.0;
 
-/// From the end of a cough that stopped the agent until its voice is back.
+/// Target from the end of a cough that stopped the agent until its voice is back.
 const NOISY_RESUME_MS: f64 = 300.0;
 
-/// Dead air of calls whose providers have faults, in ms at the 95th percentile, and how many of a hundred of them may not
-/// end properly.
+/// Targets of calls whose providers have faults: dead air in ms at the 95th percentile, and the number of
+/// calls in a hundred that may end badly.
 const FAULTY_SILENCE_MS: f64 = 2_500.0;
 const FAULTY_BAD_PERCENT: f64 = 1.0;
 
-/// From a frame off the socket to its samples in the session, in ms at the 99th percentile, to as many calls as above; and
-/// from the decision to `clear` on the socket.
+/// Target from a frame off the socket to its samples in the session, in ms at the 99th percentile, up to as
+/// many calls as above; and from the decision to the `clear` on the socket.
 const HELD_UP_MS: f64 = 5.0;
 const CLEAR_SENT_MS: f64 = 20.0;
 
-/// Phones whose frames are so late at the 99th percentile spoil the latencies.
+/// Phones whose frames are this late at the 99th percentile distort the latencies.
 const PHONES_LATE_MS: usize = 5;
 
-/// Which rounds had phones that were late themselves.
+/// Returns a warning for the rounds whose phones were late themselves.
 pub fn late_phones(rounds: &[Round]) -> String {
     let late = |round: &Round| {
         let late_ms = round.verdict.frames_late_ms(0.99);
@@ -61,7 +61,7 @@ pub fn late_phones(rounds: &[Round]) -> String {
     rounds.iter().filter_map(late).collect()
 }
 
-/// All figures of a round.
+/// Returns all figures of a round.
 pub fn figures(round: &Round) -> Vec<Figure> {
     let verdict = &round.verdict;
     let clean = together(round, Class::is_clean);
@@ -156,7 +156,7 @@ fn with_faults(round: &Round) -> Vec<Figure> {
     ]
 }
 
-/// Three rows and their number; p50 and p99 may have targets.
+/// Returns three rows and the number of samples; p50 and p99 may have targets.
 fn percentiles(name: &str, samples: &Samples, [p50, p99]: [Option<f64>; 2]) -> Vec<Figure> {
     let row = |share: f64, label: &str| Figure::new(format!("{name}, ms, {label}"), samples.percentile(share), "", 1);
     vec![
@@ -167,7 +167,7 @@ fn percentiles(name: &str, samples: &Samples, [p50, p99]: [Option<f64>; 2]) -> V
     ]
 }
 
-/// The figures of several classes as one.
+/// Returns the combined figures of several classes.
 fn together(round: &Round, of: impl Fn(Class) -> bool) -> ClassFigures {
     let mut all = ClassFigures::default();
     for (_, own) in round.verdict.classes.iter().filter(|(class, _)| of(**class)) {
@@ -176,7 +176,7 @@ fn together(round: &Round, of: impl Fn(Class) -> bool) -> ClassFigures {
     all
 }
 
-/// Everything, by round.
+/// Returns all rounds as JSON.
 pub fn as_json(rounds: &[Round]) -> Value {
     let rounds: Vec<Value> = rounds.iter().map(round_json).collect();
     json!({

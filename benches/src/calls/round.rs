@@ -1,4 +1,4 @@
-//! One round of the measurement: so many calls at once, by a service and phones that are started for it alone.
+//! One round of the measurement: this many concurrent calls, with a service and phones that are started only for it.
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
@@ -24,19 +24,19 @@ use sim::exchange::read_log;
 /// Steady noise on every line.
 const LINE_NOISE: [&str; 2] = ["--line-noise-dbfs", "-50"];
 
-/// Seconds one question and its answer take, about; chooses how many questions an agent asks.
+/// Approximate seconds of one question and its answer; determines how many questions an agent asks.
 const SECONDS_PER_QUESTION: u32 = 5;
 
 /// Seconds in which all calls are placed.
 const RAMP_SECONDS: u32 = 10;
 
-/// How long those dialed last still ring.
+/// Time for which the phones dialed last still ring.
 const LAST_RING: Duration = Duration::from_secs(4);
 
-/// How long calls may take to end after the measurement.
+/// Longest time for calls to end after the measurement.
 const END_LIMIT: Duration = Duration::from_secs(240);
 
-/// The service's core, and the phones'.
+/// Core of the service, and core of the phones.
 const CORES: [usize; 2] = [0, 1];
 
 const QUESTIONS: [&str; 8] = [
@@ -50,17 +50,17 @@ const QUESTIONS: [&str; 8] = [
     "preferred time of day",
 ];
 
-/// What of the silence before an answer counts.
+/// Part of the silence before an answer that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pause {
-    /// The pause that ends a turn is fixed, and what lies beyond it counts.
+    /// The pause that ends a turn is fixed, and the silence beyond it counts.
     Fixed,
     /// The pause is the agent's own, and all of the silence counts.
     Own,
 }
 
 impl Pause {
-    /// With stubs that take their time the silence is what a caller would hear.
+    /// With stubs that have delays, the silence is what a caller would hear.
     fn of(args: &BenchCallsArgs) -> Self {
         match args.times {
             StubTimesMode::AtOnce => Self::Fixed,
@@ -76,7 +76,7 @@ impl Pause {
         self.fixed_ms().unwrap_or(0)
     }
 
-    /// What is measured of an answer, in words.
+    /// Returns the name of the measured response.
     pub fn response(self) -> String {
         match self {
             Self::Fixed => format!("response beyond {PAUSE_MS} ms"),
@@ -85,44 +85,45 @@ impl Pause {
     }
 }
 
-/// What a round came to.
+/// Results of a round.
 #[derive(Debug, Clone)]
 pub struct Round {
-    /// Calls at once.
+    /// Concurrent calls.
     pub calls: u32,
-    /// What the latencies count from.
+    /// Start of the latencies.
     pub pause: Pause,
-    /// Cores the service used while all of them talked.
+    /// Cores used by the service while all calls talked.
     pub service_cores: f64,
-    /// Cores the phones used meanwhile.
+    /// Cores used by the phones meanwhile.
     pub phone_cores: f64,
-    /// Share of the time in which a thread of the service was ready and its core taken, by others or its own threads.
+    /// Share of the time in which a thread of the service was ready and its core was taken, by
+    /// others or its own threads.
     pub service_waited: f64,
-    /// The service's memory before the first call.
+    /// Memory of the service before the first call.
     pub idle_mib: f64,
-    /// Its most memory during the measurement, above that and by call.
+    /// Peak memory of the service during the measurement, above the idle memory and per call.
     pub kib_per_call: f64,
-    /// What was found in the recordings, when there are any.
+    /// Results of checking the recordings, if there are any.
     pub recordings: Option<Recordings>,
-    /// How long the service held audio up meanwhile.
+    /// Delays that the service added to audio meanwhile.
     pub held_up: HeldUp,
-    /// What the calls came to.
+    /// Verdict on the calls.
     pub verdict: Verdict,
 }
 
 impl Round {
-    /// Whether nothing was wrong that may never be.
+    /// Returns whether the required checks hold.
     pub fn good(&self) -> bool {
         self.verdict.good() && self.recordings.is_none_or(|recordings| recordings.wrong == 0)
     }
 
-    /// Cores of the service, by call.
+    /// Returns the service's cores per call.
     pub fn cores_per_call(&self) -> f64 {
         self.service_cores / f64::from(self.calls)
     }
 }
 
-/// Places `calls` calls and measures for the seconds asked for once all of them talk.
+/// Places `calls` calls and measures for the requested seconds once all of them talk.
 pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError> {
     let mix = Mix {
         interrupts: args.interrupts,
@@ -182,18 +183,18 @@ fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs)
     all
 }
 
-/// The calls of a round.
+/// Calls of a round.
 pub(crate) struct Talk {
     pub(crate) calls: u32,
     pub(crate) mix: Mix,
-    /// So long all of them talk, at least.
+    /// Shortest time for which all of them talk.
     pub(crate) seconds: u32,
-    /// Whether they are recorded.
+    /// Whether the calls are recorded.
     pub(crate) recordings: bool,
 }
 
 impl Talk {
-    /// Launches the campaigns, one, and one more for the calls whose providers have faults, and waits until all talk.
+    /// Launches the campaigns, with a separate one for the calls whose providers have faults, and waits until all talk.
     pub(crate) async fn launch(&self, api: &ApiClient, behind: Option<Behind>) -> Result<Vec<String>, BenchError> {
         let mut campaigns = Vec::new();
         for faulty in [false, true] {
@@ -235,7 +236,7 @@ fn agent(seconds: u32) -> Value {
     })
 }
 
-/// Those with faulty providers, or the others; none when there are none.
+/// Returns the contacts with faulty providers, or the others; `None` if there are none.
 fn contacts(calls: u32, mix: Mix, faulty: bool) -> Option<Vec<u8>> {
     let mut csv = String::from("phone,name,persona,line\n");
     let header = csv.len();
@@ -246,7 +247,7 @@ fn contacts(calls: u32, mix: Mix, faulty: bool) -> Option<Vec<u8>> {
     (csv.len() > header).then(|| csv.into_bytes())
 }
 
-/// The class of the phone with this number.
+/// Returns the class of the phone with this number.
 pub(crate) fn class_of(number: &str, mix: Mix) -> Class {
     let n = number.get("+1555".len()..).and_then(|digits| digits.parse().ok());
     mix.class(n.unwrap_or_default())
@@ -265,18 +266,18 @@ async fn wait_for_calls(api: &ApiClient, campaigns: &[String], calls: u32) -> Re
             return Ok(());
         }
         if tokio::time::Instant::now() > deadline {
-            return Err(format!("not all calls came up: {up} of {calls} did").into());
+            return Err(format!("only {up} of {calls} calls came up").into());
         }
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
 }
 
-/// The conversations of campaigns, once all are over.
+/// Returns the conversations of campaigns, once all are over.
 pub(crate) async fn ended(api: &ApiClient, campaigns: &[String]) -> Result<Vec<Value>, BenchError> {
     let mut conversations = Vec::new();
     for campaign in campaigns {
         if rested(api, campaign, END_LIMIT).await?["status"] != "completed" {
-            return Err("the calls did not end by themselves".into());
+            return Err("the calls did not end in time".into());
         }
         conversations.extend(api.conversations(campaign).await?);
     }

@@ -1,10 +1,10 @@
-//! The flags of `ringback-bench hostile`.
+//! Arguments of `ringback-bench hostile`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-/// `ringback-bench hostile`.
+/// Arguments of `ringback-bench hostile`.
 #[derive(Debug, Clone, Args)]
 pub struct BenchHostileArgs {
     /// Idle sockets of each kind
@@ -15,19 +15,19 @@ pub struct BenchHostileArgs {
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
     pub calls: u32,
 
-    /// Seconds each hostile socket lasts, unless it is closed before
+    /// Seconds that each hostile socket lasts, unless it is closed before
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=60))]
     pub seconds: u32,
 
-    /// Leave out the same calls without hostile sockets, with which the latency is compared
+    /// Skip the calls without hostile sockets that the latency is compared with
     #[arg(long)]
     pub no_comparison: bool,
 
-    /// Fail on every miss, not only on what is missed by far
+    /// Fail on every miss, not only if a target is missed by far
     #[arg(long)]
     pub strict: bool,
 
-    /// Also write the figures into this file, as JSON
+    /// Also write the figures as JSON to this file
     #[arg(long)]
     pub json: Option<PathBuf>,
 }

@@ -1,5 +1,5 @@
-//! The commands against campaigns that are being dialed: which campaign runs, which command comes next, and when its
-//! answer came.
+//! Commands against campaigns that are being dialed: which campaigns run, which command comes next, and the
+//! time of its response.
 
 use std::time::{Duration, Instant};
 
@@ -11,33 +11,33 @@ use serde_json::{Value, json};
 use super::super::BenchError;
 use ringback::api_client::{ApiClient, ApiError};
 
-/// A campaign that was paused or stopped is left alone for so long: no dial may come later than 5 s after the answer.
+/// A paused or stopped campaign is left alone for this long: no dial may come later than 5 s after the response.
 const HELD_FOR: Duration = Duration::from_secs(6);
 
-/// A campaign is commanded when it has been dialing for so long.
+/// A campaign must have dialed for this long before it gets a command.
 const WARM_UP: Duration = Duration::from_secs(1);
 
-/// Campaigns that always go on, so that the dialer stays at full speed.
+/// Campaigns that are never held, so that the dialer stays at full speed.
 const ALWAYS_RUNNING: usize = 3;
 
-/// The commands that hold a whole campaign.
+/// Commands that hold a whole campaign.
 pub const HOLDS: [&str; 3] = ["pause", "stop", "stop and hang up"];
 
-/// The command that holds one number.
+/// Command that holds one number.
 pub const OPT_OUT: &str = "opt-out";
 
-/// Numbers of one opt-out, and how far before the campaign's place in its list they begin.
+/// Numbers of one opt-out, and how far ahead of the campaign's position in its list they begin.
 const OPT_OUTS: [u32; 3] = [1, 5, 20];
 const AHEAD: std::ops::Range<u32> = 0..60;
 
-/// What was told to stop.
+/// Target of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
     /// Every contact of a campaign, until it was launched again.
     Campaign {
-        /// Which of them.
+        /// Index of the campaign.
         campaign: usize,
-        /// When the next launch was sent.
+        /// Time at which the next launch was sent.
         until: Option<Timestamp>,
     },
     /// One number.
@@ -49,27 +49,27 @@ pub enum Target {
 pub struct Command {
     /// One of [`HOLDS`], or [`OPT_OUT`].
     pub kind: &'static str,
-    /// When it was sent.
+    /// Time of the request.
     pub sent: Timestamp,
-    /// When the answer's head came.
+    /// Time at which the response's head arrived.
     pub answered: Timestamp,
-    /// Whom it stops.
+    /// Target.
     pub target: Target,
 }
 
-/// One campaign under command.
+/// One campaign that gets commands.
 pub struct Campaign {
-    /// Its id.
+    /// Id.
     pub id: String,
-    /// Of its contacts.
+    /// Numbers of its contacts.
     pub numbers: Vec<String>,
     launched: Instant,
-    /// Since when it is paused or stopped, and by which command, if that was answered with 200.
+    /// Time since which it is paused or stopped, and the index of the command if that was answered with 200.
     held: Option<(Instant, Option<usize>)>,
 }
 
 impl Campaign {
-    /// One that was just launched.
+    /// Creates a campaign that was just launched.
     pub fn launched(id: String, numbers: Vec<String>) -> Self {
         Self {
             id,
@@ -86,18 +86,18 @@ impl Campaign {
 
 /// All campaigns and all commands so far.
 pub struct Commander<'a> {
-    /// A client of its own.
+    /// Client of the commander.
     pub api: &'a ApiClient,
-    /// The campaigns.
+    /// Campaigns.
     pub campaigns: Vec<Campaign>,
-    /// What was commanded.
+    /// Answered commands.
     pub commands: Vec<Command>,
-    /// Requests that were answered with 503: tried again, or given up.
+    /// Number of requests that were answered with 503: retried, or given up.
     pub unavailable: usize,
 }
 
 impl Commander<'_> {
-    /// One more command, whichever is possible now.
+    /// Sends one more command, any that is possible now.
     pub async fn next(&mut self, rng: &mut StdRng) -> Result<(), BenchError> {
         let running: Vec<usize> = (0..self.campaigns.len())
             .filter(|index| {
@@ -117,7 +117,7 @@ impl Commander<'_> {
         }
     }
 
-    /// The one that was commanded least, so that a short run judges each.
+    /// Returns the hold that was sent least often, so that a short run judges each.
     fn rarest_hold(&self) -> &'static str {
         let commanded = |kind: &&str| self.commands.iter().filter(|command| command.kind == *kind).count();
         HOLDS.into_iter().min_by_key(commanded).unwrap_or(HOLDS[0])
@@ -132,7 +132,7 @@ impl Commander<'_> {
         let path = format!("/public/v1/campaigns/{}/{verb}", self.campaigns[campaign].id);
         let sent = SystemClock.now();
         let Some(answered) = self.ask(&path, body).await? else {
-            // It may have been done all the same: launched again like the others.
+            // It may have been carried out all the same, so the campaign is launched again like the others.
             self.campaigns[campaign].held = Some((Instant::now(), None));
             return Ok(());
         };
@@ -146,7 +146,7 @@ impl Commander<'_> {
         Ok(())
     }
 
-    /// Numbers at, or shortly before, the place that the campaign has come to.
+    /// Opts out numbers at, or shortly before, the campaign's position in its list.
     async fn opt_out(&mut self, campaign: usize, rng: &mut StdRng) -> Result<(), BenchError> {
         let place = self.place(campaign).await?;
         let first = (place + rng.random_range(AHEAD)) as usize;
@@ -173,7 +173,7 @@ impl Commander<'_> {
         Ok(())
     }
 
-    /// How many contacts of the campaign have been taken up.
+    /// Returns how many contacts of the campaign have been claimed.
     async fn place(&self, campaign: usize) -> Result<u32, BenchError> {
         let list = self.api.get("/public/v1/campaigns?pageSize=100").await?;
         let id = &self.campaigns[campaign].id;
@@ -181,11 +181,11 @@ impl Commander<'_> {
         let place = listed.find(|item| item["campaignId"] == id.as_str());
         let place = place
             .and_then(|item| item["startIndex"].as_u64())
-            .ok_or("no startIndex")?;
+            .ok_or("the campaign has no startIndex")?;
         Ok(u32::try_from(place)?)
     }
 
-    /// Launches again what has been held long enough.
+    /// Launches campaigns that have been held long enough.
     pub async fn resume(&mut self) -> Result<(), BenchError> {
         for index in 0..self.campaigns.len() {
             let held = self.campaigns[index].held;
@@ -194,7 +194,7 @@ impl Commander<'_> {
             };
             let sent = SystemClock.now();
             if let Some(Target::Campaign { until, .. }) = command.map(|command| &mut self.commands[command].target) {
-                // The first try counts: it may have been done although its answer was another.
+                // The first try counts: it may have been carried out although its response was an error.
                 until.get_or_insert(sent);
             }
             let path = format!("/public/v1/campaigns/{}/launch", self.campaigns[index].id);
@@ -206,7 +206,7 @@ impl Commander<'_> {
         Ok(())
     }
 
-    /// When the request was answered with 200, or with 409: it was done before. None for a 503.
+    /// Returns the time of a response with 200, or with 409: it was carried out before. Returns `None` for a 503.
     async fn ask(&mut self, path: &str, body: Value) -> Result<Option<Timestamp>, BenchError> {
         match self.api.post_timed(path, body).await {
             Ok(answered) => Ok(Some(answered)),
@@ -219,7 +219,7 @@ impl Commander<'_> {
         }
     }
 
-    /// Waits until nothing that was told to stop may still be dialed.
+    /// Waits until nothing that was held may still be dialed.
     pub async fn settle(&self) {
         tokio::time::sleep(HELD_FOR).await;
     }

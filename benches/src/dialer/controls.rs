@@ -1,4 +1,4 @@
-//! Pause, stop and opt-out at random moments of campaigns that together are dialed at 200 a second.
+//! Pause, stop and opt-out at random moments of campaigns that together are dialed at 200 per second.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use super::{
 use crate::cli::BenchDialerArgs;
 use ringback::api_client::ApiClient;
 
-/// Dials a second of all campaigns together.
+/// Dials per second of all campaigns together.
 const DIALS_PER_SECOND: f64 = 200.0;
 
 /// More than the rate can fill: a call is over after a tenth of a second.
@@ -22,10 +22,10 @@ const LINES: u32 = 1_000;
 
 const CAMPAIGNS: usize = 8;
 
-/// The pause between two commands, in milliseconds.
+/// Pause between two commands, in milliseconds.
 const PAUSE_MS: std::ops::Range<u64> = 50..350;
 
-/// Seconds until the campaigns are dialed at full speed.
+/// Time until the campaigns are dialed at full speed.
 const RUN_UP: Duration = Duration::from_secs(2);
 
 /// Runs the commands and judges.
@@ -61,7 +61,7 @@ pub async fn run(args: &BenchDialerArgs) -> Result<bool, BenchError> {
         .await
 }
 
-/// Enough for one campaign to take a third of all dials from the first command to the last.
+/// Returns enough contacts for one campaign to take a third of all dials from the first command to the last.
 fn contacts(commands: u32) -> u32 {
     let seconds = commands / 5 + 30;
     (f64::from(seconds) * DIALS_PER_SECOND / 3.0).ceil() as u32

@@ -1,5 +1,5 @@
-//! What the service holds at one moment, counted from outside: actors and tasks by its metrics, sockets and memory by
-//! the system.
+//! Resources that the service holds at one moment, counted from outside: actors and tasks by its metrics,
+//! sockets and memory by the system.
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use tokio::time::Instant;
 use super::super::{BenchError, connection::Connection, processes::Process};
 use super::Bench;
 
-/// The window over which idle processor time is taken; the system counts in hundredths of a second.
+/// Window over which idle processor time is taken; the system counts in hundredths of a second.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// A service with nothing to do uses no more of a core.
+/// An idle service uses at most this share of a core.
 pub const IDLE_CORES: f64 = 0.02;
 
-/// How long the service may take to come to rest. It closes a connection that idles for 10 s, and takes as long
-/// to close its own.
+/// Longest time for the service to come to rest. It closes a connection that idles for 10 s, and takes as
+/// long to close its own.
 const REST_WITHIN: Duration = Duration::from_secs(30);
 
-/// What must be back when all calls are over.
+/// Counts that must return to their former values when all calls are over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Actors, from the root to the audio streams.
     pub actors: u64,
     /// Tasks of the runtime.
     pub tasks: u64,
-    /// Sockets, listening ones too.
+    /// Sockets, including listening ones.
     pub sockets: u64,
 }
 
 impl Counts {
-    /// Counts now, over a connection that is counted each time.
+    /// Reads the counts now, over a connection that is counted each time.
     async fn read(bench: &Bench) -> Result<Self, BenchError> {
         let mut connection = Connection::open(bench.site.settings.listen).await?;
         let answer = connection.get("/metrics", "").await?;
@@ -44,7 +44,7 @@ impl Counts {
     }
 }
 
-/// A gauge without labels.
+/// Returns a gauge without labels.
 fn gauge(metrics: &str, name: &str) -> Result<u64, BenchError> {
     let value = metrics
         .lines()
@@ -57,9 +57,9 @@ fn gauge(metrics: &str, name: &str) -> Result<u64, BenchError> {
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rest {
-    /// What it holds.
+    /// Counts.
     pub counts: Counts,
-    /// Its resident memory.
+    /// Resident memory.
     pub resident_mib: f64,
     /// Seconds until it used no more than [`IDLE_CORES`].
     pub quiet_after_s: f64,
@@ -67,8 +67,8 @@ pub struct Rest {
     pub idle_cores: f64,
 }
 
-/// Waits until the service does nothing any more and holds what it held before (or, at first, the same for
-/// a while), and says how it stands then. One that never comes to rest is described as it is at the end of the wait.
+/// Waits until the service is idle and its counts are those of `before` (or, at first, stay the same for a
+/// while), and returns its state. If the service never comes to rest, returns the state at the end of the wait.
 pub async fn rest(bench: &Bench, before: Option<Counts>) -> Result<Rest, BenchError> {
     let began = Instant::now();
     let mut quiet_after = None;
@@ -95,7 +95,7 @@ pub async fn rest(bench: &Bench, before: Option<Counts>) -> Result<Rest, BenchEr
     }
 }
 
-/// Cores used over one window.
+/// Returns the cores used over one window.
 async fn cores(service: &Process) -> Result<f64, BenchError> {
     let (began, before) = (Instant::now(), service.cpu_seconds()?);
     tokio::time::sleep(WINDOW).await;

@@ -1,4 +1,4 @@
-//! What the exchange's log says about dials: when, to whom, how often, and how many calls at once.
+//! Dials in the exchange's log: when, to whom, how often, and how many calls at once.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,9 +18,9 @@ const SECOND_US: i64 = 1_000_000;
 /// One accepted dial.
 #[derive(Debug, Clone)]
 pub struct Dial {
-    /// When the exchange took it.
+    /// Time at which the exchange accepted it.
     pub at: Timestamp,
-    /// The number.
+    /// Number.
     pub to: String,
     attempt: String,
 }
@@ -28,10 +28,10 @@ pub struct Dial {
 /// All dials on record, and the ends of their calls.
 #[derive(Debug, Default)]
 pub struct Dials {
-    /// In the order of their times.
+    /// Dials in the order of their times.
     pub dials: Vec<Dial>,
     ends: Vec<Timestamp>,
-    /// Milliseconds from the callee's first words, or from the pick-up where there were none, to the agent's voice.
+    /// Milliseconds from the callee's first words, or from the pick-up if there were none, to the agent's voice.
     pub greeting_ms: Samples,
 }
 
@@ -45,7 +45,7 @@ struct Silence {
 }
 
 impl Dials {
-    /// What happened since a moment.
+    /// Reads the dials and ends since a moment.
     pub fn since(log: &Path, from: Timestamp) -> Result<Self, BenchError> {
         let mut found = Self::default();
         let mut silent: HashMap<String, Silence> = HashMap::new();
@@ -57,7 +57,7 @@ impl Dials {
                 LogEvent::Answered => silent.entry(entry.call_id).or_default().answered = Some(at),
                 LogEvent::MediaOpened => silent.entry(entry.call_id).or_default().media_opened = Some(at),
                 LogEvent::Said { to_ms, .. } => {
-                    // Later words are those of a call that has heard the agent.
+                    // Later words belong to a call that has heard the agent.
                     if let Some(silence) = silent.get_mut(&entry.call_id) {
                         silence.said_to_ms = Some(to_ms);
                     }
@@ -76,7 +76,7 @@ impl Dials {
         Ok(found)
     }
 
-    /// Attempts, and numbers, that were dialed more than once.
+    /// Returns the attempts and the numbers that were dialed more than once.
     pub fn twice(&self) -> Vec<String> {
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
         for dial in &self.dials {
@@ -87,7 +87,7 @@ impl Dials {
         twice.map(|(what, _)| what.to_owned()).collect()
     }
 
-    /// The most dials within one second.
+    /// Returns the highest number of dials within one second.
     pub fn fastest_second(&self) -> usize {
         let mut from = 0;
         let mut most = 0;
@@ -100,7 +100,7 @@ impl Dials {
         most
     }
 
-    /// The most calls that were up at once.
+    /// Returns the highest number of concurrent calls.
     pub fn most_at_once(&self) -> usize {
         let mut ended = 0;
         let mut most = 0;
@@ -115,7 +115,7 @@ impl Dials {
 }
 
 impl Silence {
-    /// Its length, when the voice came `from_ms` after the opening of the media.
+    /// Returns its length if the voice came `from_ms` after the opening of the media.
     fn until_ms(&self, from_ms: u64) -> Option<f64> {
         if let Some(to_ms) = self.said_to_ms {
             return Some(from_ms.saturating_sub(to_ms) as f64);

@@ -1,4 +1,5 @@
-//! Judges commands by the exchange's log: the last dial of whom a command stops, against the moment of its answer.
+//! Verdict on commands by the exchange's log: the last dial to the target of a command, compared with the
+//! time of its response.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -11,35 +12,35 @@ use super::{
 };
 use sim::samples::Samples;
 
-/// No dial may come later after the answer.
+/// No dial may come later than this after the response.
 const LATEST_MS: f64 = 5_000.0;
 
-/// 99 of 100 commands hold within this time.
+/// 99 of 100 commands take effect within this time.
 const P99_MS: f64 = 1_000.0;
 
-/// Below this share of the rate the dialer was not at full speed, and the figures say little.
+/// Below this rate the dialer was not at full speed, and the figures say little.
 const LEAST_DIALS_PER_SECOND: f64 = 50.0;
 
-/// A command that counts came while its campaign had dialed within this time.
+/// A command counts only if its campaign had dialed within this time before.
 const UNDER_WAY_US: i64 = 1_000_000;
 
-/// Of so many commands one may be answered with 503: on a machine that does other things the dialer may be late.
+/// One in this many commands may be answered with 503: on a busy machine the dialer may be late.
 const UNAVAILABLE_ONE_IN: usize = 20;
 
-/// What became of the commands of one kind.
+/// Results of the commands of one kind.
 #[derive(Default)]
 struct Figures {
-    /// Milliseconds from the answer to the last dial, 0 where none came.
+    /// Milliseconds from the response to the last dial, 0 if none came.
     late_ms: Samples,
-    /// Milliseconds from the request to the answer.
+    /// Milliseconds from the request to the response.
     answer_ms: Samples,
-    /// Commands after whose answer there was a dial.
+    /// Commands with a dial after their response.
     overrun: usize,
-    /// Commands that had nothing to stop: not dialing just then, or the number was dialed before.
+    /// Commands that had nothing to stop: nothing was dialing, or the number was dialed before.
     moot: usize,
 }
 
-/// All kinds.
+/// Results of all kinds.
 pub struct Report {
     kinds: Vec<(&'static str, Figures)>,
     dials: usize,
@@ -50,7 +51,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Judges. `seconds`: from the first launch to the last look.
+    /// Judges the commands. `seconds` counts from the first launch to the last look.
     pub fn new(commander: &Commander<'_>, dials: &Dials, seconds: f64) -> Self {
         let index = Index::new(&commander.campaigns, dials);
         let commands = &commander.commands;
@@ -72,7 +73,7 @@ impl Report {
         }
     }
 
-    /// What did not hold.
+    /// Returns the requirements that were missed.
     pub fn misses(&self) -> Vec<String> {
         let mut misses = Vec::new();
         for (kind, figures) in &self.kinds {
@@ -98,7 +99,7 @@ impl Report {
         misses
     }
 
-    /// Everything, by kind of command.
+    /// Returns the results by kind of command as a table.
     pub fn table(&self) -> String {
         let mut text = format!(
             "{} dials, {:.0} a second; dialed twice {}; answered with 503: {}\n\n{:<18}{:>8}{:>8}{:>22}{:>31}{:>10}\n",
@@ -127,7 +128,7 @@ impl Report {
         text
     }
 
-    /// The same as JSON.
+    /// Returns the results as JSON.
     pub fn json(&self) -> Value {
         let kinds = self.kinds.iter().map(|(kind, figures)| {
             let of = |share| figures.late_ms.percentile(share);
@@ -157,7 +158,7 @@ fn ms(micros: i64) -> f64 {
     micros as f64 / 1_000.0
 }
 
-/// The dials by campaign and by number.
+/// Dials by campaign and by number.
 struct Index<'a> {
     of_number: HashMap<&'a str, Timestamp>,
     of_campaign: Vec<Vec<Timestamp>>,
@@ -180,7 +181,8 @@ impl<'a> Index<'a> {
         Self { of_number, of_campaign }
     }
 
-    /// The last dial before the next launch of whom the command stops, if there was anything to stop.
+    /// Returns the last dial to the command's target before the next launch; the outer `None` means there
+    /// was nothing to stop.
     #[expect(clippy::option_option, reason = "nothing to stop, or nothing dialed")]
     fn last_dial(&self, command: &Command) -> Option<Option<Timestamp>> {
         match &command.target {
@@ -235,7 +237,7 @@ mod tests {
         let index = index("+1", &[8_900_000, 9_310_000, 20_000_000]);
         assert_eq!(late_ms(&index, campaign(Some(15_000_000))), (Some(300.0), 0));
         assert_eq!(late_ms(&index, campaign(None)), (Some(10_990.0), 0));
-        // All dials lie before the answer, the last one just before the command.
+        // All dials lie before the response, the last one just before the command.
         assert_eq!(late_ms(&index, campaign(Some(9_300_000))), (Some(0.0), 0));
         // Nothing was dialed in the second before.
         assert_eq!(late_ms(&self::index("+1", &[7_000_000]), campaign(None)), (None, 1));

@@ -1,4 +1,4 @@
-//! The same campaign again and again: how fast it goes, whether everybody got an outcome, and what is left behind.
+//! The same campaign again and again: its speed, whether everybody got an outcome, and what is left behind.
 
 use std::{
     collections::BTreeMap,
@@ -22,26 +22,26 @@ use crate::{
 };
 use ringback::api_client::ApiClient;
 
-/// How long one campaign may take.
+/// Longest time for one campaign.
 const CAMPAIGN_LIMIT: Duration = Duration::from_secs(1_800);
 
-/// Who picks up hears a voice within this time (99 of 100), counted from the end of their first words.
+/// A callee hears a voice within this time (99 of 100), counted from the end of its first words.
 const GREETING_MS: f64 = 2_000.0;
 
-/// How often the campaign's state is read.
+/// Interval between reads of the campaign's state.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Memory after a campaign over that after the one before it, at most, where it grew least: a leak grows each time, while
-/// the allocator takes a few MiB more now and then, and keeps them.
+/// Highest allowed ratio of the memory after a campaign to that after the previous one, in the round where it
+/// grew least. A leak grows each time, while the allocator takes a few MiB more now and then, and keeps them.
 const GROWTH: f64 = 1.02;
 
-/// So many calls, counted without the first round's, tell a slope from what an allocator takes and gives back; and its
-/// limit, as a share of the memory for as many calls.
+/// Calls, not counting the first round's, that distinguish a slope from what an allocator takes and gives
+/// back; and the limit of the slope, as a share of the memory for as many calls.
 const SLOPE_OVER: f64 = 100_000.0;
 const SLOPE: f64 = 0.01;
 
-/// Who picks up at a contact, and the status and the error it must end with: mostly calls that are over at once, one
-/// in ten a conversation.
+/// Returns the persona of a contact, and the status and the error it must end with. Most calls are over at
+/// once, one in ten is a conversation.
 fn expected(contact: u32) -> (&'static str, &'static str, &'static str) {
     match contact % 20 {
         4 => ("hangs-up", "completed", ""),
@@ -63,10 +63,11 @@ struct Round {
     cores: f64,
     dials: usize,
     dialed_twice: Vec<String>,
-    /// Contacts without the outcome their persona gives.
+    /// Contacts with another outcome than their persona's.
     wrong_outcomes: Vec<String>,
     outcomes: BTreeMap<String, usize>,
-    /// From the callee's first words to the agent's voice: the median, and what 99 of 100 calls do not exceed.
+    /// From the callee's first words to the agent's voice: the median, and the value that 99 of 100
+    /// calls do not exceed.
     greeting_ms: Greeting,
     rest: Rest,
 }
@@ -146,7 +147,7 @@ async fn round(bench: &Bench, number: u32, contacts: u32, before: Counts) -> Res
     })
 }
 
-/// Waits for the end of a campaign. The list shows no contacts, so that asking costs the service little.
+/// Waits for the end of a campaign. The list contains no contacts, so polling costs the service little.
 async fn completed(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
     let deadline = Instant::now() + CAMPAIGN_LIMIT;
     loop {
@@ -162,7 +163,7 @@ async fn completed(api: &ApiClient, campaign: &str) -> Result<(), BenchError> {
     }
 }
 
-/// How often each outcome occurs, and the contacts with another than their persona's.
+/// Returns the count of each outcome, and the contacts with another one than their persona's.
 fn judge(results: &str, contacts: u32) -> Result<(BTreeMap<String, usize>, Vec<String>), BenchError> {
     let mut found = BTreeMap::new();
     let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
@@ -182,7 +183,7 @@ fn judge(results: &str, contacts: u32) -> Result<(BTreeMap<String, usize>, Vec<S
     Ok((outcomes, wrong.collect()))
 }
 
-/// The columns of `results.csv` that are judged.
+/// Columns of `results.csv` that are judged.
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ResultLine {
@@ -199,12 +200,12 @@ struct Report {
 }
 
 impl Report {
-    /// Memory after a round over that after the round before it, where it is least.
+    /// Returns the smallest ratio of the memory after a round to that after the previous round.
     fn growth(&self) -> Option<f64> {
         least_growth(self.rounds.iter().map(|round| round.rest.resident_mib))
     }
 
-    /// The memory's slope over the rounds after the first, which fills caches.
+    /// Returns the slope of the memory over the rounds after the first, which fills caches.
     fn slope(&self) -> Option<Slope> {
         let mib: Vec<f64> = self
             .rounds
@@ -266,7 +267,7 @@ impl Report {
     }
 }
 
-/// The figures of a round, or of the service before the first.
+/// Returns the figures of a round, or of the service before the first.
 fn figures(round: Option<&Round>, rest: &Rest) -> Vec<Figure> {
     let own = |name: &str, of: fn(&Round) -> Option<f64>, digits| Figure::new(name, round.and_then(of), "", digits);
     let Counts { actors, tasks, sockets } = rest.counts;
@@ -292,16 +293,16 @@ fn figures(round: Option<&Round>, rest: &Rest) -> Vec<Figure> {
 /// A straight line through memory over calls, by least squares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slope {
-    /// What comes on top in 100,000 calls, as a share of the mean.
+    /// Growth in 100,000 calls, as a share of the mean.
     share: f64,
-    /// The standard error of that share.
+    /// Standard error of that share.
     error: f64,
-    /// The calls it goes over.
+    /// Calls that it covers.
     calls: f64,
 }
 
 impl Slope {
-    /// `mib` after each of some rounds, so many calls apart; none for fewer than three.
+    /// Fits a line to `mib` after each of several rounds of `calls` calls; `None` for fewer than three rounds.
     fn over(mib: &[f64], calls: f64) -> Option<Self> {
         let count = mib.len() as f64;
         if mib.len() < 3 {
@@ -321,7 +322,7 @@ impl Slope {
         })
     }
 
-    /// Above its limit, and not by chance: by two standard errors.
+    /// Returns whether it is above its limit by more than chance: by two standard errors.
     fn is_steep(&self) -> bool {
         self.calls >= SLOPE_OVER && self.share - 2.0 * self.error > SLOPE
     }
@@ -334,7 +335,7 @@ impl std::fmt::Display for Slope {
     }
 }
 
-/// The least of the ratios of each figure to the one before it; none where there is only one.
+/// Returns the smallest ratio of a figure to the previous one; `None` if there is only one.
 fn least_growth(mib: impl Iterator<Item = f64>) -> Option<f64> {
     let mib: Vec<f64> = mib.collect();
     let ratios = mib.windows(2).filter_map(|two| Some(two.last()? / two.first()?));

@@ -1,4 +1,4 @@
-//! Idle sockets: what each takes of the memory of a service that has nothing else to do.
+//! Idle sockets: the memory of each in a service that has nothing else to do.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -14,19 +14,19 @@ use crate::{
     processes::{Process, ServiceSettings, create_account, free_address},
 };
 
-/// Connections opened at once: the kernel's queue is no longer by default.
+/// Connections opened concurrently: by default the kernel's queue is no longer.
 const AT_ONCE: usize = 64;
-/// How long the service may take to accept what was opened.
+/// Longest time for the service to accept the opened connections.
 const ACCEPTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// Idle is who has said nothing for this long: longer than the service keeps the buffers of HTTP for a connection (1 s) and
-/// its allocator what is free (10 s).
+/// Silence after which a connection counts as idle: longer than the service keeps the HTTP buffers of a
+/// connection (1 s) and its allocator keeps free memory (10 s).
 const IDLE_AFTER: Duration = Duration::from_secs(15);
 
-/// The kind that says nothing.
+/// Kind that sends nothing.
 pub const SILENT: &str = "not a byte";
 
-/// Kinds and the KiB that each socket of that kind takes.
+/// Returns the kinds and the KiB that each socket of that kind takes.
 pub async fn measure(sockets: u32) -> Result<Vec<(&'static str, f64)>, BenchError> {
     let mut figures = Vec::new();
     for (kind, request) in [(SILENT, None), ("kept after an answer", Some("GET /public/health"))] {
@@ -35,7 +35,7 @@ pub async fn measure(sockets: u32) -> Result<Vec<(&'static str, f64)>, BenchErro
         let mut settings = ServiceSettings::new(folder.path(), free_address()?)?;
         settings.environment = vec![
             ("RINGBACK_MAX_CONNECTIONS", (sockets + 64).to_string()),
-            // On a busy machine the last is opened long after the first.
+            // On a busy machine the last socket is opened long after the first.
             ("RINGBACK_IDLE_SECONDS", "600".to_owned()),
         ];
         create_account(&settings).await?;
@@ -87,7 +87,7 @@ async fn open_one(at: SocketAddr, request: Option<&'static str>) -> std::io::Res
     if let Some(line) = request {
         let request = format!("{line} HTTP/1.1\r\nhost: {at}\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
-        // The answer is small and comes in one piece.
+        // The response is small and comes in one piece.
         let mut answer = [0; 4_096];
         if stream.read(&mut answer).await? == 0 {
             return Err(std::io::ErrorKind::UnexpectedEof.into());

@@ -25,22 +25,22 @@ use crate::BenchError;
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// What it does.
+/// Kind of attack.
 #[derive(Debug, Clone, Copy)]
 pub enum Attack {
-    /// Frames of audio as fast as they are taken.
+    /// Sends frames of audio as fast as they are accepted.
     Flood,
-    /// The same, and none of what comes back is read.
+    /// Does the same and reads nothing.
     FloodUnread,
-    /// Messages of 16 MiB.
+    /// Sends messages of 16 MiB.
     Oversized,
-    /// Messages that are none of the carrier's.
+    /// Sends messages that are not the carrier's.
     Malformed,
-    /// One message of which there is always more to come.
+    /// Sends one message in endless fragments.
     Fragments,
 }
 
-/// All of them.
+/// All attacks.
 pub const ALL: [Attack; 5] = [
     Attack::Flood,
     Attack::FloodUnread,
@@ -53,7 +53,7 @@ const STREAM: &str = "MZhostile";
 const OVERSIZED: usize = 16 * 1024 * 1024;
 
 impl Attack {
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Flood => "media frames without pause",
@@ -89,7 +89,7 @@ impl Attack {
     }
 }
 
-/// Takes the call and attacks until the socket is closed, or for so long.
+/// Accepts the call and attacks until the socket is closed, or for `lasts`.
 pub async fn run(attack: Attack, dialed: &Dialed, lasts: Duration) -> Result<(), BenchError> {
     let until = Instant::now() + lasts;
     let mut socket = opened(dialed).await?;
@@ -101,7 +101,7 @@ pub async fn run(attack: Attack, dialed: &Dialed, lasts: Duration) -> Result<(),
             break;
         }
         if !matches!(attack, Attack::FloodUnread) {
-            // Whatever is there; a moment is given to what may come.
+            // Reads what is there, and waits a moment for more.
             while let Ok(Some(Ok(_))) = timeout(Duration::from_micros(20), socket.next()).await {}
         }
     }

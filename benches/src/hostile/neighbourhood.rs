@@ -1,4 +1,4 @@
-//! Calls that talk while something else goes on, and a number that is answered by nobody's phone but by the bench.
+//! Calls that talk while something else goes on, and numbers that the bench itself answers instead of a phone.
 
 use std::{fmt, net::SocketAddr, time::Duration};
 
@@ -32,13 +32,13 @@ use net::http_client;
 use ringback::api_client::ApiClient;
 use sim::{exchange::read_log, samples::Samples};
 
-/// Numbers that begin so are answered by the bench.
+/// Prefix of the numbers that the bench answers.
 const HOSTILE: &str = "+1999";
-/// The ids of those calls.
+/// Prefix of those calls' ids.
 const HOSTILE_CALL: &str = "CAhostile";
-/// How long the dial of such a call may take.
+/// Longest wait for the dial of such a call.
 const DIALED_WITHIN: Duration = Duration::from_secs(15);
-/// Before and after a hostile socket memory is looked at for so long.
+/// Time for which memory is observed before and after a hostile socket.
 const SETTLES: Duration = Duration::from_millis(700);
 /// Steady calls: no interruption, no noise.
 const MIX: Mix = Mix {
@@ -49,7 +49,7 @@ const MIX: Mix = Mix {
 
 /// A service with its phones and calls.
 pub struct Neighbourhood {
-    /// Its folder, phones and account.
+    /// Folder, phones and account.
     pub site: Site,
     /// One of the account's agents.
     pub agent: String,
@@ -63,13 +63,13 @@ pub struct Neighbourhood {
 
 /// A call that the service placed and the bench has to answer.
 pub struct Dialed {
-    /// Its id at the exchange.
+    /// Id at the exchange.
     pub call: String,
-    /// The address of its media socket.
+    /// Address of the media socket.
     pub socket: String,
 }
 
-/// How the calls went.
+/// Results of the calls.
 pub struct Talk {
     /// From the end of the caller's words to the agent's, less the pause.
     pub p95_ms: f64,
@@ -78,12 +78,12 @@ pub struct Talk {
 }
 
 impl Talk {
-    /// Whether every call ended as it should, with every word.
+    /// Returns whether every call ended as it should, with every word.
     pub fn is_whole(&self) -> bool {
         self.verdict.not_completed == 0 && self.verdict.wrong == [0, 0] && !self.responses.is_empty()
     }
 
-    /// How late the phones' own frames were, at the 99th percentile.
+    /// Returns the lateness of the phones' own frames, at the 99th percentile.
     pub fn phones_late_ms(&self) -> usize {
         self.verdict.frames_late_ms(0.99)
     }
@@ -106,7 +106,7 @@ impl fmt::Display for Talk {
 }
 
 impl Neighbourhood {
-    /// Starts all of it and waits until every call talks. They last for these seconds and some more.
+    /// Starts everything and waits until every call talks. The calls last a little longer than `seconds`.
     pub async fn start(calls: u32, seconds: u32) -> Result<Self, BenchError> {
         let mut site = Site::open(&[], None).await?;
         let (relay_address, hostile, relay) = relay(site.settings.exchange).await?;
@@ -115,7 +115,7 @@ impl Neighbourhood {
         site.settings.calls_per_second = f64::from(calls.max(10));
         site.settings.fixed_pause_ms = Some(PAUSE_MS);
         let (service, api) = site.serve().await?;
-        // Made once, when it is first asked for.
+        // The document is generated once, on the first request.
         api.text("/public/openapi.json").await?;
         let agent = api.create_agent(listener()).await?;
         let talk = round::Talk {
@@ -137,7 +137,7 @@ impl Neighbourhood {
         })
     }
 
-    /// By how many MiB the service's memory grows while something goes on, at most.
+    /// Returns the largest growth of the service's memory during the attack, in MiB.
     pub async fn growth(&self, attack: impl Future<Output = Result<(), BenchError>>) -> Result<f64, BenchError> {
         sleep(SETTLES).await;
         self.service.forget_peak()?;
@@ -147,7 +147,7 @@ impl Neighbourhood {
         Ok((self.service.peak_mib()? - before).max(0.0))
     }
 
-    /// Has the service dial the bench.
+    /// Makes the service dial the bench.
     pub async fn hostile_call(&mut self) -> Result<Dialed, BenchError> {
         self.called += 1;
         let call = json!({ "agentId": self.agent, "phoneNumber": format!("{HOSTILE}{:07}", self.called) });
@@ -170,7 +170,7 @@ impl Neighbourhood {
         for figures in verdict.classes.values() {
             responses.join(&figures.responses_ms);
         }
-        let p95_ms = responses.percentile(0.95).ok_or("nobody was answered")?;
+        let p95_ms = responses.percentile(0.95).ok_or("no call was answered")?;
         Ok(Talk {
             p95_ms,
             responses,
@@ -179,7 +179,7 @@ impl Neighbourhood {
     }
 }
 
-/// An agent that listens for as long as a hostile call may last.
+/// Returns an agent that listens for as long as a hostile call may last.
 fn listener() -> Value {
     json!({
         "name": "Listener",
@@ -197,7 +197,7 @@ struct Relay {
     hostile: mpsc::Sender<Dialed>,
 }
 
-/// Stands between the service and its exchange, and keeps the calls to hostile numbers.
+/// Starts a relay between the service and its exchange that keeps the calls to hostile numbers.
 async fn relay(phones: SocketAddr) -> Result<(SocketAddr, mpsc::Receiver<Dialed>, JoinHandle<()>), BenchError> {
     let (hostile, calls) = mpsc::channel(4);
     let relay = Relay {

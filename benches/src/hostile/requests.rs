@@ -11,30 +11,30 @@ use tokio::{
 use super::neighbourhood::Neighbourhood;
 use crate::BenchError;
 
-/// What it does.
+/// Kind of attack.
 #[derive(Debug, Clone, Copy)]
 pub enum Attack {
-    /// A header a byte at a time.
+    /// Sends a header a byte at a time.
     SlowHeaders,
-    /// A body a byte at a time.
+    /// Sends a body a byte at a time.
     SlowBody,
-    /// Large answers that nobody reads.
+    /// Requests large responses and does not read them.
     SlowReading,
-    /// A hundred thousand brackets.
+    /// Sends a hundred thousand brackets.
     DeepJson,
-    /// A file of one line that does not end.
+    /// Uploads a file of one endless line.
     EndlessLine,
-    /// A file of one quoted field that does not end.
+    /// Uploads a file of one endless quoted field.
     EndlessField,
-    /// A file of one record of empty fields.
+    /// Uploads a file of one record of empty fields.
     Commas,
-    /// Header lines without end.
+    /// Sends endless header lines.
     ManyHeaders,
-    /// One header without end.
+    /// Sends one endless header.
     LongHeader,
 }
 
-/// All of them.
+/// All attacks.
 pub const ALL: [Attack; 9] = [
     Attack::SlowHeaders,
     Attack::SlowBody,
@@ -48,14 +48,14 @@ pub const ALL: [Attack; 9] = [
 ];
 
 const BRACKETS: usize = 100_000;
-/// Bytes that files and headers go on for.
+/// Length of endless files and headers.
 const ENDLESS: usize = 32 * 1024 * 1024;
 const PIECE: usize = 16 * 1024;
 const DRIP: Duration = Duration::from_millis(100);
 const BOUNDARY: &str = "hostile";
 
 impl Attack {
-    /// What it is called.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::SlowHeaders => "slow headers",
@@ -71,7 +71,7 @@ impl Attack {
     }
 }
 
-/// One connection, and what it may still do.
+/// One connection with its deadline.
 struct Connection {
     stream: TcpStream,
     until: Instant,
@@ -91,13 +91,13 @@ impl Connection {
         Instant::now() >= self.until
     }
 
-    /// False when the service takes no more, or the time is over.
+    /// Sends bytes; returns `false` if the service accepts no more or the time is over.
     async fn send(&mut self, bytes: &[u8]) -> bool {
         let left = self.until.saturating_duration_since(Instant::now());
         matches!(timeout(left, self.stream.write_all(bytes)).await, Ok(Ok(())))
     }
 
-    /// The same piece again and again.
+    /// Sends the same piece again and again.
     async fn send_on(&mut self, piece: &[u8], bytes: usize) {
         for _ in 0..bytes / piece.len().max(1) {
             if !self.send(piece).await {
@@ -106,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// One byte after the other.
+    /// Sends one byte after the other.
     async fn drip(&mut self, bytes: &[u8]) {
         for byte in bytes.iter().cycle() {
             if self.is_over() || !self.send(&[*byte]).await {
@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// Reads what is answered until the service closes, or the time is over.
+    /// Reads the response until the service closes or the time is over.
     async fn read_to_end(&mut self) {
         let left = self.until.saturating_duration_since(Instant::now());
         let mut answer = Vec::new();
@@ -124,7 +124,7 @@ impl Connection {
     }
 }
 
-/// Attacks until the service closes the connection, or for so long.
+/// Attacks until the service closes the connection, or for `lasts`.
 pub async fn run(attack: Attack, target: &Neighbourhood, lasts: Duration) -> Result<(), BenchError> {
     let mut connection = Connection::open(target.site.settings.listen, lasts).await?;
     let head = |line: &str, more: &str| {
@@ -173,7 +173,7 @@ pub async fn run(attack: Attack, target: &Neighbourhood, lasts: Duration) -> Res
     Ok(())
 }
 
-/// Uploads a file of contacts that begins well and goes on without end.
+/// Uploads a file of contacts that begins well and never ends.
 async fn file(connection: &mut Connection, target: &Neighbourhood, begins: &str, goes_on: u8) {
     let (address, key, agent) = (target.site.settings.listen, &target.site.key, &target.agent);
     let length = ENDLESS * 2;

@@ -1,4 +1,4 @@
-//! What `ringback-bench turns` prints: the scores side by side, beside those published for pipecat, and the faults.
+//! Output of `ringback-bench turns`: the scores side by side, beside those published for pipecat, and the faults.
 
 use std::fmt::Write as _;
 
@@ -7,9 +7,9 @@ use comfy_table::{ContentArrangement, Table, presets::UTF8_BORDERS_ONLY};
 use super::Pass;
 use sim::{samples::Samples, scenarios::Verdict};
 
-/// What pipecat published of its own suite of this kind: 56 conversations, 36 of them without a fault, 7 cut-offs in
-/// 157 turns, dead air of 1007 ms at the median and 3804 ms at the 95th percentile. Beside ours for orientation: the
-/// conversations are not the same.
+/// Figures that pipecat published of its own suite of this kind: 56 conversations, 36 of them without a
+/// fault, 7 cut-offs in 157 turns, dead air of 1007 ms at the median and 3804 ms at the 95th percentile. They
+/// are shown for orientation only: the conversations are not the same.
 const PIPECAT: [&str; 10] = ["56", "36", "157", "7", "1007 / 3804 / –", "–", "–", "–", "–", "–"];
 
 const FIGURES: [&str; 10] = [
@@ -25,7 +25,7 @@ const FIGURES: [&str; 10] = [
     "words beside what was heard, at most",
 ];
 
-/// The table, and each fault below it.
+/// Returns the table, with each fault below it.
 pub(super) fn table(passes: &[Pass]) -> String {
     let mut table = Table::new();
     table
