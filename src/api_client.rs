@@ -1,4 +1,4 @@
-//! A client of the service's own REST API, for the commands that drive it as any client would.
+//! Client of the service's own REST API, for the commands that use it as any client would.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 
 use net::http_client;
 
-/// What every contact of an answer has once.
+/// Occurs once per contact in a response.
 const CONTACT: &[u8] = b"\"phoneNumber\":";
 
-/// Where campaigns are made of files.
+/// Endpoint that creates campaigns from files.
 const CAMPAIGNS_CSV: &str = "/public/v1/campaigns/csv";
 
-/// How long the import of a large file may take.
+/// Timeout of the import of a large file.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// How often a read is asked again that the service had no time for, and after how long each.
+/// Number of retries of a read that the service answered with 503, and the pause between them.
 const ASKED_AGAIN: u32 = 40;
 const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
-/// Why a request failed.
+/// Reasons why a request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// No answer.
-    #[error("no answer from the service: {0}")]
+    /// No response.
+    #[error("the service did not respond: {0}")]
     Transport(#[from] reqwest::Error),
-    /// The service refused.
+    /// The service refused the request.
     #[error("{method} {path} was refused with {status}: {message}")]
     Refused {
         /// Method.
@@ -36,15 +36,15 @@ pub enum ApiError {
         path: String,
         /// HTTP status.
         status: u16,
-        /// `error.message`, with `error.fields` and `error.details` where there are any.
+        /// `error.message`, with `error.fields` and `error.details` if there are any.
         message: String,
     },
-    /// An answer without the expected field.
-    #[error("the service's answer has no `{0}`")]
+    /// The response lacks the expected field.
+    #[error("the service's response has no `{0}`")]
     Missing(&'static str),
 }
 
-/// Asks again where the service has too much to do, for a while.
+/// Retries for a while if the service is overloaded (503).
 async fn patiently<T, F: Future<Output = Result<T, ApiError>>>(ask: impl Fn() -> F) -> Result<T, ApiError> {
     for _ in 0..ASKED_AGAIN {
         match ask().await {
@@ -64,11 +64,10 @@ pub struct ApiClient {
 }
 
 impl ApiClient {
-    /// A client of the service at `base_url` (no trailing slash).
+    /// Creates a client of the service at `base_url` (no trailing slash).
     ///
     /// # Errors
-    ///
-    /// When no HTTP client can be made.
+    /// Returns an error if the HTTP client cannot be built.
     pub fn new(base_url: impl Into<String>, api_key: impl Into<String>) -> Result<Self, ApiError> {
         let http = http_client::builder().timeout(Duration::from_secs(30)).build()?;
         Ok(Self {
@@ -82,7 +81,7 @@ impl ApiClient {
         Ok(self.send_timed(method, path, body).await?.1)
     }
 
-    /// The answer, and when its head came.
+    /// Returns the response and the time at which its head came.
     async fn send_timed(&self, method: Method, path: &str, body: Body) -> Result<(Timestamp, Value), ApiError> {
         let mut request = self.http.request(method.clone(), format!("{}{path}", self.base_url));
         request = request.header("x-api-key", &self.api_key);
@@ -116,48 +115,43 @@ impl ApiClient {
         })
     }
 
-    /// `GET`; the whole envelope.
+    /// Sends a `GET`; returns the whole envelope.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn get(&self, path: &str) -> Result<Value, ApiError> {
         patiently(|| self.send(Method::GET, path, Body::None)).await
     }
 
-    /// `POST` with a JSON body; the whole envelope.
+    /// Sends a `POST` with a JSON body; returns the whole envelope.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn post(&self, path: &str, body: Value) -> Result<Value, ApiError> {
         self.send(Method::POST, path, Body::Json(body)).await
     }
 
-    /// `POST` with a JSON body, for whose effect the moment counts at which the head of a good answer came.
+    /// Sends a `POST` with a JSON body; returns the time at which the head of a successful response came.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn post_timed(&self, path: &str, body: Value) -> Result<Timestamp, ApiError> {
         Ok(self.send_timed(Method::POST, path, Body::Json(body)).await?.0)
     }
 
-    /// `GET` of something that is not JSON.
+    /// Sends a `GET` for a text that is not JSON.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn text(&self, path: &str) -> Result<String, ApiError> {
         let bytes = self.bytes(path).await?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// `GET` of a file.
+    /// Sends a `GET` for a file.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn bytes(&self, path: &str) -> Result<Vec<u8>, ApiError> {
         patiently(|| self.bytes_once(path)).await
     }
@@ -181,8 +175,7 @@ impl ApiClient {
     /// Creates an agent and returns its id.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn create_agent(&self, agent: Value) -> Result<String, ApiError> {
         let answer = self.post("/public/v1/agents/create", agent).await?;
         text(&answer["data"], "agentId")
@@ -191,8 +184,7 @@ impl ApiClient {
     /// Creates a campaign from a CSV file and launches it.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn launch_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<Launched, ApiError> {
         let form = campaign_form(name, agent, csv).text("launch", "true");
         let answer = self.send(Method::POST, CAMPAIGNS_CSV, Body::Form(form)).await?;
@@ -203,12 +195,11 @@ impl ApiClient {
         })
     }
 
-    /// Creates a campaign from a large CSV file without launching it; reads the answer as it comes and returns how
-    /// many contacts it held.
+    /// Creates a campaign from a large CSV file without launching it. Reads the response as it comes and
+    /// returns the number of contacts in it.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn import_csv(&self, name: &str, agent: &str, csv: Vec<u8>) -> Result<u64, ApiError> {
         let url = format!("{}{CAMPAIGNS_CSV}", self.base_url);
         let request = self.http.post(url).multipart(campaign_form(name, agent, csv));
@@ -228,7 +219,7 @@ impl ApiClient {
         while let Some(piece) = response.chunk().await? {
             text.extend_from_slice(&piece);
             contacts += text.windows(CONTACT.len()).filter(|bytes| *bytes == CONTACT).count() as u64;
-            // The start of one may lie at the end of this piece.
+            // The start of an occurrence may lie at the end of this piece.
             text.drain(..text.len().saturating_sub(CONTACT.len() - 1));
         }
         if text.ends_with(b"}") {
@@ -238,20 +229,18 @@ impl ApiClient {
         }
     }
 
-    /// One campaign with its progress.
+    /// Returns one campaign with its progress.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn campaign(&self, id: &str) -> Result<Value, ApiError> {
         Ok(self.get(&format!("/public/v1/campaigns/{id}")).await?["data"].take())
     }
 
-    /// Every conversation of a campaign, in full detail, oldest first.
+    /// Returns every conversation of a campaign, in full detail, oldest first.
     ///
     /// # Errors
-    ///
-    /// As [`ApiError`].
+    /// Returns an [`ApiError`].
     pub async fn conversations(&self, campaign: &str) -> Result<Vec<Value>, ApiError> {
         let mut details = Vec::new();
         let mut cursor = String::new();
@@ -277,11 +266,11 @@ impl ApiClient {
 /// A campaign that was launched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launched {
-    /// Its id.
+    /// Id.
     pub campaign: String,
-    /// How many contacts it has.
+    /// Number of contacts.
     pub contacts: u64,
-    /// What may go wrong with it.
+    /// Warning about the campaign.
     pub warning: Option<String>,
 }
 

@@ -23,7 +23,7 @@ use sim::{
 #[derive(Debug, Parser)]
 #[command(name = "ringback", version, about)]
 pub struct Cli {
-    /// How log lines look
+    /// Format of log lines
     #[arg(long, env = "RINGBACK_LOG_FORMAT", value_enum, default_value = "text", global = true)]
     pub log_format: LogFormat,
 
@@ -31,19 +31,19 @@ pub struct Cli {
     #[arg(long, env = "RINGBACK_WORKERS", global = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
 
-    /// What to do
+    /// Command to run
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What to do.
+/// Commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the service
     Serve(Box<ServeConfig>),
     /// Run a whole campaign on simulated phones, with progress and transcripts
     Demo(DemoArgs),
-    /// Run a simulated telephone exchange as a process of its own
+    /// Run a simulated telephone exchange as a separate process
     Phones(PhonesArgs),
     /// Check the providers of language and speech, or run stubs of them
     #[command(subcommand)]
@@ -54,11 +54,11 @@ pub enum Command {
     /// Moved to the program `ringback-bench`
     #[command(hide = true, disable_help_flag = true)]
     Bench {
-        /// Whatever follows.
+        /// All further arguments.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
-    /// Make accounts and keys
+    /// Create accounts and keys
     #[command(subcommand)]
     Account(AccountCommand),
     /// Print the API's description (OpenAPI 3.1)
@@ -68,7 +68,7 @@ pub enum Command {
     Extract(ExtractArgs),
 }
 
-/// `ringback demo`.
+/// Arguments of `ringback demo`.
 #[derive(Debug, Clone, Args)]
 pub struct DemoArgs {
     /// Contacts to call instead of the sample (columns: phone, name, and optionally persona)
@@ -79,36 +79,36 @@ pub struct DemoArgs {
     #[arg(long, conflicts_with = "csv", value_parser = clap::value_parser!(u16).range(1..=16))]
     pub contacts: Option<u16>,
 
-    /// Let the agent speak with another voice than babble, as provider or provider:voice, such as espeak; calls three
-    /// phones
+    /// Let the agent speak with another voice than babble, as provider or provider:voice, such as
+    /// espeak; calls three phones
     #[arg(long, conflicts_with_all = ["csv", "contacts"])]
     pub voice: Option<ProviderName>,
 }
 
-/// `ringback phones`.
+/// Arguments of `ringback phones`.
 #[derive(Debug, Clone, Args)]
 pub struct PhonesArgs {
     /// Address to serve the exchange's dial API on
     #[arg(long)]
     pub listen: SocketAddr,
 
-    /// Append what happens to this file, one JSON object a line, each on disk before it is answered
+    /// Append events to this file, one JSON object a line; a dial is on disk before it is answered
     #[arg(long)]
     pub log: Option<PathBuf>,
 
-    /// Calls at once
+    /// Concurrent calls
     #[arg(long, default_value_t = 1_000, value_parser = at_least_one)]
     pub max_calls: usize,
 
-    /// Chooses the answers of the phones
+    /// Seed of the phones' behaviour
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 
-    /// Milliseconds it rings before somebody acts [default: 2000 to 6000, by the number]
+    /// Milliseconds of ringing before the callee acts [default: 2000 to 6000, by the number]
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=600_000))]
     pub pick_up_ms: Option<u64>,
 
-    /// Where the calls that phones make are announced: the service, or the whole address of a door for them
+    /// Address to announce the phones' own calls to: the service, or the full address of its inbound webhook
     #[arg(long, default_value = "http://127.0.0.1:8080", value_parser = announce_to)]
     pub announce_to: String,
 
@@ -117,7 +117,7 @@ pub struct PhonesArgs {
     pub line_noise_dbfs: Option<f64>,
 }
 
-/// `ringback providers`.
+/// Subcommands of `ringback providers`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ProvidersCommand {
     /// Make one small real request to each configured provider: what works, how fast, what is wrong
@@ -126,37 +126,37 @@ pub enum ProvidersCommand {
     Stub(ProvidersStubArgs),
 }
 
-/// `ringback providers stub`.
+/// Arguments of `ringback providers stub`.
 #[derive(Debug, Clone, Args)]
 pub struct ProvidersStubArgs {
     /// Address to serve on
     #[arg(long)]
     pub listen: SocketAddr,
 
-    /// How long they take
+    /// Delays of the stubs
     #[arg(long, value_enum, default_value_t = StubTimesMode::AtOnce)]
     pub times: StubTimesMode,
 
-    /// The one key they take [default: any]
+    /// The only key that they accept [default: any]
     #[arg(long)]
     pub key: Option<String>,
 
-    /// Chooses their times
+    /// Seed of the delays
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
 }
 
-/// How long stubs of providers take.
+/// Delays of the stubs of providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum StubTimesMode {
-    /// No time at all.
+    /// No delays.
     AtOnce,
-    /// As long as hosted providers were measured to take.
+    /// Delays measured at hosted providers.
     Published,
 }
 
 impl StubTimesMode {
-    /// Its word on the command line.
+    /// Returns its name on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::AtOnce => "at-once",
@@ -164,7 +164,7 @@ impl StubTimesMode {
         }
     }
 
-    /// The times.
+    /// Returns the delays.
     pub fn times(self) -> StubTimes {
         match self {
             Self::AtOnce => StubTimes::AT_ONCE,
@@ -173,21 +173,21 @@ impl StubTimesMode {
     }
 }
 
-/// `ringback carriers`.
+/// Subcommands of `ringback carriers`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum CarriersCommand {
-    /// Make one small reading request to each configured carrier: whether the account is taken, its numbers, and the
-    /// exact addresses to enter there
+    /// Make one small read request to each configured carrier: shows whether the account is accepted, its
+    /// numbers, and the exact addresses to enter there
     Check(CarriersCheckArgs),
     /// Run a stub of a carrier on a real socket, with simulated phones behind it; prints the environment that makes the
     /// service use it
     Stub(CarriersStubArgs),
 }
 
-/// `ringback carriers stub`.
+/// Arguments of `ringback carriers stub`.
 #[derive(Debug, Clone, Args)]
 pub struct CarriersStubArgs {
-    /// Which carrier
+    /// Carrier
     #[arg(value_enum)]
     pub carrier: Name,
 
@@ -195,54 +195,54 @@ pub struct CarriersStubArgs {
     #[arg(long)]
     pub listen: SocketAddr,
 
-    /// Where the service is: phones that call in are announced there
+    /// Address of the service: calls of phones are announced there
     #[arg(long, default_value = SERVICE, value_parser = parse_base_url)]
     pub service: String,
 
-    /// Report everything twice, and at Telnyx late and in another order too
+    /// Send every report twice, and for Telnyx also late and in another order
     #[arg(long)]
     pub untidy: bool,
 
-    /// Break the first media socket of each call after so many seconds
+    /// Break the first media socket of each call after this many seconds
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub cut_after_seconds: Option<u64>,
 }
 
-/// `ringback account`.
+/// Subcommands of `ringback account`.
 #[derive(Debug, Clone, Subcommand)]
 pub enum AccountCommand {
-    /// Make an account; its key and secret are shown this once
+    /// Create an account; its key and secret are shown only once
     Create(AccountArgs),
     /// Replace an account's key; the old one stops working at once
     RegenerateKey(AccountArgs),
 }
 
-/// Which account.
+/// Account and database.
 #[derive(Debug, Clone, Args)]
 pub struct AccountArgs {
     /// E-mail address of the account
     #[arg(long)]
     pub email: String,
 
-    /// Where it is stored
+    /// Database.
     #[command(flatten)]
     pub storage: StorageConfig,
 }
 
 fn at_least_one(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(0) => Err("0 is not in 1 and more".to_owned()),
+        Ok(0) => Err("0 is too small; use 1 or more".to_owned()),
         Ok(number) => Ok(number),
         Err(error) => Err(format!("{error}")),
     }
 }
 
-/// The door of the service for calls that phones make, or another one that is named whole.
+/// Returns the address of the service's inbound webhook, or the address as given if it has a path.
 fn announce_to(text: &str) -> Result<String, String> {
     let wrong = |why: &str| format!("{why}; write http://HOST:PORT of the service, such as http://127.0.0.1:8080");
     let mut url = url::Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
     if url.scheme() != "http" || url.host().is_none() {
-        return Err(wrong("it is no http:// address"));
+        return Err(wrong("not an http:// address"));
     }
     if url.path() == "/" {
         url.set_path("/carriers/simulated/inbound");
@@ -250,14 +250,14 @@ fn announce_to(text: &str) -> Result<String, String> {
     Ok(url.into())
 }
 
-/// A level from that of one part in a million to the loudest there is.
+/// Parses a level from that of one part in a million to the loudest possible.
 fn dbfs(text: &str) -> Result<f64, String> {
     let level: f64 = text.parse().map_err(|error| format!("{error}"))?;
-    // No range holds what is not a number.
+    // No range contains NaN.
     let sound = (-120.0..=0.0).contains(&level);
     sound
         .then_some(level)
-        .ok_or_else(|| format!("{text} is not in -120 to 0"))
+        .ok_or_else(|| format!("{text} is outside -120 to 0"))
 }
 
 #[cfg(test)]

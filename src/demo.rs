@@ -1,5 +1,5 @@
-//! `ringback demo`: the whole service on a temporary database, a sample campaign on simulated phones, and what came
-//! of it. Ends by itself.
+//! `ringback demo`: runs the whole service on a temporary database with a sample campaign on simulated
+//! phones, and prints the results. It ends by itself.
 
 mod agent;
 mod expected;
@@ -25,32 +25,31 @@ use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
 use providers::{babble::imperfect::Imperfection, config::ProviderConfig};
 use storage::{DatabaseUrl, retention::Kept};
 
-/// The sample's campaign ends by itself within this time, …
+/// Time limit of the sample's campaign, …
 const LIMIT: Duration = Duration::from_secs(88);
 
-/// … a list of one's own within so much more for each contact beyond the sample's.
+/// … and additional time for each contact beyond the sample's.
 const LIMIT_PER_CONTACT: Duration = Duration::from_millis(500);
 
-/// Calls that may be analysed for so long after the last one ended.
+/// Time limit of the analysis after the last call.
 const ANALYSIS_LIMIT: Duration = Duration::from_secs(10);
 
 const SAMPLE: &str = include_str!("demo/contacts.csv");
 
-/// Why a demo cannot run.
+/// Reason why a demo cannot run.
 type DemoError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Runs the demo. The exit code is 0 only if every outcome is its persona's.
 ///
 /// # Errors
-///
-/// When the service does not start, or refuses the contacts.
+/// Returns an error if the service does not start or refuses the contacts.
 pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let csv = contacts(&args)?;
     let temporary = tempfile::Builder::new().prefix("ringback-demo-").tempdir()?;
     let folder = temporary.path().to_owned();
     let config = config(&folder, &args);
     if args.voice.is_some() {
-        // Nobody is called to find out that the agent cannot speak.
+        // Nobody is called before the agent's voice is known to work.
         let tried = app::try_voice(&config).await;
         tried.map_err(|why| why.to_string().replacen("RINGBACK_TTS", "--voice", 1))?;
     }
@@ -63,7 +62,7 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
     let facts = app.live.subscribe();
     let agent = api.create_agent(agent::sample()).await?;
     let launched = api.launch_csv("Demo campaign", &agent, csv).await?;
-    // Refused contacts leave nothing behind; from here on there is something to look at.
+    // Refused contacts leave nothing behind; from here on the folder is worth keeping.
     let _ = temporary.keep();
     let Launched {
         campaign,
@@ -84,7 +83,7 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
         Ok(state) => state?,
         Err(_) => {
             eprintln!(
-                "The campaign did not end within {} s; this is how far it came.",
+                "The campaign did not end within {} s; its state so far follows.",
                 limit.as_secs()
             );
             api.campaign(&campaign).await?
@@ -177,7 +176,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
     }
 }
 
-/// The conversations, once the analysis has followed or had its time.
+/// Returns the conversations once their analysis is done or its time is over.
 async fn analysed(api: &ApiClient, campaign: &str) -> Result<Vec<Value>, DemoError> {
     let deadline = Instant::now() + ANALYSIS_LIMIT;
     loop {

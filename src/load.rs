@@ -1,6 +1,6 @@
-//! How busy this node is: measured four times a second, and told to whoever begins something new.
+//! Load of this node: measured four times a second, and reported to everything that starts new work.
 //!
-//! [`domain::admission`] decides; here are the measurements, the settings, and `GET /ready`.
+//! [`domain::admission`] decides; this module contains the measurements, the settings, and `GET /ready`.
 
 mod measures;
 mod ready;
@@ -16,36 +16,36 @@ use measures::Measures;
 pub use ready::ReadyEndpoint;
 use storage::SqlStore;
 
-/// How often it is measured. Requests are refused by shares of what was found, so that it may be often.
+/// Interval between measurements. Only a share of the requests is refused at a time, so it may be short.
 const EVERY: Duration = Duration::from_millis(250);
 
-/// How often it is measured how long messages wait for the actors that everything passes.
+/// Interval between measurements of the waiting time in the mailboxes of shared actors.
 const MAILBOXES_EVERY: Duration = Duration::from_secs(5);
 
-/// A message that waits longer for its actor than this is an alarm: mailboxes have no bound of their own.
+/// A message that waits longer for its actor than this raises an alarm: mailboxes have no limit of their own.
 const MAILBOX_ALARM: Duration = Duration::from_secs(1);
 
-/// How long an answer is waited for.
+/// Longest wait for an actor's answer.
 const MAILBOX_PATIENCE: Duration = Duration::from_secs(10);
 
-/// When new work is given up.
+/// Limits at which new work is refused.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct LoadConfig {
-    /// Percent of the worker threads' time from which on new work is given up; 100 is never
+    /// Percent of the worker threads' time from which on new work is refused; 100 is never
     #[arg(long = "shed-cpu", env = "RINGBACK_SHED_CPU", default_value_t = 85, value_parser = clap::value_parser!(u8).range(20..=100))]
     pub cpu: u8,
 
-    /// Percent of the machine's or container's memory from which on new work is given up; 100 is never
+    /// Percent of the machine's or container's memory from which on new work is refused; 100 is never
     #[arg(long = "shed-memory", env = "RINGBACK_SHED_MEMORY", default_value_t = 90, value_parser = clap::value_parser!(u8).range(20..=100))]
     pub memory: u8,
 
-    /// Milliseconds a write may wait for the database before new work is given up; 0 is never
+    /// Milliseconds a write may wait for the database before new work is refused; 0 is never
     #[arg(long = "shed-lag-ms", env = "RINGBACK_SHED_LAG_MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(..=600_000))]
     pub lag_ms: u64,
 }
 
 impl LoadConfig {
-    /// Gives up nothing, whatever is measured.
+    /// Limits that are never reached.
     pub const NEVER: Self = Self {
         cpu: 100,
         memory: 100,
@@ -64,7 +64,7 @@ impl LoadConfig {
     }
 }
 
-/// Measures until it is dropped; sets the gate, and tells the line pool.
+/// Measures until it is dropped; sets the gate, and informs the line pool.
 pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Switchboard) {
     let mut admission = Admission::new(config.limits());
     let mut measures = Measures::begin();
@@ -78,7 +78,8 @@ pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Swi
         admission.observe(sample, since_last);
         gate.set(&admission);
         let level = admission.level();
-        // Again each time: a line pool that was started anew has not heard it. One that is away hears it then.
+        // Sent every time, because a restarted line pool does not know the level yet. A failed send is
+        // repeated at the next tick.
         let _ = to.lines.cast(LinesMessage::Load(level));
         if level != told {
             let (cpu, memory) = (admission.cpu(), sample.memory);
@@ -89,10 +90,16 @@ pub async fn watch(config: LoadConfig, gate: Gate, store: Arc<SqlStore>, to: Swi
                     cpu,
                     memory,
                     lag_ms,
-                    "too much to do: giving up work"
+                    "overloaded, refusing new work"
                 );
             } else {
-                tracing::info!(level = level.as_str(), cpu, memory, lag_ms, "taking up work again");
+                tracing::info!(
+                    level = level.as_str(),
+                    cpu,
+                    memory,
+                    lag_ms,
+                    "load reduced, accepting work again"
+                );
             }
             told = level;
         }
@@ -116,7 +123,7 @@ pub async fn watch_mailboxes(to: Switchboard) {
             let answer = to.lines.ask(LinesMessage::Inspect, MAILBOX_PATIENCE).await;
             (answer.is_some(), asked.elapsed())
         };
-        // It asks the campaigns and the line pool, one after the other.
+        // This call asks the campaigns and the line pool, one after the other.
         let switchboard = async {
             let asked = Instant::now();
             to.inspect().await;
@@ -131,7 +138,7 @@ pub async fn watch_mailboxes(to: Switchboard) {
             let late = !answered || waited >= MAILBOX_ALARM;
             if late && !*alarmed {
                 let waited_ms = waited.as_millis();
-                tracing::error!(actor = name, answered, waited_ms, "messages wait long for an actor");
+                tracing::error!(actor = name, answered, waited_ms, "actor mailbox slow");
             }
             *alarmed = late;
         }

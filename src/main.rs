@@ -1,4 +1,4 @@
-//! The command: parses, builds the app, serves, drains.
+//! The program: parses the command line, builds the app, serves, drains.
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
@@ -26,26 +26,26 @@ use sim::{
 use storage::SqlStore;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// After a failed commit the page may be lost: what is not on disk must not be acted on.
+/// After a failed commit the page may be lost, and nothing that is not on disk may be acted on.
 const STORAGE_FAILED: &str = "the database failed to write; stopping so that nothing is dialed twice";
 
-/// The exit code of a service that was told twice to stop: calls were cut off.
+/// Exit code of a service that got a second stop signal: calls were cut off.
 const CUT_OFF: u8 = 3;
 
-/// With glibc's own a service that had been busy kept 50 MiB of which it used nothing, and a little more after each campaign:
-/// the gaps of its arenas, which no other arena may fill.
+/// glibc's allocator kept 50 MiB in arenas of a service that had been busy and used none of it, and a little
+/// more after each campaign, because gaps in one arena cannot be filled by another.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// What `ringback bench` answers.
-const BENCH_MOVED: &str = "`ringback bench` is a program of its own: write `ringback-bench` instead; `cargo build --release --workspace --bins` builds both";
+/// Error of `ringback bench`.
+const BENCH_MOVED: &str = "`ringback bench` is now a separate program: run `ringback-bench` instead; `cargo build --release --workspace --bins` builds both";
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {
     let cli = Cli::parsed();
     if let Command::Extract(args) = &cli.command {
-        // Before there is anything that a document could reach.
+        // Runs before there is anything that a document could reach.
         return child::run(args);
     }
     http_client::install_cryptography();
@@ -83,7 +83,7 @@ async fn run(command: Command) -> Result<ExitCode, AnyError> {
 
 async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     let grace = Duration::from_secs(config.drain_seconds);
-    // Caught from the first moment on: who reads that it listens may ask it to stop.
+    // Installed first: as soon as the listen address is printed, a stop signal may arrive.
     let mut stop = StopSignals::catch()?;
     let app = App::start(config).await?;
     println!("Ringback listens on {}", app.url);
@@ -94,17 +94,17 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     }
     tracing::info!(
         seconds = grace.as_secs(),
-        "draining: no new call is placed, calls in progress get this long to end; a second signal drops them"
+        "draining; a second signal drops calls in progress"
     );
     let (storage_failed, last_word) = (app.storage_failed(), app.last_word());
     tokio::select! {
         () = app.stop(grace) => Ok(ExitCode::SUCCESS),
-        // A second signal ends it at once.
+        // A second signal stops the service immediately.
         () = stop.next() => {
             let signed_off = last_word.await;
             tracing::warn!(
                 signed_off,
-                "told twice to stop: calls in progress are cut off; other nodes settle them, or else the next start"
+                "second stop signal, calls cut off; another node or the next start settles them"
             );
             Ok(ExitCode::from(CUT_OFF))
         }
@@ -112,14 +112,14 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     }
 }
 
-/// The signals that ask a process to stop.
+/// Signals that ask a process to stop.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl StopSignals {
-    /// From here on they no longer end the process by themselves.
+    /// Catches the signals; they no longer end the process by themselves.
     fn catch() -> Result<Self, AnyError> {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -154,7 +154,7 @@ async fn phones(args: PhonesArgs) -> Result<ExitCode, AnyError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs until it is told to stop.
+/// Runs until a stop signal.
 async fn stub_providers(args: ProvidersStubArgs) -> Result<ExitCode, AnyError> {
     let mut stop = StopSignals::catch()?;
     let stubs = stub_providers::start(StubSettings {
@@ -171,7 +171,7 @@ async fn stub_providers(args: ProvidersStubArgs) -> Result<ExitCode, AnyError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Runs until it is told to stop.
+/// Runs until a stop signal.
 async fn stub_carrier(args: CarriersStubArgs) -> Result<ExitCode, AnyError> {
     let mut stop = StopSignals::catch()?;
     let listen = args.listen;
@@ -189,7 +189,7 @@ async fn stub_carrier(args: CarriersStubArgs) -> Result<ExitCode, AnyError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What `GET /public/openapi.json` answers, for people and diffs.
+/// Prints the response of `GET /public/openapi.json`, for people and diffs.
 fn openapi() -> Result<ExitCode, AnyError> {
     println!("{}", serde_json::to_string_pretty(&rest::openapi::description())?);
     Ok(ExitCode::SUCCESS)

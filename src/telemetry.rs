@@ -1,5 +1,5 @@
-//! Logs and metrics. A log line is one fact; phone numbers are masked where they are written, and transcripts, keys
-//! and audio never enter a log.
+//! Logs and metrics. A log line is one fact. Phone numbers are masked when they are logged; transcripts, keys
+//! and audio are never logged.
 
 mod http;
 mod stages;
@@ -25,16 +25,16 @@ use storage::SAFEGUARDS;
 
 pub use http::measure;
 
-/// How logs look.
+/// Formats of logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LogFormat {
-    /// One line for people.
+    /// One line of text.
     Text,
     /// One JSON object a line.
     Json,
 }
 
-/// Starts logging to standard error. `RUST_LOG` chooses what; a second call changes nothing.
+/// Starts logging to standard error. `RUST_LOG` sets the filter; a second call changes nothing.
 pub fn init_logs(format: LogFormat, default_filter: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default_filter));
     let registry = tracing_subscriber::registry().with(filter);
@@ -50,7 +50,7 @@ pub fn init_logs(format: LogFormat, default_filter: &str) {
             .try_init(),
         LogFormat::Json => registry.with(fmt::layer().json().with_writer(writer)).try_init(),
     };
-    // A subscriber that is there already (in tests) is as good.
+    // An existing subscriber (in tests) is kept.
     drop(started);
 }
 
@@ -60,8 +60,7 @@ const HTTP_SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2
 /// Installs the metrics recorder of this process.
 ///
 /// # Errors
-///
-/// When a recorder is installed already.
+/// Returns an error if a recorder is installed already.
 pub fn init_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::BuildError> {
     let handle = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("ringback_http_request_seconds".into()), HTTP_SECONDS)?
@@ -71,7 +70,7 @@ pub fn init_metrics() -> Result<PrometheusHandle, metrics_exporter_prometheus::B
     Ok(handle)
 }
 
-/// A metric and what it tells.
+/// A metric and its description.
 enum Described {
     Counter(&'static str, &'static str),
     Gauge(&'static str, &'static str),
@@ -91,38 +90,35 @@ const DESCRIBED: &[Described] = &[
     ),
     Counter(
         "ringback_peer_requests_total",
-        "Callbacks (request) and media sockets (socket) passed on to the node that holds their call",
+        "Callbacks (request) and media sockets (socket) forwarded to the node that holds their call",
     ),
     Counter(
         "ringback_peer_requests_lost_total",
-        "Those that were not, as the other node did not answer",
+        "Callbacks and media sockets that were not forwarded because the other node did not answer",
     ),
     Counter(
         "ringback_peer_forgeries_total",
-        "Requests that showed themselves as another node's and were not",
+        "Requests that claimed to be another node's and were not",
     ),
     Counter(
         "ringback_calls_taken_over_total",
-        "Live calls of nodes that were gone, brought here by their carrier",
+        "Live calls of failed nodes that their carrier sent to this node",
     ),
     Gauge("ringback_live_calls", "Calls from dialing to their end"),
-    Gauge("ringback_lines", "Calls this node may hold at once"),
+    Gauge("ringback_lines", "Concurrent calls that this node may hold"),
     Gauge("ringback_campaigns", "Campaigns this node is working on"),
-    Gauge(
-        "ringback_actors",
-        "Actors that live, from the root to the audio streams",
-    ),
+    Gauge("ringback_actors", "Live actors, from the root to the audio streams"),
     Counter(
         MEDIA_DELAYS,
-        "Times audio was held up by the service, by microseconds: `frame` from the socket to the session, `clear` from the decision to the socket",
+        "Audio delays added by the service, by microseconds: `frame` from the socket to the session, `clear` from the decision to the socket",
     ),
     Gauge(
         "ringback_load_level",
-        "What is given up for want of room, 0 to 7: analysis, lists, deliveries, reads, writes, dials, calls from outside",
+        "Number of kinds of work that are refused under load, 0 to 7: analysis, lists, deliveries, reads, writes, dials, inbound calls",
     ),
     Gauge(
         "ringback_load_pressure",
-        "The same with the share of the next kind that is refused behind the point",
+        "Load level with the refused share of the next kind as decimals",
     ),
     Gauge(
         "ringback_load_cpu",
@@ -132,29 +128,26 @@ const DESCRIBED: &[Described] = &[
         "ringback_load_memory",
         "Share of the machine's or the control group's memory in use",
     ),
-    Gauge(
-        "ringback_database_lag_seconds",
-        "How long the oldest write has been waiting",
-    ),
+    Gauge("ringback_database_lag_seconds", "Waiting time of the oldest write"),
     Gauge(
         "ringback_mailbox_wait_seconds",
-        "How long a message waited last for an actor that all calls share",
+        "Waiting time of the last probe in the mailbox of an actor that all calls share",
     ),
     Counter(
         "ringback_refused_total",
-        "Requests refused because the node had too much to do, by kind of work",
+        "Requests refused because the node was overloaded, by kind of work",
     ),
     Gauge("ringback_journal_facts", "Facts of calls that are not on disk yet"),
-    Gauge("ringback_journal_bytes", "What they take in memory"),
+    Gauge("ringback_journal_bytes", "Memory of the facts that are not on disk yet"),
     Counter(
         "ringback_journal_dropped_total",
-        "Facts given up, as the database was away for too long",
+        "Facts dropped because the database was unavailable for too long",
     ),
     Gauge("ringback_tasks", "Tasks of the process that have not ended"),
     Counter("ringback_call_events_total", "Events of calls, by name"),
     Counter(
         "ringback_amd_total",
-        "Verdicts on who answered; one call may have several",
+        "Machine detection verdicts; one call may have several",
     ),
     Counter(
         "ringback_call_outcomes_total",
@@ -162,23 +155,23 @@ const DESCRIBED: &[Described] = &[
     ),
     Counter(
         "ringback_speculations_total",
-        "Replies made ahead in the user's pause, by whether they were used; each had the model read a prompt",
+        "Replies prepared in the user's pause, by whether they were used; each sent a prompt to the model",
     ),
     Counter(
         "ringback_speculation_tokens_total",
-        "Tokens of replies made ahead that had come when the turn ended or went on, at four characters each, by whether they were used; none of a model that takes longer than the pause",
+        "Tokens received for prepared replies when the turn ended or went on, at four characters each, by whether they were used; 0 if the model takes longer than the pause",
     ),
     Counter(
         "ringback_speculation_characters_total",
-        "Characters of the same that the model wrote and that the voice was given, by whether they were used",
+        "Characters of prepared replies that the model wrote and that were sent to tts, by whether they were used",
     ),
     Counter(
         "ringback_provider_requests_total",
-        "Requests to providers, by kind, provider and outcome; tripped ones were not sent",
+        "Requests to providers, by kind, provider and outcome; `tripped` ones were not sent",
     ),
     Counter(
         "ringback_provider_retries_total",
-        "Hedges and retries that were wanted, by kind, provider and whether the retry budget allowed them",
+        "Wanted hedges and retries, by kind, provider and whether the retry budget allowed them",
     ),
     Gauge(
         "ringback_provider_breaker",
@@ -191,23 +184,23 @@ const DESCRIBED: &[Described] = &[
     Counter("ringback_turns_total", "Turns of calls, by speaker"),
     Counter(
         DELIVERIES,
-        "Tries of webhooks and mail after calls, by kind and outcome: `delivered`, `put_off` (tried again), `given_up`, `gone` (the receiver answered 410)",
+        "Attempts to deliver webhooks and mail after calls, by kind and outcome: `delivered`, `put_off` (retried), `given_up`, `gone` (the receiver answered 410)",
     ),
     Counter(
         SAFEGUARDS,
-        "What safeguards of accounts said to calls, by rule and what came of it: `warned` (dialed), `put_off`, `refused`",
+        "Decisions of account safeguards on calls, by rule and result: `warned` (dialed), `put_off`, `refused`",
     ),
     Counter(
         "ringback_carrier_forgeries_total",
-        "Requests to carriers' doors that the carrier had not signed, by carrier and door (status or media)",
+        "Requests to carrier webhooks without the carrier's valid signature, by carrier and endpoint (status or media)",
     ),
     Counter(
         FAILED_HANDSHAKES,
-        "TLS handshakes that came to nothing, by why: `timeout`, `refused` (no common ground, or no TLS at all), `closed`",
+        "Failed TLS handshakes by reason: `timeout`, `refused` (nothing in common, or no TLS at all), `closed`",
     ),
     Counter(
         "ringback_media_frame_faults_total",
-        "Frames of calls' audio that came twice, swapped, too late or not at all, by fault",
+        "Audio frames of calls that arrived twice, swapped, too late or not at all, by fault",
     ),
 ];
 
@@ -247,10 +240,10 @@ pub fn set_journal(backlog: BacklogFigures) {
     metrics::counter!("ringback_journal_dropped_total").absolute(backlog.dropped);
 }
 
-/// How often the service held audio up for how long: each counts at one bound only.
+/// Counts of audio delays that the service added; each delay counts at one bound only.
 pub const MEDIA_DELAYS: &str = "ringback_media_delays_total";
 
-/// Counts facts as they happen. A lagging counter skips: figures are not records.
+/// Counts facts as they happen. A lagging counter skips facts: figures are not records.
 pub async fn count(mut facts: broadcast::Receiver<LiveFact>) {
     loop {
         match facts.recv().await {
@@ -272,7 +265,7 @@ fn count_turn(speaker: Speaker) {
     metrics::counter!("ringback_turns_total", "speaker" => speaker).increment(1);
 }
 
-/// Counts an event of a call. Names come from our own code, so there are few.
+/// Counts an event of a call. Event names come from our own code, so there are few.
 fn count_event(event: &EventFact) {
     metrics::counter!("ringback_call_events_total", "event" => event.name.clone()).increment(1);
     count_speculation(event);
@@ -282,8 +275,8 @@ fn count_event(event: &EventFact) {
     }
 }
 
-/// Counts a reply made ahead and what it cost, if the event tells. A slow model has cost no token yet, so that the
-/// tokens alone do not show that there was one.
+/// Counts a reply prepared ahead and its cost, if the event is about one. A slow model has cost no token yet,
+/// so the tokens alone do not show that a reply was prepared.
 fn count_speculation(event: &EventFact) {
     let outcome = match event.name.as_str() {
         "speculation_used" => "used",
@@ -300,7 +293,7 @@ fn count_speculation(event: &EventFact) {
     }
 }
 
-/// Who answered, if the event tells.
+/// Returns the machine detection's verdict, if the event has one.
 fn amd_verdict(event: &EventFact) -> Option<String> {
     let detail: serde_json::Value = (event.name == "amd").then(|| serde_json::from_str(&event.detail).ok())??;
     Some(detail["verdict"].as_str()?.to_owned())

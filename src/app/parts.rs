@@ -1,4 +1,4 @@
-//! The parts of the service, each made from the settings.
+//! Parts of the service, each built from the settings.
 
 use std::{fmt::Display, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -33,7 +33,7 @@ use providers::{
 };
 use storage::{SqlStore, dial_journal::DialJournal, recordings::WavRecordings, retention};
 
-/// What the service is made of.
+/// Parts of the service.
 #[derive(Clone)]
 pub(super) struct Parts {
     pub(super) store: Arc<SqlStore>,
@@ -46,7 +46,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    /// Joins ports and adapters, and starts the node.
+    /// Connects ports and adapters, and starts the node.
     pub(super) async fn start(
         config: &ServeConfig,
         (address, times): (SocketAddr, Times),
@@ -88,7 +88,7 @@ impl Parts {
         })
     }
 
-    /// What goes on until the service stops.
+    /// Starts the tasks that run until the service stops.
     pub(super) fn run_background(&self, config: &ServeConfig, tasks: &mut JoinSet<()>) {
         let (store, switchboard) = (self.store.clone(), self.node.switchboard.clone());
         tasks.spawn(calendars::keep(self.calendars.clone()));
@@ -110,7 +110,7 @@ impl Parts {
     }
 }
 
-/// The database, in which what it forgot of this node's dials is written down again before anything is claimed.
+/// Opens the database. Dials of this node that it lost are restored from the dial journal before anything is claimed.
 pub(super) async fn open_store(
     config: &ServeConfig,
     times: Times,
@@ -144,7 +144,7 @@ fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) ->
     }
 }
 
-/// The other nodes that may be: a database server may have several.
+/// Returns the client of other nodes; only a database server can have several.
 fn peers(
     config: &ServeConfig,
     node: &NodeSettings,
@@ -155,9 +155,8 @@ fn peers(
     }
     if node.address.is_none() {
         tracing::warn!(
-            "RINGBACK_NODE_URL is not set and RINGBACK_LISTEN {} names no one address: other nodes on this database cannot \
-             pass callbacks and media sockets on to this one",
-            config.listen
+            listen = %config.listen,
+            "no address for other nodes; set RINGBACK_NODE_URL to get their callbacks and media sockets"
         );
     }
     let settings = PeersSettings {
@@ -207,11 +206,10 @@ pub(super) fn documents(address_policy: &AddressPolicy) -> Result<Documents, Sta
     Ok(Documents::new(settings)?)
 }
 
-/// Whether the first voice of the settings is there and speaks: it says one sentence.
+/// Checks that the first voice of the settings exists and speaks: it says one sentence.
 ///
 /// # Errors
-///
-/// What is wrong with it.
+/// Returns an error that says what is wrong with it.
 pub async fn try_voice(config: &ServeConfig) -> Result<(), StartError> {
     let providers = providers(config)?;
     // Unlike the service, which may wait for a program, this needs it now.

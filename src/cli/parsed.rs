@@ -1,4 +1,4 @@
-//! What the process was started with.
+//! Parsing of the command line.
 
 use clap::{
     Command, CommandFactory, Parser,
@@ -8,8 +8,8 @@ use clap::{
 use super::Cli;
 
 impl Cli {
-    /// Reads it, or ends the process with what is wrong. A value that came from the environment is told with the name of its
-    /// variable, not only with that of an option which nobody wrote.
+    /// Parses the command line, or ends the process with an error. For a value from the environment, the
+    /// error names the variable too, not only the option, which nobody wrote.
     pub fn parsed() -> Self {
         Self::try_parse().unwrap_or_else(|error| named(error, |variable| std::env::var_os(variable).is_some()).exit())
     }
@@ -20,17 +20,17 @@ fn named(mut error: clap::Error, is_set: impl Fn(&str) -> bool) -> clap::Error {
         return error;
     };
     let mut command = Cli::command();
-    // Options have the names that errors give them only then.
+    // Only built commands name their options as errors do.
     command.build();
     if let Some(variable) = variable_of(&command, &option).filter(|variable| is_set(variable)) {
-        // Stands between quotation marks.
+        // The text is put between quotation marks.
         let both = format!("{option}' from '{variable}");
         error.insert(ContextKind::InvalidArg, ContextValue::String(both));
     }
     error
 }
 
-/// The environment variable of an option, here or in a command below.
+/// Returns the environment variable of an option of this command or of a subcommand.
 fn variable_of(command: &Command, option: &str) -> Option<String> {
     let own = command.get_arguments().find(|argument| argument.to_string() == option);
     let variable = own

@@ -1,8 +1,8 @@
-//! The agent of the demo, as a client would create it.
+//! Agent of the demo, as a client would create it.
 
 use serde_json::{Value, json};
 
-/// An agent that books a visit: two questions, a voicemail message, recorded.
+/// Returns an agent that books a visit: two questions, a voicemail message, recorded.
 pub fn sample() -> Value {
     json!({
         "name": "Ava from Greenfield Dental",

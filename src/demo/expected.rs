@@ -1,4 +1,4 @@
-//! What each persona's call must come to.
+//! Expected result of each persona's call.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use sim::exchange::Persona;
 
-/// The outcome of a call, as far as it is its persona's doing.
+/// Outcome of a call, as far as its persona determines it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
     /// Conversation status.
@@ -17,15 +17,15 @@ pub struct Expected {
     pub voicemail: bool,
 }
 
-/// The persona of a contact: its `persona` field, else by the number's last digit. The second value is a name that no
-/// persona has.
+/// Returns the persona of a contact: by its `persona` field, or else by the number's last digit. The second
+/// value is a name that no persona has.
 pub fn persona_of(contact: &Value) -> (Persona, Option<String>) {
     let hint = contact["persona"].as_str().unwrap_or_default();
     let hints = BTreeMap::from([("persona".to_owned(), hint.to_owned())]);
     Persona::choose(&hints, contact["phoneNumber"].as_str().unwrap_or_default())
 }
 
-/// What a call to `persona` must come to.
+/// Returns the expected outcome of a call to `persona`.
 pub fn expected(persona: Persona) -> Expected {
     let completed = Expected {
         status: "completed",
@@ -64,7 +64,7 @@ pub fn expected(persona: Persona) -> Expected {
     }
 }
 
-/// Whether a conversation came to that.
+/// Returns whether a conversation had this outcome.
 pub fn holds(expected: Expected, conversation: &Value) -> bool {
     conversation["status"] == expected.status
         && conversation["errorMessage"].as_str() == expected.error

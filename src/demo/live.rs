@@ -1,4 +1,4 @@
-//! What the demo shows while it runs: a progress bar and the lines of a few calls, or plain lines without a terminal.
+//! Output of the demo while it runs: a progress bar and the lines of a few calls, or plain lines without a terminal.
 
 use std::{collections::BTreeMap, io::IsTerminal, time::Duration};
 
@@ -13,10 +13,10 @@ use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use crate::api_client::{ApiClient, ApiError};
 
-/// How many calls are shown word by word.
+/// Number of calls shown word by word.
 const SHOWN_CALLS: usize = 3;
 
-/// How often progress is read.
+/// Interval between reads of the progress.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The view of one running campaign.
@@ -27,7 +27,7 @@ pub struct LiveView {
 }
 
 impl LiveView {
-    /// A view of `total` contacts.
+    /// Creates a view of `total` contacts.
     pub fn new(total: u64) -> Self {
         let bar = std::io::stdout().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{bar:30} {pos}/{len} contacts  {msg}  {elapsed}");
@@ -47,11 +47,10 @@ impl LiveView {
         }
     }
 
-    /// Follows a campaign until it rests (`completed` or `failed`).
+    /// Follows a campaign until it is `completed` or `failed`.
     ///
     /// # Errors
-    ///
-    /// When the service stops answering.
+    /// Returns an error if the service stops answering.
     pub async fn follow(
         &mut self,
         api: &ApiClient,

@@ -1,4 +1,4 @@
-//! What the demo shows at its end: a table of outcomes, one transcript, and where everything is.
+//! Output of the demo at its end: a table of outcomes, one transcript, and the locations of all files.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -51,7 +51,7 @@ pub fn rows<'a>(contacts: &'a [Value], conversations: &'a [Value]) -> Vec<Row<'a
         .collect()
 }
 
-/// Whether every outcome is its persona's, and none is missing.
+/// Returns whether every outcome is its persona's, and none is missing.
 pub fn all_as_expected(rows: &[Row<'_>]) -> bool {
     !rows.is_empty() && rows.iter().all(Row::as_expected)
 }
@@ -94,7 +94,7 @@ pub fn print_outcomes(rows: &[Row<'_>]) {
     println!("\n{table}");
 }
 
-/// Prints the transcript of the conversation with the most collected data, with what the analysis found.
+/// Prints the transcript of the conversation with the most collected data, with the results of the analysis.
 pub fn print_one_transcript(conversations: &[Value]) {
     let items = |c: &Value| c["dataCollected"]["items"].as_array().map_or(0, Vec::len);
     let Some(c) = conversations
@@ -119,21 +119,21 @@ pub fn print_one_transcript(conversations: &[Value]) {
     }
 }
 
-/// Where everything is after the demo.
+/// Locations after the demo.
 pub struct Places<'a> {
-    /// The temporary folder.
+    /// Temporary folder.
     pub folder: &'a Path,
-    /// The address the service had.
+    /// Address that the service had.
     pub address: &'a str,
-    /// The account's key.
+    /// API key of the account.
     pub api_key: &'a str,
-    /// The campaign.
+    /// Id of the campaign.
     pub campaign: &'a str,
-    /// This program, as it was called.
+    /// Path of this program, as it was called.
     pub program: &'a str,
 }
 
-/// Prints where recordings and database are, address and key, and three commands to try next.
+/// Prints the locations of recordings and database, the address and key, and three commands to try next.
 pub fn print_places(places: &Places<'_>) {
     let folder = places.folder.display();
     println!("\nDatabase    {folder}/ringback.db");

@@ -1,5 +1,5 @@
-//! The demo in another voice than babble: the simulated phones do not understand its words, so they follow a script and
-//! answer whenever the agent has finished.
+//! The demo with another voice than babble. The simulated phones do not understand its words, so they follow
+//! a script and answer whenever the agent has finished.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const CALLEES: [[&str; 3]; 3] = [
     ["Aisha Khan", "Monday would be good.", "Yes, it is."],
 ];
 
-/// The callees' contacts.
+/// Returns the callees' contacts.
 pub fn contacts() -> String {
     let rows = CALLEES
         .iter()
@@ -24,7 +24,7 @@ pub fn contacts() -> String {
         .join("\n")
 }
 
-/// What the phones do.
+/// Returns the phones' scripts.
 pub fn scripts() -> BTreeMap<String, Script> {
     let script = |[_, day, first]: &[&str; 3]| {
         let mut steps = vec![Step::WaitMs(500), Step::Say("Hello, who is this?".into())];

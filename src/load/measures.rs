@@ -1,7 +1,7 @@
-//! What can be measured: how busy the worker threads are, and how full the memory is.
+//! Measurements of the worker threads' load and of the memory in use.
 //!
-//! A worker's busy time is counted by the runtime from waking to sleeping, so it also has in it what neighbours on the
-//! machine take from it in between, and nothing of what they take while it sleeps.
+//! The runtime counts a worker's busy time from waking to sleeping. It therefore includes the time that other
+//! processes take from the worker in between, and nothing of what they take while it sleeps.
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -11,12 +11,12 @@ use tokio::{runtime::Handle, time::Instant};
 const MEMORY_OF_MACHINE: &str = "/proc/meminfo";
 const CGROUPS: &str = "/sys/fs/cgroup";
 
-/// What was found last.
+/// Last measurement.
 #[derive(Debug)]
 pub(super) struct Measures {
     busy: Duration,
     at: Instant,
-    /// The folder of this process's control group; none where there is none.
+    /// Folder of this process's control group, if there is one.
     group: Option<PathBuf>,
 }
 
@@ -29,7 +29,7 @@ impl Measures {
         }
     }
 
-    /// What holds now, and the time since it was taken last.
+    /// Returns the present load and the time since the last measurement.
     pub(super) fn take(&mut self, lag: Duration) -> (Sample, Duration) {
         let (busy, now) = (busy(), Instant::now());
         let (worked, passed) = (busy.saturating_sub(self.busy), now.duration_since(self.at));
@@ -44,7 +44,7 @@ impl Measures {
         (sample, passed)
     }
 
-    /// The fuller of machine and control group.
+    /// Returns the fuller of machine and control group.
     fn memory(&self) -> Option<f64> {
         let of_machine = fs::read_to_string(MEMORY_OF_MACHINE).ok().as_deref().and_then(machine);
         let of_group = self.group.as_ref().and_then(|folder| {
@@ -55,7 +55,7 @@ impl Measures {
     }
 }
 
-/// The workers' busy time in all.
+/// Returns the total busy time of the workers.
 fn busy() -> Duration {
     let metrics = Handle::current().metrics();
     (0..metrics.num_workers())
@@ -63,7 +63,7 @@ fn busy() -> Duration {
         .sum()
 }
 
-/// The second version's hierarchy only: `0::/path`.
+/// Returns the control group's folder. Supports version 2 only: `0::/path`.
 fn group() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -74,7 +74,7 @@ fn group() -> Option<PathBuf> {
         .find(|folder| folder.join("memory.max").exists())
 }
 
-/// The share in use, out of `/proc/meminfo`: what could be had without swapping is free.
+/// Returns the share in use, out of `/proc/meminfo`. Memory that is available without swapping counts as free.
 fn machine(text: &str) -> Option<f64> {
     let figure = |name: &str| {
         let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -83,7 +83,8 @@ fn machine(text: &str) -> Option<f64> {
     share(figure("MemTotal:")? - figure("MemAvailable:")?, figure("MemTotal:")?)
 }
 
-/// The share in use of a control group; none where it has no limit. Files' pages that nobody has used of late go first.
+/// Returns the share in use of a control group, or `None` if it has no limit. Inactive pages of files count
+/// as free, because the kernel drops them first.
 fn in_group(most: &str, current: &str, stat: &str) -> Option<f64> {
     let most = most.trim().parse::<f64>().ok()?;
     let idle = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));

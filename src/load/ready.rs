@@ -1,5 +1,5 @@
-//! `GET /ready`: whether new work may be sent to this node, and why not. Live calls go on whatever it says, so their
-//! callbacks and sockets must still come here.
+//! `GET /ready`: whether new work may be sent to this node, and the reasons if not. Live calls continue in
+//! any case, so their callbacks and sockets must still be sent here.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,29 +20,29 @@ use serde_json::json;
 use carriers::Bulkheads;
 use storage::SqlStore;
 
-/// A database that takes longer is of no use to anybody.
+/// A database that takes longer counts as unavailable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What is looked at.
+/// State of `GET /ready`.
 #[derive(Clone)]
 pub struct ReadyEndpoint {
-    /// The node.
+    /// Node.
     pub node: Arc<NodeHandle>,
-    /// Its database.
+    /// Database of the node.
     pub store: Arc<SqlStore>,
-    /// What it gives up.
+    /// Refused work.
     pub gate: Gate,
-    /// How its carriers are.
+    /// Health of the carriers.
     pub carriers: Bulkheads,
 }
 
 impl ReadyEndpoint {
-    /// The route.
+    /// Returns the route.
     pub fn router(self) -> Router {
         Router::new().route("/ready", get(show)).with_state(self)
     }
 
-    /// Everything that keeps it from new work.
+    /// Returns all reasons against new work.
     async fn reasons(&self) -> Vec<&'static str> {
         let database = tokio::time::timeout(PATIENCE, self.store.ping()).await;
         let held = self.node.holds_back().map(HoldsBack::as_str);

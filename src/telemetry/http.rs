@@ -1,4 +1,4 @@
-//! Counts and times of HTTP requests. Labels come from lists of our own, so that no client can make their number grow.
+//! Counts and times of HTTP requests. Labels come from fixed lists, so no client can increase their number.
 
 use axum::{
     extract::{MatchedPath, Request},
@@ -8,7 +8,7 @@ use axum::{
 };
 use tokio::time::Instant;
 
-/// The layer that counts a request and its time to the answer's head, by the route as it is declared.
+/// Layer that counts a request and its time to the response's head, by the declared route.
 pub async fn measure(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let route = request
@@ -25,7 +25,7 @@ pub async fn measure(request: Request, next: Next) -> Response {
     response
 }
 
-/// A client may invent methods.
+/// Returns a known method's name, because clients may invent methods.
 fn method_word(method: &Method) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"];
     KNOWN

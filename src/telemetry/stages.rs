@@ -1,17 +1,17 @@
-//! The stages of an answer as histograms, from the facts that calls record.
+//! Histograms of the stages of an answer, from the facts that calls record.
 
 use domain::ports::store::EventFact;
 use serde_json::Value;
 
-/// The histogram, by stage and by whether the reply was made ahead.
+/// Histogram by stage and by whether the reply was prepared ahead.
 pub const SECONDS: &str = "ringback_answer_stage_seconds";
 
-/// Its upper bounds, in seconds.
+/// Upper bounds, in seconds.
 pub const BOUNDS: &[f64] = &[
     0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0,
 ];
 
-/// Measures what the event tells of an answer, if anything.
+/// Records the stages in an event about an answer.
 pub fn measure(event: &EventFact) {
     if !matches!(event.name.as_str(), "reply" | "late_token") {
         return;
@@ -23,10 +23,11 @@ pub fn measure(event: &EventFact) {
     }
 }
 
-/// The stages and their milliseconds. `final`, `turn_end` and `answer` count from the user's last voiced frame; the
-/// others are what each stage takes by itself, so that a reply made ahead tells the same of its providers: the model
-/// from the question to its first word, the voice from there to its first audio, playout from there, or from the end
-/// of the turn where that came later. A filler stands for neither model nor voice.
+/// Returns the stages and their milliseconds. `final`, `turn_end` and `answer` count from the user's last
+/// voiced frame. The others are the time that each stage takes by itself, so that a reply prepared ahead
+/// gives the same figures for its providers: the model from the question to its first word, tts from there to
+/// its first audio, playout from there, or from the end of the turn if that came later. A filler counts for
+/// neither model nor tts.
 fn stages(name: &str, figures: &Value) -> Vec<(&'static str, f64)> {
     let at = |name: &str| figures[name].as_f64();
     if name == "late_token" {
