@@ -1,4 +1,4 @@
-//! The service's REST API as a client uses it that knows several nodes: one that does not answer is left for the next.
+//! Client of the service's REST API that knows several nodes: if one does not answer, it tries the next.
 
 use std::{
     io,
@@ -14,7 +14,7 @@ use crate::http::{self, Ask};
 const WITHIN: Duration = Duration::from_secs(10);
 const BOUNDARY: &str = "part-of-a-form-of-the-faults";
 
-/// What was refused or broke though the request was in order.
+/// Errors of valid requests that were refused or broke.
 #[derive(Debug, Clone, Default)]
 pub struct Failures(Arc<Mutex<Vec<String>>>);
 
@@ -24,7 +24,7 @@ impl Failures {
         all.push(failure.to_string());
     }
 
-    /// All so far.
+    /// Returns all errors so far.
     pub fn all(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -38,7 +38,7 @@ pub struct Api {
     pub key: String,
 }
 
-/// A campaign to be launched.
+/// A campaign to launch.
 pub struct Launch<'a> {
     pub name: &'a str,
     pub agent: &'a str,
@@ -47,7 +47,7 @@ pub struct Launch<'a> {
 
 impl Api {
     async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> io::Result<Value> {
-        let mut failed = io::Error::other("no node");
+        let mut failed = io::Error::other("no node to ask");
         for node in &self.nodes {
             let url = format!("http://{node}/public/v1{path}");
             let mut all = vec![("x-api-key", &*self.key)];
@@ -78,18 +78,18 @@ impl Api {
         Err(failed)
     }
 
-    /// `GET`.
+    /// Sends a `GET`.
     pub async fn get(&self, path: &str) -> io::Result<Value> {
         self.send("GET", path, &[], Vec::new()).await
     }
 
-    /// `POST` of JSON.
+    /// Sends a `POST` of JSON.
     pub async fn post(&self, path: &str, body: Value) -> io::Result<Value> {
         let headers = [("content-type", "application/json")];
         self.send("POST", path, &headers, body.to_string().into_bytes()).await
     }
 
-    /// Makes an agent that greets and listens, whose calls are told to `webhook`; its id.
+    /// Creates an agent that greets and listens, with `webhook` for its calls; returns its id.
     pub async fn agent(&self, webhook: &str, retries: u32) -> io::Result<String> {
         let agent = json!({
             "name": format!("Faults, {retries} retries"),
@@ -107,7 +107,7 @@ impl Api {
         text(&made["data"]["agentId"])
     }
 
-    /// Launches a campaign, once however often it is asked; its id.
+    /// Launches a campaign, only once even if it is retried; returns its id.
     pub async fn launch(&self, launch: &Launch<'_>) -> io::Result<String> {
         let mut form = Vec::new();
         for (name, value) in [("name", launch.name), ("agentId", launch.agent), ("launch", "true")] {
@@ -126,12 +126,12 @@ impl Api {
         text(&made["data"]["campaignId"])
     }
 
-    /// One campaign.
+    /// Returns one campaign.
     pub async fn campaign(&self, id: &str) -> io::Result<Value> {
         Ok(self.get(&format!("/campaigns/{id}")).await?["data"].take())
     }
 
-    /// How each contact of a campaign stands: number and status.
+    /// Returns the number and status of each contact of a campaign.
     pub async fn contacts(&self, campaign: &str) -> io::Result<Vec<(String, String)>> {
         let mut all = Vec::new();
         let mut cursor = String::new();

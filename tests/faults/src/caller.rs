@@ -1,4 +1,4 @@
-//! Somebody who calls the service: asks for a media socket, hears the agent speak, stays for a while, and hangs up.
+//! A caller of the service. It asks for a media socket, hears the agent speak, stays for a while, and hangs up.
 
 use std::{io, time::Duration};
 
@@ -9,23 +9,22 @@ use tokio_tungstenite::{connect_async, tungstenite::Message};
 
 use crate::api::{Api, text};
 
-/// How long a socket may take to open, and the agent to speak.
+/// Longest wait for a socket to open, and for the agent to speak.
 const OPENS_WITHIN: Duration = Duration::from_secs(5);
 const SPEAKS_WITHIN: Duration = Duration::from_secs(5);
 
-/// What came of a call.
+/// Result of a call.
 pub enum Came {
-    /// The caller hung up, as he wished to.
+    /// The caller hung up, as intended.
     HungUp,
-    /// It ended otherwise, and how.
+    /// The call ended otherwise, for this reason.
     Dropped(String),
 }
 
 /// Calls an agent from this number and stays for `stays` once the agent speaks.
 ///
 /// # Errors
-///
-/// When the service does not take the call.
+/// Returns an error if the service does not accept the call.
 pub async fn call(api: &Api, (agent, from): (&str, &str), stays: Duration) -> io::Result<Came> {
     let made = api
         .post("/calls/inbound", json!({ "agentId": agent, "from": from }))

@@ -1,4 +1,4 @@
-//! Keeps campaigns going while things break, and pauses some: the client of the service.
+//! Client of the service that keeps campaigns running while things break, and pauses some of them.
 
 use std::{
     fmt::Write as _,
@@ -19,26 +19,26 @@ use crate::{
     journal::now,
 };
 
-/// Campaigns at once with somebody left to dial, and all that are not over.
+/// Concurrent campaigns with contacts left to dial, and all that are not over.
 const AT_ONCE: usize = 2;
 const OPEN: usize = 12;
-/// How long a pause lasts: well beyond the time within which it must hold.
+/// Duration of a pause: well beyond the time within which it must take effect.
 const PAUSE: Duration = Duration::from_secs(8);
 const LOOK: Duration = Duration::from_millis(400);
 
-/// A campaign and what was asked of it.
+/// A campaign and the requests about it.
 #[derive(Debug, Clone)]
 pub struct Campaign {
     pub id: String,
     pub numbers: Vec<String>,
-    /// From the answer to a pause to the request to go on, in microseconds since 1970.
+    /// From the response to a pause to the request to continue, in microseconds since 1970.
     pub pauses: Vec<(i64, i64)>,
-    /// Somebody is left to dial.
+    /// Whether contacts are left to dial.
     pub dials: bool,
     pub over: bool,
 }
 
-/// What the client has done so far.
+/// Record of the client's campaigns.
 #[derive(Debug, Clone, Default)]
 pub struct Ledger(Arc<Mutex<Vec<Campaign>>>);
 
@@ -47,12 +47,12 @@ impl Ledger {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All campaigns.
+    /// Returns all campaigns.
     pub fn campaigns(&self) -> Vec<Campaign> {
         self.lock().clone()
     }
 
-    /// Those that are not over.
+    /// Returns the number of campaigns that are not over.
     pub fn open(&self) -> usize {
         self.lock().iter().filter(|campaign| !campaign.over).count()
     }
@@ -74,13 +74,13 @@ impl Ledger {
 pub struct Client {
     pub api: Api,
     pub ledger: Ledger,
-    /// Without and with a retry at once.
+    /// An agent without retries, and one with an immediate retry.
     pub agents: [String; 2],
     pub contacts: usize,
     pub seed: u64,
 }
 
-/// A pause that holds.
+/// A pause in effect.
 struct Pause {
     campaign: String,
     from: Option<i64>,
@@ -117,7 +117,7 @@ impl Client {
         }
     }
 
-    /// Launches the next campaign; false when that did not come through, to be asked for again in the same words.
+    /// Launches the next campaign; returns `false` if that failed, to be retried with the same request.
     async fn launch(&self, number: usize) -> bool {
         let numbers: Vec<_> = (0..self.contacts).map(|n| format!("+1555{number:04}{n:04}")).collect();
         let mut csv = String::from("phone,name\n");
@@ -160,7 +160,7 @@ impl Client {
                 let paused = self.api.post(&path, json!({})).await;
                 pauses.push(Pause {
                     campaign: campaign.id.clone(),
-                    // Without an answer nothing was promised.
+                    // Without a response the pause need not have taken effect.
                     from: paused.is_ok().then(now),
                     until: Instant::now() + PAUSE,
                 });
@@ -188,22 +188,22 @@ impl Client {
         chance::of(self.seed, &format!("pause {number}"))
     }
 
-    /// Every third campaign is paused or stopped once, at some point of its way.
+    /// Returns whether to hold the campaign now: every third campaign is paused or stopped once, at some point.
     fn wants_pause(&self, campaign: &Campaign, shown: &serde_json::Value) -> bool {
         let mut rng = self.chance(campaign);
-        // The first draw says which of the two.
+        // The first draw chooses between the two.
         let _: u32 = rng.random_range(0..4);
         let at = rng.random_range(0..3 * campaign.numbers.len() as u64);
         let begun = shown["startIndex"].as_u64().unwrap_or(0);
         campaign.pauses.is_empty() && begun > at
     }
 
-    /// Lets a campaign go on; the pause when that did not come through.
+    /// Continues a campaign; returns the pause if that failed.
     async fn go_on(&self, pause: Pause) -> Option<Pause> {
         let asked = now();
         let path = format!("/campaigns/{}/launch", pause.campaign);
         let went = self.api.post(&path, json!({})).await;
-        // A request that was lost may still be heeded: the pause is over with the first one.
+        // A lost request may still have been carried out, so the pause ends with the first one.
         let held = pause.from.map(|from| (from, asked));
         if let Some(held) = held {
             self.ledger
@@ -215,7 +215,7 @@ impl Client {
             self.ledger.change(&pause.campaign, |campaign| campaign.over = true);
             return None;
         }
-        // Nobody left to dial, or it runs already.
+        // Nobody is left to dial, or it runs already.
         let is_over = [": 409", ": 404", ": 400"]
             .iter()
             .any(|status| refused.contains(status));

@@ -1,10 +1,10 @@
-//! Chance that depends on nothing but the seed and a name, whatever comes in between.
+//! Random numbers that depend only on the seed and a name, whatever happens in between.
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::journal::Fate;
 
-/// A generator for one thing.
+/// Returns a generator for one subject.
 pub fn of(seed: u64, name: &str) -> StdRng {
     // FNV-1a.
     let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -13,10 +13,10 @@ pub fn of(seed: u64, name: &str) -> StdRng {
     StdRng::seed_from_u64(hash ^ seed)
 }
 
-/// How a telephone behaves.
+/// Behaviour of a telephone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Callee {
-    /// Picks up and hangs up after so many milliseconds.
+    /// Picks up and hangs up after this many milliseconds.
     Answers(u64),
     Busy,
     Rejects,
@@ -24,29 +24,29 @@ pub enum Callee {
     Away,
 }
 
-/// All that is decided about a call when it is asked for.
+/// Decisions about a call, made when it is requested.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
     pub fate: Fate,
     pub callee: Callee,
-    /// From the request to the ringing.
+    /// Milliseconds from the request to the ringing.
     pub setup_ms: u64,
     pub ring_ms: u64,
     pub answer_ms: u64,
 }
 
-/// What goes wrong by itself.
+/// Faults of the carrier and the webhook receiver themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Manner {
-    /// Answers get lost and break, requests fail, callbacks repeat and come late.
+    /// Responses get lost and break, requests fail, callbacks repeat and come late.
     Faulty,
-    /// Nothing, and calls are short.
+    /// No faults, and calls are short.
     Faultless,
-    /// Nothing, and most callees stay for some seconds.
+    /// No faults, and most callees stay for some seconds.
     Talkative,
 }
 
-/// The plan of one dial of a number.
+/// Returns the plan of one dial of a number.
 pub fn plan(rng: &mut StdRng, manner: Manner) -> Plan {
     let faultless = manner != Manner::Faulty;
     let fate = match rng.random_range(0..100) {
@@ -79,7 +79,7 @@ pub fn plan(rng: &mut StdRng, manner: Manner) -> Plan {
     }
 }
 
-/// What becomes of a callback: how long it is held back, how often it is sent.
+/// Returns the delay of a callback and how often it is sent.
 pub fn callback(rng: &mut StdRng, manner: Manner) -> (u64, usize) {
     if manner != Manner::Faulty {
         return (0, 1);

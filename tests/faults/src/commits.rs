@@ -1,4 +1,4 @@
-//! Counts the commits that a node sends to PostgreSQL, and breaks something at one of them.
+//! Counts the commits that a node sends to PostgreSQL, and injects a fault at one of them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,18 +8,18 @@ use nix::{
 };
 use tokio::sync::watch;
 
-/// What happens at a commit.
+/// Fault at a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// The node is killed, and the commit never reaches the server.
     Before,
-    /// The server has done it, and the node is killed before it hears so.
+    /// The server has committed, and the node is killed before it gets the response.
     After,
-    /// The server has done it, and the connection ends before the node hears so.
+    /// The server has committed, and the connection ends before the node gets the response.
     AnswerLost,
 }
 
-/// A trap that is set for one node.
+/// A trap for one node.
 #[derive(Debug, Default)]
 pub struct Trap(Mutex<State>);
 
@@ -42,7 +42,7 @@ impl Trap {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets it for a process, at one of the commits from now on; counted from 1.
+    /// Sets the trap for a process, at one of the commits from now on, counted from 1.
     pub fn set(&self, pid: i32, at: u64, when: When) {
         *self.lock() = State {
             set: Some(Set { pid, at, when }),
@@ -50,13 +50,13 @@ impl Trap {
         };
     }
 
-    /// Takes it away; whether it sprang, and how many commits there were.
+    /// Removes the trap; returns whether it sprang, and the number of commits.
     pub fn take(&self) -> (bool, u64) {
         let state = std::mem::take(&mut *self.lock());
         (state.has_sprung, state.seen)
     }
 
-    /// A commit is on its way: what is to be done about it.
+    /// Counts a commit; returns the fault to inject, if any.
     fn commit(&self) -> Option<Set> {
         let mut state = self.lock();
         state.seen += 1;
@@ -66,24 +66,24 @@ impl Trap {
     }
 }
 
-/// What one connection is about to do.
+/// State of one connection.
 #[derive(Debug, Clone, Copy)]
 enum Stage {
     /// Messages without a type come first.
     Opening,
     Talking,
-    /// The answer to this commit is never passed on.
+    /// The response to this commit is never forwarded.
     Awaits(Set),
     Sprung,
 }
 
-/// The messages that a client sends over one connection.
+/// Messages that a client sends over one connection.
 pub struct Frames<'a> {
     trap: &'a Trap,
     stage: watch::Sender<Stage>,
 }
 
-/// The version in a startup message, behind which messages have a type.
+/// Version in a startup message; the messages after it have a type.
 const STARTUP: [u8; 4] = [0, 3, 0, 0];
 
 impl<'a> Frames<'a> {
@@ -94,13 +94,13 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// Waits until the connection is to end.
+    /// Waits until the connection must end.
     pub async fn sprung(&self) {
         let mut stage = self.stage.subscribe();
         let _ = stage.wait_for(|stage| matches!(stage, Stage::Sprung)).await;
     }
 
-    /// Takes the whole messages off the buffer that go on.
+    /// Takes from the buffer the complete messages to forward.
     pub fn pass(&self, buffer: &mut Vec<u8>) -> Vec<u8> {
         let mut passed = Vec::new();
         loop {
@@ -133,7 +133,7 @@ impl<'a> Frames<'a> {
         }
     }
 
-    /// The server has answered.
+    /// Handles the server's response.
     pub fn answered(&self) {
         let stage = *self.stage.borrow();
         if let Stage::Awaits(set) = stage {

@@ -1,6 +1,7 @@
-//! Death at every fsync: one short campaign, from the CSV file to the last webhook, again and again; each time the node is
-//! killed at the next of its calls of `fsync`, first before it and then after it, and started again. On PostgreSQL it is
-//! its commits that count, and once more each time a commit's answer is lost and the node lives.
+//! Death at every fsync. One short campaign, from the CSV file to the last webhook, runs again and again.
+//! Each time the node is killed at the next of its `fsync` calls, first before the call and then after it,
+//! and started again. On PostgreSQL its commits count instead; there each commit's response is also lost once
+//! while the node lives.
 
 use std::{
     ffi::OsString,
@@ -24,39 +25,39 @@ use crate::{
     world::{Entrance, Recipe, World},
 };
 
-/// How long one life may take, with a call whose fate is looked for twice.
+/// Longest life, including a call whose outcome is looked up twice.
 const LIFE: Duration = Duration::from_secs(150);
-/// What a node may still write when all is done and told.
+/// Time for a node's last writes after all is done and reported.
 const LAST_WRITES: Duration = Duration::from_millis(500);
 const LOOK: Duration = Duration::from_millis(60);
 
-/// `faults deaths`.
+/// Arguments of `faults deaths`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct DeathsArgs {
-    /// The first call of fsync at which the node dies
+    /// First call of fsync at which the node dies
     #[arg(long, default_value_t = 1)]
     from: u64,
-    /// How many lie between two deaths
+    /// Distance between two deaths
     #[arg(long, default_value_t = 1)]
     step: u64,
-    /// The database
+    /// Database
     #[arg(long, value_enum, default_value = "sqlite")]
     database: Database,
     /// Contacts of the campaign
     #[arg(long, default_value_t = 3)]
     contacts: usize,
-    /// Decides what the callees do
+    /// Seed of the callees' behaviour
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// The service's times at one-tenth
+    /// Run with the service's times at one-tenth
     #[arg(long)]
     tenth: bool,
-    /// The service's binary
+    /// Path of the service's binary
     #[arg(long, default_value = "target/release/ringback")]
     program: PathBuf,
 }
 
-/// How one life ended.
+/// End of one life.
 struct Life {
     broke: bool,
     /// Calls of fsync, or commits, up to the end.
@@ -64,9 +65,9 @@ struct Life {
     broken: Vec<rules::Finding>,
 }
 
-/// What breaks into a life.
+/// Mechanism that breaks into a life.
 enum Snare {
-    /// The tracer, and where it prints.
+    /// The tracer, and the file it prints to.
     Tracer(Kept, PathBuf),
     Trap,
 }
@@ -79,7 +80,7 @@ struct Deaths {
     lives: usize,
 }
 
-/// Runs lives until one comes to its end by itself. True when nothing was broken in any.
+/// Runs lives until one ends without a fault. Returns `true` if no rule was broken in any.
 pub async fn run(args: DeathsArgs) -> io::Result<bool> {
     let began = Instant::now();
     let mut deaths = Deaths::new(args.clone()).await?;
@@ -130,7 +131,7 @@ pub async fn run(args: DeathsArgs) -> io::Result<bool> {
 }
 
 impl Deaths {
-    /// Makes the database that every life begins with: an account and an agent.
+    /// Creates the database that every life begins with: an account and an agent.
     async fn new(args: DeathsArgs) -> io::Result<Self> {
         let mut world = World::new(&Recipe {
             program: args.program.clone(),
@@ -148,7 +149,7 @@ impl Deaths {
         let webhook = format!("http://{}/hook", world.judge);
         let agent = world.api.agent(&webhook, 0).await?;
         world.nodes[0].kill()?;
-        // On SQLite the last one who closes it writes all into one file.
+        // On SQLite the last connection to close writes everything into one file.
         evidence::close(evidence::connect(&world.database_url).await?).await?;
         let template = world.journal().with_file_name("template");
         fs::create_dir(&template)?;
@@ -184,7 +185,7 @@ impl Deaths {
             live,
             standstills: Vec::new(),
         };
-        // Or it would close another life's.
+        // Otherwise it would close the database of another life.
         evidence::close(database).await?;
         let campaigns = &evidence.campaigns;
         evidence
@@ -200,7 +201,8 @@ impl Deaths {
         Ok(Life { broke, calls, broken })
     }
 
-    /// Launches a campaign and sees it to its end, starting the node again when it dies. None when it could not be launched.
+    /// Launches a campaign and follows it to its end, starting the node again when it dies. Returns `None` if
+    /// it could not be launched.
     async fn live(&mut self, seen: usize, numbers: &[String]) -> io::Result<Option<Campaign>> {
         let limit = Instant::now() + LIFE;
         let mut campaign: Option<Campaign> = None;
@@ -229,7 +231,7 @@ impl Deaths {
         Ok(campaign)
     }
 
-    /// Sees to it that the node breaks.
+    /// Arranges for the node to break.
     fn lay(&self, at: u64, when: When) -> io::Result<Snare> {
         let pid = self.world.nodes[0].pid().unwrap_or_default();
         if self.args.database == Database::Postgres {
@@ -247,13 +249,13 @@ impl Deaths {
         Ok(Snare::Tracer(tracer, report))
     }
 
-    /// Whether the node was broken into, and how many calls or commits there were.
+    /// Returns whether the node was broken into, and the number of calls or commits.
     async fn outcome(&self, snare: Snare) -> io::Result<(bool, u64)> {
         let (tracer, report) = match snare {
             Snare::Trap => return Ok(self.world.nodes[0].trap.take()),
             Snare::Tracer(tracer, report) => (tracer, report),
         };
-        // The tracer prints what it saw when the process is gone.
+        // The tracer prints its result when the process is gone.
         while report_of(&report).is_none() && tracer.runs() {
             sleep(LOOK).await;
         }
@@ -263,7 +265,7 @@ impl Deaths {
         })
     }
 
-    /// The same request until it is answered.
+    /// Repeats the same request until it is answered.
     async fn launch(&self, numbers: &[String]) -> Option<Campaign> {
         let rows: Vec<_> = numbers.iter().map(|number| format!("{number},Somebody\n")).collect();
         let launch = Launch {
@@ -286,7 +288,7 @@ impl Deaths {
         shown.is_ok_and(|shown| shown["status"] == "completed")
     }
 
-    /// Whether a webhook came of every call.
+    /// Returns whether every call was reported by a webhook.
     fn is_told(&self, seen: usize, numbers: &[String]) -> io::Result<bool> {
         let log = evidence::log(&self.world.journal())?;
         let (before, log) = log.split_at(seen);
@@ -294,7 +296,7 @@ impl Deaths {
     }
 }
 
-/// Whether the tracer killed, and how many calls it saw.
+/// Returns whether the tracer killed, and how many calls it saw.
 fn report_of(report: &Path) -> Option<(bool, u64)> {
     let text = fs::read_to_string(report).ok()?;
     let after = |word: &str| text.split_once(word)?.1.lines().next()?.parse().ok();
@@ -303,9 +305,9 @@ fn report_of(report: &Path) -> Option<(bool, u64)> {
         .or_else(|| after(ENDED).map(|calls| (false, calls)))
 }
 
-/// Puts the files of a database of one folder into another, and nothing of another life beside them.
+/// Copies the database files from one folder to another, and removes those of other lives there.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    // What a node remembers of dials in another life, this one's database never knew.
+    // A dial journal of another life contains dials that this life's database never had.
     for entry in fs::read_dir(to)? {
         let _ = fs::remove_dir_all(entry?.path().join("dials"));
     }

@@ -1,4 +1,4 @@
-//! What is looked at after a run: the judge's log, the rows of the database, and what REST says.
+//! Evidence after a run: the judge's log, the rows of the database, and the responses of the REST API.
 
 use std::{io, path::Path};
 
@@ -11,7 +11,7 @@ use crate::{
     world::Standstill,
 };
 
-/// An attempt as it stands in the database.
+/// An attempt as stored in the database.
 #[derive(Debug, Clone)]
 pub struct Attempt {
     pub id: String,
@@ -20,12 +20,12 @@ pub struct Attempt {
     pub number: String,
     pub state: String,
     pub error: String,
-    /// When its last permit was given.
+    /// Time of its last permit.
     pub dialing_at: Option<i64>,
     pub ended_at: Option<i64>,
 }
 
-/// What REST says of a campaign.
+/// State of a campaign by the REST API.
 #[derive(Debug, Clone)]
 pub struct Told {
     pub status: String,
@@ -35,18 +35,18 @@ pub struct Told {
     pub contacts: Vec<(String, String)>,
 }
 
-/// All of it.
+/// All evidence.
 pub struct Evidence {
     pub log: Vec<Entry>,
     pub campaigns: Vec<(Campaign, Told)>,
     pub attempts: Vec<Attempt>,
-    /// Attempts whose call the carrier still has.
+    /// Attempts whose call is still up at the carrier.
     pub live: Vec<String>,
-    /// When requests stood still on their way to the carrier.
+    /// Intervals in which requests to the carrier stalled.
     pub standstills: Vec<Standstill>,
 }
 
-/// Asks REST about every campaign.
+/// Reads every campaign from the REST API.
 pub async fn told(api: &Api, campaigns: Vec<Campaign>) -> io::Result<Vec<(Campaign, Told)>> {
     let mut all = Vec::new();
     for campaign in campaigns {
@@ -65,23 +65,23 @@ pub async fn told(api: &Api, campaigns: Vec<Campaign>) -> io::Result<Vec<(Campai
     Ok(all)
 }
 
-/// The log of a judge.
+/// Reads the log of a judge.
 pub fn log(path: &Path) -> io::Result<Vec<Entry>> {
     journal::read(path)
 }
 
-/// A connection to the database, past every proxy.
+/// Connects to the database directly, without a proxy.
 pub async fn connect(url: &str) -> io::Result<AnyConnection> {
     sqlx::any::install_default_drivers();
     AnyConnection::connect(url).await.map_err(io::Error::other)
 }
 
-/// Closes one, and returns once its files are let go.
+/// Closes a connection, and returns once its files are released.
 pub async fn close(database: AnyConnection) -> io::Result<()> {
     database.close().await.map_err(io::Error::other)
 }
 
-/// All attempts.
+/// Returns all attempts.
 pub async fn attempts(database: &mut AnyConnection) -> io::Result<Vec<Attempt>> {
     let sql =
         "SELECT id, campaign, attempt_no, phone_number, state, error, dialing_at, ended_at FROM attempts ORDER BY id";
@@ -102,14 +102,14 @@ fn attempt(row: &AnyRow) -> Result<Attempt, sqlx::Error> {
     })
 }
 
-/// What an incarnation holds: attempts that it claimed and has not begun to dial, and those under way.
+/// Attempts of an incarnation: those it claimed and has not begun to dial, and those under way.
 #[derive(Debug, Default)]
 pub struct Held {
     pub claimed: Vec<String>,
     pub under_way: Vec<String>,
 }
 
-/// What an incarnation holds now.
+/// Returns the attempts that an incarnation holds now.
 pub async fn held(database: &mut AnyConnection, incarnation: &str) -> io::Result<Held> {
     let sql =
         "SELECT id, state FROM attempts WHERE owner = $1 AND state IN ('claimed', 'dialing', 'dialed', 'answered')";

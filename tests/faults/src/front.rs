@@ -1,6 +1,7 @@
-//! The proxy in front of the nodes, as deploy/compose.Caddyfile has it: each request goes to the next node that says it is
-//! ready. A node is asked once a second; one that cannot be reached is left out for a while, and the request goes to another;
-//! what was begun is not sent again unless it only reads. Connections to nodes are kept.
+//! The proxy in front of the nodes, configured as in deploy/compose.Caddyfile: each request goes to the next
+//! node that is ready. Each node is probed once a second. A node that cannot be reached is skipped for a
+//! while, and the request goes to another. A request that was begun is not repeated unless it only reads.
+//! Connections to nodes are kept.
 
 use std::{
     io,
@@ -41,7 +42,7 @@ const TRIES_EVERY: Duration = Duration::from_millis(100);
 /// `dial_timeout`.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(1);
 
-/// Of one connection only.
+/// Headers of one connection only.
 const HOP_BY_HOP: [HeaderName; 4] = [
     header::CONNECTION,
     header::TRANSFER_ENCODING,
@@ -52,7 +53,7 @@ const HOP_BY_HOP: [HeaderName; 4] = [
 type Sender = SendRequest<Full<Bytes>>;
 type Body = BoxBody<Bytes, hyper::Error>;
 
-/// A node as the front knows it.
+/// State of a node.
 struct Upstream {
     address: SocketAddr,
     is_ready: bool,
@@ -71,7 +72,7 @@ impl Upstream {
 struct Shared {
     upstreams: Mutex<Vec<Upstream>>,
     turn: AtomicUsize,
-    /// Requests that went to another node, since the first could not be reached or a kept connection had ended.
+    /// Requests that went to another node, because the first could not be reached or a kept connection had ended.
     again: AtomicUsize,
 }
 
@@ -80,7 +81,7 @@ impl Shared {
         self.upstreams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next node that takes requests.
+    /// Returns the next node that accepts requests.
     fn next(&self) -> Option<SocketAddr> {
         let upstreams = self.lock();
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
@@ -93,7 +94,7 @@ impl Shared {
         upstreams.iter_mut().find(|one| one.address == address).map(change)
     }
 
-    /// A kept connection that can take a request now.
+    /// Returns a kept connection that can take a request now.
     fn kept(&self, address: SocketAddr) -> Option<Sender> {
         self.change(address, |upstream| {
             upstream.kept.retain(|sender| !sender.is_closed());
@@ -112,7 +113,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// Starts one on a free port.
+    /// Starts a front on a free port.
     pub async fn start(nodes: &[SocketAddr]) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
@@ -134,12 +135,12 @@ impl Front {
         Ok(Self { address, shared, tasks })
     }
 
-    /// Requests that were sent to another node than the first.
+    /// Returns the number of requests that were sent to another node than the first.
     pub fn sent_again(&self) -> usize {
         self.shared.again.load(Ordering::Relaxed)
     }
 
-    /// Whether it sends requests to this node.
+    /// Returns whether it sends requests to this node.
     pub fn sends_to(&self, node: SocketAddr) -> bool {
         self.shared.change(node, |upstream| upstream.is_open()).unwrap_or(false)
     }
@@ -153,7 +154,7 @@ impl Drop for Front {
     }
 }
 
-/// Asks one node whether it is ready.
+/// Probes one node periodically.
 async fn ask_again_and_again(shared: Arc<Shared>, node: SocketAddr) {
     loop {
         let url = format!("http://{node}/ready");
@@ -205,11 +206,11 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// Why a request was not answered.
+/// Reasons why a request was not answered.
 enum Trouble {
-    /// It did not reach the node, so that another may have it.
+    /// It did not reach the node, so another node may get it.
     NotSent,
-    /// Nobody knows what became of it.
+    /// Its result is unknown.
     Broken(hyper::Error),
 }
 
@@ -259,7 +260,7 @@ async fn answer(shared: &Shared, mut request: Request<Incoming>) -> Response<Bod
     }
 }
 
-/// Passes what comes on either side on to the other, once both have left HTTP.
+/// Passes data between both sides once both have left HTTP.
 async fn join(client: hyper::upgrade::OnUpgrade, server: hyper::upgrade::OnUpgrade) {
     if let (Ok(client), Ok(server)) = tokio::join!(client, server) {
         let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(client), &mut TokioIo::new(server)).await;

@@ -1,4 +1,4 @@
-//! One HTTP request on a connection of its own.
+//! One HTTP request on its own connection.
 
 use std::{io, time::Duration};
 
@@ -9,7 +9,7 @@ use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 use url::Url;
 
-/// What is sent.
+/// The request.
 pub struct Ask<'a> {
     pub method: &'a str,
     pub url: &'a str,
@@ -18,10 +18,10 @@ pub struct Ask<'a> {
     pub within: Duration,
 }
 
-/// Status and body of the answer.
+/// Status and body of the response.
 pub type Answer = (u16, Bytes);
 
-/// Sends it; an error when no whole answer came in time.
+/// Sends the request; fails if no complete response came in time.
 pub async fn send(ask: Ask<'_>) -> io::Result<Answer> {
     let within = ask.within;
     timeout(within, exchange(ask))

@@ -1,4 +1,4 @@
-//! The judge's own log: one JSON object a line, only ever appended to. A dial is on disk before it is answered.
+//! The judge's own log: one JSON object a line, append-only. A dial is on disk before it is answered.
 
 use std::{
     fs::{File, OpenOptions},
@@ -10,11 +10,11 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-/// What the judge saw.
+/// Events that the judge saw.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A request for a call came in; `node` is the address its callbacks go to.
+    /// A request for a call was received; `node` is the address of its callbacks.
     Dial {
         attempt: String,
         to: String,
@@ -22,36 +22,36 @@ pub enum Event {
         node: String,
         fate: Fate,
     },
-    /// A status callback was sent; 0 is no answer.
+    /// A status callback was sent; an `answer` of 0 means no response.
     Callback {
         call: String,
         attempt: String,
         status: String,
         answer: u16,
     },
-    /// A media socket was asked for; 101 when it was opened.
+    /// A media socket was requested; 101 if it was opened.
     Media { call: String, attempt: String, answer: u16 },
-    /// The agent's first sound over a media socket.
+    /// First sound of the agent over a media socket.
     Spoke { call: String, attempt: String },
-    /// A call asked how it goes on without its media socket; 0 is no answer.
+    /// A call asked for instructions after its media socket; an `answer` of 0 means no response.
     Back { call: String, attempt: String, answer: u16 },
-    /// The service let go of a call's media socket while its callee was on the line.
+    /// The service closed a call's media socket while its callee was on the line.
     Left { call: String, attempt: String },
     /// The service asked for the end of a call.
     HangUp { call: String, attempt: String },
-    /// A call is over; `by_callee` when he hung up by himself after it was answered.
+    /// A call is over; `by_callee` if the callee hung up after the answer.
     Over {
         call: String,
         attempt: String,
         status: String,
         by_callee: bool,
     },
-    /// A webhook came.
+    /// A webhook was received.
     Webhook { id: String, attempt: String, answer: u16 },
 }
 
 impl Event {
-    /// The attempt that it is about.
+    /// Returns the attempt of the event.
     pub fn attempt(&self) -> &str {
         match self {
             Self::Dial { attempt, .. }
@@ -67,15 +67,15 @@ impl Event {
     }
 }
 
-/// What becomes of a request for a call.
+/// Outcome of a request for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
     /// Placed and answered so.
     Placed,
-    /// Placed, and the answer breaks off.
+    /// Placed, and the response breaks off.
     AnswerBroken,
-    /// Placed, and no answer ever comes.
+    /// Placed, and no response ever comes.
     AnswerLost,
     /// Placed, and answered with 500.
     PlacedAndFailed,
@@ -88,7 +88,7 @@ pub enum Fate {
 }
 
 impl Fate {
-    /// Whether a telephone rings.
+    /// Returns whether a telephone rings.
     pub fn rings(self) -> bool {
         matches!(
             self,
@@ -96,7 +96,7 @@ impl Fate {
         )
     }
 
-    /// Whether whoever reads the answer knows that nobody was called.
+    /// Returns whether the response shows that nobody was called.
     pub fn is_certainly_not_dialed(self) -> bool {
         matches!(self, Self::Throttled | Self::Refused)
     }
@@ -110,7 +110,7 @@ pub struct Entry {
     pub event: Event,
 }
 
-/// Microseconds since 1970.
+/// Returns the microseconds since 1970.
 pub fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
@@ -120,7 +120,7 @@ pub fn now() -> i64 {
 pub struct Journal(Mutex<File>);
 
 impl Journal {
-    /// Opens or makes it.
+    /// Opens or creates the log.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
         Ok(Self(Mutex::new(file)))
@@ -145,7 +145,7 @@ impl Journal {
     }
 }
 
-/// All that was logged so far; a line that is being written is left out.
+/// Reads everything logged so far; a line that is being written is left out.
 pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
     let text = std::fs::read_to_string(path)?;
     let whole = text.rfind('\n').map_or("", |end| &text[..=end]);

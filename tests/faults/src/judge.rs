@@ -1,6 +1,6 @@
-//! The judge: a process of its own that plays the carrier (in the words of Twilio's API) and the receiver of webhooks,
-//! and writes down what it sees. By its seed it loses answers, breaks them off, fails, and repeats, delays, reorders and
-//! loses callbacks.
+//! The judge: a separate process that plays the carrier (with Twilio's API) and the receiver of webhooks, and
+//! logs what it sees. By its seed it loses responses, breaks them off, fails, and repeats, delays, reorders
+//! and loses callbacks.
 
 mod api;
 mod call;
@@ -24,35 +24,35 @@ use tokio::net::TcpListener;
 use self::call::Call;
 use crate::{chance::Manner, journal::Journal};
 
-/// The account at the carrier.
+/// Account at the carrier.
 pub const ACCOUNT: &str = "AC00000000000000000000000000000001";
-/// What signs.
+/// Token that signs requests.
 pub const TOKEN: &str = "token-of-the-judge";
 
-/// What a judge is started with.
+/// Arguments of a judge.
 #[derive(Debug, clap::Args)]
 pub struct JudgeArgs {
-    /// Address it listens at
+    /// Listen address
     #[arg(long)]
     listen: SocketAddr,
-    /// Its log
+    /// Path of its log
     #[arg(long)]
     log: PathBuf,
-    /// Decides what goes wrong
+    /// Seed of the faults
     #[arg(long)]
     seed: u64,
-    /// What goes wrong by itself
+    /// Faults of the carrier and the webhook receiver themselves
     #[arg(long, value_enum, default_value = "faulty")]
     manner: Manner,
 }
 
-/// What the routes share.
+/// State that the routes share.
 pub(crate) struct Judge {
     seed: u64,
     manner: Manner,
     journal: Journal,
     calls: Mutex<HashMap<String, Arc<Call>>>,
-    /// How often each telephone was rung, and each webhook tried.
+    /// Number of times each telephone was rung, and each webhook tried.
     counts: Mutex<HashMap<String, u64>>,
 }
 
@@ -61,7 +61,7 @@ impl Judge {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How often this was asked before about `name`.
+    /// Returns how often it was called before with `name`.
     fn count(&self, name: &str) -> u64 {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(name.to_owned()).or_default();

@@ -1,5 +1,5 @@
-//! Processes that end with this one, however it ends: each has a shell that waits for the end of its standard input and
-//! then kills it.
+//! Processes that end with this one, however it ends: each has a shell that waits for the end of its standard
+//! input and then kills it.
 
 use std::{
     ffi::OsString,
@@ -35,7 +35,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Starts a program with nothing but this environment.
+    /// Starts a program with only this environment.
     pub fn start(
         program: &Path,
         arguments: &[OsString],
@@ -48,7 +48,7 @@ impl Kept {
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .envs(environment.iter().cloned())
-            // Out of this process's group, whose end by a signal it is to outlive by a moment.
+            // Leaves this process's group, because it must outlive the end of that group by a moment.
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -67,7 +67,7 @@ impl Kept {
         })
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn pid(&self) -> i32 {
         self.pid.as_raw()
     }
@@ -80,18 +80,19 @@ impl Kept {
         }
     }
 
-    /// Whether it still runs (or is stopped).
+    /// Returns whether it still runs (or is stopped).
     pub fn runs(&self) -> bool {
         self.stat()
             .is_some_and(|(state, parent)| parent == self.keeper.id() && !matches!(&*state, "Z" | "X"))
     }
 
-    /// How a process ended that does not run any more: its exit code, or 128 and its signal.
+    /// Returns how an ended process ended: its exit code, or 128 and its signal.
     pub fn code(mut self) -> io::Result<Option<i32>> {
         self.end()
     }
 
-    /// State and parent of the process with its id, which is another one once its keeper has seen its end.
+    /// Returns the state and the parent of the process with its id. The id may belong to another process once
+    /// its keeper has seen its end.
     fn stat(&self) -> Option<(String, u32)> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).ok()?;
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();

@@ -1,4 +1,4 @@
-//! Breaks running nodes by a seed, and judges from outside what became of their calls: `tests/faults/run --help`.
+//! Breaks running nodes by a seed, and judges from outside what happened to their calls: `tests/faults/run --help`.
 
 mod api;
 mod caller;
@@ -43,7 +43,7 @@ enum Command {
     Run(run::RunArgs),
     /// Kill a node at every one of its fsyncs (on PostgreSQL: commits), and judge
     Deaths(deaths::DeathsArgs),
-    /// Kill the database, and put a standby in its place that has not heard of the last commits
+    /// Kill the database and promote a standby that lacks the last commits
     Promotion(promotion::PromotionArgs),
     /// Replace every node by a new process under load, one after the other, and judge
     Rolling(rolling::RollingArgs),
@@ -75,12 +75,12 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Ends what runs, and all that it started, when this process is told to end.
+/// Ends the work and everything it started when this process gets a stop signal.
 async fn until_told(work: impl Future<Output = std::io::Result<bool>>) -> std::io::Result<bool> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         done = work => done,
         _ = tokio::signal::ctrl_c() => Err(std::io::Error::other("interrupted")),
-        _ = terminate.recv() => Err(std::io::Error::other("told to end")),
+        _ = terminate.recv() => Err(std::io::Error::other("terminated")),
     }
 }

@@ -1,4 +1,4 @@
-//! A node under test: the program, and the proxies between it and everybody else.
+//! A node under test: the program, and the proxies between it and everything else.
 
 use std::{
     fs, io,
@@ -19,13 +19,13 @@ use crate::{
     world::Wiring,
 };
 
-/// The words of a node's log before its incarnation.
+/// Message in a node's log line with its incarnation.
 const REGISTERED: &str = "registered; ";
 
-/// From one start to the next, at the soonest.
+/// Shortest time between two starts.
 const STARTS_AGAIN: Duration = Duration::from_secs(1);
 
-/// The service's times, in milliseconds at real speed.
+/// Times of the service, in milliseconds at real speed.
 const TIMES: [(&str, u64); 5] = [
     ("RINGBACK_HEARTBEAT_MS", 3_000),
     ("RINGBACK_DEAD_AFTER_MS", 15_000),
@@ -39,7 +39,7 @@ const TIMES: [(&str, u64); 5] = [
 pub enum Running {
     Yes,
     Stopped,
-    /// Killed by a fault, to be started by one.
+    /// Killed by a fault, and to be started by one.
     Down,
 }
 
@@ -54,23 +54,23 @@ pub struct Node {
     process: Option<Kept>,
     started: Instant,
     database: Option<Proxy>,
-    /// At its commits, on a server.
+    /// Trap at its commits, on a server.
     pub trap: Arc<Trap>,
     carrier: Proxy,
     door: Proxy,
 }
 
-/// Which connection of a node is broken.
+/// Connection of a node that can be broken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
     Database,
     Carrier,
-    /// Where the carrier's callbacks and media sockets come in.
+    /// Incoming callbacks and media sockets of the carrier.
     Door,
 }
 
 impl Node {
-    /// Sets one up, without starting it.
+    /// Sets up a node without starting it.
     pub async fn new(number: usize, listen: SocketAddr, door: Proxy, wiring: &Wiring) -> io::Result<Self> {
         let folder = wiring.folder.join(format!("node-{number}"));
         fs::create_dir_all(&folder)?;
@@ -125,7 +125,7 @@ impl Node {
         })
     }
 
-    /// Its log.
+    /// Returns the path of its log.
     pub fn log(&self) -> PathBuf {
         self.folder.join("log")
     }
@@ -139,7 +139,7 @@ impl Node {
         Ok(())
     }
 
-    /// Its process id.
+    /// Returns its process id.
     pub fn pid(&self) -> Option<i32> {
         self.process.as_ref().map(Kept::pid)
     }
@@ -157,7 +157,7 @@ impl Node {
             .map_or(Ok(()), |process| process.signal(Signal::SIGTERM))
     }
 
-    /// Its exit code, when it has ended by itself.
+    /// Returns its exit code if it has ended by itself.
     pub fn ended(&mut self) -> io::Result<Option<i32>> {
         if self.process.as_ref().is_none_or(Kept::runs) {
             return Ok(None);
@@ -166,7 +166,7 @@ impl Node {
         self.process.take().map_or(Ok(None), Kept::code)
     }
 
-    /// Stops it, or lets it go on.
+    /// Stops it, or lets it continue.
     pub fn hold(&mut self, stop: bool) -> io::Result<()> {
         let Some(process) = &self.process else { return Ok(()) };
         let (signal, running) = match stop {
@@ -177,7 +177,7 @@ impl Node {
         process.signal(signal)
     }
 
-    /// Whether its process ended though nobody killed it, and the time has come to start it again.
+    /// Returns whether its process ended without a kill, and it is time to start it again.
     pub fn has_ended(&self) -> bool {
         self.started.elapsed() > STARTS_AGAIN
             && self.running != Running::Down
@@ -194,7 +194,7 @@ impl Node {
         }
     }
 
-    /// Whether it answers that it is well.
+    /// Returns whether it answers that it is healthy.
     pub async fn is_healthy(&self) -> bool {
         let url = format!("http://{}/public/health", self.listen);
         let asked = http::send(Ask {
@@ -207,13 +207,13 @@ impl Node {
         asked.await.is_ok_and(|(status, _)| status == 200)
     }
 
-    /// The last line of its log.
+    /// Returns the last line of its log.
     pub fn last_word(&self) -> String {
         let text = fs::read_to_string(self.log()).unwrap_or_default();
         text.lines().last().unwrap_or_default().to_owned()
     }
 
-    /// The incarnation it registered last.
+    /// Returns the incarnation that it registered last.
     pub fn incarnation(&self) -> Option<String> {
         last_incarnation(&self.log())
     }

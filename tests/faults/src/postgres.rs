@@ -1,7 +1,7 @@
-//! A PostgreSQL server of this run's own, made from the binaries on this machine, that can be killed and started again, and
-//! that a standby may follow and replace.
+//! A PostgreSQL server for this run, created from the binaries on this machine. It can be killed and started
+//! again, and a standby may follow and replace it.
 //!
-//! It is kept by a shell that waits for words on its standard input: however this process ends, the server ends.
+//! A shell keeps it and waits for commands on its standard input: however this process ends, the server ends.
 
 use std::{
     env, fs, io,
@@ -17,11 +17,11 @@ use std::{
 
 use nix::unistd::User;
 
-/// Within this time a server must take connections.
+/// Longest wait for a server to accept connections.
 const WITHIN: Duration = Duration::from_secs(60);
 const PASSWORD: &str = "s3cret-of-the-faults";
 
-/// Makes the server and runs it. `$1` is the folder of the binaries, `$2` the server's own.
+/// Creates the server and runs it. `$1` is the folder of the binaries, `$2` the server's own.
 const KEEPER: &str = r#"
 trap : INT TERM
 "$1/initdb" -D "$2/data" -U ringback --pwfile="$2/password" --auth=scram-sha-256 --encoding=UTF8 --no-locale \
@@ -64,11 +64,11 @@ pub struct Postgres {
     folder: PathBuf,
     keeper: Child,
     words: Option<ChildStdin>,
-    /// The folder of the data it serves, in its own.
+    /// Name of the data folder in use, within the server's folder.
     data: &'static str,
 }
 
-/// The folder with `initdb` and `postgres`: on the path, or where Debian keeps it, the newest version.
+/// Returns the folder with `initdb` and `postgres`: on the path, or in Debian's location, the newest version.
 fn binaries() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
@@ -82,10 +82,11 @@ fn binaries() -> Option<PathBuf> {
 }
 
 impl Postgres {
-    /// Makes one in a new folder below `parent` and waits until it is ready.
+    /// Creates a server in a new folder below `parent` and waits until it is ready.
     pub fn start(parent: &Path) -> io::Result<Self> {
-        let found = binaries().ok_or_else(|| io::Error::other("no PostgreSQL here: apt-get install postgresql"))?;
-        // On the path there may be links to the first few of them only.
+        let found = binaries()
+            .ok_or_else(|| io::Error::other("no PostgreSQL found: install it with `apt-get install postgresql`"))?;
+        // The path may have links to only some of the programs.
         let initdb = fs::canonicalize(found.join("initdb"))?;
         let binaries = initdb.parent().map_or(found, Path::to_path_buf);
         let folder = parent.join("postgres");
@@ -102,7 +103,7 @@ impl Postgres {
             let somebody = ["postgres", "nobody"]
                 .into_iter()
                 .find_map(|name| User::from_name(name).ok().flatten());
-            let user = somebody.ok_or_else(|| io::Error::other("neither postgres nor nobody is a user here"))?;
+            let user = somebody.ok_or_else(|| io::Error::other("neither of the users postgres and nobody exists"))?;
             for path in [&folder, &folder.join("password")] {
                 chown(path, Some(user.uid.as_raw()), Some(user.gid.as_raw()))?;
             }
@@ -125,18 +126,18 @@ impl Postgres {
         Ok(server)
     }
 
-    /// Its socket.
+    /// Returns the path of its socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.join(".s.PGSQL.5432")
     }
 
-    /// The address of its database, past every proxy.
+    /// Returns the URL of its database, without a proxy.
     pub fn url(&self) -> String {
         let host = self.folder.display().to_string().replace('/', "%2F");
         format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}")
     }
 
-    /// The same by a proxy.
+    /// Returns the URL through a proxy.
     pub fn url_by(&self, proxy: &str) -> String {
         format!("postgres://ringback:{PASSWORD}@{proxy}/postgres")
     }
@@ -147,7 +148,7 @@ impl Postgres {
         words.flush()
     }
 
-    /// Ends it at once, as a crash would.
+    /// Kills it at once, as a crash would.
     pub fn kill(&mut self) -> io::Result<()> {
         self.say("kill")?;
         Ok(())
@@ -158,24 +159,24 @@ impl Postgres {
         self.say("start")
     }
 
-    /// Makes a standby, which follows and is always a little behind.
+    /// Creates a standby, which follows and is always a little behind.
     pub fn follow(&mut self) -> io::Result<()> {
         self.say("follow")
     }
 
-    /// From here on the standby hears nothing more.
+    /// Cuts off the standby from all further changes.
     pub fn lose_standby(&mut self) -> io::Result<()> {
         self.say("lose")
     }
 
-    /// The standby takes over from a server that was killed, and has its address from then on.
+    /// Promotes the standby after the server was killed; it takes over the server's address.
     pub fn promote(&mut self) -> io::Result<()> {
         self.say("promote")?;
         self.data = "standby";
         self.until_ready()
     }
 
-    /// Waits until it takes connections.
+    /// Waits until it accepts connections.
     pub fn until_ready(&self) -> io::Result<()> {
         let began = Instant::now();
         while !self.is_ready() {
@@ -190,7 +191,7 @@ impl Postgres {
 
     fn is_ready(&self) -> bool {
         let state = fs::read_to_string(self.folder.join(self.data).join("postmaster.pid")).unwrap_or_default();
-        // A standby that takes no writes yet is ready, too, and not yet in the other's place.
+        // A standby counts as ready before it accepts writes, and before it has the other's address.
         let is_in_place = self.data == "data" || self.socket().is_symlink();
         is_in_place && self.socket().exists() && state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
     }

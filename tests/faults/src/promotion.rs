@@ -1,5 +1,5 @@
-//! A standby takes over in the middle of campaigns, and has not heard of the last commits: claims, permits, outcomes that
-//! nodes were told of are forgotten. Nobody may be dialed a second time for that, and nobody lost.
+//! A standby takes over in the middle of campaigns and lacks the last commits: claims, permits and outcomes
+//! that nodes had got confirmed are gone. Nobody may be dialed a second time because of that, and nobody lost.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -21,47 +21,47 @@ use crate::{
     world::{Entrance, Recipe, World},
 };
 
-/// Until campaigns dial, and until pauses are over once nothing new is launched.
+/// Time until campaigns dial, and until pauses are over once nothing new is launched.
 const SETTLES: Duration = Duration::from_secs(3);
-/// How long a standby may take to follow.
+/// Longest wait for a standby to follow.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
-/// How long there is no server at all.
+/// Time without any server.
 const AWAY: Duration = Duration::from_secs(2);
-/// How often nodes that ended by themselves are looked for.
+/// Interval between checks for nodes that ended by themselves.
 const LOOK: Duration = Duration::from_millis(100);
-/// How long all may take to come to rest, at real speed.
+/// Longest time for everything to come to rest, at real speed.
 const REST: Duration = Duration::from_secs(420);
 
-/// `faults promotion`.
+/// Arguments of `faults promotion`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct PromotionArgs {
     /// Nodes
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(1..=9))]
     nodes: u8,
-    /// Decides what carrier and receiver do, and how far behind the standby is
+    /// Seed of the carrier, the webhook receiver, and the lag of the standby
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Contacts of each of the two campaigns
     #[arg(long, default_value_t = 150)]
     contacts: usize,
-    /// Calls at once, of each node
+    /// Concurrent calls of each node
     #[arg(long, default_value_t = 15)]
     lines: u32,
-    /// Dials a second
+    /// Dials per second
     #[arg(long, default_value_t = 12.0)]
     calls_per_second: f64,
-    /// Milliseconds by which the standby is behind [default: 300 to 2500, by the seed]
+    /// Milliseconds by which the standby lags [default: 300 to 2500, by the seed]
     #[arg(long)]
     behind_ms: Option<u64>,
-    /// The service's times at one-tenth
+    /// Run with the service's times at one-tenth
     #[arg(long)]
     tenth: bool,
-    /// The service's binary
+    /// Path of the service's binary
     #[arg(long, default_value = "target/release/ringback")]
     program: PathBuf,
 }
 
-/// Runs it and judges. True when nobody was dialed twice and nobody lost.
+/// Runs it and judges. Returns `true` if nobody was dialed twice and nobody lost.
 pub async fn run(args: PromotionArgs) -> io::Result<bool> {
     let mut world = World::new(&Recipe {
         program: args.program.clone(),
@@ -83,7 +83,7 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
     let began = Instant::now();
     world.start_all().await?;
     let webhook = format!("http://{}/hook", world.judge);
-    // No retries: an outcome that is forgotten and found again comes after the retry that it had led to.
+    // No retries: a lost outcome that is found again comes after the retry that it had caused.
     let agent = world.api.agent(&webhook, 0).await?;
     let ledger = Ledger::default();
     let client = Client {
@@ -96,7 +96,7 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
     let finish = watch::Sender::new(false);
     let client = tokio::spawn(client.work(finish.subscribe()));
     sleep(SETTLES).await;
-    // What is launched, paused or stopped is told to its user: here only what nodes do by themselves is to be forgotten.
+    // Launches, pauses and stops are confirmed to their user, so here only the nodes' own work may be lost.
     finish.send_replace(true);
     follow(world).await?;
     sleep(SETTLES).await;
@@ -111,13 +111,13 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
     let until = now();
     sleep(AWAY).await;
     change(world, Postgres::promote)?;
-    println!("{:>8.1} s  the standby has taken over", began.elapsed().as_secs_f64());
+    println!("{:>8.1} s  standby promoted", began.elapsed().as_secs_f64());
     let scale = if args.tenth { 2 } else { 1 };
     let limit = Instant::now() + REST / scale;
     let mut ended = 0;
     while !client.is_finished() {
         if Instant::now() > limit {
-            println!("campaigns do not come to their end");
+            println!("campaigns did not end in time");
             break;
         }
         ended += revive(world)?;
@@ -125,7 +125,7 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
     }
     let evidence = gather(world, &ledger).await?;
     let (mut findings, mut told_anew) = (rules::breaches(&evidence), 0);
-    // A call's end that was forgotten is told again when it is found again, as another event.
+    // If the end of a call is lost, it is reported again with another event id when it is found again.
     findings.retain(|finding| {
         let is_anew = finding.rule == Rule::WebhookIds;
         told_anew += usize::from(is_anew);
@@ -148,7 +148,7 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
         println!("{}: {}", finding.rule, finding.what);
     }
     if forgotten == 0 {
-        println!("nothing was dialed while the standby heard nothing: nothing was tried");
+        println!("nothing was dialed while the standby was cut off, so nothing was tested");
     }
     Ok(findings.is_empty() && forgotten > 0)
 }
@@ -157,7 +157,7 @@ fn change(world: &mut World, change: impl FnOnce(&mut Postgres) -> io::Result<()
     world.postgres.as_mut().map_or(Ok(()), change)
 }
 
-/// Has a standby follow, and waits until it hears of each commit.
+/// Makes a standby follow, and waits until it gets each commit.
 async fn follow(world: &mut World) -> io::Result<()> {
     change(world, Postgres::follow)?;
     let mut database = evidence::connect(&world.database_url).await?;

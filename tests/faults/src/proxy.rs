@@ -1,4 +1,4 @@
-//! A TCP proxy that can be cut, and can stand still.
+//! A TCP proxy that can be cut, and can stall.
 
 use std::{io, net::SocketAddr, path::PathBuf, sync::Arc};
 
@@ -11,24 +11,25 @@ use tokio::{
 
 use crate::commits::{Frames, Trap};
 
-/// How a proxy behaves.
+/// Behaviour of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// It passes everything on.
+    /// Passes everything on.
     Open,
-    /// Connections are closed, and new ones too.
+    /// Closes connections, and new ones too.
     Cut,
-    /// Connections stay, and nothing passes.
+    /// Keeps connections, and passes nothing.
     Stalled,
 }
 
-/// Where it leads.
+/// Target of a proxy.
 #[derive(Debug, Clone)]
 pub enum Target {
     Tcp(SocketAddr),
-    /// A PostgreSQL server's, whose commits spring a trap.
+    /// A PostgreSQL server, whose commits spring a trap.
     Server(PathBuf, Arc<Trap>),
-    /// One of these whose process is there, another first each time: each with the address of its process.
+    /// One of these addresses whose process is there, starting with another one each time; each with the
+    /// address of its process.
     Anyone(Vec<(SocketAddr, SocketAddr)>),
 }
 
@@ -40,7 +41,7 @@ pub struct Proxy {
 }
 
 impl Proxy {
-    /// Starts one on a free port.
+    /// Starts a proxy on a free port.
     pub async fn start(target: Target) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?;
@@ -60,7 +61,7 @@ impl Proxy {
         Ok(Self { address, mode, task })
     }
 
-    /// Changes what it does.
+    /// Changes its behaviour.
     pub fn set(&self, mode: Mode) {
         self.mode.send_replace(mode);
     }
@@ -80,7 +81,7 @@ async fn pass(client: TcpStream, target: Target, mode: watch::Receiver<Mode>) {
         Target::Anyone(addresses) => {
             let mut there = Vec::new();
             for (door, process) in addresses {
-                // A door takes connections also for a process that is gone.
+                // The address accepts connections even if the process is gone.
                 if TcpStream::connect(process).await.is_ok() {
                     there.push(door);
                 }
@@ -114,12 +115,12 @@ where
     let mut cut = mode.clone();
     tokio::select! {
         _ = cut.wait_for(|mode| *mode == Mode::Cut) => {}
-        // Both directions: an end of one lets what the other holds through.
+        // Waits for both directions: the end of one lets the remaining data of the other through.
         _ = async { tokio::join!(one_way(client.0, server.1, mode.clone()), one_way(server.0, client.1, mode)) } => {}
     }
 }
 
-/// Both ways of a connection to a PostgreSQL server. What the client sends goes on in whole messages.
+/// Passes both directions of a connection to a PostgreSQL server; the client's data in complete messages.
 async fn commits<CR, CW, SR, SW>(
     (client_reads, client_writes): (CR, CW),
     (server_reads, server_writes): (SR, SW),

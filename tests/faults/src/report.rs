@@ -1,4 +1,4 @@
-//! What a run came to, as a table.
+//! Results of a run as a table.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,7 +14,7 @@ use crate::{
     schedule::Kind,
 };
 
-/// Breaches of one rule that are shown.
+/// Most breaches of one rule that are shown.
 const SHOWN: usize = 5;
 
 const RULES: [Rule; 11] = [
@@ -31,7 +31,7 @@ const RULES: [Rule; 11] = [
     Rule::CampaignOpen,
 ];
 
-/// A node was killed and left this.
+/// A killed node and the attempts that it held.
 #[derive(Debug)]
 pub struct Takeover {
     pub at: i64,
@@ -65,31 +65,31 @@ impl fmt::Display for Times {
     }
 }
 
-/// How long a call of a killed node may be silent.
+/// Longest silence of a call of a killed node.
 const SPEAKS_WITHIN: i64 = 5_000_000;
 
-/// How often the service takes a call over.
+/// Number of times the service takes over a call.
 const TAKEN_OVER: usize = 2;
 
-/// The calls that talked when their node was killed.
+/// Calls that talked when their node was killed.
 #[derive(Debug, Default)]
 struct Talked {
-    /// Whose callee stayed long enough to hear whether they go on.
+    /// Calls whose callee stayed long enough to hear whether they continue.
     calls: usize,
-    /// Within five seconds.
+    /// Calls that continued within five seconds.
     soon: usize,
-    /// How often each call's node was killed so far.
+    /// Number of times each call's node was killed so far.
     kills: BTreeMap<String, usize>,
-    /// Calls that were not taken over once more: what they do may be what their nodes die of.
+    /// Calls that were not taken over once more, because they may be what kills their nodes.
     spared: usize,
     /// From the kill to the agent's first sound.
     again_after: Times,
-    /// From the kill to the end of those that never spoke again.
+    /// From the kill to the end of calls that never spoke again.
     silent_until_over: Times,
 }
 
 impl Talked {
-    /// Adds what became of one call of a node that was killed at `at`.
+    /// Adds the result of one call of a node that was killed at `at`.
     fn add(&mut self, log: &[Entry], attempt: &str, at: i64) {
         let of_it = |entry: &&Entry| entry.event.attempt() == attempt;
         let mut before = log.iter().take_while(|entry| entry.at <= at).filter(of_it);
@@ -125,7 +125,7 @@ impl Talked {
     }
 }
 
-/// What is known at the end.
+/// Results at the end.
 #[derive(Debug, Default)]
 pub struct Outcome {
     command: String,
@@ -140,15 +140,15 @@ pub struct Outcome {
     contacts: usize,
     dials: usize,
     errors: BTreeMap<String, usize>,
-    /// From a kill to the dial of what the dead had claimed.
+    /// From a kill to the dial of the contacts that the dead node had claimed.
     dialed_after: Times,
-    /// From a kill to the verdict on the calls that the dead had.
+    /// From a kill to the verdict on the calls that the dead node had.
     settled_after: Times,
     talked: Talked,
 }
 
 impl Outcome {
-    /// Of a run by this command.
+    /// Creates the results of a run with this command.
     pub fn of(command: String) -> Self {
         Self {
             command,
@@ -156,7 +156,7 @@ impl Outcome {
         }
     }
 
-    /// Judges.
+    /// Judges the evidence.
     pub fn conclude(&mut self, evidence: &Evidence) {
         self.findings = rules::breaches(evidence);
         self.campaigns = evidence.campaigns.len();
@@ -200,7 +200,7 @@ impl Outcome {
         self.talked.silent_until_over.0.sort_unstable();
     }
 
-    /// Whether all held, and there was something to judge.
+    /// Returns whether all rules held and there was something to judge.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty() && self.dials > 0
     }

@@ -1,5 +1,5 @@
-//! A rolling replacement: three nodes behind a front that asks who is ready, campaigns and a steady stream of requests, and
-//! every node in its turn is told to end, ends, and is followed by a new one. Nobody may notice.
+//! A rolling replacement. Three nodes are behind a front that probes readiness; campaigns and a steady stream
+//! of requests run. Each node in turn is told to end, ends, and is followed by a new one. Nobody may notice.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,45 +26,46 @@ use crate::{
     world::{Entrance, Recipe, World},
 };
 
-/// Until the first calls talk, and after each replacement.
+/// Time until the first calls talk, and after each replacement.
 const SETTLES: Duration = Duration::from_secs(2);
-/// How long a node may take to end, with the longest call and all that waits to be delivered, and the next to be ready.
+/// Longest time for a node to end, with the longest call and all outstanding deliveries, and for the
+/// next one to be ready.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
-/// How long campaigns may take to their end.
+/// Longest time for campaigns to end.
 const REST: Duration = Duration::from_secs(180);
-/// Breaches of one kind that are shown.
+/// Most breaches of one kind that are shown.
 const SHOWN: usize = 5;
 
-/// `faults rolling`.
+/// Arguments of `faults rolling`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RollingArgs {
     /// Nodes
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=9))]
     nodes: u8,
-    /// How often each node is replaced
+    /// Number of times each node is replaced
     #[arg(long, default_value_t = 1)]
     rounds: u32,
-    /// Decides what the callees do
+    /// Seed of the callees' behaviour
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Contacts of a campaign
     #[arg(long, default_value_t = 40)]
     contacts: usize,
-    /// Calls at once, of each node
+    /// Concurrent calls of each node
     #[arg(long, default_value_t = 30)]
     lines: u32,
-    /// Dials a second
+    /// Dials per second
     #[arg(long, default_value_t = 8.0)]
     calls_per_second: f64,
-    /// Requests a second
+    /// Requests per second
     #[arg(long, default_value_t = 30.0)]
     requests_per_second: f64,
-    /// The times on which nodes agree at one-tenth
+    /// Run with the times that nodes share at one-tenth
     #[arg(long)]
     tenth: bool,
-    /// The service's binary
+    /// Path of the service's binary
     #[arg(long, default_value = "target/release/ringback")]
     program: PathBuf,
 }
@@ -72,21 +73,21 @@ pub struct RollingArgs {
 /// One replacement.
 struct Replaced {
     node: usize,
-    /// Calls that the carrier had when it was told.
+    /// Calls at the carrier when the node was told to end.
     live: usize,
     ended_after: Duration,
     code: Option<i32>,
     ready_after: Duration,
 }
 
-/// What is known at the end.
+/// Results at the end.
 struct Outcome {
     command: String,
     seconds: u64,
     replaced: Vec<Replaced>,
     sent: Sent,
     sent_again: usize,
-    /// Of the client that keeps the campaigns going.
+    /// Errors of the client that keeps the campaigns going.
     refused: Vec<String>,
     dials: usize,
     answered: usize,
@@ -94,7 +95,7 @@ struct Outcome {
     findings: Vec<Finding>,
 }
 
-/// Runs it and judges. True when nobody noticed.
+/// Runs it and judges. Returns `true` if nobody noticed.
 pub async fn run(args: RollingArgs) -> io::Result<bool> {
     let mut world = World::new(&Recipe {
         program: args.program.clone(),
@@ -145,7 +146,7 @@ async fn in_world(args: &RollingArgs, world: &mut World) -> io::Result<bool> {
     }
     finish.send_replace(true);
     if timeout(REST, &mut client).await.is_err() {
-        println!("campaigns do not come to their end");
+        println!("campaigns did not end in time");
     }
     let _ = flow.await;
     let sent = traffic.conclude(Instant::now() + REST / 3).await;
@@ -220,7 +221,7 @@ async fn replace(world: &mut World, node: usize) -> io::Result<Replaced> {
     })
 }
 
-/// Attempts whose callee talked with the service, and how many sockets each had.
+/// Returns the attempts whose callee talked with the service, with the number of sockets of each.
 fn talked(log: &[Entry]) -> BTreeMap<&str, usize> {
     let mut talked = BTreeMap::new();
     for entry in log {
@@ -234,8 +235,8 @@ fn talked(log: &[Entry]) -> BTreeMap<&str, usize> {
     talked
 }
 
-/// Calls that were not ended by their callees, who are never left alone for as long as an agent waits. That a pause or a
-/// stop of the campaign hangs up is nobody's wish here.
+/// Returns the calls that their callees did not end. A callee is never left alone for as long as an agent
+/// waits, and no campaign is paused or stopped here with a hang-up.
 fn dropped(evidence: &Evidence) -> Vec<String> {
     let talked = talked(&evidence.log);
     let mut dropped = Vec::new();
@@ -346,7 +347,8 @@ impl fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// What the stream counted, and what the campaigns' client met. Refusals that name a wrong request are in the first only.
+    /// Returns the errors of the stream of requests and of the campaigns' client. Refusals of invalid
+    /// requests are only in the former.
     fn all_failures(&self) -> Vec<String> {
         let all: BTreeSet<&String> = self.sent.failures.iter().chain(&self.refused).collect();
         all.into_iter().cloned().collect()

@@ -1,4 +1,4 @@
-//! What must hold whatever broke. Pure.
+//! Rules that must hold whatever broke. Pure.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -10,33 +10,33 @@ use crate::{
     journal::{Entry, Event, Fate},
 };
 
-/// How soon a pause holds, in microseconds.
+/// Time within which a pause must take effect, in microseconds.
 const PAUSE_HOLDS_WITHIN: i64 = 5_000_000;
 
-/// What was broken.
+/// A rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// An attempt is asked for once, unless the carrier refused it in so many words.
+    /// An attempt is requested once, unless the carrier explicitly refused it.
     DialedTwice,
     /// The next attempt on a contact waits for the verdict on the last one.
     DialedBeforeVerdict,
-    /// Nobody is forgotten.
+    /// No contact is forgotten.
     ContactLost,
-    /// What was dialed is known.
+    /// Every dialed attempt is in the store.
     AttemptUnknown,
     /// Nothing stays half done.
     LeftOpen,
-    /// Nobody is left on the line.
+    /// No call is left up.
     CallLeftUp,
-    /// Each call is told.
+    /// Each call is reported by a webhook.
     WebhookMissing,
-    /// … as one event.
+    /// … with one event id.
     WebhookIds,
-    /// A pause holds.
+    /// A pause takes effect.
     DialedInPause,
     /// Counters agree with rows.
     Counters,
-    /// Every campaign comes to an end.
+    /// Every campaign ends.
     CampaignOpen,
 }
 
@@ -65,7 +65,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// A dial of the log.
+/// A dial in the log.
 pub struct Dial<'a> {
     pub at: i64,
     pub attempt: &'a str,
@@ -74,7 +74,7 @@ pub struct Dial<'a> {
     pub fate: Fate,
 }
 
-/// The dials of a log.
+/// Returns the dials of a log.
 pub fn dials(log: &[Entry]) -> impl Iterator<Item = Dial<'_>> {
     log.iter().filter_map(|entry| match &entry.event {
         Event::Dial {
@@ -94,7 +94,7 @@ pub fn dials(log: &[Entry]) -> impl Iterator<Item = Dial<'_>> {
     })
 }
 
-/// Attempts that were asked for again though the first request may have rung.
+/// Returns the attempts that were requested again although the first request may have rung.
 pub fn doubles(log: &[Entry]) -> Vec<Finding> {
     let mut by_attempt: BTreeMap<&str, Vec<Dial<'_>>> = BTreeMap::new();
     for dial in dials(log) {
@@ -117,7 +117,7 @@ pub fn doubles(log: &[Entry]) -> Vec<Finding> {
     found
 }
 
-/// Webhooks by attempt: their ids, and whether one was taken.
+/// Returns the webhooks by attempt: their ids, and whether one was accepted.
 fn webhooks(log: &[Entry]) -> HashMap<&str, (BTreeSet<&str>, bool)> {
     let mut all: HashMap<&str, (BTreeSet<&str>, bool)> = HashMap::new();
     for entry in log {
@@ -130,8 +130,8 @@ fn webhooks(log: &[Entry]) -> HashMap<&str, (BTreeSet<&str>, bool)> {
     all
 }
 
-/// How many attempts were told by a webhook that was taken, but for those that `before` knows: a life that was ended may
-/// have left one to be sent again.
+/// Counts the attempts that were reported by an accepted webhook, except those in `before`: an earlier life
+/// may have left one to be sent again.
 pub fn told(before: &[Entry], log: &[Entry]) -> usize {
     let known: BTreeSet<&str> = before.iter().map(|entry| entry.event.attempt()).collect();
     let new = webhooks(log)
@@ -140,7 +140,7 @@ pub fn told(before: &[Entry], log: &[Entry]) -> usize {
     new.filter(|(_, (_, taken))| *taken).count()
 }
 
-/// Attempts that are over and of which no webhook was taken.
+/// Returns the finished attempts without an accepted webhook.
 pub fn untold<'a>(log: &[Entry], attempts: &'a [Attempt]) -> Vec<&'a Attempt> {
     let told = webhooks(log);
     let is_told = |attempt: &Attempt| told.get(&*attempt.id).is_some_and(|(_, taken)| *taken);
@@ -148,17 +148,17 @@ pub fn untold<'a>(log: &[Entry], attempts: &'a [Attempt]) -> Vec<&'a Attempt> {
     over.filter(|attempt| !is_told(attempt)).collect()
 }
 
-/// Whether nothing was logged in the last `us` microseconds.
+/// Returns whether nothing was logged in the last `us` microseconds.
 pub fn is_quiet(log: &[Entry], now: i64, us: i64) -> bool {
     log.last().is_none_or(|entry| now - entry.at > us)
 }
 
-/// Everything that is broken.
+/// Returns all breaches.
 pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
     let mut found = doubles(&evidence.log);
     let mut add = |rule, what: String| found.push(Finding { rule, what });
     let known: HashMap<&str, &Attempt> = evidence.attempts.iter().map(|a| (&*a.id, a)).collect();
-    // An attempt that the carrier refused may be forgotten: its contact gets another.
+    // An attempt that the carrier refused may be forgotten: its contact gets another one.
     let counts = |dial: &Dial<'_>| !known.contains_key(dial.attempt) && !dial.fate.is_certainly_not_dialed();
     for dial in dials(&evidence.log).filter(counts) {
         add(Rule::AttemptUnknown, format!("{} to {}", dial.attempt, dial.to));
@@ -212,9 +212,9 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
     found
 }
 
-/// Whether a dial that was permitted before a pause had set out in time, and then stood still with its link.
+/// Returns whether a dial that was permitted before a pause had been sent in time, and then stalled with its link.
 fn stood_still(evidence: &Evidence, dial: &Dial<'_>, pause: i64) -> bool {
-    /// Until what stood still has been read.
+    /// Time until a stalled request has been read.
     const READ_WITHIN: i64 = 1_000_000;
     let attempt = evidence.attempts.iter().find(|attempt| attempt.id == dial.attempt);
     let permitted = attempt.and_then(|attempt| attempt.dialing_at);
@@ -225,7 +225,7 @@ fn stood_still(evidence: &Evidence, dial: &Dial<'_>, pause: i64) -> bool {
         })
 }
 
-/// Dials of a contact before its last attempt was over.
+/// Finds dials of a contact before its last attempt was over.
 fn early(evidence: &Evidence, add: &mut impl FnMut(Rule, String)) {
     let mut by_contact: BTreeMap<(&str, &str), Vec<&Attempt>> = BTreeMap::new();
     for attempt in &evidence.attempts {
@@ -245,11 +245,11 @@ fn early(evidence: &Evidence, add: &mut impl FnMut(Rule, String)) {
     }
 }
 
-/// How the contacts of a campaign stand against its rows and counters.
+/// Compares the contacts of a campaign with its rows and counters.
 fn contacts(numbers: &[String], told: &Told, rows: &[&Attempt]) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut add = |rule, what: String| found.push(Finding { rule, what });
-    // One whose last calls ended while it was paused has nobody left to dial: it stays paused.
+    // If the last calls ended while it was paused, nobody is left to dial, and it stays paused.
     let is_over = match &*told.status {
         "completed" | "failed" | "stopped" => true,
         "paused" => told
@@ -342,7 +342,7 @@ mod tests {
         }
     }
 
-    /// Two contacts, each called once.
+    /// Returns the evidence of two contacts, each called once.
     fn good() -> Evidence {
         let campaign = Campaign {
             id: "c".to_owned(),
@@ -376,7 +376,7 @@ mod tests {
         }
     }
 
-    /// The rules that are broken once this was done to good evidence.
+    /// Returns the rules that are broken after `spoil` has changed good evidence.
     fn broken(spoil: impl FnOnce(&mut Evidence)) -> Vec<Rule> {
         let mut evidence = good();
         spoil(&mut evidence);

@@ -1,4 +1,4 @@
-//! A run: campaigns, faults by a schedule, rest, and the judgement.
+//! A run: campaigns, faults by a schedule, rest, and the verdict.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -19,15 +19,15 @@ use crate::{
     world::{Entrance, Recipe, World},
 };
 
-/// How often nodes that ended by themselves are looked for.
+/// Interval between checks for nodes that ended by themselves.
 const WATCH: Duration = Duration::from_millis(200);
-/// How long a moment is looked for in which a node has a claim, and the pause between two looks.
+/// Longest search for a moment in which a node has a claim, and the pause between two looks.
 const LOOKS_FOR: Duration = Duration::from_secs(1);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(11);
-/// How long all may take to come to rest, at real speed.
+/// Longest time for everything to come to rest, at real speed.
 const REST: Duration = Duration::from_secs(420);
-/// How long the last webhooks may take: the analysis before one may be a dead node's, whose lease is a minute, whatever the
-/// other times.
+/// Longest wait for the last webhooks: the preceding analysis may be a dead node's, with a lease of a minute,
+/// whatever the other times.
 const WEBHOOKS: Duration = Duration::from_secs(75);
 
 /// Databases to run on.
@@ -37,40 +37,40 @@ pub enum Database {
     Postgres,
 }
 
-/// `faults run`.
+/// Arguments of `faults run`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct RunArgs {
-    /// The database
+    /// Database
     #[arg(long, value_enum, default_value = "sqlite")]
     pub database: Database,
     /// Nodes [default: 1 on SQLite, 3 on PostgreSQL]
     #[arg(long)]
     pub nodes: Option<usize>,
-    /// Faults of the schedule
+    /// Number of faults in the schedule
     #[arg(long, default_value_t = 20)]
     pub faults: u32,
-    /// Decides what breaks when, and what carrier and receiver do
+    /// Seed of the schedule, the carrier and the webhook receiver
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// The service's times and those of the faults at one-tenth
+    /// Run with the service's times and those of the faults at one-tenth
     #[arg(long)]
     pub tenth: bool,
-    /// Nothing breaks but nodes, which are killed
+    /// Break only nodes, by kills
     #[arg(long)]
     pub only_kills: bool,
     /// Contacts of a campaign
     #[arg(long, default_value_t = 40)]
     pub contacts: usize,
-    /// Calls at once, of each node
+    /// Concurrent calls of each node
     #[arg(long, default_value_t = 15)]
     pub lines: u32,
-    /// Dials a second
+    /// Dials per second
     #[arg(long, default_value_t = 12.0)]
     pub calls_per_second: f64,
-    /// Callbacks and media sockets come to any node, not to that which dialed
+    /// Send callbacks and media sockets to any node, not to the one that dialed
     #[arg(long)]
     pub front: bool,
-    /// The service's binary
+    /// Path of the service's binary
     #[arg(long, default_value = "target/release/ringback")]
     pub program: PathBuf,
     /// Print the schedule, and run nothing
@@ -114,7 +114,7 @@ impl RunArgs {
         }
     }
 
-    /// The command that repeats the run.
+    /// Returns the command that repeats the run.
     fn command(&self) -> String {
         let database = match self.database {
             Database::Sqlite => "sqlite",
@@ -143,7 +143,7 @@ impl RunArgs {
     }
 }
 
-/// Runs the schedule and judges. True when nothing was broken that must hold.
+/// Runs the schedule and judges. Returns `true` if every rule held.
 pub async fn run(args: RunArgs) -> io::Result<bool> {
     let steps = schedule::plan(args.outline());
     if args.plan {
@@ -171,7 +171,7 @@ async fn in_world(args: &RunArgs, steps: &[Planned], world: &mut World) -> io::R
     finish.send_replace(true);
     let scale = if args.tenth { 2 } else { 1 };
     if timeout(REST / scale, client).await.is_err() {
-        println!("campaigns do not come to their end");
+        println!("campaigns did not end in time");
     }
     let evidence = gather(world, &ledger).await?;
     outcome.conclude(&evidence);
@@ -198,7 +198,7 @@ async fn start_client(
     Ok((finish, working))
 }
 
-/// Performs the steps at their times, and starts again what ends by itself.
+/// Performs the steps at their times, and restarts nodes that end by themselves.
 async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> io::Result<()> {
     let start = Instant::now();
     let mut number = 0;
@@ -231,7 +231,7 @@ async fn follow(world: &mut World, steps: &[Planned], outcome: &mut Outcome) -> 
     Ok(())
 }
 
-/// Starts again what ended by itself, as whoever runs the service would; how many did.
+/// Restarts nodes that ended by themselves, as an operator would; returns their number.
 pub fn revive(world: &mut World) -> io::Result<usize> {
     let ended = world.ended();
     for &node in &ended {
@@ -245,8 +245,9 @@ pub fn revive(world: &mut World) -> io::Result<usize> {
     Ok(ended.len())
 }
 
-/// Kills a node, and tells what it held. Only a server lets others look. A claim is held for some milliseconds, so that
-/// random kills hardly meet one: every other kill looks for a moment with one, at most for a second.
+/// Kills a node, and returns what it held. Only a database server lets others look. A claim is held for
+/// some milliseconds, so random kills rarely meet one: every other kill looks for a moment with a claim,
+/// for a second at most.
 async fn kill(world: &mut World, node: usize, at_ms: u64) -> io::Result<Option<Takeover>> {
     let looks_for = if at_ms.is_multiple_of(2) {
         LOOKS_FOR
@@ -257,7 +258,7 @@ async fn kill(world: &mut World, node: usize, at_ms: u64) -> io::Result<Option<T
     let incarnation = world.nodes[node].incarnation().filter(|_| on_server);
     let mut held = None;
     if let Some(incarnation) = incarnation {
-        // The server may be down just now.
+        // The server may be down at this moment.
         let looking = look(world, node, &incarnation, looks_for);
         held = timeout(3 * LOOKS_FOR, looking).await.ok().and_then(Result::ok);
     }
@@ -266,7 +267,7 @@ async fn kill(world: &mut World, node: usize, at_ms: u64) -> io::Result<Option<T
     Ok(held.map(|held| Takeover { at, held }))
 }
 
-/// What a node holds, which is stopped meanwhile.
+/// Returns what a node holds; the node is stopped meanwhile.
 async fn look(world: &mut World, node: usize, incarnation: &str, looks_for: Duration) -> io::Result<Held> {
     let mut database = evidence::connect(&world.database_url).await?;
     let limit = Instant::now() + looks_for;
@@ -281,7 +282,7 @@ async fn look(world: &mut World, node: usize, incarnation: &str, looks_for: Dura
     }
 }
 
-/// Waits for the last webhooks, then collects all there is to judge.
+/// Waits for the last webhooks, then collects all evidence.
 pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
     let told = evidence::told(&world.api, ledger.campaigns()).await?;
     println!("at rest; waiting for webhooks");
@@ -304,7 +305,7 @@ pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> 
                 });
             }
         } else if rules::is_quiet(&log, now(), 6_500_000) && live.is_empty() || Instant::now() > limit {
-            // The file is the node's alone while that runs.
+            // The node holds the database file exclusively while it runs.
             for node in &mut world.nodes {
                 node.kill()?;
             }

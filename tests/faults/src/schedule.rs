@@ -1,4 +1,4 @@
-//! When what breaks and mends, by a seed alone. Pure.
+//! Times of the faults and repairs, determined by the seed alone. Pure.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use rand::{Rng, SeedableRng, rngs::StdRng};
 
 use crate::{node::Link, proxy::Mode};
 
-/// Something done to the nodes and what they stand on.
+/// An action on the nodes or on what they depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     Kill(usize),
@@ -48,7 +48,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A step and its time from the start. One that begins a fault says of which kind.
+/// A step and its time from the start. If it begins a fault, it names the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planned {
     pub at_ms: u64,
@@ -56,16 +56,16 @@ pub struct Planned {
     pub begins: Option<Kind>,
 }
 
-/// What a schedule is made for.
+/// Parameters of a schedule.
 #[derive(Debug, Clone, Copy)]
 pub struct Outline {
     pub seed: u64,
     pub faults: u32,
     pub nodes: usize,
     pub postgres: bool,
-    /// One-tenth of real time.
+    /// Whether it runs at one-tenth of real time.
     pub tenth: bool,
-    /// Nothing breaks but nodes, which are killed.
+    /// Whether only nodes break, by kills.
     pub only_kills: bool,
 }
 
@@ -91,7 +91,7 @@ const ON_SQLITE: &[(Kind, u32)] = &[
     (Kind::DoorStall, 4),
 ];
 
-/// The shortest and the longest time a fault of a kind lasts, in milliseconds of real time.
+/// Returns the shortest and the longest duration of a fault of a kind, in milliseconds of real time.
 fn lasts(kind: Kind, postgres: bool) -> (f64, f64) {
     match kind {
         Kind::Kill if postgres => (500.0, 40_000.0),
@@ -103,7 +103,7 @@ fn lasts(kind: Kind, postgres: bool) -> (f64, f64) {
     }
 }
 
-/// The steps, in order.
+/// Returns the steps, in order.
 pub fn plan(outline: Outline) -> Vec<Planned> {
     let mut rng = StdRng::seed_from_u64(outline.seed);
     let scale = if outline.tenth { 0.1 } else { 1.0 };
@@ -114,9 +114,9 @@ pub fn plan(outline: Outline) -> Vec<Planned> {
     };
     let total: u32 = kinds.iter().map(|(_, weight)| weight).sum();
     let mut steps = Vec::new();
-    // The first calls are to be under way.
+    // Time for the first calls to begin.
     let mut now = 2_000.0;
-    // When each node's process, its links and the database are whole again.
+    // Times at which each node's process, its links and the database are whole again.
     let mut busy = vec![[0.0_f64; 4]; outline.nodes];
     let mut database_busy = 0.0_f64;
     let mut faults = 0;
@@ -131,7 +131,7 @@ pub fn plan(outline: Outline) -> Vec<Planned> {
         let Some(&(kind, _)) = kind else { continue };
         let node = rng.random_range(0..outline.nodes);
         let (shortest, longest) = lasts(kind, outline.postgres);
-        // As many short ones as long ones.
+        // Short durations are as likely as long ones.
         let length = shortest * (longest / shortest).powf(rng.random_range(0.0..1.0)) * scale;
         let (begin, end, place) = match kind {
             Kind::Kill => (Step::Kill(node), Step::Start(node), 0),
@@ -151,7 +151,7 @@ pub fn plan(outline: Outline) -> Vec<Planned> {
         if *until > now {
             continue;
         }
-        // A moment between two faults of one thing, or the second would find nothing to break.
+        // Leaves a moment between two faults of one thing, or the second would find nothing to break.
         *until = now + length + 1_000.0 * scale;
         for (at, step, begins) in [(now, begin, Some(kind)), (now + length, end, None)] {
             steps.push(Planned {

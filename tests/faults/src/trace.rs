@@ -1,5 +1,5 @@
-//! Kills a process at one of its calls of `fsync` or `fdatasync`: just before the kernel does it, or just after. The
-//! process is the unchanged program; what it calls is seen by `ptrace`, from a process of its own.
+//! Kills a process at one of its calls of `fsync` or `fdatasync`: just before the kernel executes the call,
+//! or just after. The process is the unchanged program; a separate process watches its calls with `ptrace`.
 
 use std::{collections::HashMap, fs, io};
 
@@ -14,28 +14,28 @@ use nix::{
     unistd::Pid,
 };
 
-/// `faults trace`.
+/// Arguments of `faults trace`.
 #[derive(Debug, clap::Args)]
 pub struct TraceArgs {
-    /// The process
+    /// Process id
     #[arg(long)]
     pid: i32,
     /// The call at which it is killed, counted from 1; 0 only counts
     #[arg(long)]
     at: u64,
-    /// Kill it once the call is done, not before
+    /// Kill it after the call, not before
     #[arg(long)]
     after: bool,
 }
 
-/// What the tracer prints before the number of calls, in the end.
+/// Text that the tracer prints before the number of calls at the end.
 pub const KILLED: &str = "killed at ";
 pub const ENDED: &str = "ended after ";
 
 /// Traces until the process is gone.
 pub fn trace(args: &TraceArgs) -> io::Result<bool> {
     let pid = Pid::from_raw(args.pid);
-    // All of it dies with its tracer, so that nothing is left that waits for one.
+    // The whole process dies with its tracer, so that nothing is left waiting for one.
     let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL;
     for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
         let name = thread?.file_name();
@@ -72,7 +72,7 @@ pub fn trace(args: &TraceArgs) -> io::Result<bool> {
             _ => continue,
         };
         match ptrace::syscall(thread, signal) {
-            // It is gone already, and that is told next.
+            // The thread is gone already; that is reported next.
             Ok(()) | Err(Errno::ESRCH) => {}
             Err(error) => return Err(error.into()),
         }
@@ -86,16 +86,16 @@ enum Moment {
     After,
 }
 
-/// Where the threads are.
+/// State of the threads.
 #[derive(Default)]
 struct Calls {
     seen: u64,
-    /// Threads in the kernel, and whether they are there to sync.
+    /// Threads in the kernel, and whether they are in a sync call.
     inside: HashMap<Pid, bool>,
 }
 
 impl Calls {
-    /// A thread stopped on its way into the kernel, or out of it.
+    /// Handles a stop of a thread on its way into the kernel, or out of it.
     fn stop(&mut self, thread: Pid) -> Option<Moment> {
         match self.inside.remove(&thread) {
             Some(syncs) => syncs.then_some(Moment::After),
@@ -109,7 +109,7 @@ impl Calls {
     }
 }
 
-/// The number of the system call that a thread makes.
+/// Returns the number of the system call that a thread makes.
 fn number(thread: Pid) -> Option<i64> {
     let registers = ptrace::getregs(thread).ok()?;
     #[cfg(target_arch = "x86_64")]

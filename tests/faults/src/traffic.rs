@@ -1,4 +1,5 @@
-//! A steady stream of requests, reads, writes and calls from outside, each on a connection of its own and none sent a second time.
+//! A steady stream of requests: reads, writes and inbound calls, each on its own connection and
+//! none sent a second time.
 
 use std::{
     io,
@@ -18,19 +19,19 @@ use crate::{
     caller::{self, Came},
 };
 
-/// How long callers stay, in milliseconds; by their turn.
+/// Range of the callers' stay, in milliseconds; the turn determines it.
 const STAYS: std::ops::Range<u64> = 1_000..5_000;
 
-/// What came of it.
+/// Results of the stream.
 #[derive(Debug, Default)]
 struct Counts {
-    /// Times of the answers, in milliseconds.
+    /// Response times, in milliseconds.
     answered: Vec<u128>,
     failures: Vec<String>,
-    /// Ids of what was stored.
+    /// Ids of stored contacts.
     contacts: Vec<String>,
     conversations: Vec<String>,
-    /// Calls from outside that were taken.
+    /// Inbound calls that were accepted.
     callers: usize,
     dropped: Vec<String>,
 }
@@ -43,7 +44,7 @@ pub struct Traffic {
     counts: Arc<Mutex<Counts>>,
 }
 
-/// What it came to.
+/// Results at the end.
 #[derive(Debug)]
 pub struct Sent {
     pub requests: usize,
@@ -51,11 +52,11 @@ pub struct Sent {
     pub longest_ms: u128,
     pub calls: usize,
     pub callers: usize,
-    /// Calls from outside that did not end as the caller wished.
+    /// Inbound calls that did not end as the caller intended.
     pub dropped: Vec<String>,
-    /// What was not answered as it should.
+    /// Requests that failed.
     pub failures: Vec<String>,
-    /// What was stored by the answer, and is not there.
+    /// Rows that were confirmed as stored and are not there.
     pub lost: Vec<String>,
 }
 
@@ -72,7 +73,7 @@ impl Traffic {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends so many requests a second until it is told to finish, whatever becomes of the earlier ones.
+    /// Sends this many requests per second until it is told to finish, whatever happens to the earlier ones.
     pub async fn flow(self, per_second: f64, mut finish: watch::Receiver<bool>) {
         let mut tick = interval(Duration::from_secs_f64(1.0 / per_second));
         tick.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -119,7 +120,7 @@ impl Traffic {
         Ok(())
     }
 
-    /// Calls, and is no request whose time counts.
+    /// Makes an inbound call; it is not one of the timed requests.
     async fn caller(&self, turn: u64) {
         let from = format!("+1888{turn:08}");
         let stays = Duration::from_millis(STAYS.start + turn * 7_919 % (STAYS.end - STAYS.start));
@@ -135,7 +136,7 @@ impl Traffic {
         }
     }
 
-    /// Looks for all that was stored, and waits until the calls are over.
+    /// Looks for everything that was stored, and waits until the calls are over.
     pub async fn conclude(&self, limit: Instant) -> Sent {
         let (contacts, conversations) = {
             let counts = self.lock();

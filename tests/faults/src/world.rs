@@ -1,4 +1,5 @@
-//! Everything that runs: the judge, the database and the nodes, all on the loopback address and gone with this process.
+//! Everything that runs: the judge, the database and the nodes, all on the loopback address. They
+//! end with this process.
 
 use std::{
     ffi::OsString,
@@ -26,21 +27,21 @@ use crate::{
     schedule::Step,
 };
 
-/// Within this time a process must answer.
+/// Longest wait for a process to answer.
 const STARTS_WITHIN: Duration = Duration::from_secs(60);
 
-/// Where callbacks and media sockets come in.
+/// Entry of callbacks and media sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entrance {
     /// At the node that dialed.
     Own,
-    /// At any node that takes the connection.
+    /// At any node that accepts the connection.
     Any,
-    /// At the next node that is ready, as all requests do.
+    /// At the next node that is ready, like all requests.
     Ready,
 }
 
-/// What a world is made of.
+/// Parameters of a world.
 #[derive(Debug, Clone)]
 pub struct Recipe {
     pub program: PathBuf,
@@ -48,20 +49,20 @@ pub struct Recipe {
     pub nodes: usize,
     pub seed: u64,
     pub tenth: bool,
-    /// Where callbacks come in.
+    /// Entry of callbacks.
     pub entrance: Entrance,
-    /// Faults that carrier and receiver make by themselves.
+    /// Faults of the carrier and the webhook receiver themselves.
     pub manner: Manner,
     pub lines: u32,
     pub calls_per_second: f64,
 }
 
-/// How nodes are joined with the rest.
+/// Connections of nodes to the rest.
 pub struct Wiring {
     pub folder: PathBuf,
     pub program: PathBuf,
     pub judge: SocketAddr,
-    /// Where callbacks come in, if not at each node's own door.
+    /// Address of callbacks, if not at each node's own proxy.
     pub front: Option<SocketAddr>,
     pub postgres: Option<Server>,
     pub database_url: String,
@@ -74,23 +75,23 @@ pub struct Wiring {
 /// A PostgreSQL server as nodes reach it.
 pub struct Server {
     pub socket: PathBuf,
-    /// Its address, with the word PROXY for the one between.
+    /// URL of the server, with the word PROXY in place of the proxy's address.
     pub url: String,
 }
 
 impl Wiring {
-    /// A time of the service's.
+    /// Scales a time of the service.
     pub fn scaled(&self, ms: u64) -> u64 {
         if self.tenth { ms / 10 } else { ms }
     }
 }
 
-/// An address of this machine that is free now.
+/// Returns an address of this machine that is free now.
 fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind(("127.0.0.1", 0))?.local_addr()
 }
 
-/// All of it. Parts end in this order.
+/// The whole world. Parts end in this order.
 pub struct World {
     pub nodes: Vec<Node>,
     pub judge: SocketAddr,
@@ -99,20 +100,20 @@ pub struct World {
     _any: Option<Proxy>,
     pub front: Option<Front>,
     pub postgres: Option<Postgres>,
-    /// When the way from a node to the carrier stood still, and went on: what had set out arrived then.
+    /// Intervals in which the link from a node to the carrier stalled; delayed requests arrived at the end.
     pub standstills: Vec<Standstill>,
     _judge: Kept,
     folder: TempDir,
 }
 
-/// From when until when, in microseconds of Unix time.
+/// Start and end, in microseconds of Unix time.
 pub type Standstill = (i64, i64);
 
 impl World {
-    /// Starts judge and database, makes an account, and sets up the nodes without starting them.
+    /// Starts judge and database, creates an account, and sets up the nodes without starting them.
     pub async fn new(recipe: &Recipe) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("ringback-faults-").tempdir()?;
-        // Another user's server lives in it.
+        // A server of another user lives in it.
         let readable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
         std::fs::set_permissions(folder.path(), readable)?;
         let judge = free_address()?;
@@ -188,12 +189,12 @@ impl World {
         })
     }
 
-    /// The judge's log.
+    /// Returns the path of the judge's log.
     pub fn journal(&self) -> PathBuf {
         self.folder.path().join("judge.jsonl")
     }
 
-    /// Passes on what came of a run; what it left is kept unless all was well.
+    /// Passes on the result of a run; keeps its files unless all rules held.
     pub fn judged(&mut self, done: io::Result<bool>) -> io::Result<bool> {
         if !matches!(done, Ok(true)) {
             println!("kept for inspection: {}", self.keep().display());
@@ -201,13 +202,13 @@ impl World {
         done
     }
 
-    /// Its folder outlives it.
+    /// Keeps its folder and returns the path.
     pub fn keep(&mut self) -> PathBuf {
         self.folder.disable_cleanup(true);
         self.folder.path().to_owned()
     }
 
-    /// Starts every node that is down, again if it ends at once, and waits until all are well.
+    /// Starts every node that is down, again if it ends at once, and waits until all are healthy.
     pub async fn start_all(&mut self) -> io::Result<()> {
         let limit = Instant::now() + STARTS_WITHIN;
         for node in &mut self.nodes {
@@ -227,7 +228,7 @@ impl World {
         Ok(())
     }
 
-    /// Does one step.
+    /// Performs one step.
     pub fn perform(&mut self, step: Step) -> io::Result<()> {
         match step {
             Step::Kill(node) => self.nodes[node].kill(),
@@ -248,19 +249,19 @@ impl World {
         }
     }
 
-    /// Which of several links goes on does not matter to what arrives.
+    /// Closes all open intervals, whichever link continues: it makes no difference to what arrives.
     fn go_on(&mut self) {
         let open = self.standstills.iter_mut().filter(|(_, until)| *until == i64::MAX);
         open.for_each(|(_, until)| *until = now());
     }
 
-    /// Nodes that ended though nobody killed them.
+    /// Returns the nodes that ended without a kill.
     pub fn ended(&self) -> Vec<usize> {
         let ended = self.nodes.iter().filter(|node| node.has_ended());
         ended.map(|node| node.number).collect()
     }
 
-    /// Mends whatever is still broken.
+    /// Repairs everything that is still broken.
     pub async fn heal(&mut self) -> io::Result<()> {
         self.go_on();
         for node in &mut self.nodes {
@@ -274,7 +275,7 @@ impl World {
         self.start_all().await
     }
 
-    /// Attempts of calls that the carrier still has.
+    /// Returns the attempts of calls that are still up at the carrier.
     pub async fn live_calls(&self) -> io::Result<Vec<String>> {
         let (_, body) = http::send(Ask {
             method: "GET",
@@ -309,8 +310,12 @@ fn create_account(program: &Path, database_url: &str) -> io::Result<String> {
         .env_clear()
         .env("DATABASE_URL", database_url)
         .output()?;
-    let account: Value = serde_json::from_slice(&made.stdout)
-        .map_err(|_| io::Error::other(format!("no account: {}", String::from_utf8_lossy(&made.stderr))))?;
+    let account: Value = serde_json::from_slice(&made.stdout).map_err(|_| {
+        io::Error::other(format!(
+            "cannot create an account: {}",
+            String::from_utf8_lossy(&made.stderr)
+        ))
+    })?;
     let key = account["apiKey"].as_str().map(str::to_owned);
     key.ok_or_else(|| io::Error::other("no key in the account"))
 }

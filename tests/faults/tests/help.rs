@@ -1,4 +1,4 @@
-//! The command line of `faults`.
+//! Test of the command line of `faults`.
 
 use std::process::Command;
 

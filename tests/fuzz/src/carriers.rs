@@ -1,4 +1,4 @@
-//! The readers of what carriers, and whoever pretends to be one, send.
+//! Readers of messages from carriers, and from clients that pretend to be one.
 
 use std::collections::BTreeSet;
 
@@ -38,7 +38,7 @@ use carriers::{
 };
 use net::key::Key;
 
-/// Messages of one socket, a line each; what is no text comes as bytes.
+/// Reads messages of one socket, one per line; a line that is not text is passed as bytes.
 fn media(mut wire: impl MediaWire, data: &[u8]) {
     for message in data.split(|byte| *byte == b'\n') {
         let event = match texts(message) {
@@ -60,7 +60,7 @@ fn media(mut wire: impl MediaWire, data: &[u8]) {
     }
 }
 
-/// Twilio's and the exchange's media messages.
+/// Reads media messages of Twilio and of the exchange.
 pub fn twilio_media(data: &[u8]) {
     media(
         twilio::stream::TwilioWire {
@@ -70,7 +70,7 @@ pub fn twilio_media(data: &[u8]) {
     );
 }
 
-/// Telnyx's media messages, in both of its codecs and byte orders.
+/// Reads Telnyx's media messages, in all of its codecs and byte orders.
 pub fn telnyx_media(data: &[u8]) {
     use telnyx::call::{ByteOrder, Codec, LineChoice};
     let [codec, order] = [0, 1].map(|at| data.get(at).copied().unwrap_or_default());
@@ -81,12 +81,12 @@ pub fn telnyx_media(data: &[u8]) {
     media(telnyx::stream::TelnyxWire::new(line), data.get(2..).unwrap_or_default());
 }
 
-/// Vonage's media messages.
+/// Reads Vonage's media messages.
 pub fn vonage_media(data: &[u8]) {
     media(vonage::stream::VonageWire, data);
 }
 
-/// The callbacks and webhooks of every carrier.
+/// Reads callbacks and webhooks of every carrier.
 pub fn callbacks(data: &[u8]) {
     let _ = twilio::callback::parse(data);
     let _ = telnyx::event::parse(data);
@@ -108,7 +108,7 @@ fn header(headers: &mut HeaderMap, name: &'static str, value: &[u8]) {
     }
 }
 
-/// The carriers' signatures: headers on the first lines, the body behind them. Nothing that is made up is taken.
+/// Verifies the carriers' signatures: headers on the first lines, the body after them. Nothing made up may be accepted.
 pub fn signatures(data: &[u8]) {
     let mut lines = data.splitn(4, |byte| *byte == b'\n');
     let [first, second, path, body] = [(); 4].map(|()| lines.next().unwrap_or_default());
@@ -131,7 +131,7 @@ pub fn signatures(data: &[u8]) {
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     assert!(!guard.admits(&path, &headers, body));
 
-    // The key of RFC 8032, section 7.1, whose secret is no part of it.
+    // Public key of RFC 8032, section 7.1; its secret is not part of it.
     if let Ok(key) = telnyx::signature::WebhookKey::parse("11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=") {
         let [first, second] = [first, second].map(texts);
         let shown = |name: &'static str| match name {
@@ -150,12 +150,12 @@ pub fn signatures(data: &[u8]) {
     assert!(!telnyx.matches(AttemptId::new(), shown) && !vonage.matches(AttemptId::new(), shown));
 }
 
-/// The plain door's media messages.
+/// Reads media messages of the plain endpoint.
 pub fn plain_media(data: &[u8]) {
     media(plain::stream::PlainWire::default(), data);
 }
 
-/// The messages of Asterisk's `chan_websocket`, in words and in JSON, whatever codec was asked for.
+/// Reads messages of Asterisk's `chan_websocket`, in plain words and in JSON, for any codec.
 pub fn asterisk_media(data: &[u8]) {
     let codec = Codec::ALL[usize::from(data.first().copied().unwrap_or_default() % 4)];
     media(
@@ -164,7 +164,8 @@ pub fn asterisk_media(data: &[u8]) {
     );
 }
 
-/// AudioSocket's frames: the same however the bytes are cut into pieces, and ours are read as they were written.
+/// Reads AudioSocket's frames: the result does not depend on how the bytes are split, and our own frames are
+/// read as they were written.
 pub fn audiosocket(data: &[u8]) {
     let Some((piece, bytes)) = data.split_first() else {
         return;
@@ -188,8 +189,8 @@ pub fn audiosocket(data: &[u8]) {
     assert_eq!(read, Ok(vec![Frame::Audio(samples.to_vec())]));
 }
 
-/// Asterisk's events and listings, a line each, to the call that they are about. It is told once that it is over, and
-/// does nothing more then than to send away who comes too late.
+/// Passes Asterisk's events and listings, one per line, to the call that they are about. The call ends once.
+/// After that it only sends away those who come too late.
 pub fn asterisk_events(data: &[u8]) {
     let Some(text) = texts(data) else { return };
     let names = Names::new("ringback");
@@ -235,7 +236,7 @@ fn happening(text: &str, names: &Names, line: &mut CallState) -> Option<Happenin
     })
 }
 
-/// The webhooks of Twilio and SignalWire at all of their addresses, as a form and as JSON.
+/// Reads webhooks of Twilio and SignalWire at all of their addresses, as a form and as JSON.
 pub fn twilio_webhooks(data: &[u8]) {
     let mut json = HeaderMap::new();
     json.insert(
@@ -251,8 +252,8 @@ pub fn twilio_webhooks(data: &[u8]) {
     }
 }
 
-/// Vonage's webhooks behind a signature that is right: header and claims of the token on the first lines, the body behind
-/// them. Only a token for this body, this application and this time is taken.
+/// Verifies Vonage's webhooks with a correct signature: header and claims of the token on the first lines,
+/// the body after them. Only a token for this body, this application and this time may be accepted.
 pub fn vonage_tokens(data: &[u8]) {
     const NOW: i64 = 1_767_225_600;
     let mut lines = data.splitn(3, |byte| *byte == b'\n');
@@ -272,7 +273,7 @@ pub fn vonage_tokens(data: &[u8]) {
     }
 }
 
-/// What the carriers' interfaces answer: refusals and lists.
+/// Reads responses of the carriers' APIs: errors and lists.
 pub fn carrier_answers(data: &[u8]) {
     let (twilio, telnyx) = (
         twilio::refusal::ErrorAnswer::read(data),
@@ -303,7 +304,7 @@ pub fn carrier_answers(data: &[u8]) {
             .filter_map(|channel| names.read(&channel.id))
             .map(|(attempt, part)| names.channel(attempt, part))
             .collect();
-        // A name that is read is one that is written.
+        // A name that can be read is one that is written.
         assert!(
             known
                 .iter()

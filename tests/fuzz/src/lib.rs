@@ -1,5 +1,5 @@
-//! Every reader of what comes from outside, for `cargo fuzz` (`tests/fuzz`): each takes any bytes, and must not panic, nor
-//! break what is asserted here.
+//! Every reader of outside input, for `cargo fuzz` (`tests/fuzz`). Each accepts any bytes and must neither
+//! panic nor break the assertions here.
 
 mod carriers;
 
@@ -24,14 +24,14 @@ fn texts(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()
 }
 
-/// Telephone numbers: what is taken is taken again, and the same.
+/// Parses telephone numbers: an accepted number is accepted again, and is the same.
 pub fn phone_number(data: &[u8]) {
     if let Some(Ok(number)) = texts(data).map(PhoneNumber::parse) {
         assert_eq!(PhoneNumber::parse(number.as_str()).as_ref(), Ok(&number));
     }
 }
 
-/// Texts with placeholders.
+/// Parses texts with placeholders.
 pub fn templates(data: &[u8]) {
     let Some(text) = texts(data) else { return };
     let variables: BTreeMap<String, String> = template::placeholders(text)
@@ -44,14 +44,14 @@ pub fn templates(data: &[u8]) {
     }
 }
 
-/// Times that callees ask to be called at.
+/// Parses times that callees ask to be called at.
 pub fn spoken_times(data: &[u8]) {
     if let Some(text) = texts(data) {
         let _ = callback_time::parse_answer(text);
     }
 }
 
-/// Campaigns' schedules: start, end and zone, a line each.
+/// Parses campaigns' schedules: start, end and zone, one per line.
 pub fn schedules(data: &[u8]) {
     let Some(text) = texts(data) else { return };
     let mut lines = text.lines().map(|line| (!line.is_empty()).then(|| line.to_owned()));

@@ -30,15 +30,15 @@ use super::{client::Client, contract::PANICS, program, switchboard::FakeNode};
 /// 2026-01-01T00:00:00Z.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
 
-/// A running server. Ends when it is dropped.
+/// A running server. Dropping it stops the server.
 pub struct TestApp {
     pub address: SocketAddr,
     pub store: Arc<MemoryStore>,
     pub node: FakeNode,
-    /// Where the handlers find the node.
+    /// The node's addresses for the handlers.
     pub door: Switchboard,
     pub account: Account,
-    /// Speaks for `account`.
+    /// Client with the key of `account`.
     pub client: Client,
     server: JoinHandle<()>,
     _shutdown: oneshot::Sender<()>,
@@ -53,7 +53,7 @@ impl TestApp {
         Self::with(limits, document_settings()).await
     }
 
-    /// Documents come from where these settings say.
+    /// Starts a server with these document settings.
     pub async fn with_documents(documents: DocumentSettings) -> Self {
         Self::with(ServerLimits::default(), documents).await
     }
@@ -82,13 +82,13 @@ impl TestApp {
         }
     }
 
-    /// A client of another account.
+    /// Returns a client of another account.
     pub async fn stranger(&self) -> Client {
         let (_, key) = new_account(&*self.store, "eve@example.com").await;
         Client::new(&self.client.base, &key)
     }
 
-    /// A new agent's id.
+    /// Creates an agent and returns its id.
     pub async fn agent(&self) -> String {
         let prompt = json!({ "agent": { "prompt": { "prompt": "Ask for the city." } } });
         let body = json!({ "name": "Ann", "conversationConfig": prompt });
@@ -97,7 +97,7 @@ impl TestApp {
     }
 }
 
-/// What handlers need, around any store.
+/// Returns the state that handlers need, around any store.
 pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     RestState {
         switchboard: node.spawn(store.clone()).await,
@@ -128,7 +128,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     }
 }
 
-/// Documents as the service makes them, read by the real binary.
+/// Returns the settings of documents as in the service, read by the real binary.
 pub fn document_settings() -> DocumentSettings {
     DocumentSettings {
         policy: AddressPolicy::public_only(),
@@ -141,15 +141,15 @@ async fn panics() {
     panic!("as asked");
 }
 
-/// A server: its address, what ends it, and its end.
+/// A server: its address, its stop signal, and its task.
 pub type Served = (SocketAddr, oneshot::Sender<()>, JoinHandle<()>);
 
-/// Serves any router on a port of its own.
+/// Serves any router on a free port.
 pub async fn serve_router(router: Router, limits: ServerLimits) -> Served {
     serve_router_in(None, router, limits).await
 }
 
-/// The same, in TLS where there is a certificate.
+/// Does the same, over TLS if there is a certificate.
 pub async fn serve_router_in(tls: Option<Tls>, router: Router, limits: ServerLimits) -> Served {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -160,7 +160,7 @@ pub async fn serve_router_in(tls: Option<Tls>, router: Router, limits: ServerLim
     (address, shutdown, server)
 }
 
-/// A new account and its key.
+/// Creates an account and returns it with its key.
 pub async fn new_account(store: &dyn Store, email: &str) -> (Account, String) {
     let (plain, key) = generate_key();
     let account = Account {

@@ -1,4 +1,4 @@
-//! A node of which only the doors for carriers are there: it takes every report and every media socket, and keeps them.
+//! A node that consists only of its carrier endpoints: it accepts every report and every media socket, and keeps them.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,14 +13,14 @@ use tokio::{net::TcpListener, task::JoinSet};
 
 use super::{fake_actor::answering_at_once, world::TrunkOf};
 
-/// What came.
+/// Received reports and sockets.
 #[derive(Default)]
 struct Kept {
     reports: Vec<LegReport>,
     legs: Vec<MediaLeg>,
 }
 
-/// The doors of one carrier; they close when it is dropped.
+/// Endpoints of one carrier; dropping it closes them.
 pub struct Board {
     pub carrier: Arc<dyn Carrier>,
     kept: Arc<Mutex<Kept>>,
@@ -28,7 +28,7 @@ pub struct Board {
 }
 
 impl Board {
-    /// Opens them.
+    /// Opens the endpoints.
     pub async fn open(trunk: TrunkOf) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let trunk = trunk(&format!("http://{}", listener.local_addr().unwrap()));
@@ -52,18 +52,18 @@ impl Board {
         }
     }
 
-    /// What was reported.
+    /// Returns the reports.
     pub fn reports(&self) -> Vec<CallProgress> {
         let kept = self.kept.lock().unwrap();
         kept.reports.iter().map(|report| report.progress.clone()).collect()
     }
 
-    /// Media sockets that came so far.
+    /// Returns the number of media sockets so far.
     pub fn legs(&self) -> usize {
         self.kept.lock().unwrap().legs.len()
     }
 
-    /// What came on the latest one since it was last asked, audio left out.
+    /// Returns the items of the latest socket since the last call, without audio.
     pub fn items(&self) -> Vec<InboundItem> {
         let mut items = Vec::new();
         if let Some(leg) = self.kept.lock().unwrap().legs.last() {
@@ -73,7 +73,7 @@ impl Board {
         items
     }
 
-    /// Sends something on the latest one.
+    /// Sends an item on the latest socket.
     pub fn send(&self, item: OutboundItem) {
         self.kept
             .lock()

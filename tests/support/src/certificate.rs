@@ -1,4 +1,4 @@
-//! A self-signed certificate for `localhost` and 127.0.0.1, and clients that trust it alone.
+//! A self-signed certificate for `localhost` and 127.0.0.1, and clients that trust only it.
 
 use std::{
     fs,
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use tokio::{io, net::TcpStream};
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-/// Both files in a folder of their own.
+/// Certificate and key files in their own folder.
 pub struct SelfSigned {
     folder: TempDir,
     pub pair: Pair,
@@ -57,13 +57,13 @@ impl Pair {
         pem("PRIVATE KEY", &self.key)
     }
 
-    /// The same key as older tools write it (SEC1), which is the last part of the newer form.
+    /// Returns the same key in the format of older tools (SEC1), which is the last part of the newer format.
     pub fn sec1_pem(&self) -> String {
         let wrapped = self.key.len() - 109;
         pem("EC PRIVATE KEY", &self.key[wrapped..])
     }
 
-    /// For clients that trust this certificate only.
+    /// Returns a connector for clients that trust only this certificate.
     pub fn connector(&self) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(self.certificate.clone()).unwrap();
@@ -82,7 +82,7 @@ impl Pair {
         self.connector().connect(name, stream).await
     }
 
-    /// An HTTP client that trusts this certificate only.
+    /// Returns an HTTP client that trusts only this certificate.
     pub fn http(&self) -> reqwest::ClientBuilder {
         let trusted = reqwest::Certificate::from_der(&self.certificate).unwrap();
         net::http_client::builder().tls_certs_only([trusted])
@@ -99,7 +99,7 @@ impl SelfSigned {
         made
     }
 
-    /// Puts this into the two files.
+    /// Writes the two files.
     pub fn write(&self, certificate: &str, key: &str) {
         fs::write(self.certificate_path(), certificate).unwrap();
         fs::write(self.key_path(), key).unwrap();
@@ -113,7 +113,7 @@ impl SelfSigned {
         self.folder.path().join("key.pem")
     }
 
-    /// As the service reads it.
+    /// Loads the files as the service does.
     pub fn load(&self) -> Result<Tls, String> {
         let (certificate, key) = (self.certificate_path(), self.key_path());
         let files = TlsFiles::of(Some(&certificate), Some(&key));
@@ -132,7 +132,7 @@ fn pem(label: &str, der: &[u8]) -> String {
     format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
-/// One element of DER: its tag, its length, its parts.
+/// Encodes one element of DER: its tag, its length, its parts.
 fn der(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let body = parts.concat();
     let length = u16::try_from(body.len()).unwrap().to_be_bytes();
@@ -158,12 +158,12 @@ fn oid(encoded: &[u8]) -> Vec<u8> {
     der(0x06, &[encoded])
 }
 
-/// ecdsa-with-SHA256 (RFC 5758).
+/// Returns ecdsa-with-SHA256 (RFC 5758).
 fn algorithm() -> Vec<u8> {
     sequence(&[&oid(&[0x2a, 0x86, 0x48, 0xce, 0x3d, 4, 3, 2])])
 }
 
-/// The inside of a certificate (RFC 5280, 4.1) with a key of P-256 (RFC 5480), valid from 2020 to 2049.
+/// Returns the inner part of a certificate (RFC 5280, 4.1) with a key of P-256 (RFC 5480), valid from 2020 to 2049.
 fn to_be_signed(public_key: &[u8]) -> Vec<u8> {
     let common_name = sequence(&[&oid(&[0x55, 4, 3]), &der(0x0c, &[b"localhost"])]);
     let name = sequence(&[&der(0x31, &[&common_name])]);

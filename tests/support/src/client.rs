@@ -1,4 +1,4 @@
-//! A client that holds every answer against the envelope's rules and the API's description.
+//! A client that checks every response against the rules of the envelope and the API's description.
 
 use reqwest::{Method, RequestBuilder, header::HeaderMap};
 use serde_json::Value;
@@ -13,7 +13,7 @@ pub struct Client {
     http: reqwest::Client,
 }
 
-/// An answer below `/public`.
+/// A response below `/public`.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -26,7 +26,7 @@ impl Client {
         Self::with(net::http_client::builder(), base, key)
     }
 
-    /// For a service with this certificate.
+    /// Creates a client of a service with this certificate.
     pub fn trusting(certificate: &Pair, base: &str, key: &str) -> Self {
         Self::with(certificate.http(), base, key)
     }
@@ -42,13 +42,13 @@ impl Client {
         }
     }
 
-    /// A request without a key.
+    /// Builds a request without a key.
     pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         self.http.request(method, format!("{}{path}", self.base))
     }
 
-    /// A request with the key.
+    /// Builds a request with the key.
     pub fn request(&self, method: &str, path: &str) -> RequestBuilder {
         self.bare(method, path).header("x-api-key", &self.key)
     }
@@ -69,14 +69,14 @@ impl Client {
         send(self.request("PATCH", path).json(&body)).await
     }
 
-    /// A JSON body as it stands.
+    /// Posts a JSON body as given.
     pub async fn post_text(&self, path: &str, body: impl Into<reqwest::Body>) -> Answer {
         let request = self.request("POST", path).header("content-type", "application/json");
         send(request.body(body)).await
     }
 }
 
-/// Sends a request and checks what holds for every answer.
+/// Sends a request and checks the rules for every response.
 pub async fn send(request: RequestBuilder) -> Answer {
     let (http, request) = request.build_split();
     let request = request.unwrap();
@@ -104,7 +104,7 @@ pub async fn send(request: RequestBuilder) -> Answer {
 }
 
 impl Answer {
-    /// Demands a status; shows the body when it is another.
+    /// Asserts the status; shows the body if it is another.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.body);
@@ -119,7 +119,7 @@ impl Answer {
         self.body["error"]["code"].as_str().unwrap_or("")
     }
 
-    /// Paths and codes of `error.fields`.
+    /// Returns the paths and codes of `error.fields`.
     pub fn fields(&self) -> Vec<(&str, &str)> {
         let fields = self.body["error"]["fields"].as_array();
         let fields = fields.map(Vec::as_slice).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Holds answers against the description of the API: path, method, status, content type, body.
+//! Checks responses against the description of the API: path, method, status, content type, body.
 
 use std::{
     collections::HashMap,
@@ -11,17 +11,17 @@ use serde_json::{Map, Value, json};
 /// A path that panics, in tests only.
 pub const PANICS: &str = "/public/v1/campaigns/test/panic";
 
-/// The description, its objects closed: a field that it does not know is as wrong as one that is missing.
+/// The description with closed objects: an unknown field is as wrong as a missing one.
 pub static CLOSED: LazyLock<Value> = LazyLock::new(|| {
     let mut description = rest::openapi::description();
     close(&mut description);
     description
 });
 
-/// Compiled schemas by where they stand.
+/// Compiled schemas by their location.
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// Panics unless this answer is described. `body` is none where it is not JSON.
+/// Panics unless this response is described. `body` is `None` if it is not JSON.
 #[track_caller]
 pub fn check(method: &str, path: &str, status: u16, content_type: &str, body: Option<&Value>) {
     let Some((template, item)) = path_item(path) else {
@@ -59,7 +59,7 @@ pub fn check(method: &str, path: &str, status: u16, content_type: &str, body: Op
     hold(&pointer, status, content_type, body);
 }
 
-/// Holds a body against the response at a pointer.
+/// Checks a body against the response at a pointer.
 #[track_caller]
 fn hold(pointer: &str, status: u16, content_type: &str, body: Option<&Value>) {
     let mut pointer = pointer.to_owned();
@@ -85,7 +85,7 @@ fn hold(pointer: &str, status: u16, content_type: &str, body: Option<&Value>) {
     }
 }
 
-/// What is wrong with a value by a schema; `key` names the schema.
+/// Returns the violations of a schema by a value; `key` names the schema.
 pub fn problems(key: &str, schema: &Value, value: &Value) -> Vec<String> {
     let compiled = {
         let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,7 +107,7 @@ fn compile(schema: &Value) -> Validator {
         .unwrap()
 }
 
-/// The description's path of a request's path: one without parameters wins.
+/// Returns the description's path for a request's path; one without parameters takes precedence.
 fn path_item(path: &str) -> Option<(&'static str, &'static Map<String, Value>)> {
     let paths = CLOSED["paths"].as_object()?;
     let (template, item) = paths
@@ -130,7 +130,7 @@ fn at(pointer: &str) -> &'static Value {
     CLOSED.pointer(path).unwrap_or_else(|| panic!("nothing at {pointer}"))
 }
 
-/// Objects that do not say whether they take further fields take none.
+/// Closes objects that do not say whether they accept further fields.
 fn close(value: &mut Value) {
     match value {
         Value::Object(map) => {

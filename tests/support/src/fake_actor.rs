@@ -1,10 +1,10 @@
-//! Actors of which only the answers are there.
+//! Actors that consist only of their answers.
 
 use std::marker::PhantomData;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, Message};
 
-/// Takes one message after the other.
+/// Handles one message after the other.
 struct Answering<M, A>(A, PhantomData<fn(M)>);
 
 impl<M, A, F> Actor for Answering<M, A>
@@ -27,7 +27,7 @@ where
     }
 }
 
-/// An actor that does this with each message.
+/// Spawns an actor that calls `answer` with each message.
 pub async fn answering<M, A, F>(answer: A) -> ActorRef<M>
 where
     M: Message,
@@ -37,7 +37,7 @@ where
     Actor::spawn(None, Answering(answer, PhantomData), ()).await.unwrap().0
 }
 
-/// The same where no answer is waited for.
+/// Does the same for an answer that needs no waiting.
 pub async fn answering_at_once<M: Message>(answer: impl Fn(M) + Send + Sync + 'static) -> ActorRef<M> {
     let done = move |message| {
         answer(message);

@@ -1,4 +1,4 @@
-//! What the tests of behaviour share: the real server on a port of its own, and a tiny client.
+//! Shared parts of the behaviour tests: the real server on a free port, and a small client.
 
 #![expect(missing_docs, clippy::new_without_default, reason = "a test reads better without")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,13 +1,13 @@
-//! Stubs of providers of language, and the settings that lead to them.
+//! Stubs of language model providers, and the settings that lead to them.
 
 use net::guard::Guards;
 use providers::{llm::LanguageModels, name::ProviderName, settings::ProviderSettings};
 use sim::stub_providers::{self, StubHandle, StubSettings};
 
-/// The key the stubs take.
+/// Key that the stubs accept.
 pub const KEY: &str = "sk-test-1";
 
-/// Stubs that take one key only.
+/// Starts stubs that accept only one key.
 pub async fn stubs() -> StubHandle {
     let settings = StubSettings {
         key: Some(KEY.into()),
@@ -16,7 +16,7 @@ pub async fn stubs() -> StubHandle {
     stub_providers::start(settings).await.unwrap()
 }
 
-/// Every provider at one stub.
+/// Returns settings with every provider at one stub.
 pub fn settings(stub: &StubHandle) -> ProviderSettings {
     let address = stub.url();
     ProviderSettings::read(|name| match name {
@@ -27,7 +27,7 @@ pub fn settings(stub: &StubHandle) -> ProviderSettings {
     .unwrap()
 }
 
-/// A router over one model.
+/// Returns a router over one model.
 pub fn model(name: &str, stub: &StubHandle) -> LanguageModels {
     let name: ProviderName = name.parse().unwrap();
     LanguageModels::new(vec![name], &settings(stub), &Guards::default()).unwrap()

@@ -1,6 +1,6 @@
-//! PDF files of tests.
+//! PDF files for tests.
 
-/// A PDF of one page whose content is `content`, with these further entries of the stream's dictionary.
+/// Returns a PDF of one page whose content is `content`, with these further entries of the stream's dictionary.
 pub fn with_content(content: &[u8], entries: &str) -> Vec<u8> {
     let page = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R \
                 /Resources << /Font << /F1 5 0 R >> >> >>";
@@ -31,7 +31,7 @@ pub fn with_content(content: &[u8], entries: &str) -> Vec<u8> {
     file
 }
 
-/// A PDF of one page that says something.
+/// Returns a PDF of one page with these words.
 pub fn saying(words: &str) -> Vec<u8> {
     with_content(format!("BT /F1 24 Tf 72 700 Td ({words}) Tj ET").as_bytes(), "")
 }

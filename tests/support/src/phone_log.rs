@@ -9,17 +9,17 @@ pub struct Words {
     pub text: String,
     pub from_ms: u64,
     pub to_ms: u64,
-    /// Heard to the end, nothing missing; always so of what the phone said itself.
+    /// Whether it was heard to the end, with nothing missing; always `true` for the phone's own words.
     pub whole: bool,
 }
 
-/// Everything the exchange did.
+/// The exchange's record.
 pub struct PhoneLog(Vec<LogEntry>);
 
 /// One call.
 #[derive(Debug)]
 pub struct PhoneCall {
-    /// When the exchange took the dial.
+    /// Time at which the exchange accepted the dial.
     pub dialed_at: Timestamp,
     pub to: String,
     pub persona: String,
@@ -31,7 +31,7 @@ impl PhoneLog {
         Self(entries)
     }
 
-    /// All calls, in the order they were dialed.
+    /// Returns all calls, in the order they were dialed.
     pub fn calls(&self) -> Vec<PhoneCall> {
         let accepted = self.0.iter().filter_map(|entry| match &entry.event {
             LogEvent::Accepted { to, persona, .. } => Some((entry, to, persona)),
@@ -46,7 +46,7 @@ impl PhoneLog {
         calls.collect()
     }
 
-    /// The one call that a phone made.
+    /// Returns the only call that a phone made.
     pub fn caller(&self, phone: &str) -> PhoneCall {
         let made = self.0.iter().filter_map(|entry| match &entry.event {
             LogEvent::CalledIn { from, persona, .. } if from == phone => Some((entry, persona)),
@@ -64,12 +64,12 @@ impl PhoneLog {
         calls.remove(0)
     }
 
-    /// The numbers dialed, in order, each as often as it was dialed.
+    /// Returns the numbers dialed, in order, each as often as it was dialed.
     pub fn dialed(&self) -> Vec<String> {
         self.calls().into_iter().map(|call| call.to).collect()
     }
 
-    /// The one call to a number.
+    /// Returns the only call to a number.
     pub fn call(&self, number: &str) -> PhoneCall {
         let mut calls = self.calls();
         calls.retain(|call| call.to == number);
@@ -84,7 +84,7 @@ impl PhoneLog {
 }
 
 impl PhoneCall {
-    /// What the phone said, in order.
+    /// Returns the words that the phone said, in order.
     pub fn said(&self) -> Vec<Words> {
         let said = self.events.iter().filter_map(|(_, event)| match event {
             LogEvent::Said {
@@ -100,7 +100,7 @@ impl PhoneCall {
         said.collect()
     }
 
-    /// What the phone heard, in order.
+    /// Returns the words that the phone heard, in order.
     pub fn heard(&self) -> Vec<Words> {
         let heard = self.events.iter().filter_map(|(_, event)| match event {
             LogEvent::Heard {
@@ -119,7 +119,7 @@ impl PhoneCall {
         heard.collect()
     }
 
-    /// The end of the mailbox's tone, if one was sent.
+    /// Returns the end of the mailbox's tone, if one was sent.
     pub fn beeped_ms(&self) -> Option<u64> {
         self.events.iter().find_map(|(_, event)| match event {
             LogEvent::Beeped { to_ms } => Some(*to_ms),
@@ -127,7 +127,7 @@ impl PhoneCall {
         })
     }
 
-    /// How the call ended, when, and what the phone measured.
+    /// Returns the time and cause of the call's end, and the phone's measurements.
     pub fn ended(&self) -> Option<(Timestamp, String, Option<Figures>)> {
         self.events.iter().find_map(|(at, event)| match event {
             LogEvent::Ended { cause, figures } => Some((*at, cause.clone(), figures.clone())),
@@ -135,13 +135,13 @@ impl PhoneCall {
         })
     }
 
-    /// When the phone's media opened.
+    /// Returns the time at which the phone's media opened.
     pub fn media_opened(&self) -> Option<Timestamp> {
         let opened = self.events.iter().find(|(_, event)| *event == LogEvent::MediaOpened);
         opened.map(|(at, _)| *at)
     }
 
-    /// Milliseconds from the opening of the media to the end.
+    /// Returns the milliseconds from the opening of the media to the end.
     pub fn talked_ms(&self) -> u64 {
         let (ended, _, _) = self.ended().unwrap_or_else(|| panic!("{} goes on", self.to));
         let opened = self

@@ -1,8 +1,8 @@
-//! Databases on a PostgreSQL server: that of `TEST_POSTGRES_URL`, else one of this process's own, made from the binaries
-//! on this machine. With neither, the tests say aloud that they are skipped; where `CI` is set they fail.
+//! Databases on a PostgreSQL server: that of `TEST_POSTGRES_URL`, or else one of this process, created from the
+//! binaries on this machine. With neither, the tests print that they are skipped; if `CI` is set they fail.
 //!
-//! Its own server is kept by a shell that waits for the end of its standard input: however this process ends, the server
-//! ends and its folder goes.
+//! A shell keeps the process's own server and waits for the end of its standard input: however this process
+//! ends, the server ends and its folder is removed.
 
 use std::{
     env, fs,
@@ -21,10 +21,10 @@ use std::{
 use sqlx::{AnyConnection, AssertSqlSafe, Connection};
 use uuid::Uuid;
 
-/// Within this time a new server must take connections.
+/// Longest wait for a new server to accept connections.
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// Makes the server, runs it, and cleans up. `$1` is the folder of the binaries, `$2` the server's own.
+/// Creates the server, runs it, and cleans up. `$1` is the folder of the binaries, `$2` the server's own.
 const KEEPER: &str = r#"
 trap : INT TERM
 "$1/initdb" -D "$2/data" -U ringback --pwfile="$2/password" --auth=scram-sha-256 --encoding=UTF8 --no-locale \
@@ -38,13 +38,13 @@ wait "$server"
 rm -rf "$2"
 "#;
 
-/// The name of a server's socket in its folder.
+/// Name of a server's socket in its folder.
 pub const SOCKET: &str = ".s.PGSQL.5432";
 
-/// The password of the user `ringback`.
+/// Password of the user `ringback`.
 const PASSWORD: &str = "s3cret-of-the-tests";
 
-/// A server, and how to speak to it as one who may make databases.
+/// A server, and its URL for a user that may create databases.
 struct Server {
     admin_url: String,
     /// Its standard input is open as long as this process lives.
@@ -53,14 +53,14 @@ struct Server {
 
 static SERVER: OnceLock<Option<Server>> = OnceLock::new();
 
-/// An empty database, dropped with this.
+/// An empty database; dropping this drops it.
 pub struct Database {
-    /// Its address, password and all.
+    /// URL, including the password.
     pub url: String,
     name: String,
 }
 
-/// A new database; none when there is no server, which was said then.
+/// Creates a database; returns `None` if there is no server, after printing so.
 pub async fn database() -> Option<Database> {
     let server = server()?;
     let name = format!("ringback_test_{}", Uuid::new_v4().simple());
@@ -73,7 +73,7 @@ pub async fn database() -> Option<Database> {
 impl Drop for Database {
     fn drop(&mut self) {
         let Some(server) = server() else { return };
-        // A thread of its own: this may be dropped inside of a runtime.
+        // Runs in its own thread, because this may be dropped inside of a runtime.
         let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         let dropping = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -86,7 +86,7 @@ impl Drop for Database {
     }
 }
 
-/// A server of this process's own whose history is nobody else's; its user `ringback` and its password are those of all.
+/// A server of this process with its own history; its user `ringback` and the password are the usual ones.
 pub struct OwnServer {
     folder: PathBuf,
     /// Its standard input is open as long as this lives.
@@ -94,24 +94,24 @@ pub struct OwnServer {
 }
 
 impl OwnServer {
-    /// A new one; none without the binaries.
+    /// Starts a server; returns `None` without the binaries.
     pub fn start() -> Option<Self> {
         binaries().map(|binaries| start(&binaries))
     }
 
-    /// Where it listens.
+    /// Returns the path of its socket.
     pub fn socket(&self) -> PathBuf {
         self.folder.join(SOCKET)
     }
 }
 
-/// The address of the database `postgres` of a server that listens in this folder, at [`SOCKET`].
+/// Returns the URL of the database `postgres` of a server that listens in this folder, at [`SOCKET`].
 pub fn address_in(folder: &Path) -> String {
     let host = folder.display().to_string().replace('/', "%2F");
     format!("postgres://ringback:{PASSWORD}@localhost/postgres?host={host}")
 }
 
-/// Runs a statement on a connection of its own.
+/// Runs a statement on a new connection.
 pub async fn execute(url: &str, sql: &str) {
     sqlx::any::install_default_drivers();
     net::http_client::install_cryptography();
@@ -142,12 +142,12 @@ fn find() -> Option<Server> {
     let way_out = "no PostgreSQL server: install one (`apt-get install postgresql`), or set TEST_POSTGRES_URL to an \
                    address whose user may make databases";
     assert!(env::var("CI").is_err(), "{way_out}");
-    // Written past the test harness, which would keep it to itself.
+    // Written directly to standard error, because the test harness captures other output.
     let _ = writeln!(std::io::stderr(), "SKIPPED, the tests on PostgreSQL: {way_out}");
     None
 }
 
-/// The folder with `initdb` and `postgres`: on the path, or where Debian keeps it, the newest version.
+/// Returns the folder with `initdb` and `postgres`: on the path, or in Debian's location, the newest version.
 fn binaries() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut versions: Vec<PathBuf> = fs::read_dir("/usr/lib/postgresql")
@@ -181,7 +181,7 @@ fn start(binaries: &Path) -> OwnServer {
         }
         command.uid(user).gid(group);
     }
-    // Out of this process's group, whose end by a signal it is to outlive by a moment.
+    // Leaves this process's group, because it must outlive the end of that group by a moment.
     command
         .process_group(0)
         .stdin(Stdio::piped())
@@ -190,7 +190,7 @@ fn start(binaries: &Path) -> OwnServer {
     let keeper = command.spawn().unwrap();
     let socket = folder.join(SOCKET);
     let began = Instant::now();
-    // The socket is there before the server is ready; a connection says which.
+    // The socket exists before the server is ready, so the state file is checked too.
     while !(socket.exists() && ready(&folder)) {
         let log = || fs::read_to_string(folder.join("log")).unwrap_or_default();
         assert!(began.elapsed() < WITHIN, "PostgreSQL did not start: {}", log());
@@ -204,7 +204,7 @@ fn ready(folder: &Path) -> bool {
     state.lines().nth(7).is_some_and(|line| line.trim() == "ready")
 }
 
-/// A user without rights: the server's own, or nobody.
+/// Returns a user without rights: the server's own, or nobody.
 fn somebody() -> (u32, u32) {
     let users = fs::read_to_string("/etc/passwd").unwrap();
     let find = |wanted: &str| {

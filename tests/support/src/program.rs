@@ -1,4 +1,4 @@
-//! The real binary in a folder of its own, with nothing of the caller's environment.
+//! The real binary in its own folder, without the caller's environment.
 
 use std::{
     io::{BufRead, BufReader, Read},
@@ -11,12 +11,12 @@ use std::{
 
 use tempfile::TempDir;
 
-/// Within this time a command must end and a service must listen.
+/// Longest wait for a command to end and for a service to listen.
 const WITHIN: Duration = Duration::from_secs(20);
 
 const LISTENS: &str = "Ringback listens on ";
 
-/// A place to run the binary in.
+/// A folder to run the binary in.
 pub struct Program {
     folder: TempDir,
 }
@@ -24,20 +24,20 @@ pub struct Program {
 /// A command that ended.
 #[derive(Debug)]
 pub struct Ended {
-    /// None when a signal ended it.
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
 
-/// A process that runs; killed when it is dropped.
+/// A running process; dropping it kills the process.
 pub struct Running {
     child: Child,
     lines: Receiver<String>,
     stderr: Option<JoinHandle<String>>,
 }
 
-/// The service's binary. Cargo builds it with the tests of the root and with `--workspace`.
+/// Returns the path of the service's binary. Cargo builds it with the tests of the root and with `--workspace`.
 pub fn path() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let built = test.ancestors().nth(2).unwrap();
@@ -51,12 +51,12 @@ impl Program {
         }
     }
 
-    /// A path in its folder.
+    /// Returns a path in its folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// Starts the binary; `settings` are environment variables, the last of a name counts.
+    /// Starts the binary. `settings` are environment variables; the last one of a name counts.
     pub fn start(&self, arguments: &[&str], settings: &[(&str, &str)]) -> Running {
         let mut command = Command::new(path());
         command
@@ -66,7 +66,7 @@ impl Program {
             .env("TMPDIR", self.folder.path())
             .env("DATABASE_URL", format!("sqlite://{}", self.path("test.db").display()))
             .env("RINGBACK_LISTEN", "127.0.0.1:0")
-            // Neighbours on the machine are not to change what a test finds.
+            // Other processes on the machine must not change the result of a test.
             .env("RINGBACK_SHED_CPU", "100")
             .env("RINGBACK_SHED_MEMORY", "100")
             .envs(settings.iter().copied())
@@ -77,7 +77,7 @@ impl Program {
         let (stdout, mut stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
         let (sender, lines) = channel();
         thread::spawn(move || {
-            // A test that has seen enough reads no further.
+            // A test may stop reading early.
             BufReader::new(stdout).lines().map_while(Result::ok).all(|line| {
                 let _ = sender.send(line);
                 true
@@ -119,12 +119,12 @@ impl Program {
 }
 
 impl Running {
-    /// The address of a service, once it listens.
+    /// Returns the address of a service, once it listens.
     pub fn address(&self) -> String {
         self.line_after(LISTENS)
     }
 
-    /// What follows `beginning` in the line that begins so.
+    /// Returns the rest of the line that begins with `beginning`.
     pub fn line_after(&self, beginning: &str) -> String {
         let line = self.line(|line| line.starts_with(beginning));
         line.trim_start_matches(beginning).to_owned()
@@ -146,7 +146,7 @@ impl Running {
     /// Sends a signal such as `TERM`.
     pub fn signal(&self, name: &str) {
         let process = self.child.id();
-        // The shell's own: a bare machine has no program of this name.
+        // The shell's builtin, because a minimal machine has no `kill` program.
         let kill = format!("kill -s {name} {process}");
         let sent = Command::new("sh").args(["-c", &kill]).status().unwrap();
         assert!(sent.success());
@@ -173,20 +173,20 @@ impl Running {
 }
 
 impl Ended {
-    /// Demands a success; returns the JSON it printed.
+    /// Asserts success; returns the JSON it printed.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         assert_eq!(self.code, Some(0), "{self:?}");
         serde_json::from_str(&self.stdout).unwrap()
     }
 
-    /// Demands a failure that prints nothing but one message, and returns that.
+    /// Asserts a failure that prints nothing but one message, and returns the message.
     #[track_caller]
     pub fn refusal(&self) -> &str {
         assert!(self.code.is_some_and(|code| code != 0), "{self:?}");
         assert_eq!(self.stdout, "", "{self:?}");
         let message = self.stderr.trim_end();
-        // The parser of the command line adds where to find help.
+        // The parser of the command line adds a hint to the help.
         let message = message
             .strip_suffix("For more information, try '--help'.")
             .unwrap_or(message)

@@ -1,4 +1,4 @@
-//! A web server of a test that answers every request alike and keeps what came.
+//! A test web server that gives the same response to every request and keeps the requests.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ pub struct Received {
     pub body: String,
 }
 
-/// A running server. Ends when it is dropped.
+/// A running server. Dropping it stops the server.
 pub struct Sink {
     address: std::net::SocketAddr,
     seen: Arc<Mutex<Vec<Received>>>,
@@ -26,7 +26,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// On any port of this machine.
+    /// Starts a server on a free port of this machine.
     pub async fn answering(content_type: &'static str, body: impl Into<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -44,12 +44,12 @@ impl Sink {
         Self { address, seen, server }
     }
 
-    /// The address of a path.
+    /// Returns the URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Everything that came.
+    /// Returns all requests received.
     pub fn requests(&self) -> Vec<Received> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! A node of which only the door for commands is there: it moves the campaign's row, or answers as a test says.
+//! A node that consists only of its command interface: it updates the campaign's row, or answers as a test says.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -20,19 +20,19 @@ use tokio::sync::watch;
 
 use super::fake_actor::{answering, answering_at_once};
 
-/// What a fake node does with a command.
+/// Reaction of a fake node to a command.
 #[derive(Debug, Clone, Default)]
 pub enum Mood {
-    /// Obeys.
+    /// Carries out the command.
     #[default]
     Obedient,
-    /// Refuses.
+    /// Refuses it.
     Refusing(CommandError),
-    /// Takes the command and never answers.
+    /// Accepts it and never answers.
     Silent,
 }
 
-/// How it is to behave, and what it was told.
+/// Reaction, and the received commands.
 type Script = (Mood, Vec<(CampaignId, CampaignCommand)>);
 
 /// The handle a test keeps.
@@ -60,12 +60,12 @@ impl FakeNode {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner).1.clone()
     }
 
-    /// What the handlers' streams watch for their end.
+    /// Returns the signal that ends the handlers' streams.
     pub fn stopping(&self) -> watch::Receiver<bool> {
         self.stopping.subscribe()
     }
 
-    /// Lets the handlers' streams end.
+    /// Ends the handlers' streams.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
@@ -80,7 +80,7 @@ impl FakeNode {
         inner.0.clone()
     }
 
-    /// Its actors, which keep campaigns and calls in `store` and hold no call.
+    /// Spawns its actors, which keep campaigns and calls in `store` and hold no call.
     pub async fn spawn(&self, store: Arc<dyn Store>) -> Switchboard {
         let (node, rows) = (self.clone(), store.clone());
         let campaigns = answering(move |message| command(node.clone(), rows.clone(), message)).await;

@@ -1,4 +1,4 @@
-//! A web server of a test: answers raw bytes, and counts who connects.
+//! A test web server that answers with raw bytes and counts connections.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -14,10 +14,10 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// What a path is answered with: the whole response.
+/// Function from a path to the whole response.
 type Answer = dyn Fn(&str) -> Vec<u8> + Send + Sync;
 
-/// A running server. Ends when it is dropped.
+/// A running server. Dropping it stops the server.
 pub struct Web {
     pub address: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -25,7 +25,7 @@ pub struct Web {
 }
 
 impl Web {
-    /// Serves on an address; port 0 takes any.
+    /// Serves on an address; port 0 takes a free port.
     pub async fn start(at: SocketAddr, answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(at).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -44,17 +44,17 @@ impl Web {
         }
     }
 
-    /// Serves on any port of this machine's own address.
+    /// Serves on a free port of the loopback address.
     pub async fn local(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         Self::start(([127, 0, 0, 1], 0).into(), answer).await
     }
 
-    /// The address of a path.
+    /// Returns the URL of a path.
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// How often somebody has connected.
+    /// Returns the number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::SeqCst)
     }
@@ -66,7 +66,7 @@ impl Drop for Web {
     }
 }
 
-/// One request, one answer. An empty answer resets the connection.
+/// Handles one request with one response. An empty response resets the connection.
 async fn serve(mut stream: TcpStream, answer: Arc<Answer>) {
     let mut head = Vec::new();
     while !head.windows(4).any(|bytes| bytes == b"\r\n\r\n") {
@@ -83,24 +83,24 @@ async fn serve(mut stream: TcpStream, answer: Arc<Answer>) {
         stream.set_zero_linger().unwrap();
         return;
     }
-    // A client that has enough goes away.
+    // A client that has read enough may disconnect.
     let _ = stream.write_all(&bytes).await;
     let _ = stream.shutdown().await;
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
 }
 
-/// A response with a body.
+/// Returns a response with a body.
 pub fn ok(content_type: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     response("200 OK", &format!("content-type: {content_type}\r\n"), body)
 }
 
-/// A redirect.
+/// Returns a redirect.
 pub fn redirect(status: u16, location: &str) -> Vec<u8> {
     response(&format!("{status} Redirect"), &format!("location: {location}\r\n"), "")
 }
 
-/// Any response; the headers end in CR LF each.
+/// Returns any response; each header ends in CR LF.
 pub fn response(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let head = format!(

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::phone_log::Words;
 
-/// What is left on a machine, for the contact's name Maria.
+/// Message left on a machine, for the contact's name Maria.
 pub const MESSAGE: &str = "Hello Maria, this is Ava from Greenfield Dental. Please call us back.";
-/// The first words of the agent.
+/// First words of the agent.
 pub const GREETING: &str = "Hello Maria, this is Ava from Greenfield Dental. You are due for a check-up.";
 
-/// An agent that asks for two things, leaves a message, and gives up on silence.
+/// Returns an agent that asks for two things, leaves a message, and gives up on silence.
 pub fn interviewing_agent() -> Value {
     json!({
         "name": "Ava",
@@ -33,18 +33,18 @@ pub fn interviewing_agent() -> Value {
     })
 }
 
-/// Words without what does not sound: spaces, and the sign for what was not understood.
+/// Returns the words without what is not audible: spaces, and the mark for what was not understood.
 pub fn tidy(text: &str) -> String {
     text.replace('…', " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What of a list was understood, without speeches of which nothing was.
+/// Returns the understood words of a list, without speeches of which nothing was understood.
 pub fn texts(words: &[Words]) -> Vec<String> {
     let texts = words.iter().map(|words| tidy(&words.text));
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// The lines of a conversation's transcript that `speaker` (`Agent` or `User`) spoke.
+/// Returns the lines of a conversation's transcript that `speaker` (`Agent` or `User`) spoke.
 pub fn lines(conversation: &Value, speaker: &str) -> Vec<String> {
     let transcript = conversation["transcript"].as_str().unwrap_or_default();
     let prefix = format!("{speaker}: ");
@@ -52,7 +52,7 @@ pub fn lines(conversation: &Value, speaker: &str) -> Vec<String> {
     own.map(str::to_owned).collect()
 }
 
-/// The value collected for an entity.
+/// Returns the value collected for an entity.
 pub fn collected<'a>(conversation: &'a Value, entity: &str) -> Option<&'a str> {
     let items = conversation["dataCollected"]["items"].as_array()?;
     let item = items.iter().find(|item| item["entity"] == entity)?;

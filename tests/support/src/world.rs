@@ -1,5 +1,5 @@
-//! The whole service under a clock that only tests move: memory store, real node, REST API and carrier doors on real
-//! sockets, and an exchange with its phones. Clients come in by HTTP only.
+//! The whole service under a clock that only tests move: memory store, real node, REST API and carrier
+//! endpoints on real sockets, and an exchange with its phones. Clients use HTTP only.
 
 use std::{
     collections::BTreeMap,
@@ -61,38 +61,38 @@ use super::{
     phone_log::PhoneLog,
 };
 
-/// How often a waiting test looks.
+/// Interval at which a waiting test checks its condition.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// What of a world may differ.
+/// Variable parts of a world.
 pub struct WorldSettings {
-    /// The recogniser.
+    /// Recogniser.
     pub transcriber: Arc<dyn Transcriber>,
-    /// The voices.
+    /// Speech synthesis.
     pub synthesizer: Arc<dyn Synthesizer>,
-    /// What phones may follow.
+    /// Scripts for phones.
     pub scripts: BTreeMap<String, Script>,
-    /// The node's.
+    /// Settings of the node.
     pub node: NodeSettings,
-    /// The one carrier, by the address of the service; the simulated one when none.
+    /// The only carrier, built from the address of the service; `None` uses the simulated one.
     pub trunk: Option<TrunkOf>,
-    /// With which the service speaks TLS; without TLS when none.
+    /// Certificate for TLS; `None` serves without TLS.
     pub certificate: Option<SelfSigned>,
-    /// Where calls are recorded.
+    /// Destination of recordings.
     pub recordings: FakeRecordings,
-    /// Which addresses clients may have the service connect to.
+    /// Addresses that clients may make the service connect to.
     pub addresses: AddressPolicy,
-    /// The agent's mind; the interviewer when none, with a record of what it wanted to say.
+    /// Language model of the agent; `None` uses the interviewer with a record of its replies.
     pub mind: Option<Arc<dyn LanguageModel>>,
-    /// Who is asked about calls that are over.
+    /// Analyst of finished calls.
     pub analyst: Arc<dyn Analyst>,
-    /// Compares the meaning of documents.
+    /// Embeddings for the search in documents.
     pub embeddings: Option<Embeddings>,
-    /// Where appointments are made; nowhere when none.
+    /// Calendar for appointments; `None` means no calendar.
     pub calendars: Option<CalendarConfig>,
 }
 
-/// Builds a carrier in, for a service at an address.
+/// Builds a carrier for a service at an address.
 pub type TrunkOf = Arc<dyn Fn(&str) -> Trunk + Send + Sync>;
 
 impl From<NodeSettings> for WorldSettings {
@@ -123,10 +123,10 @@ impl Default for WorldSettings {
     }
 }
 
-/// The running service and its phones; ends when it is dropped.
+/// The running service and its phones; dropping it stops them.
 pub struct World {
     pub client: Client,
-    /// Every reply the agent's model made, whole.
+    /// Complete replies of the agent's model.
     pub replies: Replies,
     settings: WorldSettings,
     store: Arc<MemoryStore>,
@@ -223,7 +223,7 @@ async fn start_service(
         Gate::default(),
         stopping.subscribe(),
     ));
-    // Streams end when nobody could tell them to any more.
+    // Ends the streams when nobody is left to signal their end.
     tasks.spawn(async move { stopping.closed().await });
     (address, node, tasks)
 }
@@ -236,12 +236,12 @@ fn client(settings: &WorldSettings, address: &str, key: &str) -> Client {
 }
 
 impl World {
-    /// Everything, with the exchange up.
+    /// Starts everything, with the exchange up.
     pub async fn start() -> Self {
         Self::start_with(WorldSettings::default()).await
     }
 
-    /// Everything, with callees who may follow these scripts.
+    /// Starts everything, with callees that may follow these scripts.
     pub async fn with_scripts(scripts: BTreeMap<String, Script>) -> Self {
         Self::start_with(WorldSettings {
             scripts,
@@ -250,7 +250,7 @@ impl World {
         .await
     }
 
-    /// Everything, with these settings.
+    /// Starts everything, with these settings.
     pub async fn start_with(settings: impl Into<WorldSettings>) -> Self {
         let mut world = Self::prepared(settings.into()).await;
         if world.settings.trunk.is_none() {
@@ -259,7 +259,7 @@ impl World {
         world
     }
 
-    /// Everything but the exchange: at its address nothing listens.
+    /// Starts everything except the exchange: nothing listens at its address.
     pub async fn without_carrier() -> Self {
         Self::prepared(WorldSettings::default()).await
     }
@@ -286,7 +286,7 @@ impl World {
         }
     }
 
-    /// The process dies this moment, and another one starts on what it left on disk.
+    /// Kills the process now, and starts another one on the data that it left on disk.
     pub async fn restart(mut self) -> Self {
         self.tasks.shutdown().await;
         self.node.stop().await;
@@ -306,7 +306,7 @@ impl World {
         }
     }
 
-    /// The exchange comes up at the address the carrier client knows.
+    /// Starts the exchange at the address that the carrier client knows.
     pub async fn carrier_comes(&mut self) {
         let settings = ExchangeSettings {
             listen: self.exchange_at,
@@ -317,7 +317,7 @@ impl World {
         self.exchange = Some(Exchange::start(settings).await.unwrap());
     }
 
-    /// Has a phone call in; what became of it.
+    /// Makes a phone call in; returns the result.
     pub async fn call_in(&self, call: Value) -> Value {
         let mut call = call;
         call["announceUrl"] = json!(format!("{}/carriers/simulated/inbound", self.client.base));
@@ -326,28 +326,28 @@ impl World {
         answer.json().await.unwrap()
     }
 
-    /// What the exchange has on record.
+    /// Returns the exchange's record, call by call.
     pub fn phones(&self) -> PhoneLog {
         PhoneLog::new(self.entries())
     }
 
-    /// The exchange's record, entry by entry.
+    /// Returns the exchange's record, entry by entry.
     pub fn entries(&self) -> Vec<LogEntry> {
         self.exchange.as_ref().map(ExchangeHandle::entries).unwrap_or_default()
     }
 
-    /// The turns of a conversation with their times, as they were written down.
+    /// Returns the stored turns of a conversation with their times.
     pub async fn turns(&self, conversation: &str) -> Vec<TurnFact> {
         self.store.turns(conversation.parse().unwrap()).await.unwrap()
     }
 
-    /// The conversation as it reads now.
+    /// Returns the conversation as it reads now.
     pub async fn read(&self, conversation: &str) -> Value {
         let path = format!("/public/v1/conversations/{conversation}");
         self.client.get(&path).await.expect(200).data().clone()
     }
 
-    /// Lets time run until a call is over, for at most `seconds`; the conversation then.
+    /// Lets time pass until a call is over, for at most `seconds`; returns the conversation.
     pub async fn until_over(&self, conversation: &str, seconds: u64) -> Value {
         let limit = Instant::now() + Duration::from_secs(seconds);
         loop {
@@ -360,7 +360,7 @@ impl World {
         }
     }
 
-    /// The events of a conversation's call that were kept, oldest first: name and figures.
+    /// Returns the stored events of a conversation's call, oldest first: name and figures.
     pub fn events(&self, conversation: &str) -> Vec<(String, Value)> {
         let events = self.store.events(conversation.parse().unwrap());
         let events = events.into_iter().map(|event| {
@@ -370,39 +370,39 @@ impl World {
         events.collect()
     }
 
-    /// From now on the database fails so, or no more.
+    /// Makes the database fail in this way from now on; `None` makes it work again.
     pub fn store_fails(&self, how: Option<StoreError>) {
         self.store.fail_with(how);
     }
 
-    /// Calls that ring or talk at the exchange.
+    /// Returns the number of calls that ring or talk at the exchange.
     pub fn live_calls(&self) -> usize {
         self.exchange.as_ref().map_or(0, ExchangeHandle::live_calls)
     }
 
-    /// The wall-clock time of the service and of the phones' record.
+    /// Returns the wall-clock time of the service and of the phones' record.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Actors of the service's tree, the root among them.
+    /// Returns the number of actors in the service's tree, including the root.
     pub fn actors(&self) -> usize {
         self.node.actors()
     }
 
-    /// The ports at which the service and the exchange listen.
+    /// Returns the ports of the service and the exchange.
     pub fn ports(&self) -> [u16; 2] {
         let service = self.client.base.rsplit_once(':').unwrap().1;
         [service.parse().unwrap(), self.exchange_at.port()]
     }
 
-    /// A new agent's id.
+    /// Creates an agent and returns its id.
     pub async fn agent(&self, document: Value) -> String {
         let made = self.client.post("/public/v1/agents/create", document).await;
         made.expect(201).text("/data/agentId")
     }
 
-    /// A new campaign's id, launched; contacts are number and persona.
+    /// Creates and launches a campaign and returns its id; contacts are number and persona.
     pub async fn launch(&self, agent: &str, contacts: &[(&str, &str)], settings: Value) -> String {
         let contacts: Vec<Value> = contacts
             .iter()
@@ -416,19 +416,19 @@ impl World {
         made.expect(201).text("/data/campaignId")
     }
 
-    /// `launch`, `pause` or `stop`: the answer's status and the campaign.
+    /// Sends `launch`, `pause` or `stop`; returns the campaign.
     pub async fn command(&self, campaign: &str, command: &str) -> Value {
         let path = format!("/public/v1/campaigns/{campaign}/{command}");
         self.client.post(&path, json!({})).await.expect(200).data().clone()
     }
 
-    /// The campaign as it reads now.
+    /// Returns the campaign as it reads now.
     pub async fn campaign(&self, campaign: &str) -> Value {
         let path = format!("/public/v1/campaigns/{campaign}");
         self.client.get(&path).await.expect(200).data().clone()
     }
 
-    /// The campaign's conversations in full, in no order.
+    /// Returns the campaign's conversations in full, unordered.
     pub async fn conversations(&self, campaign: &str) -> Vec<Value> {
         let path = format!("/public/v1/conversations?campaignId={campaign}&pageSize=100");
         let list = self.client.get(&path).await.expect(200).data().clone();
@@ -441,7 +441,7 @@ impl World {
         all
     }
 
-    /// The one conversation with a number.
+    /// Returns the only conversation with a number.
     pub async fn conversation(&self, campaign: &str, number: &str) -> Value {
         let mut all = self.conversations(campaign).await;
         all.retain(|conversation| conversation["contactNumber"] == number);
@@ -449,7 +449,7 @@ impl World {
         all.remove(0)
     }
 
-    /// Lets time run until the campaign has this status, for at most `seconds`.
+    /// Lets time pass until the campaign has this status, for at most `seconds`.
     pub async fn until_status(&self, campaign: &str, status: &str, seconds: u64) -> Value {
         let limit = Instant::now() + Duration::from_secs(seconds);
         loop {
@@ -462,7 +462,7 @@ impl World {
         }
     }
 
-    /// Lets time run until the phones' record satisfies a condition, for at most `seconds`.
+    /// Lets time pass until the phones' record satisfies a condition, for at most `seconds`.
     pub async fn until(&self, seconds: u64, what: &str, holds: impl Fn(&PhoneLog) -> bool) {
         let limit = Instant::now() + Duration::from_secs(seconds);
         while !holds(&self.phones()) {
@@ -477,7 +477,7 @@ impl World {
     }
 }
 
-/// A port that nobody else is given and at which nobody listens; the exchange may.
+/// Reserves a port that nobody else is given and at which nothing listens; the exchange may.
 fn reserved_port() -> TcpSocket {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_reuseaddr(true).unwrap();
@@ -485,7 +485,7 @@ fn reserved_port() -> TcpSocket {
     socket
 }
 
-/// The interviewer, with a record of what it wanted to say.
+/// The interviewer, with a record of its replies.
 #[derive(Clone, Default)]
 pub struct Replies {
     made: Arc<Mutex<Vec<String>>>,
@@ -493,12 +493,12 @@ pub struct Replies {
 }
 
 impl Replies {
-    /// The words of each reply, in the order they were asked for.
+    /// Returns the words of each reply, in the order of the requests.
     pub fn all(&self) -> Vec<String> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on its first word takes so long.
+    /// Sets the delay of its first word from now on.
     pub fn delay(&self, delay: Duration) {
         *self.delay.lock().unwrap_or_else(PoisonError::into_inner) = delay;
     }

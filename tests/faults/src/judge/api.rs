@@ -42,7 +42,7 @@ fn is_entitled(headers: &HeaderMap) -> bool {
         .is_some_and(|shown| shown == expected.as_str())
 }
 
-/// Address, attempt and node of a status callback: `http://NODE/carriers/twilio/status/ATTEMPT/PROOF`.
+/// Returns the attempt and the node of a status callback's address: `http://NODE/carriers/twilio/status/ATTEMPT/PROOF`.
 fn attempt_of(status_url: &str) -> Option<(String, String)> {
     let url = url::Url::parse(status_url).ok()?;
     let mut path = url.path_segments()?.skip_while(|part| *part != "status");
@@ -50,7 +50,7 @@ fn attempt_of(status_url: &str) -> Option<(String, String)> {
     Some((attempt, url.authority().to_owned()))
 }
 
-/// What instructions say, as far as a call follows them.
+/// Parses instructions, as far as a call follows them.
 pub fn instructions(twiml: &str) -> Option<Instructions> {
     let stream = twiml
         .split_once("<Stream url=\"")
@@ -60,15 +60,15 @@ pub fn instructions(twiml: &str) -> Option<Instructions> {
         .split_once("<Redirect method=\"POST\">")
         .and_then(|(_, rest)| rest.split_once("</Redirect>"))
         .map(|(url, _)| url.replace("&amp;", "&"))
-        // What stands behind it is for the carrier.
+        // The fragment is for the carrier.
         .map(|url| url.split_once('#').map_or(url.clone(), |(url, _)| url.to_owned()));
     let pauses = twiml.contains("<Pause length=\"1\"/>");
     (stream.is_some() || back.is_some()).then_some(())?;
     Some(Instructions { stream, back, pauses })
 }
 
-/// A request for a call. No await stands between reading it and the end of its bookkeeping, so that a client that goes
-/// away undoes nothing.
+/// Handles a request for a call. There is no await between reading it and the end of its bookkeeping, so a
+/// client that disconnects undoes nothing.
 pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: String) -> Response {
     if !is_entitled(&headers) {
         return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
@@ -91,7 +91,7 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
         fate: plan.fate,
     });
     if written.is_err() {
-        // What cannot be judged is not done, and the end of the run shows it.
+        // A call that cannot be judged is not placed, and the end of the run shows it.
         return error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "the judge cannot write");
     }
     let order = call::Order {
@@ -131,7 +131,7 @@ async fn answer(plan: chance::Plan, shown: serde_json::Value) -> Response {
     }
 }
 
-/// The calls to a number, the newest first.
+/// Returns the calls to a number, the newest first.
 pub async fn list(State(judge): State<Arc<Judge>>, headers: HeaderMap, Query(query): Query<Fields>) -> Response {
     if !is_entitled(&headers) {
         return error(StatusCode::UNAUTHORIZED, 20_003, "Authenticate");
@@ -152,7 +152,7 @@ fn nothing() -> Response {
     error(StatusCode::NOT_FOUND, 20_404, "The requested resource was not found")
 }
 
-/// One call.
+/// Returns one call.
 pub async fn show(State(judge): State<Arc<Judge>>, Path(name): Path<String>) -> Response {
     named(&judge, &name).map_or_else(nothing, |call| Json(call.shown()).into_response())
 }
@@ -197,7 +197,7 @@ pub async fn change(
     Json(call.shown()).into_response()
 }
 
-/// The calls that are not over: their attempts.
+/// Returns the attempts of the calls that are not over.
 pub async fn live(State(judge): State<Arc<Judge>>) -> Response {
     let calls = judge.calls();
     let live: Vec<_> = calls.values().filter(|call| !call.is_over()).collect();

@@ -1,4 +1,4 @@
-//! A telephone that rings, is picked up and hung up, and what the carrier tells of it.
+//! A telephone that rings, is picked up and hung up, and the carrier's reports about it.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -23,22 +23,22 @@ use crate::{
     journal::Event,
 };
 
-/// Pauses before a callback that was not taken is sent again.
+/// Pauses before a callback that was not accepted is sent again.
 const AGAIN: [Duration; 3] = [
     Duration::from_millis(500),
     Duration::from_secs(2),
     Duration::from_secs(6),
 ];
-/// How long a callback's answer is waited for.
+/// Longest wait for a callback's response.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a call stays that has no media socket and no further instructions.
+/// Time for which a call without a media socket and further instructions stays up.
 const STAYS: Duration = Duration::from_secs(15);
-/// How long the answer of one is waited for that asks how it goes on, and the pause before it asks once more where nobody is
-/// there.
+/// Longest wait for the response to a request for further instructions, and the pause before it is
+/// repeated if nothing answers.
 const BACK_WITHIN: Duration = Duration::from_secs(15);
 const BACK_AGAIN: Duration = Duration::from_millis(300);
 
-/// A call that was asked for.
+/// A requested call.
 pub struct Order {
     pub sid: String,
     pub attempt: String,
@@ -50,18 +50,18 @@ pub struct Order {
     pub ring: Duration,
 }
 
-/// What an answered call does.
+/// Instructions of an answered call.
 #[derive(Debug, Clone)]
 pub struct Instructions {
-    /// Talks over the socket at this address, if there is one.
+    /// Address of the socket to talk over, if there is one.
     pub stream: Option<String>,
-    /// Then asks here how it goes on.
+    /// Address to ask for further instructions afterwards.
     pub back: Option<String>,
-    /// After a second.
+    /// Whether it waits a second first.
     pub pauses: bool,
 }
 
-/// What the service wishes of a call.
+/// Request of the service about a call.
 pub enum Wish {
     HangUp,
     Follow(Instructions),
@@ -76,7 +76,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// How it stands, in the carrier's words.
+    /// Returns its status, in the carrier's words.
     pub fn status(&self) -> &'static str {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,17 +85,17 @@ impl Call {
         *self.status.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Whether it is over.
+    /// Returns whether it is over.
     pub fn is_over(&self) -> bool {
         !matches!(self.status(), "queued" | "initiated" | "ringing" | "in-progress")
     }
 
-    /// Passes a wish on; more than a few at once are dropped.
+    /// Passes on a request; more than a few at once are dropped.
     pub fn wish(&self, wish: Wish) {
         let _ = self.wishes.try_send(wish);
     }
 
-    /// The resource, in part.
+    /// Returns a part of the API's resource.
     pub fn shown(&self) -> Value {
         let Order { sid, to, from, .. } = &self.order;
         json!({
@@ -105,7 +105,7 @@ impl Call {
     }
 }
 
-/// Base64 of the HMAC-SHA1 of the address and the fields by name.
+/// Returns the base64 of the HMAC-SHA1 of the address and the fields by name.
 pub fn sign(url: &str, form: &[(&str, String)]) -> String {
     let mut fields: Vec<_> = form.iter().collect();
     fields.sort();
@@ -120,7 +120,7 @@ pub fn sign(url: &str, form: &[(&str, String)]) -> String {
     BASE64.encode(mac.finalize().into_bytes())
 }
 
-/// Takes a call and lets its telephone ring; returns the resource as it is at first.
+/// Creates a call and lets its telephone ring; returns the resource in its first state.
 pub fn place(judge: &Arc<Judge>, order: Order, plan: Plan, rng: StdRng) -> Value {
     let (wishes, waiting) = mpsc::channel(8);
     let call = Arc::new(Call {
@@ -165,7 +165,7 @@ impl Life {
         });
     }
 
-    /// How it ended, and whether the callee hung up once he had answered.
+    /// Returns how the call ended, and whether the callee hung up after the answer.
     async fn until_over(&mut self) -> (&'static str, bool) {
         if self.hung_up_within(self.plan.setup_ms).await {
             return ("canceled", false);
@@ -187,12 +187,12 @@ impl Life {
         };
         self.becomes("in-progress");
         self.tell_who_answered();
-        // The caller is as patient as he is.
+        // A caller stays as long as the callee.
         let talked = timeout(talk, self.talk()).await;
         ("completed", talked.is_err())
     }
 
-    /// Follows the instructions, until there are none left or the service hangs up.
+    /// Follows the instructions until there are none left or the service hangs up.
     async fn talk(&mut self) {
         let mut next = Some(self.call.order.first.clone());
         loop {
@@ -220,7 +220,7 @@ impl Life {
         }
     }
 
-    /// Whether the service hangs up within this time.
+    /// Returns whether the service hangs up within this time.
     async fn hung_up_within(&mut self, ms: u64) -> bool {
         let waited = async {
             loop {
@@ -232,7 +232,7 @@ impl Life {
         timeout(Duration::from_millis(ms), waited).await.is_ok()
     }
 
-    /// It stands so from now on, and that is told.
+    /// Sets the status and reports it.
     fn becomes(&mut self, status: &'static str) {
         self.call.becomes(status);
         let order = &self.call.order;
@@ -295,14 +295,14 @@ impl Life {
     }
 }
 
-/// What comes when a media socket is gone.
+/// Next step after a media socket is gone.
 enum After {
     Follow(Instructions),
     Wait,
     HangUp,
 }
 
-/// Talks, then asks how it goes on, where it is told to.
+/// Talks, then asks for further instructions, if it is told to.
 async fn follow(judge: &Judge, call: &Call, instructions: Instructions) -> After {
     if instructions.pauses {
         sleep(Duration::from_secs(1)).await;
@@ -358,7 +358,7 @@ struct Told {
     delay: u64,
 }
 
-/// Sends a callback until it is taken or was sent often enough.
+/// Sends a callback until it is accepted or was sent often enough.
 async fn tell(judge: Arc<Judge>, call: Arc<Call>, told: Told) {
     sleep(Duration::from_millis(told.delay)).await;
     let body = url::form_urlencoded::Serializer::new(String::new())

@@ -21,10 +21,10 @@ use crate::journal::Event;
 
 /// 20 ms of silence in mu-law.
 const SILENCE: [u8; 160] = [0xff; 160];
-/// How long a socket may take to open.
+/// Longest wait for a socket to open.
 const OPENS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Streams until the service closes the socket, or nothing comes of it.
+/// Streams until the service closes the socket, or the socket cannot be used.
 pub async fn stream(judge: &Judge, call: &Call, url: &str) {
     let opened = timeout(OPENS_WITHIN, open(url)).await;
     let (socket, answer) = match opened {
@@ -39,7 +39,7 @@ pub async fn stream(judge: &Judge, call: &Call, url: &str) {
     });
     if let Some(socket) = socket {
         let _ = talk(socket, judge, call).await;
-        // Not reached when the callee hangs up first.
+        // Not reached if the callee hangs up first.
         let _ = judge.journal.write(Event::Left {
             call: call.order.sid.clone(),
             attempt: call.order.attempt.clone(),

@@ -1,4 +1,4 @@
-//! The receiver of webhooks. Of some it fails the first try, or loses the answer.
+//! The receiver of webhooks. It fails the first attempt of some, or loses the response.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::{
     journal::Event,
 };
 
-/// Takes one.
+/// Receives a webhook.
 pub async fn receive(State(judge): State<Arc<Judge>>, headers: HeaderMap, body: Bytes) -> Response {
     let id = headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or("");
     let told: Value = serde_json::from_slice(&body).unwrap_or_default();
     let attempt = told["data"]["conversationId"].as_str().unwrap_or("");
     let nth = judge.count(&format!("webhook {attempt}"));
-    // By the person, who is the same in every run of a seed.
+    // By the contact's number, which is the same in every run of a seed.
     let number = told["data"]["contactNumber"].as_str().unwrap_or(attempt);
     let mut rng = chance::of(judge.seed, &format!("webhook {number}"));
     let answer = match rng.random_range(0..100) {
