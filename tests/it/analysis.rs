@@ -1,4 +1,5 @@
-//! What is found of a call once it is over, as a client reads it: by a model, by rule, and onto the saved contact.
+//! Results of the analysis after a call, as a client reads them: by a model, by rule, and stored
+//! with the saved contact.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -27,7 +28,7 @@ const TOLD: &str = "My name is Ada, and we are four people. Tuesday suits us.";
 
 type Answer = Result<Value, AnalystError>;
 
-/// Answers from a list, in turn, the last one for ever; remembers what it was asked. Takes its time for each answer.
+/// Returns scripted answers in turn, the last one forever, each after a delay; records the requests.
 #[derive(Clone, Default)]
 struct Scripted(Arc<Mutex<Answers>>);
 
@@ -67,7 +68,7 @@ impl Scripted {
 
 #[async_trait]
 impl Analyst for Scripted {
-    /// Agents named "By rule" are.
+    /// Every agent except those named "By rule".
     fn is_asked(&self, agent: &Agent) -> bool {
         agent.name != "By rule"
     }
@@ -79,7 +80,7 @@ impl Analyst for Scripted {
     }
 }
 
-/// A callee who answers one question, tells more in one breath than the next one asks, and hangs up.
+/// A callee that answers one question, then says more at once than the next question asks, and hangs up.
 async fn world(analyst: &Scripted) -> World {
     let told = [
         Step::WaitMs(400),
@@ -134,7 +135,7 @@ fn found() -> Value {
         "data": [
             { "entity": "name", "value": "Ada", "quote": "My name is Ada" },
             { "entity": "people", "value": "4", "quote": "we are four people" },
-            // Never said, of another type, no choice, and nothing that was asked for.
+            // Never said, wrong type, not one of the choices, and not requested at all.
             { "entity": "member", "value": true, "quote": "I am a member" },
             { "entity": "budget", "value": "a lot", "quote": "we are four people" },
             { "entity": "size", "value": "huge", "quote": "we are four people" },
@@ -152,7 +153,7 @@ async fn launch(world: &World, agent: Value, number: &str) -> String {
     made.expect(201).text("/data/campaignId")
 }
 
-/// The conversation once it is analysed.
+/// Waits until the conversation is analysed, and returns it.
 async fn analysed(world: &World, campaign: &str, seconds: u32) -> Value {
     world.until_status(campaign, "completed", 120).await;
     for _ in 0..seconds * 4 {
@@ -221,7 +222,7 @@ async fn the_record_is_data_and_the_language_is_the_agents() {
         analysed(&world, &campaign, 10).await;
         let asked = analyst.asked().pop().unwrap();
         assert!(asked.instructions.contains(told), "{}", asked.instructions);
-        // One JSON object for each line, whatever was said in it.
+        // One JSON object per line, whatever was said in it.
         let lines: Vec<Value> = asked
             .transcript
             .lines()
@@ -292,7 +293,7 @@ async fn a_model_that_never_answers_holds_no_job_up_that_needs_none() {
     by_rule["name"] = json!("By rule");
     let campaign = launch(&world, by_rule, NUMBER).await;
     assert_eq!(analysed(&world, &campaign, 3).await["analysedBy"], "rules");
-    // A model that does not answer costs the time of two answers, and then the rules stand in.
+    // A model that does not answer costs the time of two answers; then the rules take over.
     world.pass(150).await;
     let all = world.conversations(&slow).await;
     assert_eq!(all.len(), 40);

@@ -1,4 +1,4 @@
-//! The service as a whole: what it counts, how it stops, which settings it refuses.
+//! The service as a whole: its metrics, its shutdown, and the settings it refuses.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use tokio::{
     net::TcpStream,
 };
 
-/// Settings of a service of its own, with further flags.
+/// Returns settings of a new service, with further flags.
 fn config(folder: &TempDir, flags: &[&str]) -> ServeConfig {
     let folder = folder.path().display();
     let database = format!("sqlite://{folder}/ringback.db");
@@ -82,7 +82,7 @@ async fn outcomes_are_counted_when_they_are_on_disk() {
     let api = ApiClient::new(format!("http://{}", app.address), account.api_key).unwrap();
     let agent = json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } } });
     let agent = api.create_agent(agent).await.unwrap();
-    // More about the contact than a carrier would take in one request.
+    // More data about the contact than a carrier would accept in one request.
     let notes = "x".repeat(4_000);
     let columns: Vec<String> = (0..20).map(|n| format!("note{n}")).collect();
     let cells = vec![notes; columns.len()].join(",");
@@ -165,7 +165,7 @@ async fn a_request_in_progress_is_answered_before_the_service_stops() {
     slow.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
     stopping.await.unwrap();
-    // The database is free for the next one.
+    // The database is free for the next service.
     App::start(config(&folder, &[]))
         .await
         .unwrap()
@@ -196,7 +196,7 @@ async fn an_exchange_in_this_process_needs_no_public_address() {
         .await;
 }
 
-/// A service with an account at Twilio, with further flags.
+/// Returns settings with an account at Twilio, and further flags.
 fn with_twilio(folder: &TempDir, flags: &[&str]) -> ServeConfig {
     let account = |name: &str| match name {
         "TWILIO_ACCOUNT_SID" => Some("AC1".to_owned()),
@@ -220,7 +220,7 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
     assert!(refused.contains("set TWILIO_ACCOUNT_SID"), "{refused}");
     for public in [&[][..], &["--public-url", "http://calls.example.com"]] {
         let flags = [&["--carrier", "twilio"], public].concat();
-        // A start that was refused may hold its database a moment longer.
+        // A refused start may hold its database a moment longer.
         let folder = tempfile::tempdir().unwrap();
         let refused = App::start(with_twilio(&folder, &flags))
             .await
@@ -231,7 +231,7 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
             refused.starts_with("RINGBACK_PUBLIC_URL: twilio must reach"),
             "{refused}"
         );
-        // Where another places calls, an account that happens to be there keeps nobody from starting.
+        // If another carrier places the calls, an existing account of this one does not prevent the start.
         let own = tempfile::tempdir().unwrap();
         let app = App::start(with_twilio(&own, public)).await.unwrap();
         let door = format!("http://{}/carriers/twilio/status/x/y", app.address);

@@ -1,4 +1,4 @@
-//! Single calls by HTTP through the real media route: talked, busy, ended in the middle, and over a crash.
+//! Single calls by HTTP through the real media route: completed, busy, ended in the middle, and across a crash.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,7 +12,7 @@ use support::{
 
 const COOPERATIVE: &str = "+15550100010";
 
-/// Asks for a call; its conversation's id.
+/// Requests a call and returns its conversation's id.
 async fn call(world: &World, agent: &str, number: &str, persona: &str) -> String {
     let body = json!({
         "agentId": agent, "phoneNumber": number, "name": "Maria", "dynamicVariables": { "persona": persona },
@@ -26,7 +26,7 @@ async fn read(world: &World, id: &str) -> Value {
     world.client.get(&path).await.expect(200).data().clone()
 }
 
-/// The conversation once it is over and analysed.
+/// Waits until the conversation is over and analysed, and returns it.
 async fn over(world: &World, id: &str, seconds: u64) -> Value {
     let limit = Instant::now() + Duration::from_secs(seconds);
     loop {
@@ -152,7 +152,7 @@ async fn a_call_outlives_a_crash_before_its_dial_and_is_dialed_once() {
     assert_eq!(world.phones().dialed(), [COOPERATIVE]);
 }
 
-/// Killed at any moment after the 201, nobody is called twice and every call ends.
+/// Kills the service at any moment after the 201: nobody is called twice and every call ends.
 #[tokio::test(start_paused = true)]
 async fn a_call_is_never_dialed_twice_whenever_the_process_dies() {
     let mut endings: BTreeMap<String, usize> = BTreeMap::new();

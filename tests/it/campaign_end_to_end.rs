@@ -1,4 +1,4 @@
-//! A whole campaign by HTTP: what the phones said and heard is what the conversations tell.
+//! A whole campaign by HTTP: the conversations contain exactly what the phones said and heard.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ const CONTACTS: [(&str, &str); 7] = [
     (VOICEMAIL, "voicemail"),
 ];
 
-/// Most bytes that the voice says in one go: what is cut off is understood up to such a packet.
+/// Most bytes that the voice says in one packet; interrupted speech is understood up to such a packet.
 const PACKET_BYTES: usize = 12;
 
 /// A campaign that is over and analysed.
@@ -107,14 +107,14 @@ async fn transcripts_are_word_for_word_what_phones_said_and_heard() {
         assert_eq!(lines(&conversation, "User"), texts(&phone.said()), "{persona}");
         let (spoken, heard) = (lines(&conversation, "Agent"), phone.heard());
         if persona == "hangs-up" {
-            // What of the last words still reached an ear that was going away is known to a packet.
+            // The callee hangs up during the last words, so how much of them it heard is known to one packet.
             let (spoken, heard) = (spoken.join(" "), texts(&heard).join(" "));
             assert!(heard.starts_with(&spoken), "{heard:?} {spoken:?}");
             assert!(heard.len() - spoken.len() <= PACKET_BYTES, "{heard:?} {spoken:?}");
         } else {
             assert_eq!(spoken, texts(&heard), "{persona}");
         }
-        // Those two cut the second speech off; between two sentences that leaves a whole one.
+        // These two interrupt the second speech; between two sentences the rest is a whole one.
         let may_be_cut = ["interrupts", "hangs-up"].contains(&persona);
         let whole = |index: usize, words: &Words| words.whole || (may_be_cut && index == 1);
         assert!(
@@ -128,7 +128,7 @@ async fn transcripts_are_word_for_word_what_phones_said_and_heard() {
     }
 }
 
-/// First questions that are cut off at different places of what the voice says.
+/// First questions, interrupted at different positions of the speech.
 const QUESTIONS: [&str; 5] = [
     "So. Which day suits you for a visit?",
     "A visit: which day suits you?",
@@ -146,7 +146,7 @@ async fn of_an_interrupted_reply_exactly_what_was_heard_is_kept() {
         let over = Finished::of(agent, &[(INTERRUPTS, "interrupts")]).await;
         let conversation = over.conversation(INTERRUPTS).await;
         let heard = over.phones.call(INTERRUPTS).heard();
-        // It breaks into the second speech.
+        // It interrupts the second speech.
         let cut = tidy(&heard[1].text);
         let generated = over.world.replies.all();
         assert!(
@@ -229,7 +229,7 @@ async fn the_greeting_names_the_contact() {
     assert_eq!(texts(&over.phones.call(COOPERATIVE).heard())[0], GREETING);
 }
 
-/// Many callees, so many voices and moments: a word that is lost now and then is lost here.
+/// Many callees give many voices and moments, so a word that is lost only rarely is lost here.
 #[tokio::test(start_paused = true)]
 async fn no_word_is_lost_among_many_voices() {
     let numbers: Vec<String> = (0..80).map(|n| format!("+1555020{n:04}")).collect();

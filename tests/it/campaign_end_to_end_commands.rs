@@ -1,5 +1,5 @@
-//! Pause, stop and launch in the middle of a campaign, and a carrier that is away: nobody is dialed twice, nobody
-//! is forgotten.
+//! Pause, stop and launch in the middle of a campaign, and an unavailable carrier: nobody is dialed twice,
+//! nobody is forgotten.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use serde_json::json;
 
 use support::{words::interviewing_agent, world::World};
 
-/// Ten people who talk.
+/// Returns the numbers of ten people who talk.
 fn callees() -> Vec<String> {
     (0..10).map(|n| format!("+1555010{n}210")).collect()
 }
 
-/// A campaign of [`callees`] with at most three calls at once.
+/// Launches a campaign of [`callees`] with at most three concurrent calls.
 async fn launched(world: &World) -> String {
     let agent = world.agent(interviewing_agent()).await;
     let callees = callees();
@@ -22,7 +22,7 @@ async fn launched(world: &World) -> String {
         .await
 }
 
-/// Lets the campaign come so far that some calls are over, some are talking and some contacts wait.
+/// Waits until some calls are over, some are talking and some contacts wait.
 async fn in_the_middle(world: &World) {
     world.until(120, "fifth dial", |phones| phones.calls().len() >= 5).await;
     assert!((5..10).contains(&world.phones().calls().len()));

@@ -1,4 +1,4 @@
-//! One campaign with every persona: each call comes to what its persona stands for, and the transcript is what the
+//! One campaign with every persona: each call has its persona's outcome, and the transcript is what the
 //! phone said and heard.
 
 use serde_json::{Value, json};
@@ -10,10 +10,10 @@ use support::{
     world::World,
 };
 
-/// A stopped voice is back within this time.
+/// A stopped voice resumes within this time.
 const RESUMES_US: u64 = 300_000;
 
-/// Who is called: number and persona; `of_each` differ in what they say and when.
+/// Returns the contacts: number and persona. Contacts with the same persona differ in what they say and when.
 fn contacts(personas: &[&'static str], of_each: usize) -> Vec<(String, &'static str)> {
     let callees = |(at, name): (usize, &&'static str)| {
         let name = *name;
@@ -22,7 +22,7 @@ fn contacts(personas: &[&'static str], of_each: usize) -> Vec<(String, &'static 
     personas.iter().enumerate().flat_map(callees).collect()
 }
 
-/// A call that is over: what the phone tells and what the service tells.
+/// A finished call, as the phone and the service recorded it.
 struct Over {
     persona: &'static str,
     phone: PhoneCall,
@@ -44,7 +44,7 @@ impl Over {
     }
 }
 
-/// An agent that asks for a number too, and honours who wants no calls.
+/// Returns an agent that also asks for a number, and respects opt-outs.
 fn agent() -> Value {
     let mut agent = interviewing_agent();
     agent["platformSettings"]["dataCollection"]["entities"]["orderNumber"] =
@@ -53,7 +53,7 @@ fn agent() -> Value {
     agent
 }
 
-/// Calls of these personas in one campaign.
+/// Calls these personas in one campaign.
 async fn calls(personas: &[&'static str], of_each: usize) -> (World, Vec<Over>) {
     let world = World::start().await;
     let agent = world.agent(agent()).await;
@@ -110,7 +110,7 @@ async fn each_persona_comes_to_its_outcome() {
     assert_eq!(world.live_calls(), 0);
 }
 
-/// Those whose speech is taken down as it was said, and who hear everything.
+/// Personas whose speech is transcribed as it was said, and who hear everything.
 const PLAIN: [&str; 9] = [
     "cooperative",
     "hello-first",
@@ -123,7 +123,7 @@ const PLAIN: [&str; 9] = [
     "screening",
 ];
 
-/// Without words that come twice running: after a cough playout goes on from the start of the word where it was cut.
+/// Removes words that are repeated immediately: after a cough playout resumes at the start of the interrupted word.
 fn said_once(text: &str) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut rest: Vec<&str> = text.split_whitespace().collect();
@@ -143,7 +143,7 @@ async fn transcripts_are_what_phones_said_and_heard() {
     let mut wrong = Vec::new();
     for call in &over {
         let (user, agent) = (lines(&call.conversation, "User"), lines(&call.conversation, "Agent"));
-        // A turn may hold what was said in several goes, and a speech what was said in several turns.
+        // A turn may contain several utterances, and a speech may span several turns.
         if user.join(" ") != call.said().join(" ") {
             wrong.push(format!("{} said {:?}, written {user:?}", call.persona, call.said()));
         }
@@ -177,7 +177,7 @@ async fn who_speaks_first_hears_the_whole_greeting() {
     let (_, over) = calls(&["hello-first"], 6).await;
     for call in &over {
         let heard = call.heard();
-        // An agent that was spoken to may begin anew; in the end all of it is heard.
+        // An agent that is interrupted may begin again; in the end all of the greeting is heard.
         let whole = heard.iter().any(|words| tidy(&words.text).contains(GREETING));
         assert!(whole, "{heard:?}");
     }
@@ -238,7 +238,7 @@ async fn machines_are_told_from_people() {
         let heard = texts(&call.heard());
         match call.persona {
             "voicemail" => assert_eq!(heard, [MESSAGE]),
-            // Behind the assistant, and behind a key of the menu, there is a person.
+            // A person answers after the assistant, and behind a key of the menu.
             _ => assert!(
                 collected(&call.conversation, "orderNumber").is_some(),
                 "{:#}",

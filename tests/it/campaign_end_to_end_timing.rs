@@ -1,4 +1,5 @@
-//! When the agent speaks up, waits and ends, measured at the phone. Times count from the opening of its media.
+//! Times at which the agent speaks up, waits and ends, measured at the phone. Times count from the
+//! opening of its media.
 
 use serde_json::{Value, json};
 
@@ -13,7 +14,8 @@ const NUMBER: &str = "+15550100032";
 /// Frames of 20 ms between a decision and its first sound at the phone.
 const SOON_MS: u64 = 100;
 
-/// A call of a persona by an agent with these `turn` settings and this longest duration, and its conversation.
+/// Makes a call to a persona by an agent with these `turn` settings and this longest duration; returns the
+/// call and its conversation.
 async fn call(persona: &str, turn: Value, max_duration_seconds: u64) -> (PhoneCall, Value) {
     let world = World::start().await;
     let mut agent = interviewing_agent();
@@ -108,14 +110,14 @@ async fn check_closing(persona: &str, seconds: u64) -> String {
     let (phone, conversation) = call(persona, turn, seconds).await;
     let heard = phone.heard();
     let last = &heard.last().unwrap().text;
-    // It may cut the agent's own words off, but is not cut itself.
+    // It may interrupt the agent's own words, but is not interrupted itself.
     assert!(last.ends_with("I'm afraid our time is up. Goodbye."), "{heard:?}");
     let (least, most) = (seconds * 1_000 - 5_000, seconds * 1_000 + SOON_MS);
     assert!((least..=most).contains(&phone.talked_ms()), "{} ms", phone.talked_ms());
     assert_eq!(conversation["status"], "completed");
     let duration = conversation["conversationDuration"].as_u64().unwrap();
     assert!((seconds - 5..=seconds).contains(&duration), "{conversation}");
-    // To the phone the closing sentence is part of the speech that it cut off.
+    // To the phone the closing sentence is part of the speech that it interrupted.
     let spoken = lines(&conversation, "Agent").join(" ");
     assert_eq!(spoken, texts(&heard).join(" "), "{persona} {seconds}");
     last.clone()

@@ -1,6 +1,6 @@
-//! Canaries in every secret: the real binary, at its most talkative, among providers, carriers, calendars and a mail server
-//! that refuse everything and send back what they were asked, keys and all. Not one of the canaries may be in a log, in an
-//! answer, in a figure or in what the commands print.
+//! Canaries in every secret. The real binary logs at its most verbose level, among providers, carriers,
+//! calendars and a mail server that refuse everything and echo the requests, including the keys. No canary
+//! may appear in a log, a response, a metric or the output of a command.
 
 mod mirror;
 
@@ -21,12 +21,12 @@ use support::{
     program::{Ended, Program},
 };
 
-/// How long calls may take to come to nothing.
+/// Longest time for calls to fail.
 const WITHIN: Duration = Duration::from_secs(60);
-/// How long events are listened to.
+/// Time for which events are read.
 const LISTENED_FOR: Duration = Duration::from_secs(2);
 
-/// Settings that are secrets, each with its canary; pairs of Basic authentication, by the name sent with them.
+/// Settings that are secrets, each with its canary; for Basic authentication, with the name sent with them.
 const SECRETS: [(&str, Option<&str>); 19] = [
     ("OPENAI_API_KEY", None),
     ("ANTHROPIC_API_KEY", None),
@@ -57,7 +57,7 @@ fn canary(name: &str) -> String {
     format!("canary-{}-5f1e8c", name.to_lowercase().replace('_', "-"))
 }
 
-/// What may never be seen, by what it is.
+/// Returns the texts that may never appear, by name.
 fn forbidden() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for (name, user) in SECRETS {
@@ -131,7 +131,7 @@ fn settings(mirror: &Mirror, database: &str) -> Vec<(String, String)> {
     all
 }
 
-/// All that was seen, by where.
+/// Everything that was output, by place.
 #[derive(Default)]
 struct Seen(Vec<(String, String)>);
 
@@ -145,7 +145,7 @@ impl Seen {
         self.add(format!("{command}: log"), ended.stderr);
     }
 
-    /// Where which of them is, with what stands around it.
+    /// Returns the places with forbidden texts, with the surrounding text.
     fn found(&self, forbidden: &BTreeMap<String, String>) -> Vec<String> {
         let mut found = Vec::new();
         for (place, text) in &self.0 {
@@ -166,7 +166,7 @@ impl Seen {
     }
 }
 
-/// Everything that can be read by one account, errors among it.
+/// Reads everything that one account can read, including errors.
 async fn read_all(client: &Client, ids: &BTreeMap<&str, String>, seen: &mut Seen) {
     for (method, template, _) in operations(&CLOSED) {
         if method != "get" {
@@ -193,7 +193,8 @@ async fn read_all(client: &Client, ids: &BTreeMap<&str, String>, seen: &mut Seen
     }
 }
 
-/// Agents of all providers, and of all carriers, each with a call; the ids of one of each thing.
+/// Creates agents of all providers, and of all carriers, each with a call; returns the ids of one
+/// resource of each kind.
 async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, String>, Vec<String>) {
     let hook = format!("{}/hook", mirror.url());
     let tool = json!({ "name": "prices", "description": "Prices.", "url": format!("{}/prices", mirror.url()) });
@@ -262,7 +263,7 @@ async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, Str
     (ids.into(), calls)
 }
 
-/// What the database keeps that no setting holds.
+/// Returns the secrets in the database that no setting contains.
 async fn of_database(url: &str) -> Vec<(String, String)> {
     sqlx::any::install_default_drivers();
     let mut database = AnyConnection::connect(url).await.unwrap();
@@ -289,7 +290,7 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
     let create = ["account", "create", "--email", "ada@example.com"];
     let made = program.run_with(&create, &settings);
     let account = made.json();
-    // Its output is where key and secret are shown once.
+    // Its output is the place where key and secret are shown once.
     seen.add("account create: log", made.stderr);
     let key = account["apiKey"].as_str().unwrap().to_owned();
     forbidden.insert("API key".to_owned(), key.clone());
@@ -344,7 +345,7 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
         let ended = tokio::task::spawn_blocking(move || running.end()).await.unwrap();
         seen.ended(command, ended);
     }
-    // They were asked with their keys, or nothing was shown.
+    // The providers were called with their keys; otherwise the test proves nothing.
     let shown = mirror.shown();
     for name in [
         "OPENAI_API_KEY",

@@ -1,4 +1,4 @@
-//! The commands, as a person at a terminal meets them: the real binary, its output and its exit codes.
+//! The commands as a user at a terminal sees them: the real binary, its output and its exit codes.
 
 use serde_json::Value;
 
@@ -21,7 +21,7 @@ fn key_in(printed: &Value) -> &str {
     printed["apiKey"].as_str().unwrap()
 }
 
-/// Who the service takes the bearer of a key for; none when it refuses it.
+/// Returns the account of a key; `None` if the service refuses the key.
 async fn whose_key(address: &str, key: &str) -> Option<String> {
     let answer = Client::new(address, key).get("/public/v1/me").await;
     match answer.status {
@@ -127,7 +127,7 @@ fn a_bad_setting_is_named() {
             "postgres://localhost/ringback?sslmod=require",
             "--database-url",
         ),
-        // Nobody listens there.
+        // Nothing listens there.
         ("DATABASE_URL", "postgres://127.0.0.1:1/ringback", "DATABASE_URL"),
         ("DATABASE_URL", "sqlite://", "--database-url"),
         ("DATABASE_URL", "sqlite:", "--database-url"),

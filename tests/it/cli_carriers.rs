@@ -1,5 +1,5 @@
-//! `ringback carriers check`: what it finds at carriers that answer, and what it says of those that do not; and
-//! `ringback carriers stub`, which it takes for the carrier.
+//! `ringback carriers check` with carriers that answer and carriers that do not; and `ringback carriers
+//! stub`, which the check accepts as the carrier.
 
 use axum::{
     Json, Router,
@@ -19,7 +19,7 @@ use support::{
 const PUBLIC: &str = "https://calls.example.com";
 const SECRET: &str = "tell-nobody";
 
-/// The reading requests of all carriers, each with its own kind of key.
+/// Answers the read requests of all carriers, each with its own kind of key.
 async fn answer(request: Request) -> Response {
     let header = request.headers().get(header::AUTHORIZATION);
     let shown = header
@@ -38,7 +38,7 @@ async fn answer(request: Request) -> Response {
             basic || key,
             json!({ "incoming_phone_numbers": [{ "phone_number": "+15550000001" }] }),
         ),
-        // All that most keys may read of an account.
+        // The only resource of an account that most keys may read.
         "/2010-04-01/Accounts/user/Calls.json" => (key, json!({ "calls": [] })),
         "/balance" => (bearer, json!({ "data": { "balance": "12.50", "currency": "USD" } })),
         "/phone_numbers" => (bearer, json!({ "data": [{ "phone_number": "+15550000002" }] })),
@@ -165,10 +165,10 @@ async fn what_does_not_work_is_named_with_its_cure_and_without_its_key() {
     assert!(ended.stderr.contains("set SIGNALWIRE_SPACE"), "{ended:?}");
 }
 
-/// The number of each stub's account.
+/// Number of each stub's account.
 const NUMBER: &str = "+15550000001";
 
-/// The environment that a stub prints, as a shell would read it.
+/// Returns the environment that a stub prints, as a shell would read it.
 fn environment(stub: &Running, names: usize) -> Vec<(String, String)> {
     let mut variables = Vec::new();
     while variables.len() < names {
@@ -182,7 +182,7 @@ fn environment(stub: &Running, names: usize) -> Vec<(String, String)> {
     variables
 }
 
-/// A stub of a carrier for a service at this address, where it is, and its environment.
+/// Starts a stub of a carrier for a service at this address; returns it with its URL and environment.
 fn stub(program: &Program, carrier: &str, service: &str) -> (Running, String, Vec<(String, String)>) {
     let arguments = [
         "carriers",
@@ -195,7 +195,7 @@ fn stub(program: &Program, carrier: &str, service: &str) -> (Running, String, Ve
     ];
     let running = program.start(&arguments, &[]);
     let url = running.line_after(&format!("# Stub of {carrier} listens on "));
-    // Two of the service's own; a carrier has its account, what it signs with, its address and its number.
+    // Two variables of the service itself; a carrier has its account, its signing key, its address and its number.
     let names = 2 + if carrier == "twilio" { 4 } else { 5 };
     let variables = environment(&running, names);
     (running, url, variables)
@@ -229,7 +229,7 @@ fn each_stub_is_taken_for_its_carrier() {
     }
 }
 
-/// The way that README describes: a service with a stub's environment, an agent, and a phone that calls it.
+/// The steps in README: a service with a stub's environment, an agent, and a phone that calls it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_phone_of_a_stub_calls_an_agent_of_the_service() {
     let program = Program::new();

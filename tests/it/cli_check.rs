@@ -1,10 +1,10 @@
-//! What `ringback providers check` says of providers that do not answer as they should.
+//! Reports of `ringback providers check` on providers that do not answer as they should.
 
 use serde_json::Value;
 
 use support::program::Program;
 
-/// What a check says of one provider.
+/// Returns the check's report on one provider.
 fn problem(program: &Program, settings: &[(&str, &str)]) -> String {
     let ended = program.run_with(&["providers", "check", "--json"], settings);
     assert_eq!(ended.code, Some(1), "{ended:?}");

@@ -1,13 +1,13 @@
-//! Names that this machine can check: a voice that is not there is refused before anything begins.
+//! Names that this machine can check: a missing voice is refused before anything begins.
 
 use support::program::Program;
 
-/// Where `espeak-ng` is. The rest of the caller's environment is left out.
+/// Returns the path to `espeak-ng`. The rest of the caller's environment is left out.
 fn path_of_programs() -> (&'static str, String) {
     ("PATH", std::env::var("PATH").unwrap_or_default())
 }
 
-/// Whether `espeak-ng` is installed here.
+/// Returns whether `espeak-ng` is installed here.
 fn speaks() -> bool {
     std::process::Command::new("espeak-ng")
         .arg("--version")

@@ -13,7 +13,7 @@ async fn a_service_on_postgresql_runs_a_campaign_to_its_end() {
     let program = Program::new();
     let settings = [("DATABASE_URL", database.url.as_str())];
     let (service, address) = program.serve_with(&settings);
-    // Beside the running service.
+    // While the service is running.
     let create = ["account", "create", "--email", "ada@example.com"];
     let account = program.run_with(&create, &settings).json();
     let again = program.run_with(&create, &settings);
@@ -45,7 +45,7 @@ async fn a_service_on_postgresql_runs_a_campaign_to_its_end() {
     let ended = service.end();
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(!format!("{ended:?}").contains("s3cret"), "{ended:?}");
-    // What was written is there at the next start.
+    // The data is still there at the next start.
     let (_service, address) = program.serve_with(&settings);
     let api = ApiClient::new(address, account["apiKey"].as_str().unwrap().to_owned()).unwrap();
     assert_eq!(api.campaign(campaign).await.unwrap()["status"], "completed");

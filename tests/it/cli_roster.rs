@@ -1,4 +1,4 @@
-//! What the service says at its start of who thinks, hears and speaks.
+//! Log of the service at its start about its llm, stt and tts.
 
 use support::program::Program;
 

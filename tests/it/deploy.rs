@@ -1,4 +1,4 @@
-//! The files of `deploy/` for several nodes: they can be read, and agree with each other and with the service.
+//! The files of `deploy/` for several nodes: they can be parsed, and agree with each other and with the service.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -12,7 +12,7 @@ fn file(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// As JSON, with what `<<` names merged in.
+/// Converts YAML to JSON, with `<<` merged in.
 fn read(yaml: &Yaml<'_>) -> Value {
     match yaml {
         Yaml::Value(Scalar::String(text)) => Value::from(text.as_ref()),
@@ -74,7 +74,7 @@ fn three_nodes_share_one_database_and_each_has_its_own_address() {
         );
         assert_eq!(node["depends_on"]["postgres"]["condition"], "service_healthy");
         assert_eq!(node["volumes"], serde_json::json!(["data:/data"]));
-        // Longer than the longest call may last, and than the service gives it.
+        // Longer than the longest call may last, and than the service's own limit.
         let grace = node["stop_grace_period"].as_str().unwrap().trim_end_matches('s');
         assert!(grace.parse::<u64>().unwrap() > 14_460, "{grace}");
         addresses.insert(settings["RINGBACK_NODE_URL"].to_string());

@@ -1,4 +1,5 @@
-//! A dialer with many calls: nothing of a campaign is left behind, and a command holds in the middle of the dialing.
+//! A dialer with many calls: nothing of a campaign is left behind, and a command takes effect in the
+//! middle of the dialing.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 
 use support::{words::interviewing_agent, world::World};
 
-/// Everybody who ends a call in another way.
+/// Personas that end a call in different ways.
 const PERSONAS: [&str; 9] = [
     "cooperative",
     "interrupts",
@@ -21,10 +22,10 @@ const PERSONAS: [&str; 9] = [
     "invalid",
 ];
 
-/// Of each persona.
+/// Contacts of each persona.
 const CONTACTS: usize = 12;
 
-/// What a service and its exchange hold.
+/// Resources of a service and its exchange.
 #[derive(Debug, PartialEq, Eq)]
 struct Held {
     actors: usize,
@@ -42,7 +43,7 @@ impl Held {
     }
 }
 
-/// Sockets with one end at these ports that a process still has open.
+/// Returns the number of sockets with one end at these ports that a process still has open.
 fn sockets(ports: [u16; 2]) -> usize {
     let table = std::fs::read_to_string("/proc/self/net/tcp").unwrap();
     let open = table.lines().skip(1).filter(|line| {
@@ -57,7 +58,7 @@ fn sockets(ports: [u16; 2]) -> usize {
     open.count()
 }
 
-/// Lets time run until the campaign is over, and the service has done what follows and closed what is idle.
+/// Waits until the campaign is over, and the service has finished its work afterwards and closed idle connections.
 async fn over(world: &World, campaign: &str) -> Value {
     for _ in 0..60 {
         world.pass(10).await;
@@ -106,13 +107,13 @@ async fn nothing_is_left_of_two_identical_campaigns() {
     assert!(dialed.values().all(|times| *times == 2), "{dialed:?}");
 }
 
-/// A busy number is over after a tenth of a second: these make 200 dials a second.
+/// A busy number is over after a tenth of a second: these lines make 200 dials per second.
 const LINES: usize = 20;
 
 /// A dial that was on its way when a command was answered is at the exchange by then.
 const LATEST: Duration = Duration::from_secs(1);
 
-/// A campaign of busy numbers that is being dialed on all [`LINES`].
+/// Launches a campaign of busy numbers that is being dialed on all [`LINES`].
 async fn dialing() -> (World, String, Vec<String>) {
     let limits = NodeSettings {
         lines: LINES,
@@ -126,7 +127,7 @@ async fn dialing() -> (World, String, Vec<String>) {
     (world, campaign, numbers)
 }
 
-/// How much later than `answered` the last of these was dialed.
+/// Returns how long after `answered` the last of these was dialed.
 fn late(world: &World, answered: Timestamp, of: impl Fn(&str) -> bool) -> Duration {
     let calls = world.phones().calls();
     let last = calls
@@ -169,7 +170,7 @@ async fn an_opt_out_holds_in_the_middle_of_the_dialing() {
     let mut opted_out = BTreeMap::new();
     for _ in 0..10 {
         tokio::time::sleep(Duration::from_millis(130)).await;
-        // One that is on its way, one that is dialed next, and one whose turn comes a little later.
+        // A number that is on its way, one that is dialed next, and one that is dialed a little later.
         let next = world.phones().calls().len();
         for number in [next, next + LINES, next + 2 * LINES].map(|place| &numbers[place]) {
             let body = json!({ "phoneNumber": number });

@@ -1,4 +1,5 @@
-//! The dialer's rules as a client and the phones see them: opt-outs, call-backs, caller IDs in turn, calls per second.
+//! The dialer's rules as a client and the phones see them: opt-outs, callbacks at a later time, rotating
+//! caller IDs, calls per second.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,7 +15,7 @@ use support::{
 
 const NUMBER: &str = "+15550300010";
 
-/// When each call was accepted, whom it was to, and which number it showed.
+/// Returns for each accepted call its time, its callee and the number it showed.
 fn accepted(world: &World) -> Vec<(Timestamp, String, Option<String>)> {
     let entries = world.entries().into_iter();
     let accepted = entries.filter_map(|entry| match entry.event {
@@ -60,7 +61,7 @@ async fn who_opts_out_is_on_the_list_within_a_second_and_no_campaign_calls_again
         said.next().map(|entry| entry.at)
     };
     world.until(60, "opt-out", |_| said(&world).is_some()).await;
-    // The entry is made when the words are out; looking takes a quarter of a second more.
+    // The entry is written when the words are out; polling takes a quarter of a second more.
     for _ in 0..10 {
         if do_not_call(&world).await == [NUMBER] {
             break;
@@ -104,7 +105,7 @@ async fn without_smart_opt_out_nothing_is_written() {
     );
 }
 
-/// Callees who want to be called later: at once with a time, or when they are asked for it.
+/// Callees that want to be called later: with a time at once, or when they are asked for it.
 async fn with_later() -> World {
     let hello = || [Step::WaitMs(400), Step::Say("Hello?".into()), Step::UntilAgentSaid];
     let says = |words: &str| [Step::Say(words.into()), Step::UntilAgentSaid];
@@ -169,7 +170,7 @@ async fn who_says_when_is_called_again_then() {
     assert_eq!(dials.len(), 2);
     let waited = dials[1].0.since(dials[0].0).as_secs();
     assert!((600..640).contains(&waited), "{waited} s");
-    // They say the same again: a stop ends it.
+    // The callee says the same again: a stop ends it.
     world.until_status(&campaign, "waiting", 60).await;
     world.command(&campaign, "stop").await;
     world.pass(3_600).await;
@@ -236,7 +237,7 @@ async fn caller_ids_take_turns_also_over_a_restart() {
     let second = world.launch(&agent, &contacts[3..], json!({})).await;
     world.until_status(&second, "completed", 60).await;
     let mut shown: Vec<_> = accepted(&world).into_iter().map(|(_, _, from)| from.unwrap()).collect();
-    // Calls of one claim are sent at the same time: their order is the permits'.
+    // Calls of one claim are sent at the same time, in the order of their permits.
     shown[..3].sort_unstable();
     shown[3..].sort_unstable();
     let turns = |order: &[u8]| order.iter().map(|n| format!("+1555090000{n}")).collect::<Vec<_>>();

@@ -1,4 +1,4 @@
-//! A service that is told to stop: it says so at once, lets calls go on up to the limit, and ends as it was asked to.
+//! A service that is told to stop: it reports this at once, lets calls continue up to the limit, and ends as requested.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use support::{
     words::interviewing_agent,
 };
 
-/// Within this time a call must talk.
+/// Longest time for a call to talk.
 const WITHIN: Duration = Duration::from_secs(30);
 
 async fn ready(address: &str) -> (u16, Value) {
@@ -18,7 +18,7 @@ async fn ready(address: &str) -> (u16, Value) {
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
-/// A figure of the service; 0 before it was counted first.
+/// Returns a metric of the service; 0 before it was first counted.
 async fn metric(address: &str, name: &str) -> usize {
     let shown = reqwest::get(format!("{address}/metrics")).await.unwrap();
     let shown = shown.text().await.unwrap();
@@ -26,7 +26,7 @@ async fn metric(address: &str, name: &str) -> usize {
     line.map_or(0, |figure| figure.parse().unwrap())
 }
 
-/// A service with one call that talks, its client, and the conversation.
+/// Starts a service with one call that talks; returns it with its client and the conversation.
 async fn with_a_call(program: &Program, settings: &[(&str, &str)]) -> (Running, Client, String) {
     let account = program.run(&["account", "create", "--email", "ada@example.com"]).json();
     let (service, address) = program.serve_with(settings);

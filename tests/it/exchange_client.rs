@@ -1,4 +1,4 @@
-//! What the simulated carrier's client makes of an exchange that is away, refuses, stalls or breaks off.
+//! The simulated carrier's client with an exchange that is unavailable, refuses, stalls or breaks off.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
@@ -23,7 +23,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// How the stub treats a request it has read.
+/// Reaction of the stub to a request it has read.
 #[derive(Clone)]
 enum Manner {
     Answer(String),

@@ -1,5 +1,5 @@
-//! Another account's ids, at every place of the described API that takes one: nothing is told, nothing is changed. The
-//! places are read from the description, so that a new one is tried or this fails.
+//! Another account's ids, at every place of the described API that takes one: nothing is disclosed, nothing is
+//! changed. The places are read from the description, so a new one is either tested or makes this test fail.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,7 @@ use support::{
     contract::CLOSED,
 };
 
-/// A word in all that the owner has.
+/// A word in all resources of the owner.
 const WORD: &str = "heron-7731";
 const NUMBER: &str = "+15550107731";
 /// An id that nobody ever had.
@@ -26,12 +26,12 @@ const NOBODYS: &str = "0198d1a0-0000-7000-8000-00000000000a";
 /// One number that is on nobody's list.
 const NOBODYS_NUMBER: &str = "+15550109999";
 
-/// Names that end as ids do, and are none of an account's things.
+/// Names that end like ids and are not resources of an account.
 const NO_IDS: [&str; 3] = ["voiceId", "transferRuleIds", "eventsIds"];
-/// Fields that hold ids and do not say so by their name.
+/// Fields that contain ids although their name does not say so.
 const OTHER_IDS: [&str; 1] = ["knowledgeBase"];
 
-/// Where an operation takes an id.
+/// Place at which an operation takes an id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     Path(String),
@@ -56,7 +56,7 @@ fn resolved(schema: &Value) -> &Value {
     }
 }
 
-/// Fields below a schema that hold ids.
+/// Collects the fields below a schema that contain ids.
 fn fields(schema: &Value, at: &str, depth: usize, found: &mut BTreeSet<Place>) {
     if depth == 0 {
         return;
@@ -83,7 +83,7 @@ fn fields(schema: &Value, at: &str, depth: usize, found: &mut BTreeSet<Place>) {
     }
 }
 
-/// Every place of an operation that takes an id.
+/// Returns every place of an operation that takes an id.
 fn places(operation: &Value) -> BTreeSet<Place> {
     let mut found = BTreeSet::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -101,11 +101,11 @@ fn places(operation: &Value) -> BTreeSet<Place> {
     found
 }
 
-/// What an account has, one of each kind, by the name of the id.
+/// Resources of an account, one of each kind, by the name of the id.
 struct Owned(BTreeMap<&'static str, String>);
 
 impl Owned {
-    /// Ids that nobody has.
+    /// Returns ids that nobody has.
     fn nobodys() -> Self {
         let kinds = [
             "agentId",
@@ -121,7 +121,7 @@ impl Owned {
         Self(ids)
     }
 
-    /// Of the kind that a place takes.
+    /// Returns the id of the kind that a place takes.
     fn of(&self, place: &Place) -> &str {
         let name = match place.name() {
             "knowledgeBase" => "documentId",
@@ -132,7 +132,7 @@ impl Owned {
     }
 }
 
-/// Gives an account one of each.
+/// Creates one resource of each kind for an account.
 async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Owned {
     let made = async |path: &str, body: Value, id: &str| {
         let answer = client.post(&format!("/public/v1{path}"), body).await.expect(201);
@@ -157,7 +157,7 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
         .expect(201);
     let call = json!({ "agentId": agent, "phoneNumber": format!("{number}1"), "name": word });
     let conversation = made("/calls", call, "conversationId").await;
-    // It is over, so that there is all of it to be told.
+    // The call is over, so that all of it could be disclosed.
     let node = NodeId::new();
     app.store.register_node(node, None).await.unwrap();
     for claimed in app.store.claim_calls(node, 1).await.unwrap() {
@@ -179,14 +179,14 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     )
 }
 
-/// All that an account can read of what it has.
+/// Returns everything that an account can read of its resources.
 async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
     let mut seen = Vec::new();
     for (method, template, operation) in operations(&CLOSED) {
         let plain = operation["responses"]["200"]["content"]
             .get("application/json")
             .is_some();
-        // The recording is not there, and says so.
+        // The recording does not exist, and the response says so.
         if method != "get" || !plain || operation["security"] == json!([]) || template.ends_with("/recording") {
             continue;
         }
@@ -198,14 +198,14 @@ async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
     seen
 }
 
-/// A body that is right but for the id at `place`. `own` are things of whoever asks.
+/// Returns a body that is valid except for the id at `place`. `own` are resources of the sender.
 fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
     let new_agent = |prompt: Value| json!({ "name": "Mine", "conversationConfig": { "agent": { "prompt": prompt } } });
     let transfer = json!({ "enabled": true, "transfers": [{ "agentId": id, "condition": "Always." }] });
     let contact = json!({ "phoneNumber": NOBODYS_NUMBER, "contactId": id });
     let agent = &own.0["agentId"];
     let Place::Body(field) = place else {
-        // The thing itself is not there, whatever is asked of it.
+        // The resource itself does not exist, so the body does not matter.
         return match template {
             path if path.ends_with("/schedule") => json!({ "startTime": "09:00", "timezone": "Europe/Berlin" }),
             _ => json!({}),
@@ -236,7 +236,7 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
     }
 }
 
-/// Asks with an id at a place, and with things of one's own at the others; status and body.
+/// Sends a request with an id at a place, and with own resources at the others; returns status and body.
 async fn ask(client: &Client, (method, template): (&str, &str), place: &Place, id: &str, own: &Owned) -> (u16, Value) {
     let is_here = |name: &str| matches!(place, Place::Path(here) if here == name);
     let mut path = own.0.iter().fold(template.to_owned(), |path, (name, mine)| {
@@ -260,7 +260,7 @@ async fn ask(client: &Client, (method, template): (&str, &str), place: &Place, i
     (answer.status, answer.body)
 }
 
-/// A body in which no id and no request is to be told from another.
+/// Returns a body without the parts that differ between ids and requests.
 fn blind(body: &Value, id: &str) -> String {
     let mut body = body.clone();
     if let Some(body) = body.as_object_mut() {

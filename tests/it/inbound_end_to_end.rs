@@ -1,4 +1,5 @@
-//! Phones call in: through the exchange's announcement, the service's door, its media socket, and out by REST.
+//! Phones call in: through the exchange's announcement, the service's inbound webhook, its media
+//! socket, and the REST API.
 
 use actors::node::NodeSettings;
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ async fn called() -> World {
     world
 }
 
-/// Has the phone call our number; the conversation's id.
+/// Makes the phone call our number; returns the conversation's id.
 async fn connected(world: &World, call: Value) -> String {
     let answer = world.call_in(call).await;
     assert_eq!(answer["answer"], "connected", "{answer}");

@@ -1,4 +1,4 @@
-//! Documents and groups over REST: made, listed, held by groups and agents, deleted.
+//! Documents and groups over REST: created, listed, held by groups and agents, deleted.
 
 use domain::{id::DocumentId, ports::store::KnowledgeStore};
 use reqwest::multipart::{Form, Part};
@@ -113,7 +113,7 @@ async fn uploaded_files_become_documents() {
     );
     assert_eq!(stored_text(&app, &made).await, "Open from nine");
 
-    // As curl sends a file whose kind it does not know.
+    // curl sends a file of unknown type like this.
     let octets = part(b"# Prices\n\n50".to_vec(), "prices.md")
         .mime_str("application/octet-stream")
         .unwrap();
@@ -217,7 +217,7 @@ async fn lists_are_searched_sorted_and_paged() {
         assert_eq!(names(&second), ["gamma"]);
         assert!(second.body["pagination"].get("nextCursor").is_none());
 
-        // Of another list, account, filter or order, or damaged.
+        // From another list, account, filter or order, or damaged.
         let other = if list == DOCUMENTS { GROUPS } else { DOCUMENTS };
         for query in [
             format!("{other}?sortBy=name&sortDirection=asc&cursor={cursor}"),

@@ -1,4 +1,4 @@
-//! Reading documents in a process of their own: a bomb, a panic or a hang costs one document.
+//! Reading documents in a separate process: a bomb, a panic or a hang costs one document.
 
 use std::{io::Write, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -24,7 +24,7 @@ async fn read(extractor: &Extractor, format: Format, bytes: impl Into<Bytes>) ->
     extractor.text(Source::Bytes(bytes.into()), &of(format)).await
 }
 
-/// A program that does what this shell script says.
+/// Creates a program that runs this shell script.
 fn script(folder: &TempDir, body: &str) -> Extractor {
     let path: PathBuf = folder.path().join("reads");
     let mut file = std::fs::File::create(&path).unwrap();
@@ -41,7 +41,7 @@ fn unreadable(outcome: Result<String, ExtractError>) -> String {
     }
 }
 
-/// Deflated zeros, `mebibytes` of them.
+/// Returns deflated zeros, `mebibytes` of them.
 fn deflated_zeros(mebibytes: usize) -> Vec<u8> {
     let zeros = vec![0; 1024 * 1024];
     let mut head = Vec::with_capacity(64 * 1024);
@@ -71,7 +71,7 @@ async fn bombs_cost_one_document_each() {
     let nested = format!("<p>deep</p>{}", "<div>".repeat(2_000));
     let extractor = real();
     unreadable(read(&extractor, Format::Pdf, bomb).await);
-    // Whatever becomes of this one, it does so within its own process.
+    // Any result is allowed, because it happens in its own process.
     let _ = read(&extractor, Format::Html, nested).await;
     let loops = pdf::saying("x").iter().map(|byte| *byte as char).collect::<String>();
     let loops = loops

@@ -1,4 +1,4 @@
-//! Fetching documents: what is taken from a server, and what ends in a clear refusal.
+//! Fetching documents: what is accepted from a server, and what is clearly refused.
 
 use std::{io::Write, sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// `/N` leads to `/N-1`, `/0` is the document.
+/// `/N` redirects to `/N-1`; `/0` is the document.
 fn chain(path: &str) -> Vec<u8> {
     match path.trim_start_matches('/').parse::<u32>() {
         Ok(0) => ok("text/plain", "the end"),

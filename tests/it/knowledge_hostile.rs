@@ -1,5 +1,5 @@
-//! Addresses made to reach what only this machine can: none of them does, however it is written, redirected to or
-//! answered by a name server.
+//! Addresses made to reach what only this machine can: none of them succeeds, however it is written,
+//! redirected to or resolved.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use support::{
 
 const URL: &str = "/public/v1/knowledge-base/documents/url";
 
-/// This machine, in every way there is to write it, and other places that are not public.
+/// This machine, in every notation, and other addresses that are not public.
 const HOSTS: &[&str] = &[
     "127.0.0.1",
     "127.0.0.1.",
@@ -160,7 +160,7 @@ async fn a_private_name_is_answered_like_one_that_there_is_not() {
     assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
 }
 
-/// A server on every address of this machine, whose port is taken on the public one too.
+/// Starts a server on every address of this machine; its port is taken on the public one too.
 async fn private() -> Web {
     let secret = |_: &str| ok("text/plain", "what only this machine may read");
     let everywhere: SocketAddr = "[::]:0".parse().unwrap();
@@ -171,7 +171,7 @@ async fn private() -> Web {
     }
 }
 
-/// A public server: `/STATUS/TARGET` redirects to the target, in hex.
+/// Starts a public server: `/STATUS/TARGET` redirects to the target, in hex.
 async fn public() -> Web {
     Web::start(SocketAddr::new(PUBLIC, 0), |path| {
         let parts: Vec<&str> = path.trim_start_matches('/').splitn(2, '/').collect();
@@ -194,7 +194,7 @@ fn unhex(text: &str) -> String {
     String::from_utf8(bytes.collect()).unwrap()
 }
 
-/// Every host in every way to get at it.
+/// Returns every host in every way to reach it.
 fn attacks(public: &Web, port: u16) -> Vec<String> {
     let mut urls = Vec::new();
     for host in HOSTS {
@@ -227,10 +227,10 @@ async fn hundreds_of_hostile_addresses_reach_nothing_private() {
     assert_eq!(private.connections(), 0);
     let listed = app.client.get("/public/v1/knowledge-base/documents").await.expect(200);
     assert_eq!(listed.data(), &json!([]));
-    // What a private name server knows is not told.
+    // The response does not disclose the private name server's answers.
     let told = add(&app, "http://mixed.test/").await.text("/error/message");
     assert!(!told.contains("10.0.0.1") && told.contains("mixed.test"), "{told}");
-    // The same door opens for what is public.
+    // Public addresses are accepted by the same endpoint.
     add(&app, &public.url("/")).await.expect(201);
 }
 
@@ -294,7 +294,7 @@ async fn other_schemes_and_passwords_are_refused() {
     assert_eq!(private.connections(), 0);
 }
 
-/// A public server and a private one on the same port.
+/// Starts a public server and a private one on the same port.
 async fn twins(answer: fn(&str) -> Vec<u8>) -> (Web, Web) {
     loop {
         let public = Web::start(SocketAddr::new(PUBLIC, 0), answer).await;
@@ -355,6 +355,6 @@ async fn a_name_that_nobody_knows_reads_like_one_inside() {
         let answer = add(&app, &format!("http://{name}/")).await.expect(400);
         answers.push(answer.body.to_string().replace(name, "NAME"));
     }
-    // Else a client could find out which names there are inside.
+    // Otherwise a client could find out which names exist inside.
     assert_eq!(answers[0], answers[1]);
 }

@@ -1,5 +1,5 @@
-//! An agent answers from its documents, through the public doors: they come in over REST, a callee asks, and the transcript
-//! shows the answer; a language model's request shows what it was given.
+//! An agent answers from its documents. They are uploaded over REST, a callee asks, and the transcript shows
+//! the answer; a language model's request shows what it was given.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -33,7 +33,7 @@ fn say(text: &str) -> Step {
     Step::Say(text.to_owned())
 }
 
-/// Says hello, asks these questions one after the other, and then answers what is asked.
+/// Says hello, asks these questions one after the other, and then answers the agent's questions.
 fn asking(questions: &[&str]) -> BTreeMap<String, Script> {
     let mut steps = vec![say("Hello?"), Step::UntilAgentSaid];
     for question in questions {
@@ -43,7 +43,7 @@ fn asking(questions: &[&str]) -> BTreeMap<String, Script> {
     BTreeMap::from([("asking".to_owned(), Script::of(steps))])
 }
 
-/// A manual of more than is given whole; one passage tells about the parking, one about the guarantee.
+/// Returns a manual that is too long to be given whole; one passage is about the parking, one about the guarantee.
 fn manual() -> String {
     let mut text = String::new();
     for chapter in 1..40 {
@@ -85,7 +85,7 @@ fn knowing(held: &[&str]) -> Value {
     agent
 }
 
-/// One call of the asking callee, to its end.
+/// Makes one call to the asking callee, to its end.
 async fn call(world: &World, agent: &str) -> Value {
     let hints = json!({ "script": "asking" });
     let body = json!({ "agentId": agent, "phoneNumber": NUMBER, "name": "Maria", "dynamicVariables": hints });
@@ -152,7 +152,7 @@ async fn what_a_document_orders_is_read_out_at_most() {
     );
 }
 
-/// A world whose agents think at a stub, and the stub.
+/// Returns a world whose agents use a stub as their language model, and the stub.
 async fn with_model(questions: &[&str]) -> (World, StubHandle) {
     let stub = stubs().await;
     let settings = WorldSettings {
@@ -163,18 +163,18 @@ async fn with_model(questions: &[&str]) -> (World, StubHandle) {
     (World::start_with(settings).await, stub)
 }
 
-/// What one request told the model.
+/// Content of one request to the model.
 #[derive(Debug)]
 struct Asked {
-    /// Its instructions.
+    /// Instructions.
     stable: String,
-    /// The last words of the user.
+    /// Last words of the user.
     words: String,
-    /// What stands behind them for this reply alone.
+    /// Text after them for this reply alone.
     changing: String,
 }
 
-/// What each request that came in told the model.
+/// Returns the content of each request to the model.
 fn asked(stub: &StubHandle) -> Vec<Asked> {
     let requests = stub.received(Service::ChatCompletions);
     let told = requests.iter().map(|request| {
@@ -219,7 +219,7 @@ async fn a_model_is_given_short_documents_whole_in_what_never_changes() {
     }
     assert!(!first.contains("ten dollars"), "taken out of the group");
     assert!(requests.iter().all(|request| request.stable == *first));
-    // From the next call on the agent knows nothing.
+    // From the next call on the agent has no documents.
     let before = requests.len();
     let patch = json!({ "conversationConfig": { "agent": { "prompt": { "knowledgeBase": [] } } } });
     world

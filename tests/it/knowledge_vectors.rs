@@ -1,4 +1,4 @@
-//! Passages found by their meaning, at a stub of `/v1/embeddings` on a real socket; and what its faults cost.
+//! Passages found by their meaning, at a stub of `/v1/embeddings` on a real socket, and the effect of its faults.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,11 +18,11 @@ use tokio::time::Instant;
 use support::app::{START, new_account};
 use support::model_stubs::{KEY, settings, stubs};
 
-/// A caller's words, none of which is in the passage that answers them.
+/// A caller's words; none of them is in the passage that answers them.
 const ASKED: &str = "May I bring my poodle?";
 const ANSWER: &str = "Animals are welcome on the ground floor.";
 
-/// A document of more than is given whole, about other things but for one passage.
+/// Returns a document that is too long to be given whole, about other things except for one passage.
 fn house_rules() -> String {
     let mut text = format!("# House rules\n\n{ANSWER}\n\n");
     for floor in 1..60 {
@@ -34,7 +34,7 @@ fn house_rules() -> String {
     text
 }
 
-/// House rules, opened from a shelf whose meanings come from the stub.
+/// House rules, opened from a knowledge cache with embeddings from the stub.
 struct House {
     stub: StubHandle,
     open: Arc<dyn OpenKnowledge>,
@@ -42,7 +42,7 @@ struct House {
 }
 
 impl House {
-    /// With these faults at the beginning; a turn waits as long as `within`.
+    /// Opens the rules with these faults at the beginning; a turn waits as long as `within`.
     async fn open(faults: Vec<Fault>, within: Option<Duration>) -> Self {
         let stub = stubs().await;
         stub.set_faults(Service::Embeddings, faults);
@@ -75,7 +75,7 @@ impl House {
         found.iter().any(|excerpt| excerpt.text.contains(ANSWER))
     }
 
-    /// Until the passages' vectors are there: only then is a question asked for.
+    /// Waits until the passages' vectors are there: only then is a question embedded.
     async fn until_compared(&self) {
         let asked = |stub: &StubHandle| {
             stub.received(Service::Embeddings)
@@ -110,7 +110,7 @@ async fn a_question_whose_meaning_does_not_come_is_answered_by_words() {
     let house = House::open(Vec::new(), None).await;
     house.until_compared().await;
     tokio::time::pause();
-    // Whatever that machine's load did to the question before.
+    // The machine's load may have affected the previous question.
     tokio::time::advance(Duration::from_secs(11)).await;
     for (fault, longest_ms) in [
         (Fault::Hang, 200),
@@ -158,7 +158,7 @@ async fn few_documents_are_asked_about_at_once() {
     while stub.received(Service::Embeddings).len() < 3 {
         tokio::task::yield_now().await;
     }
-    // Whatever else would be sent was sent meanwhile: stub and shelf run on this thread.
+    // Any further request would have been sent meanwhile: stub and knowledge cache run on this thread.
     for _ in 0..5_000 {
         tokio::task::yield_now().await;
     }

@@ -1,5 +1,5 @@
-//! The latency the service publishes, held against what the phone said and heard; and that a reply made ahead changes
-//! when the agent answers, not what.
+//! Compares the latency that the service publishes with what the phone said and heard, and checks that a
+//! reply prepared ahead changes when the agent answers, not what it says.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use support::{
 
 const NUMBER: &str = "+15550100010";
 
-/// What the model takes for its first word.
+/// Delay of the model's first word.
 const MODEL_MS: u64 = 120;
 
-/// How far the service's figure and the phone's may be apart: a frame.
+/// Allowed difference between the service's figure and the phone's: a frame.
 const TOLERANCE_MS: u64 = 20;
 
 struct Talked {
@@ -56,7 +56,7 @@ impl Talked {
             .collect()
     }
 
-    /// From the last voiced frame of each thing the phone said to the first of what it heard then.
+    /// Returns the times from the last voiced frame of each utterance of the phone to the first of what it heard next.
     fn waits_ms(&self) -> Vec<u64> {
         let heard = self.phone.heard();
         let said = self.phone.said().into_iter();
@@ -86,7 +86,7 @@ async fn the_published_latency_is_what_the_phone_measures() {
     }
 }
 
-/// Each step comes after the one it needs.
+/// Checks that each step comes after the one it needs.
 fn check_order(reply: &Value) {
     let at = |name: &str| reply[name].as_i64().unwrap_or(i64::MIN);
     assert!(at("askedMs") <= at("firstTokenMs"), "{reply}");

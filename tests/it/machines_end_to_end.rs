@@ -1,4 +1,5 @@
-//! Who answers decides what the call does: mailboxes, menus, assistants, announcements, and people in all their ways.
+//! The kind of callee decides what the call does: mailboxes, menus, assistants, announcements, and
+//! people in all their ways.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +26,14 @@ fn somebody(text: &str) -> Step {
     }
 }
 
-/// The same agent, without a message for mailboxes.
+/// Returns the same agent, without a message for mailboxes.
 fn without_message() -> Value {
     let mut agent = interviewing_agent();
     agent["conversationConfig"]["agent"]["prompt"]["builtInTools"] = json!({});
     agent
 }
 
-/// A call that is over: what is kept of it, and what the phone noticed.
+/// A finished call: its conversation and the phone's record.
 struct Over {
     conversation: Value,
     phone: PhoneCall,
@@ -81,7 +82,7 @@ impl Over {
         texts(&self.phone.heard())
     }
 
-    /// It completed, and this is what is kept about the mailbox.
+    /// Asserts that the call completed, and what its conversation says about the mailbox.
     fn is_completed(&self, mailbox: bool) {
         assert_eq!(self.conversation["status"], "completed", "{:#}", self.conversation);
         assert_eq!(
@@ -89,14 +90,14 @@ impl Over {
             "{:#}",
             self.conversation
         );
-        // The transcript holds no word of the agent that was not played; half a word may have been.
+        // The transcript contains no word of the agent that was not played; half a word may have been.
         let spoken = tidy(&lines(&self.conversation, "Agent").join(" "));
         let heard = self.heard().join(" ");
         let (spoken, heard) = (spoken.split_whitespace().count(), heard.split_whitespace().count());
         assert!(spoken <= heard + 1, "{:#}\n{:?}", self.conversation, self.heard());
     }
 
-    /// The whole message is the last that was heard, and nothing of it before `from_ms`.
+    /// Asserts that the whole message was heard last, and nothing of it before `from_ms`.
     fn heard_the_message(&self, from_ms: u64, within_ms: u64) {
         let last = self.phone.heard().pop().unwrap_or_else(|| panic!("nothing was heard"));
         assert_eq!(tidy(&last.text), MESSAGE, "{:?}", self.phone);

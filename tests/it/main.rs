@@ -1,4 +1,4 @@
-//! Behaviour through the public doors; one file per behaviour.
+//! Behaviour through the public interfaces; one file per behaviour.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

@@ -1,6 +1,6 @@
-//! The description of the API: it is whole, true, and the page that shows it needs no network.
+//! The description of the API: it is complete and correct, and the page that shows it needs no network.
 //!
-//! That every answer is as described is checked by the client of all tests here (`support/contract.rs`).
+//! The client of all tests here (`support/contract.rs`) checks that every response is as described.
 
 use std::{fs, path::Path};
 
@@ -22,7 +22,7 @@ use support::{
 
 const METHODS: [&str; 4] = ["get", "post", "patch", "delete"];
 
-/// Every operation: method, path, operation.
+/// Returns every operation: method, path, operation.
 pub fn operations(description: &Value) -> Vec<(String, String, Value)> {
     let mut found = Vec::new();
     for (path, item) in description["paths"].as_object().unwrap() {
@@ -72,7 +72,7 @@ async fn every_described_operation_is_there() {
     }
 }
 
-/// The described bodies' fields: method, path, names.
+/// Returns the fields of the described bodies: method, path, names.
 fn described_fields() -> Vec<(String, String, Vec<String>)> {
     let mut found = Vec::new();
     for (method, path, operation) in operations(&CLOSED) {
@@ -119,7 +119,7 @@ async fn every_described_field_is_known() {
     for (method, path, names) in bodies {
         let path = ids.iter().fold(path, |path, (name, id)| path.replace(name, id));
         for name in names {
-            // Of no field's type, so that nothing is changed.
+            // A value that fits no field's type, so that nothing is changed.
             let request = app.client.request(&method.to_uppercase(), &path);
             let answer = send(request.json(&json!({ &name: [[{}]] }))).await;
             assert_eq!(answer.status, 400, "{method} {path} {name}");
@@ -129,7 +129,7 @@ async fn every_described_field_is_known() {
     }
 }
 
-/// The routes as the files of the API list them: path and method.
+/// Returns the routes as listed in the API's source files: path and method.
 fn routes() -> Vec<(String, &'static str)> {
     let mut files = Vec::new();
     rust_files(
@@ -191,7 +191,7 @@ fn every_operation_says_what_it_takes_and_answers() {
     assert_eq!(ids.len(), count, "an operationId stands twice");
 }
 
-/// Schema and examples of every body and answer, with where they stand.
+/// Collects schema and examples of every body and response, with their location.
 fn contents(value: &Value, at: &str, found: &mut Vec<(String, Value, Value)>) {
     match value {
         Value::Object(map) => {

@@ -1,5 +1,5 @@
-//! A wish never to be called again, as callees say it in their languages: on the list within a second, and the call ends
-//! with a promise.
+//! Requests never to be called again, as callees say them in their languages: the number is on the list
+//! within a second, and the call ends with a promise.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -47,14 +47,14 @@ async fn is_listed(world: &World) -> bool {
     list.as_array().unwrap().iter().any(|row| row["phoneNumber"] == NUMBER)
 }
 
-/// Whether the callee is on the list a second after having said these words.
+/// Returns whether the callee is on the list a second after having said these words.
 async fn listed_within_a_second(world: &World, words: &str) -> bool {
     let said = |entries: Vec<sim::exchange::LogEntry>| {
         let mut said = entries.into_iter();
         said.any(|entry| matches!(&entry.event, LogEvent::Said { text, .. } if text == words))
     };
     world.until(60, "those words", |_| said(world.entries())).await;
-    // The entry is made when the words are out; looking takes a quarter of a second more.
+    // The entry is written when the words are out; polling takes a quarter of a second more.
     for _ in 0..10 {
         if is_listed(world).await {
             return true;
@@ -64,12 +64,12 @@ async fn listed_within_a_second(world: &World, words: &str) -> bool {
     false
 }
 
-/// A call in which the callee says these words; its conversation.
+/// Makes a call in which the callee says these words; returns its conversation.
 async fn called(language: &str, words: &[&str]) -> (World, Value, bool) {
     let world = World::with_scripts(BTreeMap::from([("said".to_owned(), says(words))])).await;
     let campaign = launch(&world, language).await;
     let listed = listed_within_a_second(&world, words.last().unwrap()).await;
-    // Whoever asks to be called later leaves the campaign waiting.
+    // A callee that asks to be called later leaves the campaign waiting.
     let its = world.conversations(&campaign).await.pop().unwrap();
     let conversation = world.until_over(its["conversationId"].as_str().unwrap(), 60).await;
     (world, conversation, listed)
@@ -116,7 +116,7 @@ async fn a_clear_wish_is_on_the_list_within_a_second_in_every_language() {
     ] {
         let (_world, conversation, listed) = called(language, &[wish]).await;
         assert!(listed, "{wish}: {conversation:#}");
-        // Signs of Devanagari take long to say in the test's voice, and last words have a limit.
+        // Characters of Devanagari take long to say in the test's voice, and last words have a limit.
         let heard = lines(&conversation, "Agent").pop().unwrap();
         assert!(heard.len() > 20 && promise.starts_with(&heard), "{heard}");
         assert!(
@@ -133,9 +133,9 @@ async fn a_likely_wish_is_asked_about_once() {
     for (words, listed) in [
         (&[likely, "Yes."][..], true),
         (&[likely, "No, it's fine."], false),
-        // Said again, it is still no yes, and nobody is asked twice.
+        // A repetition is not a yes, and nobody is asked twice.
         (&[likely, "Well. Who are you?", likely], false),
-        // Yes to another question is no answer to this one.
+        // A yes to another question is no answer to this one.
         (&[likely, "Well. Who are you?", "Yes."], false),
         (&[likely, "No more calls."], true),
     ] {

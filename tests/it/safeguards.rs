@@ -11,7 +11,7 @@ use support::{
 };
 
 const SAFEGUARDS: &str = "/public/v1/safeguards";
-/// In India, where it is half past five as time begins.
+/// In India, where it is half past five when the clock starts.
 const NUMBER: &str = "+919812345670";
 const ANOTHER: &str = "+919812345671";
 
@@ -19,7 +19,7 @@ async fn set(client: &Client, rules: Value) -> Value {
     client.patch(SAFEGUARDS, rules).await.expect(200).data().clone()
 }
 
-/// Seconds since time began.
+/// Returns the seconds from the start of the clock to each dial.
 fn dialed(world: &World) -> Vec<i64> {
     let calls = world.phones().calls();
     calls
@@ -47,7 +47,7 @@ async fn rules_are_off_and_are_changed_by_merge_patch() {
         "dailyCalls": { "mode": "off", "timezone": "UTC" },
     });
     assert_eq!(*app.client.get(SAFEGUARDS).await.expect(200).data(), off);
-    // Switched on without hours it takes the usual ones.
+    // Without hours, the rule uses the usual ones when it is switched on.
     let on = set(&app.client, json!({ "callingHours": { "mode": "enforce" } })).await;
     assert_eq!(on["callingHours"]["from"], "08:00");
     let changed = json!({
@@ -70,7 +70,7 @@ async fn rules_are_off_and_are_changed_by_merge_patch() {
         json!({ "mode": "off", "limit": 100, "timezone": "Asia/Kolkata" })
     );
     assert_eq!(*app.client.get(SAFEGUARDS).await.expect(200).data(), again);
-    // They are the account's own.
+    // The rules belong to the account.
     assert_eq!(*app.stranger().await.get(SAFEGUARDS).await.expect(200).data(), off);
     app.client.get(&format!("{SAFEGUARDS}?a=1")).await.expect(400);
     app.client.post(SAFEGUARDS, json!({})).await.expect(405);
@@ -260,7 +260,7 @@ async fn what_a_rule_put_off_is_dialed_as_soon_as_the_rule_is_lifted() {
     let begun = dialed(&world);
     assert!(begun.len() == 2 && begun[0] - lifted <= 5, "{begun:?} {lifted}");
 
-    // Hours that come earlier hold as well, and so do counts that allow more.
+    // Earlier hours take effect immediately too, and so do higher limits.
     set(
         &world.client,
         json!({ "callsPerNumber": { "mode": "enforce", "perDay": 1 } }),
@@ -329,13 +329,13 @@ async fn a_campaign_is_delayed_when_the_days_calls_are_made_and_goes_on_when_the
         "{:?}",
         launched.body
     );
-    // It asks again each minute and gets no call through.
+    // It retries each minute and gets no call through.
     world.pass(600).await;
     assert_eq!(dialed(&world).len(), 1);
     set(&world.client, json!({ "dailyCalls": { "limit": 2 } })).await;
     world.until_status(&campaign, "completed", 120).await;
     assert_eq!(dialed(&world).len(), 2);
-    // The next day has calls of its own.
+    // The next day has its own limit.
     let more = world.launch(&agent, &[(NUMBER, "busy")], json!({})).await;
     world.until_status(&more, "delayed", 60).await;
     world.pass(86_400 - 900).await;
@@ -385,7 +385,7 @@ async fn a_destination_that_is_not_allowed_is_refused_before_it_is_saved_and_whe
         (&json!(3), &json!("destination_not_allowed"))
     );
 
-    // The permit has the last word.
+    // The rule is checked again at the permit.
     set(&world.client, json!({ "allowedPrefixes": { "prefixes": ["+44"] } })).await;
     world.command(&old, "launch").await;
     world.until_status(&old, "completed", 60).await;
@@ -397,7 +397,7 @@ async fn a_destination_that_is_not_allowed_is_refused_before_it_is_saved_and_whe
     );
     assert_eq!((&failed["status"], dialed(&world).len()), (&json!("failed"), 0));
 
-    // Where it only warns it says so, and dials.
+    // A rule that only warns says so, and dials.
     set(&world.client, json!({ "allowedPrefixes": { "mode": "warn" } })).await;
     let call = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "persona": "busy" } });
     let made = world.client.post("/public/v1/calls", call).await.expect(201);
@@ -411,7 +411,7 @@ async fn a_destination_that_is_not_allowed_is_refused_before_it_is_saved_and_whe
     world.until(60, "call", |phones| phones.calls().len() == 1).await;
 }
 
-/// Two rows, one of them in New York; the whole answer.
+/// Uploads two rows, one of them in New York; returns the whole response.
 async fn upload(client: &Client, agent: &str) -> Value {
     let file = Part::bytes(format!("phone\n{NUMBER}\n+12125550100\n").into_bytes()).file_name("contacts.csv");
     let form = Form::new()

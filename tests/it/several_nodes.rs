@@ -1,5 +1,5 @@
-//! Three services on one PostgreSQL behind a proxy that sends each request to the next of them, as deploy/compose.yaml runs
-//! them: whatever comes to the wrong one, every call ends as it should.
+//! Three services on one PostgreSQL behind a proxy that sends each request to the next of them, as
+//! deploy/compose.yaml runs them. Requests reach the wrong service often, and every call ends as it should.
 
 pub mod proxy;
 
@@ -26,7 +26,7 @@ use support::{
     words::{interviewing_agent, texts},
 };
 
-/// Real calls on a machine that has other things to do.
+/// Real calls on a busy machine.
 const WITHIN: Duration = Duration::from_secs(180);
 
 const CALLEES: [(&str, &str); 12] = [
@@ -47,7 +47,7 @@ const CALLEES: [(&str, &str); 12] = [
 /// The installation; it ends when it is dropped.
 struct Installation {
     nodes: Vec<(Running, String)>,
-    /// Through the proxy.
+    /// Client through the proxy.
     client: Client,
     exchange: ExchangeHandle,
     proxy: Proxy,
@@ -120,7 +120,7 @@ impl Installation {
         }
     }
 
-    /// What all nodes have counted under a name.
+    /// Returns the sum of a metric over all nodes.
     async fn counted(&self, name: &str) -> f64 {
         let mut sum = 0.0;
         for (_, address) in &self.nodes {
@@ -139,7 +139,7 @@ impl Installation {
     }
 }
 
-/// The conversations' states as a node's events tell them, until the campaign is completed.
+/// Returns the conversations' states from a node's events, until the campaign is completed.
 async fn told(client: Client, campaign: String) -> Vec<(String, String)> {
     let request = client.request("GET", &format!("/public/v1/campaigns/{campaign}/events"));
     let mut pieces = request.send().await.unwrap().bytes_stream();
@@ -195,7 +195,7 @@ async fn a_campaign_on_three_nodes_ends_as_on_one() {
             conversation["conversationId"].as_str().unwrap().to_owned(),
             expected.to_owned(),
         );
-        // Whoever picked up heard the agent.
+        // Every callee that picked up heard the agent.
         let heard = texts(&phones.call(number).heard());
         assert_eq!(!heard.is_empty(), expected == "completed", "{persona}: {heard:?}");
     }
@@ -204,7 +204,7 @@ async fn a_campaign_on_three_nodes_ends_as_on_one() {
     let callees: Vec<String> = CALLEES.iter().map(|(number, _)| (*number).to_owned()).collect();
     assert_eq!(dialed, callees, "each once");
 
-    // Each node tells of all calls, and of each state once.
+    // Each node reports all calls, and each state once.
     for stream in streams {
         let told = timeout(WITHIN, stream).await.unwrap().unwrap();
         let each: BTreeSet<_> = told.iter().cloned().collect();
@@ -229,7 +229,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
         let id = made.text("/data/conversationId");
         let path = format!("/public/v1/conversations/{id}");
         all.until(&path, |data| data["status"] == "in_progress").await;
-        // Two of these know nothing of it.
+        // Two of these nodes do not hold the call.
         let end = format!("{path}/end");
         let ended = all.at((node + 1) % 3).post(&end, json!({})).await.expect(200);
         let status = ended.text("/data/status");
@@ -248,7 +248,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     };
     timeout(WITHIN, quiet).await.unwrap();
 
-    // Its address is that of the proxy, which sends the socket anywhere.
+    // The media address is the proxy's, which sends the socket to any node.
     let inbound = json!({ "agentId": agent });
     let key = ("idempotency-key", "a-call-from-outside");
     let mut addresses = BTreeSet::new();
@@ -270,7 +270,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     timeout(WITHIN, speaks).await.unwrap();
 }
 
-/// The socket of a call from outside that has begun, by the node at this address.
+/// Opens the socket of an inbound call, which has begun, at the node with this address.
 async fn phone(media_url: &str, node: &str) -> WebSocketStream<MaybeTlsStream<TcpStream>> {
     let (_, path) = media_url.split_once("/carriers/").unwrap();
     let url = format!("{}/carriers/{path}", node.replacen("http", "ws", 1));
@@ -288,13 +288,13 @@ async fn a_socket_that_is_passed_on_by_a_node_that_leaves_lasts_as_long_as_its_c
     let agent = all.agent().await;
     let inbound = json!({ "agentId": agent });
     let made = all.at(0).post("/public/v1/calls/inbound", inbound).await.expect(201);
-    // The last to be started knows of the others, and has no call and no socket when it is told.
+    // The node started last knows the others, and has no call and no socket when it is told to stop.
     let (leaving, address) = all.nodes.pop().unwrap();
     leaving.signal("TERM");
     let ready = format!("{address}/ready");
     while reqwest::get(&ready).await.unwrap().status().is_success() {}
     let told = Instant::now();
-    // The proxy has not heard of it yet.
+    // The proxy does not know yet.
     let mut phone = phone(&made.text("/data/mediaUrl"), &address).await;
     let mut heard = 0;
     let listens = async {
@@ -305,7 +305,7 @@ async fn a_socket_that_is_passed_on_by_a_node_that_leaves_lasts_as_long_as_its_c
             }
         }
     };
-    // Twice as long as it is sent requests.
+    // Twice as long as requests are still sent to it.
     let cut = timeout_at(told + Duration::from_secs(4), listens).await;
     assert!(cut.is_err(), "{cut:?}");
     assert!(heard > 0, "it has its call at the other end");

@@ -1,5 +1,5 @@
-//! The service on a PostgreSQL that goes away for a while: live calls go on, nobody is dialed, and dialing goes on soon
-//! after its return. `OUTAGE_SECONDS=60` makes it as long as it is promised for.
+//! The service on a PostgreSQL that is unavailable for a while: live calls continue, nobody is dialed, and
+//! dialing resumes soon after its return. `OUTAGE_SECONDS=60` makes the outage as long as promised.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -19,10 +19,10 @@ use tokio::{
 
 use support::{client::Client, postgres, program::Program, words::interviewing_agent};
 
-/// How soon after the return somebody is dialed.
+/// Longest time after the return until somebody is dialed.
 const RESUMED_WITHIN: Duration = Duration::from_secs(5);
 
-/// All of it must be over by then.
+/// Longest time for everything.
 const WITHIN: Duration = Duration::from_secs(120);
 
 fn outage() -> Duration {
@@ -30,7 +30,7 @@ fn outage() -> Duration {
     Duration::from_secs(seconds.unwrap_or(6))
 }
 
-/// Where the server is: the folder of its socket, or its TCP address.
+/// Address of the server: the folder of its socket, or its TCP address.
 #[derive(Clone)]
 enum Server {
     Socket(PathBuf),
@@ -63,7 +63,7 @@ impl Server {
     }
 }
 
-/// A way to the server that can be cut: connections break, and new ones are closed at once.
+/// A proxy to the server that can be cut: connections break, and new ones are closed at once.
 struct Way {
     url: String,
     cut: Arc<watch::Sender<bool>>,
@@ -147,7 +147,7 @@ async fn live_calls_outlive_a_database_that_is_away_and_dialing_resumes_soon_aft
         .post("/public/v1/agents/create", interviewing_agent())
         .await
         .expect(201);
-    // Three that talk all along, and many that are busy at once.
+    // Three contacts talk throughout, and many are busy immediately.
     let contacts = (0..33).map(|n| {
         let persona = if n < 3 { "cooperative" } else { "busy" };
         json!({ "phoneNumber": format!("+155501{n:05}"), "name": "Maria", "persona": persona })

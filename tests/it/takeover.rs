@@ -1,5 +1,5 @@
-//! Live calls that their carrier brings to another node: two services on one PostgreSQL behind a proxy, and Twilio's stub
-//! with real sockets.
+//! Live calls that their carrier moves to another node: two services on one PostgreSQL behind a proxy, and
+//! Twilio's stub with real sockets.
 
 use std::{
     collections::BTreeMap,
@@ -30,13 +30,13 @@ use support::{
 const CALLEE: &str = "+15550100010";
 /// Asks for a person.
 const ASKER: &str = "+15550100040";
-/// Takes no calls.
+/// Accepts no calls.
 const DESK: &str = "+15550100091";
 
-/// Real calls on a machine that has other things to do.
+/// Real calls on a busy machine.
 const WITHIN: Duration = Duration::from_secs(120);
 
-/// Asks for a person after the greeting, and waits for what comes of it.
+/// Asks for a person after the greeting, and waits for the result.
 fn asks() -> Script {
     let say = |text: &str| Step::Say(text.to_owned());
     Script::of([
@@ -52,7 +52,7 @@ fn asks() -> Script {
     ])
 }
 
-/// The interviewing agent, which may hand calls on.
+/// The interviewing agent, which may transfer calls.
 fn with_desk() -> Value {
     let mut agent = interviewing_agent();
     agent["conversationConfig"]["agent"]["prompt"]["builtInTools"]["transferToNumber"] = json!({
@@ -124,7 +124,7 @@ impl Installation {
         })
     }
 
-    /// A call to the cooperative callee; its conversation.
+    /// Calls the cooperative callee; returns the conversation.
     async fn call(&self) -> String {
         self.call_of(interviewing_agent(), CALLEE).await
     }
@@ -149,7 +149,7 @@ impl Installation {
         }
     }
 
-    /// What a node has counted under a name; none where it is gone.
+    /// Returns a metric of a node; `None` if the node is down.
     async fn figure(&self, node: usize, name: &str) -> Option<f64> {
         let figures = reqwest::get(format!("{}/metrics", self.addresses[node])).await.ok()?;
         let text = figures.text().await.ok()?;
@@ -160,7 +160,7 @@ impl Installation {
         )
     }
 
-    /// The node that holds the one call.
+    /// Returns the node that holds the only call.
     async fn holder(&self) -> usize {
         for node in 0..2 {
             if self.figure(node, "ringback_live_calls ").await == Some(1.0) {
@@ -211,7 +211,7 @@ async fn a_call_whose_node_is_killed_goes_on_at_the_other() {
         "{agent:?}"
     );
     assert_eq!(user[..2], lines(&before, "User")[..2]);
-    // All that was said is there in order, but for what fell into the gap.
+    // Everything said is there in order, except for what fell into the gap.
     let mut said = texts(&phone.said()).into_iter();
     assert!(
         user.iter().all(|line| said.any(|words| words == *line)),
@@ -262,7 +262,7 @@ async fn a_caller_who_waits_to_be_put_through_comes_back_to_the_other_node() {
     assert_eq!(all.stub.complaints(), Vec::<String>::new());
 }
 
-/// The carrier loses the media socket in the middle of the call, behind so many frames.
+/// Number of frames after which the carrier loses the media socket, in the middle of the call.
 const CUT_AFTER: u64 = 400;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -293,7 +293,7 @@ async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_n
     let id = all.call().await;
     all.until(&id, |data| !lines(data, "User").is_empty()).await;
     let holder = all.holder().await;
-    // The carrier asks in vain how the call goes on, and again.
+    // The carrier's requests for instructions fail repeatedly.
     all.proxy.is_away(true);
     let since = Instant::now();
     while all.proxy.turned_away() < 2 {

@@ -1,4 +1,4 @@
-//! TLS of the service's own: https and what it costs nobody, certificates that change, files that cannot serve.
+//! The service's own TLS: https without cost to other clients, certificates that change, unusable files.
 
 use std::time::Duration;
 
@@ -26,13 +26,13 @@ use support::{
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// A server that answers `well`, in TLS.
+/// Serves `well` over TLS.
 async fn well(own: &SelfSigned, limits: ServerLimits) -> Served {
     let router = Router::new().route("/", get("well"));
     serve_router_in(Some(own.load().unwrap()), router, limits).await
 }
 
-/// One request on a connection; what came within a moment.
+/// Sends one request on a connection; returns what came within a moment.
 async fn ask(stream: &mut (impl AsyncReadExt + AsyncWriteExt + Unpin)) -> String {
     stream.write_all(REQUEST).await.unwrap();
     let mut answer = [0; 1024];
@@ -47,7 +47,7 @@ async fn read_all(stream: &mut TcpStream) -> Vec<u8> {
     bytes
 }
 
-/// What a client says first.
+/// Returns a client's first message.
 fn client_hello(pair: &Pair) -> Vec<u8> {
     let name = ServerName::try_from("localhost").unwrap();
     let mut client = ClientConnection::new(pair.connector().config().clone(), name).unwrap();
@@ -56,7 +56,7 @@ fn client_hello(pair: &Pair) -> Vec<u8> {
     bytes
 }
 
-/// A service of its own that speaks TLS.
+/// Starts a service that uses TLS.
 async fn service(own: &SelfSigned, folder: &std::path::Path) -> App {
     let database = format!("sqlite://{}/ringback.db", folder.display());
     let [folder, certificate, key] =
@@ -92,7 +92,7 @@ async fn the_service_takes_requests_and_calls_the_simulated_phones() {
         .await
         .expect(201)
         .text("/data/conversationId");
-    // That the phone is busy comes back at a door of this service.
+    // The busy result is reported to an endpoint of this service.
     let over = async {
         loop {
             let now = api
@@ -111,7 +111,7 @@ async fn the_service_takes_requests_and_calls_the_simulated_phones() {
     app.stop(Duration::ZERO).await;
 }
 
-/// How many handshakes of the whole process came to nothing, for being refused and for being closed.
+/// Returns the failed handshakes of the whole process that were refused and that were closed.
 async fn failed(http: &reqwest::Client, url: &str) -> (u64, u64) {
     let answer = http.get(format!("{url}/metrics")).send().await.unwrap();
     let shown = answer.text().await.unwrap();
@@ -128,7 +128,7 @@ async fn what_is_no_tls_is_closed_and_counted() {
     let (own, folder) = (SelfSigned::new(), tempfile::tempdir().unwrap());
     let app = service(&own, folder.path()).await;
     let http = own.pair.http().build().unwrap();
-    // Other tests of the process count here, too.
+    // Other tests of the process are counted here, too.
     let before = failed(&http, &app.url).await;
     for said in [REQUEST, b"\x16\x03\x01\x00\x05\xff\xff\xff\xff\xff"] {
         let mut stream = TcpStream::connect(app.address).await.unwrap();
@@ -208,7 +208,7 @@ async fn a_renewed_certificate_is_for_new_connections() {
     let (address, _shutdown, _server) = well(&own, limits).await;
     let mut old = own.pair.connect(address).await.unwrap();
     let renewed = Pair::new();
-    // The certificate is there before its key.
+    // The certificate is replaced before its key.
     own.write(&renewed.certificate_pem(), &own.pair.key_pem());
     sleep(Duration::from_secs(61)).await;
     assert!(own.pair.connect(address).await.is_ok(), "the one before it stays");
@@ -239,7 +239,7 @@ async fn a_shutdown_waits_for_requests_and_for_no_handshake() {
     assert_eq!(read_all(&mut silent).await, b"");
     assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
     let mut answer = String::new();
-    // Its end is told, and no cut.
+    // The connection ends with a close, not a cut.
     asking.read_to_string(&mut answer).await.unwrap();
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.ends_with("well"),
@@ -276,7 +276,7 @@ fn keys_are_read_as_new_and_old_tools_write_them() {
     own.load().unwrap();
     own.write(&own.pair.certificate_pem(), &own.pair.sec1_pem());
     own.load().unwrap();
-    // Other parts of a file are passed over, and a chain is taken.
+    // Other parts of a file are skipped, and a chain is accepted.
     let chain = format!(
         "# mine\n{}{}",
         own.pair.certificate_pem(),

@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use support::postgres::database;
 
-/// One service of several on a database, which hear of each other soon.
+/// Starts one of several services on a database, with a short heartbeat so that they notice each other soon.
 async fn service(database: &str, folder: &TempDir) -> App {
     start(database, folder, &["--heartbeat-ms", "1000"]).await.unwrap()
 }
@@ -101,7 +101,7 @@ async fn two_services_on_one_database_call_everybody_once() {
     let csv = format!("phone,persona\n{rows}").into_bytes();
     let launched = apis[0].launch_csv("One", &agent, csv).await.unwrap();
     let campaign = launched.campaign;
-    // The other node sees it run, and commands it.
+    // The other node sees it run, and sends commands to it.
     let path = format!("/public/v1/campaigns/{campaign}/pause");
     apis[1].post(&path, json!({})).await.unwrap();
     let path = format!("/public/v1/campaigns/{campaign}/launch");

@@ -1,5 +1,5 @@
-//! An agent's voices, audio tags and languages in whole calls: what its providers are asked for, what the phone hears, and
-//! what is written down.
+//! An agent's voices, audio tags and languages in whole calls: the requests to its providers, what the phone
+//! hears, and what is stored.
 
 use std::{
     collections::BTreeMap,
@@ -28,7 +28,7 @@ use support::{
 const NUMBER: &str = "+15550100040";
 const GREETING: &str = "Hello, this is Ava.";
 
-/// What the providers of a call were asked.
+/// Requests to the providers of a call.
 #[derive(Clone, Default)]
 struct Stage(Arc<Mutex<Asked>>);
 
@@ -38,13 +38,13 @@ struct Asked {
     opened: Vec<VoiceConfig>,
     /// Texts with their voice's name and the directions in them.
     spoken: Vec<(String, String, Vec<Cue>)>,
-    /// Texts told of ahead, with their voice's name.
+    /// Texts announced ahead, with their voice's name.
     prepared: Vec<(String, String)>,
     heard_by: Vec<TranscriberConfig>,
     requests: Vec<ReplyRequest>,
-    /// The voices act on directions.
+    /// Whether the voices follow directions.
     acts: bool,
-    /// Words of the user's, and what is answered to them.
+    /// Words of the user, and the answers to them.
     answers: Vec<(&'static str, &'static str)>,
 }
 
@@ -53,7 +53,7 @@ impl Stage {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Each text and its voice, fillers left out.
+    /// Returns each text and its voice, without fillers.
     fn spoken(&self) -> Vec<(String, String)> {
         let spoken = self.asked(|asked| asked.spoken.clone());
         spoken
@@ -113,7 +113,7 @@ impl Transcriber for Stage {
 }
 
 impl LanguageModel for Stage {
-    /// Streams its answer to the user's last words in pieces of three letters, and says goodbye to others.
+    /// Streams its answer to the user's last words in pieces of three letters; the answer to other words is a goodbye.
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
         let last = request.history.iter().rev().find_map(|item| match item {
             HistoryItem::Said {
@@ -148,14 +148,15 @@ impl LanguageModel for Stage {
     }
 }
 
-/// A call that is over.
+/// A finished call.
 struct Over {
     stage: Stage,
     conversation: Value,
     heard: Vec<String>,
 }
 
-/// A call by an agent with these settings, whose model answers so, to somebody who does this after the greeting.
+/// Makes a call by an agent with these settings and this model's answers, to a callee that performs these
+/// steps after the greeting.
 async fn call(agent: Value, tts: Value, answers: &[(&'static str, &'static str)], steps: Vec<Step>) -> Over {
     let stage = Stage::default();
     stage.asked(|asked| {
@@ -346,7 +347,7 @@ async fn audio_tags_reach_voices_that_act_on_them_and_are_never_words() {
         });
         let steps = vec![say("How are you?"), Step::UntilAgentSaid, say("Bye.")];
         let over = call_on(stage, json!({}), tts, steps).await;
-        // Words that are no tag by their form are words where nobody asked for tags.
+        // Words that do not have the form of a tag stay words if the agent does not use tags.
         let said = match expressive {
             true => "Fine, thanks. Arr ! See please.",
             false => "Fine, thanks. Arr ! See [page one] please.",

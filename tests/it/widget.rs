@@ -1,4 +1,4 @@
-//! What pages get of an agent: the element, and the look of those that have one, and nothing else.
+//! Access of web pages to an agent: the element, the look of agents that have one, and nothing else.
 
 use std::{sync::Arc, time::Duration};
 
@@ -111,7 +111,7 @@ async fn the_files_are_scripts_for_any_page_that_browsers_keep() {
         ("/widget.js", "customElements.define"),
         ("/widget-audio.js", "registerProcessor"),
     ] {
-        // No limit holds for them: they cost no read of the database.
+        // The rate limit does not apply: they cost no database read.
         for _ in 0..5 {
             assert_eq!(site.get(path).await.status(), 200);
         }
@@ -124,7 +124,7 @@ async fn the_files_are_scripts_for_any_page_that_browsers_keep() {
         let tag = header(&answer, "etag").to_owned();
         let text = answer.text().await.unwrap();
         assert!(text.contains(holds), "{path}");
-        // What a page's policy forbids, and what would make a look a script.
+        // Functions that a page's policy forbids, and those that would turn a look into a script.
         for word in [
             "eval(",
             "new Function",

@@ -1,4 +1,4 @@
-//! A server that plays everybody who is asked, refuses everything, and sends back what it was shown.
+//! A server that plays every external service, refuses everything, and echoes the request.
 
 use std::{
     net::SocketAddr,
@@ -21,7 +21,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// What it answers, one after the other.
+/// Statuses of its responses, one after the other.
 const STATUSES: [StatusCode; 4] = [
     StatusCode::UNAUTHORIZED,
     StatusCode::INTERNAL_SERVER_ERROR,
@@ -43,7 +43,7 @@ impl Shown {
 /// The server; it ends with the test's runtime.
 pub struct Mirror {
     address: SocketAddr,
-    /// Where it plays a mail server.
+    /// Address at which it plays a mail server.
     pub mail: SocketAddr,
     shown: Shown,
 }
@@ -70,7 +70,7 @@ impl Mirror {
         format!("http://{}", self.address)
     }
 
-    /// All that it was shown.
+    /// Returns everything that was sent to it.
     pub fn shown(&self) -> String {
         self.shown.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

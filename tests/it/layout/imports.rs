@@ -1,4 +1,4 @@
-//! Which top-level modules of a crate use each other, read from its `use` declarations and paths.
+//! Finds which top-level modules of a crate use each other, from its `use` declarations and paths.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use super::files_below;
 /// Modules used by each module, with the files that use them.
 type Uses = BTreeMap<String, BTreeMap<String, BTreeSet<String>>>;
 
-/// The cycles among the top-level modules of a crate, each told by its modules and one file a link.
+/// Returns the cycles among the top-level modules of a crate, each as its modules and one file a link.
 pub fn cycles(source: &Path) -> Vec<String> {
     let uses = uses(source);
     let reached: BTreeMap<&String, BTreeSet<&String>> = uses.keys().map(|from| (from, reach(&uses, from))).collect();
@@ -80,7 +80,7 @@ fn uses(source: &Path) -> Uses {
     uses
 }
 
-/// A file's text without comments and unit tests.
+/// Returns a file's text without comments and unit tests.
 fn product(text: &str) -> String {
     let lines = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
     lines
@@ -89,7 +89,7 @@ fn product(text: &str) -> String {
         .join("\n")
 }
 
-/// The first segment below the crate's root of a path that stands in a module; none when it is of another crate.
+/// Returns the first segment below the crate's root of a path in a module, or `None` if it belongs to another crate.
 fn top_level(module: &[String], path: &str) -> Option<String> {
     let mut segments = path.split("::").map(str::trim);
     let mut base = match segments.next()? {
@@ -103,7 +103,7 @@ fn top_level(module: &[String], path: &str) -> Option<String> {
     base.into_iter().chain(rest.into_iter().map(str::to_owned)).next()
 }
 
-/// Every path that begins with `crate` or `super`, each branch of a `use` on its own.
+/// Returns every path that begins with `crate` or `super`, with each branch of a `use` as a separate path.
 fn paths(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for lead in ["crate::", "super::"] {
@@ -117,7 +117,7 @@ fn paths(text: &str) -> Vec<String> {
     found
 }
 
-/// Reads one path with its braces; what stands behind it.
+/// Reads one path with its braces; returns the rest of the text.
 fn expand<'t>(text: &'t str, before: String, found: &mut Vec<String>) -> &'t str {
     let end = text
         .find(|c: char| !(c.is_alphanumeric() || "_:*".contains(c)))
@@ -135,7 +135,7 @@ fn expand<'t>(text: &'t str, before: String, found: &mut Vec<String>) -> &'t str
             return behind;
         }
         let shorter = expand(rest, path.clone(), found);
-        // An alias, or something that is no path.
+        // An alias, or something that is not a path.
         let stop = shorter.find([',', '}']).unwrap_or(shorter.len());
         rest = &shorter[stop..];
         if rest.is_empty() {
@@ -144,7 +144,7 @@ fn expand<'t>(text: &'t str, before: String, found: &mut Vec<String>) -> &'t str
     }
 }
 
-/// Names that the crate's root gives out, by the module they come from.
+/// Returns the names that the crate's root re-exports, by the module they come from.
 fn reexports(lib: &str) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for declaration in lib.split("pub use ").skip(1) {

@@ -1,4 +1,4 @@
-//! A proxy without a memory: every request goes to the next node that is there, whoever sent the last one where.
+//! A proxy without session affinity: every request goes to the next node that is up.
 
 use std::{
     net::SocketAddr,
@@ -47,17 +47,17 @@ impl Proxy {
         format!("http://{}", self.address)
     }
 
-    /// Takes no request, or takes them again. What was passed on goes on.
+    /// Stops or resumes accepting requests. Requests already passed on continue.
     pub fn is_away(&self, away: bool) {
         self.away.store(away, Ordering::Relaxed);
     }
 
-    /// How many requests it did not take.
+    /// Returns the number of requests it did not accept.
     pub fn turned_away(&self) -> usize {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// Sends requests to this node, too.
+    /// Adds a node to send requests to.
     pub fn add(&self, node: &str) {
         let node = node.trim_start_matches("http://").to_owned();
         self.nodes.lock().unwrap().push(node);
@@ -83,7 +83,7 @@ async fn serve(listener: TcpListener, nodes: Nodes, (away, turned_away): (Arc<At
     }
 }
 
-/// The first of the nodes that is there.
+/// Connects to the first of the nodes that is up.
 async fn connect(nodes: &[String]) -> std::io::Result<TcpStream> {
     let mut nobody = std::io::ErrorKind::NotConnected.into();
     for node in nodes {
@@ -106,7 +106,7 @@ async fn pass(mut client: TcpStream, nodes: &[String]) -> std::io::Result<()> {
     let mut upstream = connect(nodes).await?;
     upstream.set_nodelay(true)?;
     let is_upgrade = String::from_utf8_lossy(&head).to_lowercase().contains("\r\nupgrade:");
-    // With one request to a connection no client sticks to a node.
+    // With one request per connection no client sticks to a node.
     let line = head.windows(2).position(|end| end == b"\r\n").unwrap_or(0);
     if !is_upgrade {
         head.splice(line..line, *b"\r\nConnection: close");
