@@ -1,9 +1,9 @@
-"""Signatures of the carriers' official packages, and forgeries, at the doors of a running service.
+"""Signatures of the carriers' official packages, and forgeries, at the webhooks of a running service.
 
-Each carrier gets a service of its own, whose calls are placed at an API of this script; so its callbacks and sockets have
-the addresses of a call that really rings. A carrier is one class: what the service is told of its account, how a dial
-names the addresses, how its packages sign, and what a forger could do. Where a package checks signatures too, it must
-judge as the service does.
+Each carrier gets a new service that places its calls through an API in this script, so that its callbacks and sockets
+have the addresses of a call that really rings. A carrier is one class: the service's settings for its account, how a
+dial names the addresses, how its packages sign, and what a forger could do. If a package verifies signatures too, its
+verdicts must equal the service's.
 """
 
 import base64
@@ -42,7 +42,7 @@ def free_port():
 
 
 class Api(http.server.BaseHTTPRequestHandler):
-    """Takes every dial, in the words of all carriers, and remembers it."""
+    """Accepts every dial, in the format of each carrier, and records it."""
 
     dials = []
     protocol_version = "HTTP/1.1"
@@ -167,7 +167,7 @@ class Twilio:
             yield "another carrier's header", url, *self.post(form, {"X-SignalWire-Signature": sound})
 
     def sockets(self, stream, _, other):
-        """Headers that open the media socket, and those that do not."""
+        """Yields headers that open the media socket, and headers that do not."""
         sound = self.signature(stream, {})
         yield "sound", {self.header: sound}, True
         yield "no signature", {}, False
@@ -192,7 +192,7 @@ class SignalWire(Twilio):
         }
 
     def ask(self, *arguments):
-        """SignalWire's package cannot be installed beside today's twilio: it is asked in a process of its own."""
+        """Signs in a separate process, because SignalWire's package needs another version of twilio."""
         program = (
             "import json, sys\n"
             "from signalwire.request_validator import RequestValidator\n"
@@ -212,7 +212,7 @@ class SignalWire(Twilio):
         return self.ask("validate", self.token, [url, form, signature])
 
     def sockets(self, stream, bearer, other):
-        """Not signed, but shown the token of its instructions."""
+        """Yields headers for sockets that are not signed but carry the token from the instructions."""
         yield "sound", {"Authorization": f"Bearer {bearer}"}, True
         yield "no token", {}, False
         yield "a token that is none", {"Authorization": "Bearer " + "A" * len(bearer)}, False
@@ -310,7 +310,7 @@ class Telnyx:
             yield what, url, sent, headers
         mac = hashlib.sha256(self.public.encode() + body).digest()
         yield "another algorithm", url, body, changed(telnyx_signature_ed25519=base64.b64encode(mac * 2).decode())
-        # The signature does not cover the address: the mark in the body does.
+        # The signature does not cover the address; the client state in the body names the call.
         attempt = base64.b64encode(b"019b0000-0000-7000-8000-000000000000").decode()
         elsewhere = self.webhook("call.answered", leg, client_state=attempt)
         yield "signed for another call", url, elsewhere, self.headers(elsewhere)
@@ -422,7 +422,7 @@ CARRIERS = [Twilio(), SignalWire(), Telnyx(), Vonage()]
 
 
 class Service:
-    """A service whose only real carrier is this one."""
+    """Service whose only real carrier is this one."""
 
     def __init__(self, carrier, api, folder):
         self.base = f"http://127.0.0.1:{free_port()}"
@@ -462,7 +462,7 @@ class Service:
         return json.load(urllib.request.urlopen(request))["data"]
 
     def call(self):
-        """A call that rings, and its dial."""
+        """Starts a call that rings; returns it with its dial."""
         known = len(Api.dials)
         config = {"agent": {"greetingMessage": "Hello.", "prompt": {"prompt": "Talk."}}}
         agent = self.ask("/public/v1/agents/create", {"name": "Ann", "conversationConfig": config})["agentId"]
@@ -489,7 +489,7 @@ class Service:
 
 
 def post(url, body, headers):
-    """The status, and the code of the refusal."""
+    """Returns the status and the error code."""
     request = urllib.request.Request(url, body, headers, method="POST")
     try:
         return urllib.request.urlopen(request).status, None
@@ -499,7 +499,7 @@ def post(url, body, headers):
 
 
 def upgrade(url, headers):
-    """The status of a request to open a WebSocket, and the code of the refusal."""
+    """Returns the status of a request to open a WebSocket, and the error code."""
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=10)
     own = {"connection": "Upgrade", "upgrade": "websocket", "sec-websocket-version": "13",
@@ -536,7 +536,7 @@ def check(carrier, service):
     for what, url, body, headers, sound in getattr(carrier, "inbound", lambda _: [])(service.base):
         (is_taken if sound else is_refused)(what, post(url, body, headers))
     assert service.forgeries(carrier.name) == refused
-    # Nothing that was refused did anything, and what is sound does something.
+    # Refused requests had no effect, and valid ones have one.
     assert service.ask(f"/public/v1/conversations/{call}")["status"] == "in_progress"
     front, proof = status.rsplit("/", 1)
     guessed = f"{front}/{'0' * len(proof)}"

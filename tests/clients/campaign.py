@@ -1,4 +1,4 @@
-"""An agent, a campaign of a file and one of JSON, and their conversations, through the generated client."""
+"""Creates an agent, a campaign from a file and one from JSON, and reads their conversations, by the generated client."""
 
 import io
 import os
@@ -45,7 +45,7 @@ AGENT = {
 
 
 def made(answer):
-    """The data of a success."""
+    """Returns the data of a successful response."""
     assert answer is not None and not isinstance(answer, Failure), answer
     return answer.data
 

@@ -1,4 +1,4 @@
-// An agent, a campaign of a file and one of JSON, and their conversations, through the generated client.
+// Creates an agent, a campaign from a file and one from JSON, and reads their conversations with the generated client.
 
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";

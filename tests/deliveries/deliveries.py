@@ -1,7 +1,8 @@
-"""Calls of a running service, and what it delivers after them: webhooks to a server and mail to a server of this script.
+"""Makes calls with a running service and checks its deliveries: webhooks and mail to servers of this script.
 
-Webhooks are verified with the official Standard Webhooks package, before and after a rotation of the secret; mail is parsed
-by Python's e-mail library, and the invitation in one by icalendar. The webhooks are kept in $WEBHOOKS for the JavaScript package.
+Webhooks are verified with the official Standard Webhooks package, before and after a rotation of the secret. Mail is
+parsed by Python's e-mail library, and an invitation in it by icalendar. The webhooks are kept in $WEBHOOKS for the
+JavaScript package.
 """
 
 import datetime
@@ -146,7 +147,7 @@ def scheduling():
 
 
 def read_invitation(api):
-    """An appointment made in a call, as a calendar program reads it."""
+    """Checks an appointment made in a call, as a calendar program reads it."""
     agent_id = api.ask("POST", "/agents/create", scheduling())["agentId"]
     before = len(Mailbox.messages)
     made = api.ask("POST", "/calls", {"agentId": agent_id, "phoneNumber": "+15550100030", "name": "Grace, Countess"})

@@ -1,4 +1,4 @@
-// Verifies webhooks that a service sent, and refuses what was changed, with the official Standard Webhooks package.
+// Verifies a service's webhooks, and refuses changed ones, with the official Standard Webhooks package.
 //
 //   node verify.cjs FILE     a JSON array of { id, timestamp, signature, body, secrets: [valid], others: [not valid] }
 const { readFileSync } = require("node:fs");

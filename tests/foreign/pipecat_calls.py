@@ -1,4 +1,4 @@
-"""A pipeline of pipecat's calls an agent at the plain media door, by pipecat's own WebSocket client transport."""
+"""Calls an agent at the plain media endpoint with a pipecat pipeline and pipecat's own WebSocket client transport."""
 
 import asyncio, json, sys, urllib.request
 
@@ -14,7 +14,7 @@ BASE, KEY, AGENT = sys.argv[1:4]
 
 
 class Plain(FrameSerializer):
-    """Audio as it is, both ways; control messages are passed over."""
+    """Passes audio unchanged both ways; ignores control messages."""
 
     async def serialize(self, frame: Frame):
         return frame.audio if isinstance(frame, OutputAudioRawFrame) else None
@@ -26,7 +26,7 @@ class Plain(FrameSerializer):
 
 
 class Ear(FrameProcessor):
-    """Counts what is heard and answers every frame with as much silence."""
+    """Counts the received audio and answers every frame with as much silence."""
 
     heard = loud = 0
 

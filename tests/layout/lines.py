@@ -3,8 +3,9 @@
 
     tests/layout/lines.py [REVISION]
 
-Product, simulators and stubs, benches, tests. A file's unit tests count as tests: `tests.rs`, `*_tests.rs`, files below a
-folder `tests`, and what follows `#[cfg(test)]` at the start of a line. So do the test kit and the harnesses in `tests/`.
+The kinds are product, simulators and stubs, benches, tests. Unit tests count as tests: `tests.rs`, `*_tests.rs`, files
+below a folder `tests`, and everything after `#[cfg(test)]` at the start of a line. So do the test kit and the harnesses
+in `tests/`.
 """
 import collections
 import io
@@ -19,7 +20,7 @@ KINDS = ["product", "simulation", "benches", "tests"]
 
 
 def sources(revision):
-    """Path and text of every Rust file."""
+    """Yields the path and text of every Rust file."""
     if revision is None:
         names = subprocess.check_output(["git", "ls-files", "-co", "--exclude-standard", "*.rs"], cwd=ROOT, text=True)
         for name in names.split():
@@ -43,12 +44,12 @@ def kind(name):
     return "simulation" if parts[0] == "sim" or old else "product"
 
 
-# Where simulators stood before the workspace was split.
+# Modules of the simulators before the workspace was split.
 SIMULATION = {"exchange", "stub_carriers", "stub_providers", "scenarios", "samples", "fuzzing"}
 
 
 def functions(text):
-    """Length and name of each function, by the indentation of its closing brace."""
+    """Yields the length and name of each function, by the indentation of its closing brace."""
     lines = text.splitlines()
     for start, line in enumerate(lines):
         found = re.match(r"( *)(?:pub(?:\([^)]*\))? )?(?:const )?(?:async )?(?:unsafe )?fn (\w+)", line)

@@ -1,5 +1,5 @@
-"""The official Python packages against the stub providers, service by service. Every check prints a line; the first
-that fails ends the program."""
+"""Tests the stub providers with the official Python packages, service by service. Every check prints a line; the first
+failure ends the program."""
 
 import asyncio
 import base64
@@ -146,7 +146,7 @@ def deepgram_client(key=KEY):
 
 
 def gathered(connection):
-    """The messages of a connection as they come, and the thread that takes them."""
+    """Returns the messages of a connection as they arrive, and the thread that receives them."""
     messages, errors = [], []
     connection.on(EventType.MESSAGE, messages.append)
     connection.on(EventType.ERROR, errors.append)
@@ -177,7 +177,7 @@ def listen(pcm_16k):
     try:
         with deepgram_client("wrong").listen.v1.connect(model="nova-3") as _:
             pass
-    except Exception as error:  # The package raises what its websocket library does.
+    except Exception as error:  # The package raises the errors of its websocket library.
         assert "401" in str(error), error
         passed("deepgram: a wrong key is refused")
     else:
@@ -239,7 +239,7 @@ def eleven(key=KEY):
 
 
 def convert():
-    """One utterance over the socket; the package's own client speaks wss only, so its address is put right."""
+    """Speaks one utterance over the socket; the package's own client supports only wss, so its address is replaced."""
     client = eleven()
     client.text_to_speech._ws_base_url = WS
     audio = b"".join(
@@ -295,7 +295,7 @@ def main():
     speech()
     spoken = speak()
     convert()
-    # Words are told from the silence behind them.
+    # Words are recognised by the silence after them.
     pcm_16k = spoken + bytes(16_000)
     transcriptions(pcm_16k)
     listen(pcm_16k)

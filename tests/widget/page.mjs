@@ -1,5 +1,5 @@
-// A page of jsdom's with the element on it, loaded from the service as any page loads it, and the sound of a browser: the
-// element's own audio code runs in it, block by block, on a microphone and a loudspeaker that are arrays.
+// A jsdom page with the element, loaded from the service as on any page, and the sound of a browser: the element's own
+// audio code runs in it, block by block, on a microphone and a loudspeaker that are arrays.
 
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -72,7 +72,7 @@ class Sound {
     };
     window.AudioWorkletNode = class {
       constructor(context, name) {
-        // Either side's messages reach the other, in order and later.
+        // Messages reach the other side in order and later.
         const ends = [{ onmessage: null }, { onmessage: null }];
         const post = (to) => (message) => {
           const data = structuredClone(message);

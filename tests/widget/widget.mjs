@@ -1,5 +1,5 @@
-// The element against a real service, and against a line that this test plays itself. Every check prints a line; the first
-// that fails ends the program.
+// Tests the element with a real service, and with a line that this test plays. Every check prints a line; the first
+// failure ends the program.
 
 import assert from "node:assert/strict";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -101,13 +101,13 @@ const checks = {
     assert.deepEqual([page.sound.stopped, page.sound.closed], [1, 1]);
     const conversation = await over(page.calls[0]);
     assert.equal(conversation.status, "completed");
-    // Only marks that came back tell that all of it was heard.
+    // The transcript is complete only if the marks came back.
     assert.match(said(conversation, "Agent").join(" "), /Thank you for calling Greenfield Dental\./);
     page.close();
   },
 
   async "words are understood, and who talks over the agent has it silenced"() {
-    // A voice that the service understands: that of another agent.
+    // Uses a voice that the service understands: that of another agent.
     const voice = await calling(await agent("Please stop talking now, I have a question for you.", { variant: "tiny" }));
     voice.part("start").click();
     await until("voice", () => voice.state() === "speaking");
@@ -152,10 +152,10 @@ const checks = {
     send({ event: "mark", name: "last" });
     await until("last mark", () => marks(came).length === 2, 2);
     assert.deepEqual(marks(came), ["first", "last"]);
-    // 200 ms at 48 kHz, of which a sine is near zero for a while.
+    // 200 ms at 48 kHz; a sine is near zero for a part of it.
     const more = page.sound.loud() - loud;
     assert.ok(more > 8500 && more < 9700, `${more} samples`);
-    // 20 ms in each message, at the pace of the clock.
+    // 20 ms in each message, in real time.
     assert.ok(came.frames.every((frame) => frame.length === 640));
     const spoken = came.frames.length * 20;
     assert.ok(Math.abs(spoken - (Date.now() - begun)) < 250, `${spoken} ms in ${Date.now() - begun}`);
@@ -181,7 +181,8 @@ const checks = {
     const samples = new Int16Array(all.buffer, all.byteOffset, all.length / 2);
     const first = samples.findIndex((sample) => Math.abs(sample) > 1000);
     const middle = samples.slice(first + 2000, first + 12_000);
-    // A kilohertz has sixteen samples at 16 kHz: each is the one before sixteen, and the loudest is half of full scale.
+    // A tone of 1 kHz has sixteen samples a period at 16 kHz: each sample equals the one sixteen before, and the peak
+    // is half of full scale.
     const worst = Math.max(...middle.slice(16).map((sample, n) => Math.abs(sample - middle[n])));
     assert.ok(worst < 20, `off by ${worst}`);
     assert.ok(Math.abs(Math.max(...middle) - 16384) < 200, `${Math.max(...middle)}`);
