@@ -17,8 +17,9 @@ const CAMPAIGNS_CSV: &str = "/public/v1/campaigns/csv";
 /// Timeout of the import of a large file.
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Number of retries of a read that the service answered with 503, and the pause between them.
+/// Number of retries of a read that the service answered with 503.
 const ASKED_AGAIN: u32 = 40;
+/// Pause between two of these retries.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// Reasons why a request failed.

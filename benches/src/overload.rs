@@ -35,8 +35,9 @@ const CONNECTIONS: u32 = 800;
 /// Resolution of the recovery time.
 const WINDOW: Duration = Duration::from_millis(250);
 
-/// Share of the peak rate that must still be answered, and the longest time until recovery.
+/// Share of the peak rate that must still be answered.
 const GOODPUT: f64 = 0.9;
+/// Longest time until recovery.
 const RECOVERED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Counts of a phase.

@@ -23,25 +23,28 @@ const CORES_PER_CALL: f64 = 0.0020;
 /// Most memory a call may take, in KiB.
 const KIB_PER_CALL: f64 = 300.0;
 
-/// Targets of the response beyond the pause in ms: p50 and p99, up to this many calls.
+/// Targets of the response beyond the pause, in ms: p50 and p99.
 const RESPONSE_MS: [f64; 2] = [10.0, 30.0];
+/// Most calls for which these targets apply.
 const RESPONSE_CALLS: u32 = 300;
 
-/// Targets from the first voiced frame to the `clear` in ms: p50 and p99, and p99 in noise.
+/// Targets from the first voiced frame to the `clear`, in ms: p50 and p99.
 const BARGE_IN_MS: [f64; 2] = [200.0, 280.0];
+/// The same in noise: p99.
 const NOISY_BARGE_IN_MS: f64 = 350.0;
 
 /// Target from the end of a cough that stopped the agent until its voice is back.
 const NOISY_RESUME_MS: f64 = 300.0;
 
-/// Targets of calls whose providers have faults: dead air in ms at the 95th percentile, and the number of
-/// calls in a hundred that may end badly.
+/// Target of the dead air in calls whose providers have faults, in ms at the 95th percentile.
 const FAULTY_SILENCE_MS: f64 = 2_500.0;
+/// Most of these calls that may end badly, in percent.
 const FAULTY_BAD_PERCENT: f64 = 1.0;
 
-/// Target from a frame off the socket to its samples in the session, in ms at the 99th percentile, up to as
-/// many calls as above; and from the decision to the `clear` on the socket.
+/// Target from a frame off the socket to its samples in the session, in ms at the 99th percentile, up to
+/// [`RESPONSE_CALLS`].
 const HELD_UP_MS: f64 = 5.0;
+/// Target from the decision to the `clear` on the socket, in ms.
 const CLEAR_SENT_MS: f64 = 20.0;
 
 /// Phones whose frames are this late at the 99th percentile distort the latencies.

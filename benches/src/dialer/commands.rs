@@ -26,8 +26,9 @@ pub const HOLDS: [&str; 3] = ["pause", "stop", "stop and hang up"];
 /// Command that holds one number.
 pub const OPT_OUT: &str = "opt-out";
 
-/// Numbers of one opt-out, and how far ahead of the campaign's position in its list they begin.
+/// Possible counts of numbers in one opt-out.
 const OPT_OUTS: [u32; 3] = [1, 5, 20];
+/// Distance of these numbers from the campaign's position in its list.
 const AHEAD: std::ops::Range<u32> = 0..60;
 
 /// Target of a command.

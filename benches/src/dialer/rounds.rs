@@ -36,8 +36,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const GROWTH: f64 = 1.02;
 
 /// Calls, not counting the first round's, that distinguish a slope from what an allocator takes and gives
-/// back; and the limit of the slope, as a share of the memory for as many calls.
+/// back.
 const SLOPE_OVER: f64 = 100_000.0;
+/// Limit of the slope over [`SLOPE_OVER`] calls, as a share of the memory.
 const SLOPE: f64 = 0.01;
 
 /// Returns the persona of a contact, and the status and the error it must end with. Most calls are over at

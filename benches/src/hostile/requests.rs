@@ -50,7 +50,9 @@ pub const ALL: [Attack; 9] = [
 const BRACKETS: usize = 100_000;
 /// Length of endless files and headers.
 const ENDLESS: usize = 32 * 1024 * 1024;
+/// Bytes per write.
 const PIECE: usize = 16 * 1024;
+/// Pause between two bytes of a slow client.
 const DRIP: Duration = Duration::from_millis(100);
 const BOUNDARY: &str = "hostile";
 

@@ -27,8 +27,9 @@ use super::{
 /// Largest dial request.
 const MAX_BODY_BYTES: usize = 64 * 1024;
 const MAX_ATTEMPT_BYTES: usize = 128;
-/// Longest and default ringing time.
+/// Longest ringing time.
 const LONGEST_RING_SECONDS: f64 = 600.0;
+/// Default ringing time.
 const RING_SECONDS: f64 = 30.0;
 /// Most calls in a list.
 const MOST_LISTED: usize = 1_000;

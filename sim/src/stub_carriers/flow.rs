@@ -175,7 +175,7 @@ impl<I> Talk<I> {
         }
     }
 
-    /// Talks with another leg until `over` completes (`None`), or until this leg ends or is told otherwise.
+    /// Talks with another leg until that leg is over (`None`), or until this leg ends or gets other instructions.
     pub async fn until_over(
         &mut self,
         room: &broadcast::Sender<Said>,

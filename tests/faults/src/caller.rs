@@ -9,8 +9,9 @@ use tokio_tungstenite::{connect_async, tungstenite::Message};
 
 use crate::api::{Api, text};
 
-/// Longest wait for a socket to open, and for the agent to speak.
+/// Longest wait for a socket to open.
 const OPENS_WITHIN: Duration = Duration::from_secs(5);
+/// Longest wait for the agent to speak.
 const SPEAKS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Result of a call.

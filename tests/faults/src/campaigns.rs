@@ -19,8 +19,9 @@ use crate::{
     journal::now,
 };
 
-/// Concurrent campaigns with contacts left to dial, and all that are not over.
+/// Most concurrent campaigns with contacts left to dial.
 const AT_ONCE: usize = 2;
+/// Most campaigns that are not over.
 const OPEN: usize = 12;
 /// Duration of a pause: well beyond the time within which it must take effect.
 const PAUSE: Duration = Duration::from_secs(8);

@@ -31,13 +31,15 @@ use tokio::{
 
 use crate::http::{self, Ask};
 
-/// `health_interval` and `health_timeout`.
+/// `health_interval`.
 const ASKED_EVERY: Duration = Duration::from_secs(1);
+/// `health_timeout`.
 const ASKED_FOR: Duration = Duration::from_secs(2);
 /// `fail_duration`.
 const LEFT_OUT_FOR: Duration = Duration::from_secs(5);
-/// `lb_try_duration` and `lb_try_interval`.
+/// `lb_try_duration`.
 const TRIES_FOR: Duration = Duration::from_secs(2);
+/// `lb_try_interval`.
 const TRIES_EVERY: Duration = Duration::from_millis(100);
 /// `dial_timeout`.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(1);

@@ -28,9 +28,9 @@ use crate::{
 
 /// Time until the first calls talk, and after each replacement.
 const SETTLES: Duration = Duration::from_secs(2);
-/// Longest time for a node to end, with the longest call and all outstanding deliveries, and for the
-/// next one to be ready.
+/// Longest time for a node to end, with the longest call and all outstanding deliveries.
 const ENDS_WITHIN: Duration = Duration::from_secs(60);
+/// Longest time for the next node to be ready.
 const READY_WITHIN: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(50);
 /// Longest time for campaigns to end.

@@ -21,8 +21,9 @@ use crate::{
 
 /// Interval between checks for nodes that ended by themselves.
 const WATCH: Duration = Duration::from_millis(200);
-/// Longest search for a moment in which a node has a claim, and the pause between two looks.
+/// Longest search for a moment in which a node has a claim.
 const LOOKS_FOR: Duration = Duration::from_secs(1);
+/// Pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(11);
 /// Longest time for everything to come to rest, at real speed.
 const REST: Duration = Duration::from_secs(420);

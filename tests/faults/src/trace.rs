@@ -28,8 +28,9 @@ pub struct TraceArgs {
     after: bool,
 }
 
-/// Text that the tracer prints before the number of calls at the end.
+/// Text before the number of calls if the tracer killed the process.
 pub const KILLED: &str = "killed at ";
+/// Text before the number of calls if the process ended by itself.
 pub const ENDED: &str = "ended after ";
 
 /// Traces until the process is gone.

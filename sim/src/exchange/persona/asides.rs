@@ -2,8 +2,9 @@
 
 use super::{Act, Behaviour, Person, Sense, Sound, Words, cooperative::Cooperative};
 
-/// Earliest moment within a speech of the agent, and the longest delay after it.
+/// Earliest moment within a speech of the agent.
 const AFTER_MS: u64 = 900;
+/// Longest delay after that moment.
 const LATER_BY_MS: usize = 600;
 /// Time to the next aside, if the agent still talks.
 const AGAIN_AFTER_MS: u64 = 3_000;

@@ -5,8 +5,9 @@ use super::{Act, Behaviour, Person, Sense, reply};
 
 /// Delay of the hello after picking up, unless the agent was first.
 const HELLO_AFTER_MS: u64 = 500;
-/// Delay of a reply after the end of a question was noticed, give or take the person's own habit.
+/// Shortest delay of a reply after the end of a question was noticed.
 const THINKS_MS: u64 = 150;
+/// Largest addition to this delay; it depends on the person.
 const THINKS_UP_TO_MORE_MS: usize = 300;
 /// Delay after a statement, because the agent probably goes on.
 const WAITS_FOR_MORE_MS: u64 = 1_500;

@@ -6,6 +6,7 @@ use super::{Act, Behaviour, Person, Sense, Words, cooperative::Cooperative};
 const BEGINS_AFTER_MS: u64 = 600;
 /// Time from the end of the menu to its repetition.
 const WAITS_MS: u64 = 4_000;
+/// Number of times the menu is recited.
 const TIMES: u32 = 3;
 /// Time from "one moment" to the person's hello.
 const CONNECTS_MS: u64 = 2_000;

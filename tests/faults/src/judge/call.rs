@@ -33,9 +33,9 @@ const AGAIN: [Duration; 3] = [
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Time for which a call without a media socket and further instructions stays up.
 const STAYS: Duration = Duration::from_secs(15);
-/// Longest wait for the response to a request for further instructions, and the pause before it is
-/// repeated if nothing answers.
+/// Longest wait for the response to a request for further instructions.
 const BACK_WITHIN: Duration = Duration::from_secs(15);
+/// Pause before this request is repeated if nothing answers.
 const BACK_AGAIN: Duration = Duration::from_millis(300);
 
 /// A requested call.
@@ -187,7 +187,7 @@ impl Life {
         };
         self.becomes("in-progress");
         self.tell_who_answered();
-        // A caller stays as long as the callee.
+        // The callee stays on the line for the planned time.
         let talked = timeout(talk, self.talk()).await;
         ("completed", talked.is_err())
     }
