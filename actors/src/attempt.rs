@@ -1,4 +1,5 @@
-//! An attempt from its claim to its outcome: what its call needs to know, and what follows when it ends.
+//! Covers an attempt from its claim to its outcome: the plan its call starts with, and the attempt that
+//! follows it.
 
 mod call_plan;
 mod finish;

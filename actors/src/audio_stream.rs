@@ -1,5 +1,5 @@
 //! Hears and speaks for a call: decoding, voice activity, turns, speech-to-text, text-to-speech, playout and
-//! recording. A frame of audio never leaves it; a turn event always does.
+//! recording. Audio frames never leave this module, turn events always do.
 
 mod actor;
 mod deadline;

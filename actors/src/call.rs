@@ -1,4 +1,4 @@
-//! The mind of one attempt, from the permit to the outcome: history, language model, tools and timers.
+//! Runs one attempt from the permit to the outcome: history, language model, tools and timers.
 
 mod actor;
 mod effects;
@@ -25,7 +25,7 @@ pub(crate) use leg_search::{LegSearch, Sighting, in_time};
 pub(crate) use owner::{certain_owner, owner_of};
 pub(crate) use state::CONFERENCE;
 
-/// The state machine itself, for tests that give it facts in any order without actors.
+/// Access to the state machine for tests that feed it events in any order, without actors.
 #[cfg(feature = "testkit")]
 pub mod machine {
     pub use super::{

@@ -1,4 +1,4 @@
-//! Supervises one Campaign per campaign that runs or is being commanded.
+//! Supervises one Campaign actor per campaign that runs or receives commands.
 
 mod actor;
 mod message;

@@ -1,5 +1,5 @@
-//! Whether this process may dial now. Asked before lines are granted, before a permit, and as the last step before a
-//! dial request is sent.
+//! Decides whether this process may dial now. It is asked before lines are granted, before a permit, and as
+//! the last step before a dial request is sent.
 
 use std::{
     fmt,
@@ -11,21 +11,21 @@ use tokio::time::Instant;
 
 use domain::{node_times::Times, ports::store::Pulse, time::Timestamp};
 
-/// A node whose clock is further than this from the database's dials nobody.
+/// Largest difference in milliseconds between a node's clock and the database's with which the node may dial.
 const CLOCKS_APART_MS: i64 = 5_000;
 
-/// Heartbeats that a node waits for that comes to others: they share the dialing rate with it from then on.
+/// Number of heartbeats a node waits when it joins others, which share the dialing rate with it from then on.
 const NEWCOMER_WAITS: u8 = 2;
 
-/// Why this process dials nobody at present.
+/// Reason why this process does not dial at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldsBack {
-    /// It has just come, and the others must hear of it first.
+    /// It has just started, and the others must notice it first.
     Starting,
-    /// It stood still for a while, and has not heard since whether it still counts as alive.
+    /// It was suspended for a while, and has not confirmed since that it still counts as alive.
     Suspect,
-    /// Its last good heartbeat is too long ago.
+    /// Its last successful heartbeat is too long ago.
     Silent,
     /// Its clock and the database's are too far apart.
     ClockOff,
@@ -34,7 +34,7 @@ pub enum HoldsBack {
 }
 
 impl HoldsBack {
-    /// In one word, as `GET /ready` says it.
+    /// Returns the reason in one word, as in `GET /ready`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",
@@ -50,9 +50,9 @@ impl fmt::Display for HoldsBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Starting => "it is starting",
-            Self::Suspect => "it stood still and does not know yet whether it counts as alive",
-            Self::Silent => "the database has not taken its heartbeat for too long",
-            Self::ClockOff => "its clock is more than 5 s from the database's; set it",
+            Self::Suspect => "it was suspended and has not confirmed since that it still counts as alive",
+            Self::Silent => "the database has not accepted its heartbeat for too long",
+            Self::ClockOff => "its clock differs from the database's by more than 5 s; set the clock",
             Self::Fenced => "it was declared dead",
         })
     }
@@ -65,25 +65,26 @@ pub struct DialGate(Arc<Mutex<Gate>>);
 #[derive(Debug)]
 struct Gate {
     times: Times,
-    /// Nobody closes it: there is no node behind it.
+    /// Never closed, since there is no node behind it.
     unguarded: bool,
-    /// The last look at both clocks.
+    /// Time of the last look at both clocks.
     ticked: Instant,
     wall: Timestamp,
-    /// How often the process was found to have stood still, and up to which time a heartbeat has answered that.
+    /// Number of times the process was found to have been suspended, and the number up to which a heartbeat
+    /// has cleared that.
     suspicions: u64,
     cleared: u64,
-    /// When the last good heartbeat began.
+    /// Start of the last successful heartbeat.
     beat: Option<Instant>,
     waits: u8,
     clock_off: bool,
-    /// Other nodes live.
+    /// Whether other nodes are alive.
     other_nodes: bool,
     fenced: bool,
 }
 
 impl DialGate {
-    /// Closed until the node is registered.
+    /// Creates a gate that is closed until the node is registered.
     pub fn new(times: Times, wall: Timestamp) -> Self {
         Self(Arc::new(Mutex::new(Gate {
             times,
@@ -100,7 +101,7 @@ impl DialGate {
         })))
     }
 
-    /// One that is always open, for calls without a node.
+    /// Creates a gate that is always open, for calls without a node.
     pub fn unguarded() -> Self {
         let gate = Self::new(Times::default(), Timestamp(0));
         gate.locked().unguarded = true;
@@ -111,13 +112,13 @@ impl DialGate {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Why nothing is dialed now; none when it may be.
+    /// Returns why nothing is dialed now, or `None` if dialing is allowed.
     pub fn holds_back(&self) -> Option<HoldsBack> {
         self.locked().holds_back(Instant::now())
     }
 
-    /// A look at both clocks: monotonic ones stand while a machine sleeps, wall clocks may be set. True when the process
-    /// turns out to have stood still.
+    /// Looks at both clocks: monotonic clocks stop while a machine sleeps, wall clocks may be set. Returns
+    /// true if the process turns out to have been suspended.
     pub fn tick(&self, wall: Timestamp) -> bool {
         let (mut gate, now) = (self.locked(), Instant::now());
         let stood = now.duration_since(gate.ticked).max(wall.since(gate.wall));
@@ -128,12 +129,12 @@ impl DialGate {
         suspect
     }
 
-    /// What a heartbeat that begins now may answer.
+    /// Returns the number of suspensions that a heartbeat starting now can clear.
     pub fn suspicions(&self) -> u64 {
         self.locked().suspicions
     }
 
-    /// The process was registered by a step that began at `began`.
+    /// Notes the registration of the process, which began at `began`.
     pub fn registered(&self, began: Instant, pulse: Pulse) {
         let mut gate = self.locked();
         gate.fenced = false;
@@ -141,7 +142,8 @@ impl DialGate {
         gate.took(began, pulse);
     }
 
-    /// A heartbeat was good that began at `began`, when `suspicions` were known. True when it answers one.
+    /// Notes a successful heartbeat that began at `began` with `suspicions` known. Returns true if it clears
+    /// one.
     pub fn beat(&self, began: Instant, suspicions: u64, pulse: Pulse) -> bool {
         let mut gate = self.locked();
         gate.waits = gate.waits.saturating_sub(1);
@@ -151,12 +153,12 @@ impl DialGate {
         answered
     }
 
-    /// Whether other nodes lived at its last good heartbeat.
+    /// Returns whether other nodes were alive at the last successful heartbeat.
     pub fn has_other_nodes(&self) -> bool {
         self.locked().other_nodes
     }
 
-    /// The store declared this process dead.
+    /// Notes that the store declared this process dead.
     pub fn fence(&self) {
         let mut gate = self.locked();
         gate.fenced = true;
@@ -178,7 +180,7 @@ impl Gate {
         if self.fenced {
             return Some(HoldsBack::Fenced);
         }
-        // The look at the clocks may itself be late, so that this one counts too.
+        // The look at the clocks may itself be late, so its own delay counts too.
         if self.suspicions > self.cleared || now.duration_since(self.ticked) > self.times.heartbeat {
             return Some(HoldsBack::Suspect);
         }
@@ -218,17 +220,17 @@ mod tests {
         assert_eq!(gate.holds_back(), None);
         advance(Duration::from_secs(3)).await;
         assert!(!gate.tick(wall(3)));
-        // Before anybody looked at the clocks again it is noticed already.
+        // The suspension is noticed even before the next look at the clocks.
         advance(Duration::from_millis(3_001)).await;
         assert_eq!(gate.holds_back(), Some(HoldsBack::Suspect));
-        // A heartbeat that began before is no answer.
+        // A heartbeat that began before it does not clear it.
         let before = gate.suspicions();
         assert!(gate.tick(wall(6)));
         assert!(!gate.beat(Instant::now(), before, ALONE));
         assert_eq!(gate.holds_back(), Some(HoldsBack::Suspect));
         assert!(beat(&gate, ALONE));
         assert_eq!(gate.holds_back(), None);
-        // A machine that slept: only the wall clock went on.
+        // A machine that slept: only the wall clock advanced.
         assert!(gate.tick(wall(60)));
         assert_eq!(gate.holds_back(), Some(HoldsBack::Suspect));
     }

@@ -1,4 +1,4 @@
-//! What a call is given.
+//! The data a call starts with.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -19,48 +19,48 @@ use domain::{
 pub struct CallPlan {
     /// The claimed attempt.
     pub attempt: ClaimedAttempt,
-    /// The agent's id.
+    /// Id of the agent.
     pub agent_id: AgentId,
     /// The agent.
     pub agent: Arc<Agent>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
-    /// Who places it.
+    /// Carrier that holds the call.
     pub carrier: Arc<dyn Carrier>,
-    /// Caller ID, or those that take turns; none where nothing is dialed.
+    /// Caller ID, fixed or rotating. `None` if nothing is dialed.
     pub caller_id: Option<CallerId>,
-    /// How long it may ring.
+    /// Longest ringing time.
     pub ring_timeout: Duration,
-    /// Of a call from outside.
+    /// The leg of an inbound call. `None` for other calls.
     pub inbound: Option<InboundLeg>,
-    /// Of a call that another process held, and that lives.
+    /// The state of a live call that another process held. `None` for other calls.
     pub inherited: Option<Arc<Inheritance>>,
 }
 
-/// What a call is taken over with.
+/// State with which a process takes over a call of another process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inheritance {
     /// The carrier's id of its leg.
     pub leg: CarrierCallId,
-    /// The call as it was left.
+    /// The call as the other process left it.
     pub call: ReturnedCall,
-    /// The agent it began with, where another one has taken it over since.
+    /// The agent the call began with, if another agent has taken it over since.
     pub began_with: Option<Arc<Agent>>,
 }
 
-/// The leg of a call from outside: it stands before the call begins.
+/// The leg of an inbound call. It exists before the call actor starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InboundLeg {
-    /// The carrier's id.
+    /// The carrier's id of the leg.
     pub call: CarrierCallId,
-    /// What the carrier's addresses are proved by.
+    /// Secret from which the proofs in the carrier's callback addresses are derived.
     pub token: DialToken,
     /// The number that was called.
     pub to: PhoneNumber,
 }
 
 impl CallPlan {
-    /// Who began the call.
+    /// Returns whether we or the other party placed the call.
     pub fn direction(&self) -> CallDirection {
         match (&self.inbound, &self.inherited) {
             (Some(_), _) => CallDirection::Inbound,
@@ -69,13 +69,13 @@ impl CallPlan {
         }
     }
 
-    /// The carrier's id of the leg, where it stands before the call begins here.
+    /// Returns the carrier's id of the leg, if the leg existed before the call actor started.
     pub fn leg(&self) -> Option<&CarrierCallId> {
         let inherited = self.inherited.as_ref().map(|inherited| &inherited.leg);
         inherited.or(self.inbound.as_ref().map(|leg| &leg.call))
     }
 
-    /// The attempt, for when it ends.
+    /// Returns the data that is needed when the attempt ends.
     pub fn ended(&self) -> Ended {
         Ended {
             direction: self.direction(),

@@ -1,5 +1,6 @@
-//! Writes an outcome together with the attempt that follows it. Whoever ends an attempt, its call, the line pool for a
-//! call that crashed, or a node for what a dead process left behind, does it here, so that all plan alike.
+//! Writes an outcome together with the attempt that follows it. An attempt can be ended by its call, by the
+//! line pool (if the call crashed) or by a node (if a dead process left it behind). All of them use this
+//! module, so that they plan the next attempt alike.
 
 use chrono_tz::Tz;
 
@@ -15,30 +16,30 @@ use domain::{
     retry::{CallBackWish, RetryRules, call_back, may_be_called_back, may_be_followed, next_attempt},
 };
 
-/// The outcome's error of a live call whose media were lost with the process that held it.
+/// Outcome error of a live call that lost its media when the process that held it died.
 pub const MEDIA_LOST: &str = "media-lost";
 
-/// The attempt that ended, and what it belongs to.
+/// The attempt that ended, and the campaign and contact data needed to plan the next one.
 #[derive(Debug, Clone, Copy)]
 pub struct Ended {
-    /// Proof that it is ours.
+    /// The claim that proves the attempt is ours.
     pub claim: Claim,
-    /// Owner.
+    /// Account that owns the attempt.
     pub account: AccountId,
-    /// Who dialed.
+    /// Agent that held the call.
     pub agent: AgentId,
-    /// Its campaign; none for a single call, which only its agent's retries follow.
+    /// Campaign of the attempt. `None` for a single call, which only the agent's retry rules follow.
     pub campaign: Option<CampaignId>,
-    /// Where it stands among its contact's attempts.
+    /// Position among the attempts for its contact.
     pub tries: Tries,
-    /// Who began it. Nothing follows a call from outside: nobody was to be reached.
+    /// Direction. No attempt follows an inbound call, since we did not try to reach anybody.
     pub direction: CallDirection,
-    /// What the callee asked for.
+    /// Call-back that the callee asked for.
     pub call_back: Option<CallBackWish>,
 }
 
 impl From<&ClaimedAttempt> for Ended {
-    /// An attempt that we dial, for when it ends.
+    /// Describes an attempt that we dial.
     fn from(attempt: &ClaimedAttempt) -> Self {
         Self {
             claim: attempt.claim,
@@ -52,13 +53,14 @@ impl From<&ClaimedAttempt> for Ended {
     }
 }
 
-/// Plans what follows and writes both in one transaction. An outcome that the store never takes as it is must not keep
-/// its attempt open: it is written cleaned. The store's errors are for the caller to try again.
+/// Plans the next attempt and writes it with the outcome in one transaction. An outcome that the store
+/// refuses must not keep its attempt open, so it is cleaned and written again. Other store errors are
+/// returned, and the caller tries again.
 pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResult<()> {
     let next = plan_next(ports, ended, outcome).await?;
     match ports.store.finish(ended.claim, outcome.clone(), next).await {
         Err(StoreError::Refused(error)) => {
-            tracing::error!(attempt = %ended.claim.attempt, error, "outcome was refused, and is written without what was odd in it");
+            tracing::error!(attempt = %ended.claim.attempt, error, "outcome refused, writing it cleaned");
             ports.store.finish(ended.claim, outcome.cleaned(), next).await
         }
         written => written,
@@ -77,7 +79,7 @@ async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResu
         None => of_agent(ports, ended.account, ended.agent).await?,
         Some(campaign) => match ports.store.campaign(ended.account, campaign).await {
             Ok(row) => rules(ports, &row).await?,
-            // It was removed meanwhile.
+            // The campaign was removed meanwhile.
             Err(StoreError::NotFound) => return Ok(None),
             Err(error) => return Err(error),
         },
@@ -87,7 +89,7 @@ async fn plan_next(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreResu
     Ok(asked_for.or_else(|| next_attempt(&rules, ended.tries, outcome, now)))
 }
 
-/// The rules as they are now: those of the agent that the campaign has now.
+/// Returns the current rules: those of the agent that the campaign has now.
 async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
     let of_agent = of_agent(ports, row.account, row.agent).await?;
     let zone = row.schedule.timezone.as_deref().and_then(|zone| zone.parse().ok());
@@ -99,7 +101,7 @@ async fn rules(ports: &Ports, row: &CampaignRow) -> StoreResult<RetryRules> {
     })
 }
 
-/// What an agent says, without a campaign.
+/// Returns the retry rules of an agent, without those of a campaign.
 async fn of_agent(ports: &Ports, account: AccountId, agent: AgentId) -> StoreResult<RetryRules> {
     let agent = match ports.store.agent(account, agent).await {
         Ok(agent) => agent::complete(&agent.document).ok(),

@@ -1,4 +1,4 @@
-//! From a claimed attempt and its agent to everything a call needs to know. Free of I/O.
+//! Plans a call from a claimed attempt and its agent. Free of I/O.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -17,38 +17,39 @@ use domain::{
     time::Timestamp,
 };
 
-/// What all calls of a campaign share.
+/// Data that all calls of a campaign share.
 #[derive(Clone)]
 pub struct PlanContext {
     /// The agent.
     pub agent: Arc<Agent>,
-    /// How long a call may ring.
+    /// Longest ringing time of a call.
     pub ring_timeout: Duration,
     /// The present instant.
     pub now: Timestamp,
 }
 
-/// The placeholder for the number that calls: the caller ID, or the person's number in a call from outside. Where caller
-/// IDs take turns, its value is known with the permit only.
+/// Placeholder for the calling number: our caller ID, or the person's number in an inbound call. If caller
+/// IDs rotate, its value is known only once the permit is granted.
 pub const CALLER_NUMBER: &str = "system__caller_number";
-/// The placeholder for the number that is called: the person's, or ours in a call from outside.
+/// Placeholder for the called number: the person's number, or ours in an inbound call.
 const CALLED_NUMBER: &str = "system__called_number";
 
-/// The numbers of an agent are at carriers of which none is configured here.
+/// Error: all carriers of the agent's phone numbers are missing from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the agent's phone number is at `{provider}`, which is not configured")]
 pub struct NoLine {
-    /// The first of them.
+    /// The first of these carriers.
     pub provider: String,
 }
 
-/// The carrier of the agent's first number that is at one that is configured and dials. An agent without numbers, or
-/// with such for calls from outside only, goes out by the first of ours; one whose numbers are all at carriers that are
-/// not here goes out nowhere: nobody is called from somebody else's number.
+/// Returns the carrier of the agent's first number that is at a configured carrier that can dial. An agent
+/// without numbers, or with numbers for inbound calls only, uses our first carrier. If all its numbers are at
+/// carriers that are not configured here, it cannot dial at all: nobody is called from another owner's
+/// number.
 ///
 /// # Errors
 ///
-/// When there is none.
+/// Returns an error if there is no such carrier.
 pub fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> Result<&'a Arc<dyn Carrier>, NoLine> {
     let mut missing = None;
     for provider in agent
@@ -70,7 +71,7 @@ pub fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> Result<&'a Arc<dyn Car
     }
 }
 
-/// Plans one call, which goes out by `line`.
+/// Plans one call that is dialed over `line`.
 pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanContext) -> CallPlan {
     let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
@@ -81,7 +82,7 @@ pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanCont
     }
 }
 
-/// What all plans have; nothing stands before the call begins.
+/// Builds the part that all plans share, with no leg that exists before the call.
 fn planned(
     attempt: ClaimedAttempt,
     variables: BTreeMap<String, String>,
@@ -101,7 +102,7 @@ fn planned(
     }
 }
 
-/// Plans the conversation of a call that came in at `carrier`.
+/// Plans the conversation of an inbound call at `carrier`.
 pub fn plan_inbound(
     received: ReceivedCall,
     (carrier, call): (&Arc<dyn Carrier>, &InboundCall),
@@ -120,8 +121,8 @@ pub fn plan_inbound(
     }
 }
 
-/// Plans the rest of a call that another process held, with the agent in `context`; `began_with` is the one it began with,
-/// where that is another.
+/// Plans the rest of a call that another process held, with the agent in `context`. `began_with` is the agent
+/// the call began with, if that is another one.
 pub fn plan_inherited(
     (call, leg): (ReturnedCall, CarrierCallId),
     carrier: &Arc<dyn Carrier>,
@@ -143,7 +144,7 @@ pub fn plan_inherited(
     }
 }
 
-/// The agent as it talks over this carrier: transfers that cannot be made there are not offered to it.
+/// Returns the agent without the transfers that this carrier cannot make.
 pub(crate) fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
     let tool = &agent.conversation_config.agent.prompt.built_in_tools.transfer_to_number;
     let refers = carrier.abilities().refer;
@@ -159,7 +160,7 @@ pub(crate) fn fitted(agent: &Arc<Agent>, carrier: &dyn Carrier) -> Arc<Agent> {
     Arc::new(fitted)
 }
 
-/// The agent's rotation, if it is enabled and has numbers; else its first number at the carrier.
+/// Returns the agent's rotation if it is enabled and has numbers, else its first number at the carrier.
 fn caller_id(agent: &Agent, carrier: &str) -> Option<CallerId> {
     let telephony = &agent.platform_settings.telephony;
     if telephony.number_rotation_enabled {
@@ -178,14 +179,14 @@ fn usable(number: &str) -> Option<PhoneNumber> {
     match PhoneNumber::parse(number) {
         Ok(number) => Some(number),
         Err(error) => {
-            tracing::warn!(%error, "a phone number of the agent is not used as caller id");
+            tracing::warn!(%error, "agent's phone number not usable as caller id");
             None
         }
     }
 }
 
-/// Values of the placeholders: the agent's own, over them a single call's, over them the saved contact's further fields,
-/// over them the fields of the campaign's contact, over them the system's.
+/// Collects the values of the placeholders. Later sources override earlier ones: the agent's own, a single
+/// call's, the saved contact's further fields, the fields of the campaign's contact, the system's.
 fn variables(
     attempt: &ClaimedAttempt,
     (calling, called): (Option<&PhoneNumber>, Option<&PhoneNumber>),

@@ -1,4 +1,4 @@
-//! Variables and caller ID of a planned call.
+//! Tests of the variables and the caller ID of a planned call.
 
 use async_trait::async_trait;
 use serde_json::json;
@@ -12,7 +12,7 @@ use domain::{
     },
 };
 
-/// A carrier that is only a name; `plain` brings calls in and dials none.
+/// A carrier that has a name only. `plain` accepts inbound calls and cannot dial.
 struct Named(&'static str);
 
 #[async_trait]
@@ -83,7 +83,7 @@ fn carriers() -> Carriers {
     Carriers::new(Arc::new(Named("simulated")), others)
 }
 
-/// The call of an agent that has a line.
+/// Plans the call of an agent that has a line.
 fn planned(attempt: ClaimedAttempt, context: &PlanContext) -> CallPlan {
     let carriers = carriers();
     plan(attempt, line(&context.agent, &carriers).unwrap(), context)
@@ -184,7 +184,7 @@ fn caller_ids_take_turns_when_rotation_is_enabled_and_has_numbers() {
             "+15550000005"
         ]
     );
-    // Until the permit tells, the first is expected.
+    // The first number of the rotation is assumed until the permit names one.
     assert_eq!(
         on.variables.get(CALLER_NUMBER).map(String::as_str),
         Some("+15550000005")

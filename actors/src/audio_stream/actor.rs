@@ -12,37 +12,37 @@ use domain::{
     ports::{Ports, media_leg::MediaLeg, synthesizer::Likely, usage::Meter},
 };
 
-/// What the service's settings say about every audio stream.
+/// Service settings that apply to every audio stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StreamSettings {
-    /// The pause that ends a user's turn whatever its words, in milliseconds (`RINGBACK_FIXED_PAUSE_MS`).
+    /// Pause in milliseconds that ends a user's turn regardless of the words (`RINGBACK_FIXED_PAUSE_MS`).
     pub fixed_pause_ms: Option<u64>,
 }
 
-/// What an audio stream is started with.
+/// Arguments with which an audio stream starts.
 pub struct StreamArguments {
-    /// The socket.
+    /// The media socket.
     pub leg: MediaLeg,
     /// The call's attempt.
     pub attempt: AttemptId,
-    /// Who speaks: voice, language, turn-taking, recording.
+    /// The agent that speaks. It determines voice, language, turn-taking and recording.
     pub agent: Arc<Agent>,
-    /// The outside.
+    /// The ports to the outside.
     pub ports: Ports,
-    /// Whom it tells.
+    /// Receiver of the stream's events.
     pub call: Reports<StreamEvent>,
-    /// What the service's settings say.
+    /// Service settings for audio streams.
     pub settings: StreamSettings,
-    /// Counts what the call uses of its providers.
+    /// Counts the call's usage of its providers.
     pub meter: Meter,
-    /// Texts that are likely to be said, the soonest first.
+    /// Texts that the agent will probably say, the soonest first.
     pub likely: Vec<Likely>,
 }
 
 /// Hears and speaks for one call.
 pub struct AudioStreamActor;
 
-/// Its state. Dropping it stops its tasks, the recogniser and the recording.
+/// State of the actor. Dropping it stops its tasks, the recogniser and the recording.
 pub struct AudioStreamState(Stream);
 
 impl Actor for AudioStreamActor {

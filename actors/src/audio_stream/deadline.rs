@@ -1,5 +1,5 @@
-//! The one timer of an audio stream. It is set earlier at once and later lazily: a timer that fires too soon costs
-//! less than setting it anew with every frame.
+//! The single timer of an audio stream. An earlier deadline is set at once, a later one lazily: a timer that
+//! fires too soon costs less than resetting it with every frame.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct Deadline {
 }
 
 impl Deadline {
-    /// A timer whose milliseconds count from `started`.
+    /// Creates a timer whose milliseconds count from `started`.
     pub(super) fn new(started: Instant, me: ActorRef<StreamMessage>) -> Self {
         Self {
             started,
@@ -27,7 +27,7 @@ impl Deadline {
         }
     }
 
-    /// Sees to it that the actor is woken at `at_ms` or before.
+    /// Ensures that the actor is woken at `at_ms` or earlier.
     pub(super) fn arm(&mut self, at_ms: Option<u64>) {
         let Some(at_ms) = at_ms else { return };
         if self.armed.as_ref().is_some_and(|(armed_ms, _)| *armed_ms <= at_ms) {
@@ -45,7 +45,7 @@ impl Deadline {
         self.armed = Some((at_ms, task.abort_handle()));
     }
 
-    /// Whether this firing is the one that was set last; it is then used up.
+    /// Returns whether this firing belongs to the latest setting of the timer, and clears that setting.
     pub(super) fn fired(&mut self, generation: u64) -> bool {
         let current = generation == self.generation;
         if current {

@@ -1,4 +1,4 @@
-//! Commands to an audio stream, and the facts it reports.
+//! Commands to an audio stream, and the events it reports.
 
 use std::sync::Arc;
 
@@ -13,64 +13,66 @@ use domain::{
 
 /// Messages to an audio stream.
 pub enum StreamMessage {
-    /// Speak.
+    /// Speaks a text.
     Say(Say),
-    /// A held speech may play.
+    /// Lets a held speech play.
     Release(SpeechId),
-    /// This agent speaks and listens from here on: with its voice, its recogniser and its patience.
+    /// Switches to this agent: its voice, its recogniser and its turn-taking settings.
     Adopt(Arc<Agent>),
-    /// Drop everything not yet played.
+    /// Drops everything that has not played yet.
     StopSpeaking,
-    /// Press keys: over the socket where it takes them, else as tones in the place of what is being said.
+    /// Presses keys: over the socket if it takes them, else as tones in place of the current speech.
     Press(String),
-    /// Whether speech of the user now interrupts playout at all (false during the first 1.5 s after the answer).
+    /// Sets whether the user's speech interrupts playout (false during the first 1.5 s after the answer).
     AllowBargeIn(bool),
-    /// Send what is left, then close the media socket and stop.
+    /// Sends what is left, then closes the media socket and stops.
     Close,
-    /// Items wait in the inbound queue.
+    /// Items are waiting in the inbound queue.
     InboundWaits,
-    /// A piece of synthesised speech, own.
+    /// A piece of synthesised speech, sent by its own task.
     Synthesized {
         /// Generation of the synthesis.
         generation: u64,
-        /// The piece; none is the end of this text.
+        /// The piece, or `None` at the end of this text.
         piece: Option<Result<SpeechPiece, SpeechError>>,
     },
-    /// What the recogniser heard waits, own.
+    /// Recogniser events are waiting, sent by the stream to itself.
     TranscriptWaits,
-    /// The session's next deadline has come, own.
+    /// The session's next deadline has come, sent by the stream to itself.
     Deadline {
-        /// Which setting of the timer.
+        /// Number of the timer setting.
         generation: u64,
     },
-    /// How the stream stands.
+    /// Asks for a snapshot of the stream.
     Inspect(RpcReplyPort<StreamSnapshot>),
     /// Panics, for tests of supervision.
     #[cfg(feature = "testkit")]
     Sabotage,
 }
 
-/// Facts an audio stream reports to its call. Times are milliseconds since the stream opened.
+/// Events an audio stream reports to its call. Times are milliseconds since the stream opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// What was heard and said. [`SessionEvent::FinalWanted`] is never among it: the stream sees to that itself.
+    /// What was heard and said. [`SessionEvent::FinalWanted`] is never reported, since the stream handles it
+    /// itself.
     Session(SessionEvent),
     /// A speech could not be synthesised; nothing more of it plays.
     SpeechFailed {
-        /// Which.
+        /// Id of the speech.
         speech: SpeechId,
-        /// Why.
+        /// The reason.
         error: SpeechError,
     },
     /// A key was pressed.
     Digit(char),
     /// The recogniser failed for good.
     DeafnessBegan(SpeechError),
-    /// The media socket died. What was said and heard until then is reported next, and then that it is closed.
+    /// The media socket died. What was said and heard until then is reported next, then that the socket is
+    /// closed.
     LineDied,
     /// The media socket is closed.
     MediaClosed {
-        /// The carrier said goodbye first.
+        /// Whether the carrier closed it properly.
         clean: bool,
     },
 }
@@ -81,7 +83,7 @@ impl From<SessionEvent> for StreamEvent {
     }
 }
 
-/// An audio stream at one moment.
+/// A snapshot of an audio stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StreamSnapshot {

@@ -1,5 +1,5 @@
-//! The way out to the carrier's socket: never waits, keeps what the channel has no room for, and notices when the
-//! socket is stuck or gone.
+//! The path out to the carrier's socket. It never waits, keeps items for which the channel has no room, and
+//! notices when the socket is stuck or gone.
 
 use std::collections::VecDeque;
 
@@ -7,17 +7,17 @@ use tokio::sync::mpsc::{Sender, error::TrySendError};
 
 use domain::ports::media_leg::OutboundItem;
 
-/// A channel that has been full for so long belongs to a socket that is stuck.
+/// Time in milliseconds after which a channel that stays full means that the socket is stuck.
 const STUCK_MS: u64 = 5_000;
 
-/// How often a full channel is tried again.
+/// Interval in milliseconds at which a full channel is tried again.
 const RETRY_MS: u64 = 20;
 
 /// The socket is stuck or gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SocketLost;
 
-/// What is sent to the line, in order.
+/// Items to send to the line, in order.
 pub(super) struct Outbox {
     outbound: Sender<OutboundItem>,
     backlog: VecDeque<OutboundItem>,
@@ -33,7 +33,7 @@ impl Outbox {
         }
     }
 
-    /// Queues an item. A clear overtakes the audio it clears.
+    /// Queues an item. A clear removes the audio and marks that wait before it.
     pub(super) fn push(&mut self, item: OutboundItem) {
         if item == OutboundItem::Clear {
             self.backlog
@@ -42,7 +42,7 @@ impl Outbox {
         self.backlog.push_back(item);
     }
 
-    /// Sends what the channel has room for.
+    /// Sends as many items as the channel has room for.
     pub(super) fn flush(&mut self, now_ms: u64) -> Result<(), SocketLost> {
         while let Some(item) = self.backlog.pop_front() {
             match self.outbound.try_send(item) {
@@ -59,12 +59,12 @@ impl Outbox {
         Ok(())
     }
 
-    /// Whether everything has gone out.
+    /// Returns whether everything was sent.
     pub(super) fn is_flushed(&self) -> bool {
         self.backlog.is_empty()
     }
 
-    /// When to flush again.
+    /// Returns the time of the next flush, if items are left.
     pub(super) fn retry_at_ms(&self, now_ms: u64) -> Option<u64> {
         (!self.is_flushed()).then_some(now_ms + RETRY_MS)
     }

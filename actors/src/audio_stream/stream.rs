@@ -1,4 +1,4 @@
-//! What the audio stream actor does with its messages: feeds the session, and performs what comes out of it.
+//! The audio stream's handling of messages: it feeds the session and carries out the session's requests.
 
 mod adopting;
 
@@ -29,16 +29,16 @@ use domain::ports::{
     transcriber::{TranscriptEvent, TranscriptStream},
 };
 
-/// How long a stream that was told to close goes on playing what it has.
+/// Time in milliseconds for which a stream that was told to close may go on playing its remaining audio.
 const CLOSE_WITHIN_MS: u64 = 20_000;
 
-/// How long the first frame after a silence waits for others: what a network held up comes within milliseconds.
+/// Time for which the first frame after a silence waits for more. Frames held up by the network arrive within
+/// milliseconds of each other.
 const BURST: Duration = Duration::from_millis(30);
 
-/// A socket so far ahead of real time is not a telephone call.
+/// Lead over real time, in milliseconds, above which the socket is not taken for a telephone call.
 const MOST_LEAD_MS: u64 = 5_000;
 
-/// The stream.
 pub(super) struct Stream {
     me: ActorRef<StreamMessage>,
     call: Reports<StreamEvent>,
@@ -57,17 +57,17 @@ pub(super) struct Stream {
     heard: Arc<TranscriptQueue>,
     recording: Option<Box<dyn RecordingSink>>,
     deadline: Deadline,
-    /// Since when it is to close.
+    /// Time since which the stream is to close.
     closing_ms: Option<u64>,
     over: bool,
-    /// The line was silent, and what has come since waits for the rest of what was held up.
+    /// The line was silent. The frames that have arrived since wait for the rest of those held up.
     resuming: bool,
     frames_in: u64,
     frames_dropped: u64,
 }
 
 impl Stream {
-    /// Joins the socket: from here on its items wake the actor.
+    /// Connects to the socket. From here on its items wake the actor.
     pub(super) fn open(arguments: StreamArguments, me: ActorRef<StreamMessage>) -> Result<Self, SessionError> {
         let StreamArguments {
             leg,
@@ -93,7 +93,7 @@ impl Stream {
             record: recording.is_some(),
         };
         let mut session = AudioSession::new(&config)?;
-        // Every call is one that we placed.
+        // The session looks for machines on every call.
         session.find_out_who_answered();
         let (transcript, heard) = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
         let providers = Providers {
@@ -135,12 +135,12 @@ impl Stream {
         })
     }
 
-    /// Whether the actor is to stop.
+    /// Returns whether the actor should stop.
     pub(super) fn is_over(&self) -> bool {
         self.over
     }
 
-    /// Takes a message and performs what follows from it.
+    /// Handles a message and performs the resulting work.
     pub(super) fn handle(&mut self, message: StreamMessage) {
         if self.over {
             return;
@@ -149,7 +149,7 @@ impl Stream {
         self.perform();
     }
 
-    /// Writes what is left of the recording and closes it.
+    /// Writes the rest of the recording and closes it.
     pub(super) fn finish(&mut self) {
         self.session.tick(self.now_ms());
         if let Some(mut recording) = self.recording.take() {
@@ -187,7 +187,7 @@ impl Stream {
                 }
             }
             StreamMessage::Inspect(reply) => {
-                // Whoever asked may have given up.
+                // The requester may have given up.
                 let _ = reply.send(StreamSnapshot {
                     frames_in: self.frames_in,
                     frames_dropped: self.frames_dropped,
@@ -199,10 +199,10 @@ impl Stream {
         }
     }
 
-    /// Empties the queue. Frames that came at once are given to the session as one.
+    /// Empties the queue. Frames that arrived together are passed to the session as one.
     fn drain(&mut self, now_ms: u64) {
         if self.session.is_stalled(now_ms) && !std::mem::replace(&mut self.resuming, true) {
-            // The queue announces nothing more before it is emptied.
+            // The queue sends no further notice until it is emptied.
             self.me.send_after(BURST, || StreamMessage::InboundWaits);
             return;
         }
@@ -211,7 +211,7 @@ impl Stream {
         let Drained { dropped, oldest } = self.inbound.drain_all(&mut items);
         if dropped > 0 {
             self.frames_dropped += dropped;
-            tracing::warn!(dropped, "inbound audio was dropped: the stream is behind");
+            tracing::warn!(dropped, "inbound audio dropped");
         }
         let (mut closed, mut marks) = (None, Vec::new());
         for item in items.drain(..) {
@@ -236,7 +236,7 @@ impl Stream {
         if let Some(clean) = closed {
             self.media_closed(clean);
         } else if self.session.lead_ms() > MOST_LEAD_MS {
-            tracing::warn!("the media socket is far ahead of real time and is given up");
+            tracing::warn!("media socket given up: too far ahead of real time");
             self.media_closed(false);
         }
     }
@@ -281,7 +281,7 @@ impl Stream {
         }
     }
 
-    /// Performs everything the session wants done.
+    /// Carries out everything the session requests.
     fn perform(&mut self) {
         if self.over {
             return;
@@ -374,7 +374,7 @@ impl Stream {
         }
     }
 
-    /// Closes the socket once nothing is left to play, or it has taken too long.
+    /// Closes the socket once nothing is left to play, or once the time limit has passed.
     fn close_when_quiet(&mut self, now_ms: u64) -> bool {
         let due = self
             .close_by_ms()
@@ -400,7 +400,7 @@ impl Stream {
         self.report(StreamEvent::MediaClosed { clean });
     }
 
-    /// Nothing follows: reports what was said and heard so far.
+    /// Ends the stream: reports what was said and heard so far.
     fn wind_up(&mut self) {
         self.over = true;
         self.session.close(self.now_ms());

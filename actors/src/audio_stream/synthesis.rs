@@ -1,4 +1,4 @@
-//! One text being synthesised: a task that pulls pieces only as far as they are wanted and casts them back.
+//! Synthesis of one text: a task that pulls pieces only as far as they are wanted and sends them back.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,18 +9,18 @@ use tokio::{sync::Semaphore, task::AbortHandle, time::timeout};
 use super::StreamMessage;
 use domain::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream};
 
-/// Pieces that may be under way at once.
+/// Number of pieces that may be in flight at once.
 const PIECES_AHEAD: usize = 4;
 
-/// How long the voice has for its first piece, the providers it falls back on included, and for each further one.
+/// Time limits for the first piece of a voice, including its fallback providers, and for each further piece.
 const FIRST_PIECE: Duration = Duration::from_secs(8);
 const NEXT_PIECE: Duration = Duration::from_secs(10);
 
-/// A synthesis. Dropping it cancels it.
+/// A running synthesis. Dropping it cancels it.
 pub(super) struct Synthesis {
     generation: u64,
     permits: Arc<Semaphore>,
-    /// Pieces taken whose permit was not given back yet.
+    /// Number of pieces taken whose permit has not been returned yet.
     withheld: usize,
     task: AbortHandle,
 }
@@ -46,17 +46,17 @@ impl Synthesis {
         self.generation
     }
 
-    /// A piece of it was taken.
+    /// Notes that a piece was taken.
     pub(super) fn taken(&mut self) {
         self.withheld += 1;
     }
 
-    /// More is wanted: lets it go on.
+    /// Lets the synthesis continue, since more is wanted.
     pub(super) fn release(&mut self) {
         self.permits.add_permits(std::mem::take(&mut self.withheld));
     }
 
-    /// Whether it waits to be released.
+    /// Returns whether it waits for a release.
     pub(super) fn is_withheld(&self) -> bool {
         self.withheld > 0
     }
@@ -68,7 +68,7 @@ impl Drop for Synthesis {
     }
 }
 
-/// Tells the actor about pieces, and about the end even if the provider's code panics.
+/// Reports pieces to the actor. It also reports the end, even if the provider's code panics.
 struct Report {
     generation: u64,
     me: ActorRef<StreamMessage>,

@@ -1,4 +1,4 @@
-//! The agent's settings and the socket's abilities in the session's terms.
+//! Translates the agent's settings and the socket's abilities into the session's types.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use domain::{
     },
 };
 
-/// How the agent usually sounds in the language it speaks.
+/// Returns the agent's usual voice in the language it speaks.
 pub(super) fn usual_voice(agent: &Agent, sample_rate: u32, meter: Meter) -> VoiceConfig {
     let config = &agent.conversation_config;
     let tts = &config.tts;
@@ -37,7 +37,7 @@ pub(super) fn usual_voice(agent: &Agent, sample_rate: u32, meter: Meter) -> Voic
     }
 }
 
-/// How the agent sounds in one of its other voices. What that leaves open is as usual.
+/// Returns one of the agent's other voices. Settings it leaves open are taken from the usual voice.
 pub(super) fn other_voice(agent: &Agent, voice: &SupportedVoice, (sample_rate, meter): (u32, Meter)) -> VoiceConfig {
     let config = &agent.conversation_config;
     let tts = &config.tts;
@@ -56,7 +56,7 @@ pub(super) fn other_voice(agent: &Agent, voice: &SupportedVoice, (sample_rate, m
     }
 }
 
-/// A `voiceId` as provider and voice; none and nothing are the service's.
+/// Splits a `voiceId` into provider and voice. If one of them is missing, the service's default applies.
 fn named(voice_id: &str) -> (Option<String>, String) {
     let (provider, voice) = match voice_id.split_once(':') {
         Some((provider, voice)) => (Some(provider.to_owned()), voice),
@@ -65,7 +65,7 @@ fn named(voice_id: &str) -> (Option<String>, String) {
     (provider, if voice == DEFAULT_VOICE { "" } else { voice }.to_owned())
 }
 
-/// What the line can do.
+/// Returns the abilities of the line.
 pub(super) fn abilities(leg: &MediaLeg) -> LineAbilities {
     LineAbilities {
         buffers: leg.abilities.buffers,
@@ -74,7 +74,7 @@ pub(super) fn abilities(leg: &MediaLeg) -> LineAbilities {
     }
 }
 
-/// When the user's turn is over.
+/// Returns the policy that decides when the user's turn is over.
 pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> PausePolicy {
     PausePolicy {
         base_ms: match turn.turn_eagerness {
@@ -87,7 +87,7 @@ pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> Paus
     }
 }
 
-/// Opens the recogniser, and what it says.
+/// Opens the recogniser and the queue of its events.
 pub(super) fn transcribe(
     transcriber: &dyn Transcriber,
     agent: &Agent,

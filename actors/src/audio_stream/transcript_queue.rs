@@ -1,5 +1,5 @@
-//! What the recogniser said and the stream has not taken yet: little, however fast the recogniser talks. No final is
-//! lost; of interims and of what it thinks of the turn only the newest matters.
+//! Recogniser events that the stream has not taken yet. The queue stays short however fast the recogniser
+//! talks. No final is lost; of interims and of turn signals only the newest is kept.
 
 use std::{
     collections::VecDeque,
@@ -8,14 +8,15 @@ use std::{
 
 use domain::ports::transcriber::TranscriptEvent::{self, Failed, Final, Interim, TurnEnded, TurnPaused, TurnResumed};
 
-/// Events that may wait. Finals beyond it are joined to the last that waits: a stream takes them within milliseconds,
-/// and nobody finishes so many sentences meanwhile.
+/// Number of events that may wait. Further finals are joined to the last waiting one. The stream takes events
+/// within milliseconds, and nobody finishes so many sentences meanwhile.
 const MOST_WAITING: usize = 32;
 
-/// Bytes of one event's words: some five minutes of speech. What is beyond is damage.
+/// Longest text of one event in bytes: about five minutes of speech. Longer texts are cut and marked as
+/// damaged.
 const MOST_WORDS: usize = 32 * 1024;
 
-/// Filled by the recogniser, emptied by the stream.
+/// The queue. The recogniser fills it, the stream empties it.
 pub(super) struct TranscriptQueue {
     queue: Mutex<Queue>,
     wake: Box<dyn Fn() + Send + Sync>,
@@ -24,14 +25,14 @@ pub(super) struct TranscriptQueue {
 #[derive(Default)]
 struct Queue {
     events: VecDeque<TranscriptEvent>,
-    /// The stream was woken since it last emptied the queue.
+    /// Whether the stream was woken since it last emptied the queue.
     announced: bool,
-    /// The recogniser gave up.
+    /// Whether the recogniser gave up.
     over: bool,
 }
 
 impl TranscriptQueue {
-    /// An empty one; `wake` tells the stream that something waits.
+    /// Creates an empty queue. `wake` tells the stream that an event is waiting.
     pub(super) fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
             queue: Mutex::default(),
@@ -51,7 +52,7 @@ impl TranscriptQueue {
         }
     }
 
-    /// Everything that waits, in order.
+    /// Takes all waiting events, in order.
     pub(super) fn drain(&self) -> VecDeque<TranscriptEvent> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         queue.announced = false;
@@ -94,7 +95,7 @@ impl Queue {
         }
     }
 
-    /// Drops the one of a kind that waits behind the last words that stay.
+    /// Drops the waiting event of this kind that comes after the last event that must stay.
     fn drop_older(&mut self, kind: impl Fn(&TranscriptEvent) -> bool) {
         let stays = |event: &TranscriptEvent| matches!(event, Final { .. } | TurnEnded);
         let older = self.events.iter().rposition(|event| stays(event) || kind(event));
@@ -103,9 +104,9 @@ impl Queue {
         }
     }
 
-    /// Joins a final to the last that waits; whether there is one.
+    /// Joins a final to the last waiting final. Returns whether there is one.
     fn join(&mut self, more: &str, more_damaged: bool) -> bool {
-        // Its words are among these.
+        // The final contains the interim's words.
         self.drop_older(|event| matches!(event, Interim { .. }));
         let last = self.events.iter_mut().rev().find_map(|event| match event {
             Final { text, damaged } => Some((text, damaged)),
@@ -121,7 +122,7 @@ impl Queue {
     }
 }
 
-/// Cuts words that are too long; whether something is lost.
+/// Cuts a text that is too long. Returns whether anything was lost.
 fn cut(text: &mut String) -> bool {
     let lost = text.len() > MOST_WORDS;
     if lost {

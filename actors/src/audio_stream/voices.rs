@@ -1,4 +1,5 @@
-//! The voices of one call: the agent's usual one from the start, and those that a reply asks for once it does.
+//! The voices of one call. The agent's usual voice is open from the start, the others open when a reply first
+//! uses them.
 
 use std::sync::Arc;
 
@@ -13,14 +14,13 @@ use domain::{
     },
 };
 
-/// Voices that are open at once beside the usual one; each may hold a connection. One that was not used for longest
-/// makes room.
+/// Number of voices open at once beside the usual one; each may hold a connection. The least recently used
+/// one is closed to make room.
 const MOST_OPEN: usize = 3;
 
-/// A rate in Hz, where it does not matter which.
+/// A sample rate in Hz for uses where it does not matter.
 const ANY_RATE: u32 = 8_000;
 
-/// The voices.
 pub(super) struct Voices {
     synthesizer: Arc<dyn Synthesizer>,
     agent: Arc<Agent>,
@@ -28,14 +28,14 @@ pub(super) struct Voices {
     meter: Meter,
     usual: Box<dyn Voice>,
     usual_config: VoiceConfig,
-    /// By their number, the one used last at the end.
+    /// Open voices by number, the most recently used last.
     others: Vec<(usize, Box<dyn Voice>)>,
-    /// Those of an agent that has handed over, until its last text is spoken.
+    /// Voices of an agent that has handed over. They stay open until the next text is spoken.
     retired: Vec<Box<dyn Voice>>,
 }
 
 impl Voices {
-    /// Opens an agent's usual voice, which may fetch what is likely to be said.
+    /// Opens an agent's usual voice, which may prefetch texts that the agent will probably say.
     pub(super) fn open(
         synthesizer: Arc<dyn Synthesizer>,
         agent: Arc<Agent>,
@@ -65,7 +65,7 @@ impl Voices {
         self.voice(job.manner.voice).perform(job.text, job.manner.cues)
     }
 
-    /// Another agent speaks from the next text on.
+    /// Switches to another agent from the next text on.
     pub(super) fn adopt(&mut self, agent: Arc<Agent>) {
         self.usual_config = usual_voice(&agent, self.sample_rate, self.meter.clone());
         let usual = self.synthesizer.open(self.usual_config.clone());
@@ -88,7 +88,7 @@ impl Voices {
         self.others.last_mut().map_or(&mut self.usual, |(_, voice)| voice)
     }
 
-    /// None where it is the usual one, or there is none of this number.
+    /// Opens another voice. Returns `None` if the number stands for the usual voice or for no voice.
     fn open_other(&self, number: usize) -> Option<Box<dyn Voice>> {
         let supported = &self.agent.conversation_config.tts.supported_voices;
         let wanted = supported.get(number.checked_sub(1)?)?;
@@ -97,7 +97,8 @@ impl Voices {
     }
 }
 
-/// An agent as its voices can speak: without its expressive mode where none of them acts on audio tags.
+/// Returns the agent as its voices can speak it: without expressive mode if none of its voices supports audio
+/// tags.
 pub(crate) fn performable(agent: &Arc<Agent>, synthesizer: &dyn Synthesizer) -> Arc<Agent> {
     let tts = &agent.conversation_config.tts;
     let meter = Meter::default;
@@ -155,11 +156,11 @@ mod tests {
             (2, "eab", 3),
             (3, "eabc", 4),
             (1, "eabc", 4),
-            // The one that was not used for longest makes room.
+            // The least recently used voice is closed to make room.
             (4, "eabcd", 4),
             (1, "eabcd", 4),
             (2, "eabcdb", 4),
-            // The usual one by another name, and none at all.
+            // The usual voice by another number, then a number without a voice.
             (5, "eabcdb", 4),
             (6, "eabcdb", 4),
         ] {

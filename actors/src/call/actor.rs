@@ -1,4 +1,4 @@
-//! The call actor: performs what the state machine wants done, and turns results into its events.
+//! The call actor: it performs the effects of the state machine and turns their results into its events.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
@@ -16,45 +16,45 @@ use domain::{
     ports::{Ports, usage::Meter},
 };
 
-/// What all calls of a node share.
+/// Data that all calls of a node share.
 #[derive(Clone)]
 pub struct CallContext {
-    /// This process.
+    /// Id of this process.
     pub node: NodeId,
-    /// The outside.
+    /// The ports to the outside.
     pub ports: Ports,
-    /// Where calls send their facts.
+    /// Journal that records the facts of calls.
     pub journal: Journal,
-    /// What the service's settings say about every audio stream.
+    /// Service settings for audio streams.
     pub stream: StreamSettings,
     /// How far a reply is made ahead of the end of the user's turn.
     pub speculation: Speculation,
-    /// The times on which nodes agree.
+    /// Heartbeat and takeover times on which the nodes agree.
     pub times: Times,
-    /// Whether this process may dial.
+    /// Tells whether this process may dial.
     pub gate: DialGate,
 }
 
-/// What a call is started with.
+/// Arguments with which a call starts.
 pub struct CallArguments {
-    /// What to dial and who speaks.
+    /// The number to dial and the agent that speaks.
     pub plan: CallPlan,
-    /// What it shares with the others.
+    /// Data shared with other calls.
     pub with: CallContext,
     /// The line pool.
     pub lines: Reports<CallReport>,
-    /// Counts what it uses of its providers; whoever settles it, should it crash, has a clone.
+    /// Counts the call's usage of its providers. If the call crashes, its usage is settled from a clone.
     pub meter: Meter,
 }
 
 /// One attempt.
 #[derive(Default)]
 pub struct CallActor {
-    /// Stands in for the audio stream, in tests of the call alone.
+    /// Replaces the audio stream in tests of the call alone.
     pub probe: Option<ActorRef<StreamMessage>>,
 }
 
-/// Its state. Dropping it stops every task and timer of the call.
+/// State of the actor. Dropping it stops every task and timer of the call.
 pub struct CallActorState(EffectHandler);
 
 impl Actor for CallActor {
@@ -93,7 +93,8 @@ impl Actor for CallActor {
     }
 }
 
-/// The audio stream's end overtakes its last messages, so it goes to the end of the mailbox.
+/// Reports the end of the audio stream to the call. The supervision event overtakes the stream's last
+/// messages, so it is sent to the end of the mailbox.
 fn report_child(me: &ActorRef<CallMessage>, event: SupervisionEvent) {
     let (stream, crash) = match event {
         SupervisionEvent::ActorFailed(stream, error) => (stream, Some(error.to_string())),

@@ -1,4 +1,5 @@
-//! Performs a call's effects: starts tasks, sets timers, writes, and tells the line pool and the journal.
+//! Performs a call's effects: starts tasks, sets timers, writes to the store, and informs the line pool and
+//! the journal.
 
 mod another_agent;
 mod call_back;
@@ -52,10 +53,10 @@ use domain::{
     time::Timestamp,
 };
 
-/// An audio stream that another takes the place of may take so long to write its recording.
+/// Time that a replaced audio stream has to write its recording.
 const STOPS_WITHIN: Duration = Duration::from_secs(1);
 
-/// A call at work.
+/// A running call.
 pub(super) struct EffectHandler {
     me: ActorRef<CallMessage>,
     plan: CallPlan,
@@ -63,38 +64,38 @@ pub(super) struct EffectHandler {
     /// The line pool.
     lines: Reports<CallReport>,
     meter: Meter,
-    /// None only while an event is applied.
+    /// The state machine. `None` only while an event is applied.
     machine: Option<State>,
     started: Instant,
-    /// By both clocks.
+    /// Time of the permit request, by the monotonic and the wall clock.
     permit_asked: (Instant, Timestamp),
     dialing_at: Timestamp,
     token: Option<DialToken>,
-    /// Our number on the line: the one it shows, told by the permit, or the one that was called.
+    /// Our number on the line: the caller ID from the permit, or the number that was called.
     caller_id: Option<PhoneNumber>,
-    /// The media leg that was just accepted.
+    /// The media leg that was accepted last.
     offered: Option<MediaLeg>,
     stream: Option<ActorRef<StreamMessage>>,
-    /// Audio streams that the call has had.
+    /// Number of audio streams that the call has had.
     streams: u32,
-    /// The media socket takes keys to press.
+    /// Whether the media socket takes keys to press.
     stream_presses: bool,
     probe: Option<ActorRef<StreamMessage>>,
     timers: Timers,
-    /// Aborted when this is dropped, also by a panic.
+    /// Aborted when this is dropped, even by a panic.
     tasks: JoinSet<()>,
-    /// Asks for lost media.
+    /// Task that asks the carrier for lost media.
     reopening: Option<AbortHandle>,
-    /// Looks whose the call is while its media is lost.
+    /// Task that checks who owns the call while its media is lost.
     watching: Option<AbortHandle>,
-    /// Not aborted: a leg must go down even when its call crashes.
+    /// Hang-up tasks. They are not aborted, since a leg must go down even if its call crashes.
     hang_ups: Vec<JoinHandle<()>>,
     writes: Writes,
-    /// What the callee asked for last; written with the outcome.
+    /// The callee's last call-back wish; written with the outcome.
     call_back: Option<CallBackWish>,
     opted_out: bool,
     tools: OutsideTools,
-    /// The agent the call began with, whose wishes bind those that take it over.
+    /// The agent the call began with. Its rules also bind the agents that take the call over.
     began_with: Arc<Agent>,
     /// The present agent in its own language.
     first_language: Arc<Agent>,
@@ -103,12 +104,12 @@ pub(super) struct EffectHandler {
     knowledge: CallKnowledge,
     reply_generation: u64,
     reply_task: Option<AbortHandle>,
-    /// What the line pool is told at the end.
+    /// Result that is reported to the line pool at the end.
     outcome: Result<Outcome, NoOutcome>,
 }
 
 impl EffectHandler {
-    /// Starts the call; `probe` stands in for the audio stream.
+    /// Starts the call. `probe` replaces the audio stream.
     pub(super) async fn start(
         arguments: CallArguments,
         me: ActorRef<CallMessage>,
@@ -188,13 +189,13 @@ impl EffectHandler {
         handler
     }
 
-    /// Takes one message.
+    /// Handles one message.
     pub(super) async fn handle(&mut self, message: CallMessage) {
         match message {
             CallMessage::Happened(event) => self.apply(event).await,
             CallMessage::Progress { proof, report, reply } => {
                 let taken = self.progress(&proof, report).await;
-                // The asker may have given up waiting.
+                // The requester may have given up waiting.
                 let _ = reply.send(taken);
             }
             asked @ (CallMessage::AskMedia { .. } | CallMessage::Media { .. }) => match self.may_have_gone() {
@@ -228,7 +229,7 @@ impl EffectHandler {
                 if let Err(error) = &result {
                     let attempt = &self.plan.attempt;
                     let error = with_numbers_masked(&error.to_string());
-                    tracing::warn!(attempt = %attempt.claim.attempt, error, "not dialed");
+                    tracing::warn!(attempt = %attempt.claim.attempt, error, "call not dialed");
                 }
                 if let Some(obstacle) = result.as_ref().err().and_then(Obstacle::of) {
                     self.outcome = Err(NoOutcome::NotTaken);
@@ -295,7 +296,8 @@ impl EffectHandler {
         let Some(machine) = self.machine.take() else { return };
         let (machine, effects) = machine.apply(event, now_ms);
         if !machine.lacks_media() {
-            // Asked for once more, media that is there would be opened anew, or a caller who was handed on called back.
+            // The request must not be repeated: it would reopen media that is open, or call back a caller who
+            // was handed on.
             if let Some(reopening) = self.reopening.take() {
                 reopening.abort();
             }
@@ -313,8 +315,8 @@ impl EffectHandler {
         Ok(())
     }
 
-    /// Whoever has the proof of the permit tells the leg's id as well as the dial's answer does, which may be lost. A
-    /// second leg of one permit is hung up, unless it is `over`.
+    /// Adopts the leg id that a report with the permit's proof brings. The report is as good a source as the
+    /// dial's answer, which may be lost. A second leg of the same permit is hung up, unless it is `over`.
     async fn adopt(&mut self, leg: Option<CarrierCallId>, over: bool) -> Result<(), LegRefusal> {
         let Some(leg) = leg else { return Ok(()) };
         match self.machine.as_ref().and_then(State::leg) {
@@ -333,14 +335,15 @@ impl EffectHandler {
     async fn media(&mut self, proof: &str, leg: MediaLeg) -> Result<(), LegRefusal> {
         self.may_take_media(proof, true)?;
         self.adopt(leg.call.clone(), false).await?;
-        // A leg that was waited for only to be hung up takes no media.
+        // A leg that was awaited only to be hung up takes no media.
         self.may_take_media(proof, true)?;
         self.offered = Some(leg);
         self.apply(Event::MediaOpened).await;
         Ok(())
     }
 
-    /// Whether a media socket would be taken; where it is `replacing`, one in the place of an open one counts as well.
+    /// Returns an error if a media socket would not be taken now. With `replacing`, a socket that replaces an
+    /// open one is accepted too.
     fn may_take_media(&self, proof: &str, replacing: bool) -> Result<(), LegRefusal> {
         self.check(Purpose::Media, proof)?;
         let machine = self.machine.as_ref();
@@ -407,7 +410,7 @@ impl EffectHandler {
             return;
         }
         if let Some(replaced) = self.stream.take() {
-            // Its recording is written before the next one begins.
+            // Its recording must be written before the next one begins.
             let _ = replaced.stop_and_wait(None, Some(STOPS_WITHIN)).await;
         }
         self.streams += 1;
@@ -449,14 +452,14 @@ impl EffectHandler {
 
     fn tell_stream(&self, message: StreamMessage) {
         if let Some(stream) = &self.stream {
-            // A stream that is gone has been, or will be, reported by its supervision event.
+            // A supervision event has reported, or will report, that the stream is gone.
             let _ = stream.cast(message);
         }
     }
 
     fn tell_lines(&self, report: CallReport) {
         if !self.lines.send(report) {
-            tracing::debug!(attempt = %self.plan.attempt.claim.attempt, "no line pool to tell");
+            tracing::debug!(attempt = %self.plan.attempt.claim.attempt, "line pool gone, call report dropped");
         }
     }
 
@@ -471,12 +474,12 @@ impl EffectHandler {
     }
 }
 
-/// The rules of the plan's own agent.
+/// Returns the rules of the plan's own agent.
 fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
     rules(plan, with, (&plan.agent, &plan.variables))
 }
 
-/// The rules of an agent in this call.
+/// Returns the rules of an agent in this call.
 fn rules(plan: &CallPlan, with: &CallContext, (agent, variables): (&Agent, &BTreeMap<String, String>)) -> Rules {
     Rules {
         speculation: with.speculation,

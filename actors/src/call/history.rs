@@ -1,4 +1,4 @@
-//! What was said in a call, as the model sees it, and the numbered turns kept of it.
+//! History of a call as the model sees it, and the numbered turns that are stored.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,32 @@ use domain::{
     text::plain,
 };
 
-/// Bytes of the tool calls that the model is told of; some hundreds of usual ones. The oldest are forgotten first.
+/// Limit in bytes for the tool calls shown to the model: some hundreds of usual ones. The oldest are dropped
+/// first.
 const MOST_TOOL_BYTES: usize = 128 * 1024;
 
-/// Numbers left free behind the turns of whoever held the call before: one that stood still may yet bring its last ones.
+/// Turn numbers left free after those of the previous owner. A process that stalled may still write its last
+/// turns.
 const LEFT_FREE: i64 = 16;
 
-/// Bytes of everything that one call collects.
+/// Limit in bytes for all values collected in one call.
 const MOST_COLLECTED_BYTES: usize = 64 * 1024;
 
-/// When something was said: milliseconds into the call, counted from the answer.
+/// Time span of a turn, in milliseconds from the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Its begin.
+    /// Start.
     pub started_ms: i64,
-    /// Its end.
+    /// End.
     pub ended_ms: i64,
 }
 
-/// The history, the collected values, and the count of turns.
+/// History, collected values and turn count.
 #[derive(Debug, Clone, Default)]
 pub struct History {
     items: Vec<HistoryItem>,
     tool_bytes: usize,
-    /// Runs of tools that have no result yet, and the places of their items.
+    /// Tool runs without a result, with the index of their item.
     running: Vec<(u64, usize)>,
     collected: BTreeMap<String, String>,
     turns: i64,
@@ -45,7 +47,7 @@ fn tidy(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// About how many bytes a tool call has; nought for anything else.
+/// Returns the approximate size of a tool call in bytes, and 0 for other items.
 fn tool_bytes(item: &HistoryItem) -> usize {
     match item {
         HistoryItem::Tool {
@@ -84,19 +86,20 @@ fn add_user(items: &mut Vec<HistoryItem>, words: String, damaged: bool) {
     }
 }
 
-/// A tool that the model called while another process held the call: what it answered died with that.
+/// A tool call of the model while another process held the call. Its result was lost with that process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormerRun {
-    /// When, in milliseconds into the call.
+    /// Time in milliseconds into the call.
     pub at_ms: i64,
-    /// Which tool.
+    /// Name of the tool.
     pub name: String,
-    /// What the model is told instead of the answer.
+    /// Text the model gets instead of the result.
     pub told: Value,
 }
 
 impl History {
-    /// What was said and collected before in a call that another process held, and what was `run` then, in order.
+    /// Rebuilds the history of a call that another process held from its turns, its collected values and its
+    /// tool runs (`run`), all in order.
     pub fn of(said: &[TurnFact], run: &[FormerRun], collected: BTreeMap<String, String>) -> Self {
         let mut history = Self {
             collected,
@@ -127,28 +130,28 @@ impl History {
         self.tool(&former.name, Value::Object(Map::new()), former.told.clone(), None);
     }
 
-    /// What was said last, whatever was done since.
+    /// Returns the last words said, ignoring tool calls and other items.
     pub fn last_said(&self) -> Option<&HistoryItem> {
         let mut items = self.items.iter();
         items.rfind(|item| matches!(item, HistoryItem::Said { .. }))
     }
 
-    /// The items, oldest first.
+    /// Returns the items, oldest first.
     pub fn items(&self) -> &[HistoryItem] {
         &self.items
     }
 
-    /// Entity to value.
+    /// Returns the collected values by entity.
     pub fn collected(&self) -> &BTreeMap<String, String> {
         &self.collected
     }
 
-    /// How many turns were kept.
+    /// Returns the number of turns kept.
     pub fn turns(&self) -> usize {
         usize::try_from(self.turns).unwrap_or(0)
     }
 
-    /// The agent was heard to say this. None when nothing of it was heard.
+    /// Adds what was heard of the agent's speech. Returns `None` if nothing was heard.
     pub fn agent_said(&mut self, heard: &str, span: Span, interrupted: bool) -> Option<TurnFact> {
         let text = tidy(heard);
         if text.is_empty() {
@@ -163,26 +166,27 @@ impl History {
         Some(self.turn(Speaker::Agent, text, span, (interrupted, false)))
     }
 
-    /// The user said this. Words that follow the user's own are one item for the model, and a turn of their own.
+    /// Adds the user's words. Words that follow other words of the user extend the same item for the model,
+    /// but are a turn of their own.
     pub fn user_said(&mut self, words: &str, span: Span, damaged: bool) -> TurnFact {
         let words = tidy(words);
         add_user(&mut self.items, words.clone(), damaged);
         self.turn(Speaker::User, words, span, (false, damaged))
     }
 
-    /// The items as they would be if the user's turn ended with these words; nothing is kept.
+    /// Returns the items as they would be if the user's turn ended with these words. Changes nothing.
     pub fn with_words(&self, words: &str) -> Vec<HistoryItem> {
         let mut items = self.items.clone();
         add_user(&mut items, tidy(words), false);
         items
     }
 
-    /// The user was silent and the agent is to speak up.
+    /// Notes that the user was silent and the agent should speak.
     pub fn silence(&mut self) {
         self.items.push(HistoryItem::Silence);
     }
 
-    /// The model called a tool.
+    /// Adds a tool call of the model.
     pub fn tool(&mut self, name: &str, arguments: Value, result: Value, echo: Option<Box<Value>>) {
         let item = HistoryItem::Tool {
             name: name.to_owned(),
@@ -195,13 +199,13 @@ impl History {
         self.forget_oldest_tools();
     }
 
-    /// The model called a tool that takes its time: this is its result until there is another.
+    /// Adds a call of a slow tool. `until_then` is its result until the real one arrives.
     pub fn tool_begun(&mut self, run: u64, called: (&str, Value), until_then: Value, echo: Option<Box<Value>>) {
         self.running.push((run, self.items.len()));
         self.tool(called.0, called.1, until_then, echo);
     }
 
-    /// The result of a run.
+    /// Sets the result of a run.
     pub fn tool_settled(&mut self, run: u64, settled: Value) {
         let Some(known) = self.running.iter().position(|(number, _)| *number == run) else {
             return;
@@ -235,7 +239,8 @@ impl History {
     ///
     /// # Errors
     ///
-    /// With the reason, for the model: the arguments are not `{ "entity", "value" }`, or too much is collected.
+    /// Returns the reason, worded for the model, if the arguments are not `{ "entity", "value" }` or too much
+    /// is collected.
     pub fn collect(&mut self, arguments: &Value) -> Result<(), &'static str> {
         let entity = arguments.get("entity").and_then(Value::as_str);
         let value = match arguments.get("value") {

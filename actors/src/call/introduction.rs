@@ -1,14 +1,16 @@
-//! What the agent tells an assistant that asks who is calling and why. It is made of what the agent would say anyway.
+//! The introduction for an assistant that asks who is calling and why. It is built from what the agent would
+//! say anyway.
 
 use std::collections::BTreeMap;
 
 use domain::agent::Agent;
 
-/// A first sentence of the prompt longer than this is an instruction and no introduction.
+/// Longest first sentence of a prompt, in bytes, that is taken for an introduction. A longer one is an
+/// instruction.
 const LONGEST_ROLE: usize = 160;
 
-/// Name and purpose: the greeting without its questions; without one, the agent's name, its role if the prompt begins
-/// with "You are", and whom it wants.
+/// Returns name and purpose: the greeting without its questions, or without a greeting the agent's name, its
+/// role (if the prompt begins with "You are") and the person it wants to reach.
 pub(super) fn introduction(agent: &Agent, greeting: Option<&str>, variables: &BTreeMap<String, String>) -> String {
     let name = agent.name.trim();
     let said = statements(greeting.unwrap_or_default());
@@ -41,14 +43,15 @@ fn push(text: &mut String, more: &str) {
     text.push_str(more);
 }
 
-/// The sentences that ask nothing: nobody is there to answer yet.
+/// Returns the sentences that are not questions, since nobody is there to answer yet.
 fn statements(text: &str) -> String {
     let sentences = text.split_inclusive(['.', '!', '?']).map(str::trim);
     let told = sentences.filter(|sentence| !sentence.is_empty() && !sentence.ends_with('?'));
     told.collect::<Vec<_>>().join(" ")
 }
 
-/// "Ava from Greenfield Dental." of "You are Ava from Greenfield Dental. You book check-ups."
+/// Returns the role in a prompt: "Ava from Greenfield Dental." from "You are Ava from Greenfield Dental. You
+/// book check-ups."
 fn role(prompt: &str) -> Option<&str> {
     let rest = prompt.trim_start().strip_prefix("You are ")?;
     let end = rest.find(['.', '\n'])?;

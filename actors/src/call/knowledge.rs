@@ -1,5 +1,5 @@
-//! What the agent of one call knows: opened while the call is dialed, looked into by the task of each reply. A call
-//! never waits long for it and never fails for it.
+//! Knowledge of the agent in one call. It is opened while the call is dialed, and each reply's task searches
+//! it. A call never waits long for it and never fails because of it.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -19,18 +19,18 @@ use domain::{
     },
 };
 
-/// How long a reply waits for documents that are being opened for the first time.
+/// Time a reply waits for documents that are being opened for the first time.
 const OPENED_WITHIN: Duration = Duration::from_millis(500);
 
-/// How long a reply waits for what fits its words. What takes long in it has shorter limits of its own.
+/// Time a reply waits for the search. The slow parts of the search have shorter limits of their own.
 const FOUND_WITHIN: Duration = Duration::from_millis(500);
 
-/// How long one opening may take, and the pauses until the next when it fails.
+/// Time limit of one attempt to open the documents, and the pauses before the next attempt after a failure.
 const OPENING: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// Where the opening stands.
+/// State of the opening.
 #[derive(Clone)]
 enum Opened {
     Opening,
@@ -38,15 +38,15 @@ enum Opened {
     Open(Arc<dyn OpenKnowledge>),
 }
 
-/// A call's knowledge. Clones share it.
+/// Knowledge of a call. Clones share it.
 #[derive(Clone)]
 pub(super) struct CallKnowledge {
-    /// None when the agent holds no documents.
+    /// `None` if the agent has no documents.
     opened: Option<watch::Receiver<Opened>>,
 }
 
 impl CallKnowledge {
-    /// The knowledge of an agent, and the task that opens it, if there is any to open.
+    /// Creates the knowledge of an agent, and the task that opens it if there is anything to open.
     pub(super) fn of(
         base: Arc<dyn KnowledgeBase>,
         account: AccountId,
@@ -61,7 +61,7 @@ impl CallKnowledge {
         (Self { opened: Some(opened) }, Some(opening))
     }
 
-    /// What a reply to this history may draw on.
+    /// Returns the passages that a reply to this history may use.
     pub(super) async fn find(&self, history: &[HistoryItem]) -> Knowledge {
         let Some(mut opened) = self.opened.clone() else {
             return Knowledge::default();
@@ -79,18 +79,18 @@ impl CallKnowledge {
         match timeout(FOUND_WITHIN, found).await {
             Ok(Ok(found)) => found,
             Ok(Err(_)) => {
-                tracing::error!("the search in an agent's documents crashed");
+                tracing::error!("document search crashed");
                 Knowledge::default()
             }
             Err(_) => {
-                tracing::warn!("the search in an agent's documents took too long");
+                tracing::warn!("document search timed out");
                 Knowledge::default()
             }
         }
     }
 }
 
-/// Opens it, again and again while that fails.
+/// Opens the documents, and retries until that succeeds.
 async fn open(base: Arc<dyn KnowledgeBase>, account: AccountId, held: Vec<String>, told: watch::Sender<Opened>) {
     let mut pause = FIRST_PAUSE;
     loop {
@@ -105,11 +105,11 @@ async fn open(base: Arc<dyn KnowledgeBase>, account: AccountId, held: Vec<String
                 told.send_replace(Opened::Open(knowledge));
                 return;
             }
-            Err(error) => tracing::warn!(%account, %error, "a call goes on without its agent's documents"),
+            Err(error) => tracing::warn!(%account, %error, "agent's documents not available to the call"),
         }
         told.send_replace(Opened::Failed);
         if told.is_closed() {
-            // Another agent has taken over, and opens its own.
+            // Another agent has taken over and opens its own documents.
             return;
         }
         sleep(pause).await;

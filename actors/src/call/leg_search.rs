@@ -1,4 +1,5 @@
-//! Finds the leg of an attempt in the carrier's listing, where neither the dial's answer nor a callback told its id.
+//! Searches the carrier's listing for the leg of an attempt, if neither the dial's answer nor a callback
+//! brought its id.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,13 +15,13 @@ use domain::{
     time::Timestamp,
 };
 
-/// The carrier has so long for a hang-up or a listing, should its own limit fail.
+/// Time limit for a hang-up or a listing, in case the carrier client's own limit fails.
 const CARRIER_WITHIN: Duration = Duration::from_secs(15);
 
-/// The carrier's clock may be behind ours by so many microseconds.
+/// Tolerance in microseconds for a carrier's clock that is behind ours.
 const CLOCK_DIFFERENCE_US: i64 = 2_000_000;
 
-/// Where a leg is found whose id is not known.
+/// Search for a leg whose id is not known.
 #[derive(Clone)]
 pub(crate) struct LegSearch {
     attempt: AttemptId,
@@ -29,19 +30,19 @@ pub(crate) struct LegSearch {
     store: Arc<dyn Store>,
 }
 
-/// What a carrier's listing tells about an attempt.
+/// Result of searching a carrier's listing for an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Sighting {
-    /// These calls are the attempt's.
+    /// These calls belong to the attempt.
     Ours(Vec<ListedCall>),
-    /// None is.
+    /// No call belongs to it.
     Nothing,
-    /// Several bear nobody's mark; one of them may be ours.
+    /// Several calls belong to no known attempt; one of them may be ours.
     Unclear,
 }
 
 impl Sighting {
-    /// Our call that rings or talks.
+    /// Returns our call if it rings or talks.
     pub(crate) fn live(&self) -> Option<&CarrierCallId> {
         match self {
             Self::Ours(calls) => calls.iter().find(|call| call.live).map(|call| &call.call),
@@ -49,14 +50,14 @@ impl Sighting {
         }
     }
 
-    /// Whether nothing of ours rings or talks, for certain.
+    /// Returns whether it is certain that no call of ours rings or talks.
     pub(crate) fn is_over(&self) -> bool {
         !matches!(self, Self::Unclear) && self.live().is_none()
     }
 }
 
 impl LegSearch {
-    /// The calls to `to` of an attempt that was not dialed before `since`.
+    /// Creates a search for the calls to `to` of an attempt that was dialed at `since` or later.
     pub(crate) fn new(attempt: AttemptId, to: PhoneNumber, since: Timestamp, store: Arc<dyn Store>) -> Self {
         Self {
             attempt,
@@ -66,13 +67,14 @@ impl LegSearch {
         }
     }
 
-    /// The attempt whose leg is looked for.
+    /// Returns the attempt whose leg is searched.
     pub(crate) fn attempt(&self) -> AttemptId {
         self.attempt
     }
 
-    /// Asks the carrier. A call that bears our mark is ours, one with another's is not. Where the carrier keeps no marks,
-    /// the store knows which calls belong to other attempts, and the only one that is left is ours.
+    /// Asks the carrier. A call that carries our mark is ours, one with another attempt's mark is not. If the
+    /// carrier keeps no marks, calls that the store binds to other attempts are excluded, and a single
+    /// remaining call is ours.
     pub(crate) async fn look(&self, carrier: &dyn Carrier) -> Result<Sighting, CarrierError> {
         let listed = match in_time(carrier.find_calls(&self.to, self.since)).await {
             Ok(listed) => listed,
@@ -92,7 +94,7 @@ impl LegSearch {
         if !ours.is_empty() {
             return Ok(Sighting::Ours(ours));
         }
-        // What rings or talks is rather ours than what is over.
+        // Prefer live calls over ended ones.
         if unmarked.iter().any(|call| call.live) {
             unmarked.retain(|call| call.live);
         }
@@ -105,11 +107,11 @@ impl LegSearch {
 
     async fn bound_to(&self, carrier: &str, call: &CarrierCallId) -> Result<Option<AttemptId>, CarrierError> {
         let bound = self.store.attempt_of_call(carrier, call).await;
-        bound.map_err(|error| CarrierError::Unavailable(format!("the store does not know whose it is: {error}")))
+        bound.map_err(|error| CarrierError::Unavailable(format!("the store does not tell whose call it is: {error}")))
     }
 }
 
-/// Waits for the carrier's answer to a request, and no longer than it may take.
+/// Waits for the carrier's answer to a request, up to the time limit.
 pub(crate) async fn in_time<T>(asked: impl Future<Output = Result<T, CarrierError>>) -> Result<T, CarrierError> {
     let late = |_| Err(CarrierError::Unavailable("no answer to the request".into()));
     timeout(CARRIER_WITHIN, asked).await.unwrap_or_else(late)

@@ -1,4 +1,4 @@
-//! How calls end, and what is written about each ending.
+//! The ways a call can end, and the outcome written for each.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -7,14 +7,14 @@ use domain::ports::{
     store::{CallTimes, ConversationStatus, Outcome},
 };
 
-/// Why a call is over.
+/// Reason why a call is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EndReason {
-    /// It was answered and ended in the ordinary way, by either side.
+    /// The call was answered and ended normally, by either side.
     Completed,
-    /// We ended it before it was answered.
+    /// We ended the call before it was answered.
     Cancelled,
-    /// It failed; the contract's `errorMessage`.
+    /// The call failed. Holds the `errorMessage` shown by the API.
     Failed(String),
 }
 
@@ -24,22 +24,22 @@ impl EndReason {
         Self::Failed("no-answer".into())
     }
 
-    /// The media socket never came, or died and the call with it.
+    /// The media socket never came, or the call ended because it died.
     pub fn media_lost() -> Self {
         Self::Failed("media-lost".into())
     }
 
-    /// The carrier failed; its words.
+    /// The carrier failed with this text.
     pub fn carrier(text: &str) -> Self {
         Self::Failed(format!("carrier-error: {text}"))
     }
 
-    /// A part of the agent failed.
+    /// A part of the agent failed with this text.
     pub fn agent(text: &str) -> Self {
         Self::Failed(format!("agent-error: {text}"))
     }
 
-    /// What a leg's end means for a call whose media had not come before it was reported.
+    /// Converts the leg's end into a reason, for a call that ended before its media came.
     pub fn from_cause(cause: &EndCause) -> Self {
         match cause {
             EndCause::Completed => Self::media_lost(),
@@ -52,7 +52,7 @@ impl EndReason {
         }
     }
 
-    /// The row's form.
+    /// Converts the reason into the outcome that is stored.
     pub fn outcome(self, voicemail: bool, collected: BTreeMap<String, String>) -> Outcome {
         let (status, error) = match self {
             Self::Completed => (ConversationStatus::Completed, None),
@@ -71,32 +71,33 @@ impl EndReason {
     }
 }
 
-/// What keeps the carrier from taking any call, not only this one.
+/// Obstacle that keeps the carrier from taking any call, not only this one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It will pass: the carrier is away, or asks for a pause.
+    /// Temporary: the carrier is unavailable or asks for a pause.
     Passing {
-        /// What people read.
+        /// Text shown to users.
         reason: String,
-        /// The carrier's own wish for a pause, if it named one.
+        /// Pause that the carrier asked for, if any.
         pause: Option<Duration>,
     },
-    /// It lasts until somebody acts: the carrier refuses the account.
+    /// Permanent until somebody acts: the carrier refuses the account.
     Lasting {
-        /// What people read.
+        /// Text shown to users.
         reason: String,
     },
 }
 
 impl Obstacle {
-    /// What people read.
+    /// Returns the text shown to users.
     pub fn reason(&self) -> &str {
         match self {
             Self::Passing { reason, .. } | Self::Lasting { reason } => reason,
         }
     }
 
-    /// What a failed dial says about the carrier; none when it says something about the number or the call only.
+    /// Returns the carrier's obstacle behind a failed dial, or `None` if the failure concerns only the number
+    /// or the call.
     pub fn of(error: &DialError) -> Option<Self> {
         match error {
             DialError::Busy { retry_after } => Some(Self::Passing {
@@ -117,38 +118,38 @@ impl Obstacle {
     }
 }
 
-/// Why a call is over without an outcome.
+/// Reason why a call is over without an outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoOutcome {
-    /// The carrier did not take it, or was left alone since it failed too often: nothing was sent.
+    /// The carrier refused it, or was not asked because it had failed too often. Nothing was sent.
     NotTaken,
-    /// The store gave no permit, as it is away: nothing was sent.
+    /// The store was unavailable and gave no permit. Nothing was sent.
     StoreAway,
-    /// Its permit came too late to be used, or this node dials nobody any more: nothing was sent.
+    /// The permit came too late, or this node no longer dials. Nothing was sent.
     TooLate,
-    /// This attempt alone is concerned: it waits for its turn or for its hour, or is no longer this node's.
+    /// The reason concerns this attempt only: it waits for its turn or its hour, or another node owns it.
     ItsOwn,
 }
 
-/// What is left to write when a call is over.
+/// Write that remains when a call is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// The outcome, still to be written.
+    /// The outcome, not yet written.
     Outcome(Outcome),
-    /// The outcome, written by the permit's own transaction.
+    /// The outcome, already written by the permit's transaction.
     Written(Outcome),
-    /// Certainly nothing was sent: queued again after this many milliseconds.
+    /// Nothing was sent for certain; the attempt is queued again after a delay.
     NotSent {
-        /// The delay.
+        /// The delay in milliseconds.
         delay_ms: i64,
-        /// Why, where the carrier said so.
+        /// The carrier's reason, if it gave one.
         why: Option<String>,
     },
-    /// Nothing: the permit was refused and has put the attempt where it belongs, or the claim is lost.
+    /// Nothing. The refused permit has already updated the attempt, or the claim is lost.
     Nothing,
 }
 
-/// The outcome of a number that may not be dialed: `do-not-call` or `restricted`.
+/// Returns the outcome for a number that may not be dialed: `do-not-call` or `restricted`.
 pub fn forbidden(why: &str) -> Outcome {
     Outcome {
         error: Some(why.to_owned()),
@@ -156,7 +157,7 @@ pub fn forbidden(why: &str) -> Outcome {
     }
 }
 
-/// The outcome of a call that a safeguard never allows, with its error.
+/// Returns the outcome of a call that a safeguard forbids for good, with its error.
 pub fn not_allowed(error: String) -> Outcome {
     EndReason::Failed(error).outcome(false, BTreeMap::new())
 }

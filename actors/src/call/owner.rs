@@ -1,4 +1,5 @@
-//! Which node holds a call by its row, where its carrier may have brought it to another node meanwhile.
+//! Looks up the node that owns a call according to its row, since the carrier may have moved the call to
+//! another node.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,24 +8,25 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::supervision::contained;
 use domain::ports::store::{Claim, Store};
 
-/// How long the store may take to say it.
+/// Time limit for the store's answer.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(1);
 
-/// The pause before it is asked again.
+/// Pause before the store is asked again.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Who holds a call.
+/// Owner of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Owner {
-    /// It is held by this claim, or was until it was over.
+    /// This claim owns it, or owned it until the end.
     Us,
-    /// Somebody else took it: its leg is theirs, also when they are done with it.
+    /// Another node took it. The leg belongs to that node, even after its end.
     AnotherNode,
-    /// The store does not say.
+    /// The store does not tell.
     Unknown,
 }
 
-/// Looks once. A row that is older than the claim, or gone, is one of a store that forgot: it says nothing.
+/// Looks up the owner once. A row older than the claim, or a missing row, means that the store lost data, so
+/// it gives no answer.
 pub(crate) async fn owner_of(store: Arc<dyn Store>, claim: Claim) -> Owner {
     let asked = contained(async move { store.last_holder(claim.attempt).await });
     match timeout(ANSWERED_WITHIN, asked).await {
@@ -34,7 +36,7 @@ pub(crate) async fn owner_of(store: Arc<dyn Store>, claim: Claim) -> Owner {
     }
 }
 
-/// Looks again and again, for at most so long.
+/// Looks up the owner repeatedly for at most `within`.
 pub(crate) async fn certain_owner(store: Arc<dyn Store>, claim: Claim, within: Duration) -> Owner {
     let limit = Instant::now() + within;
     loop {

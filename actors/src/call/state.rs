@@ -1,7 +1,8 @@
-//! The state machine of a call, free of I/O and clocks: facts go in, effects come out.
+//! The state machine of a call, free of I/O and clocks: events go in, effects come out.
 //!
-//! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Machine) → Closing →
-//! HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is an error.
+//! `Scheduled → Dialing → Ringing → PickedUp → (Greeting) → Listening ⇄ Thinking ⇄ Speaking → (Machine) →
+//! Closing → HangingUp → Ended`. Facts are monotone: a late or repeated one changes nothing, so no event is
+//! an error.
 
 mod another_agent;
 mod ending;
@@ -61,48 +62,49 @@ use domain::{
     },
 };
 
-/// A call that was answered has its first media socket after so long, or its carrier may have asked how it goes on.
+/// Time in milliseconds after the answer within which the first media socket comes. Later than that, the
+/// carrier may have asked another node how the call goes on.
 const FIRST_SOCKET_MS: u64 = 2_000;
 
-/// Where the call stands, with what only matters there.
+/// Phase of the call, with the data that matters only there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Phase {
-    /// Waits for the permit.
+    /// The call waits for the permit.
     Scheduled { hang_up: bool },
-    /// The request is out.
+    /// The dial request was sent.
     Dialing { hang_up: bool },
-    /// The request was lost: nobody knows whether it rings.
+    /// The answer to the dial request was lost, so it is unknown whether the phone rings.
     Unknown,
     /// The leg exists.
     Ringing,
-    /// Answered; the pick-up rule runs once media is open.
+    /// The call was answered; the pick-up rule starts once media is open.
     PickedUp,
     /// The greeting plays.
     Greeting,
     /// The user has the turn.
     Listening,
-    /// A reply is being made, nothing of it was sent to be spoken yet.
+    /// A reply is being made; nothing of it was sent to speech synthesis yet.
     Thinking,
     /// The agent speaks.
     Speaking,
     /// A machine answered.
     Machine(Machine),
-    /// The call is handed on; the agent is silent.
+    /// The call is being transferred; the agent is silent.
     Transferring(HandOver),
     /// The last words play.
     Closing { reason: EndReason },
-    /// Media died: it may come back, or the carrier may report that the call just ended.
+    /// Media died. It may come back, or the carrier may report that the call just ended.
     Lost(Resume),
-    /// Over; the audio stream reports the last words heard.
+    /// The call is over; the audio stream still reports the last words heard.
     HangingUp { reason: EndReason },
-    /// The ending was handed out.
+    /// The ending was returned.
     Ended,
 }
 
-/// What is known about the leg.
+/// State of the leg.
 #[derive(Debug, Clone, Default)]
 struct Leg {
-    /// The call came from outside.
+    /// Whether the call is inbound.
     inbound: bool,
     dialed: bool,
     dialed_ms: u64,
@@ -110,15 +112,15 @@ struct Leg {
     answered_ms: Option<u64>,
     media_ms: Option<u64>,
     stream_open: bool,
-    /// The socket died, and the stream reports what was said and heard until then.
+    /// Whether the socket died and the stream is still reporting what was said and heard until then.
     dying: bool,
-    /// The media socket is not the call's first.
+    /// Whether the media socket is not the call's first.
     rejoined: bool,
-    /// The open media socket is older than a transfer that failed.
+    /// Whether the open media socket is older than a transfer that failed.
     outlived: bool,
-    /// The present stream hears no words any more, and why.
+    /// Reason why the present stream no longer recognises speech.
     deaf: Option<String>,
-    /// The user's voice interrupts by now.
+    /// Whether the user's voice interrupts by now.
     barge_in: bool,
     over: bool,
 }
@@ -126,64 +128,65 @@ struct Leg {
 /// The user's side of the conversation.
 #[derive(Debug, Clone, Default)]
 struct User {
-    /// The voice that was heard and has not become an utterance.
+    /// Voice was heard that has not become an utterance.
     speaking: bool,
-    /// Words heard while the agent went on speaking, still to be answered.
+    /// Words heard while the agent went on speaking are still to be answered.
     unanswered: bool,
-    /// Those of them that follow the speech in the history, once it is known what was heard of it.
+    /// Words spoken over the agent's speech. They follow it in the history once it is known how much of it
+    /// was heard.
     over_speech: Vec<Utterance>,
     /// The last utterance had no words and was answered as damaged.
     was_wordless: bool,
     /// A beep came, and no voice after it.
     beep_heard: bool,
-    /// The pause after which a reply may be made ahead.
+    /// Pause in the user's turn that may lead to a reply made ahead.
     pause: Option<Pause>,
     /// Replies made ahead in this turn.
     tries: u32,
-    /// A timer of silence that came due under a sound was put off; words allow it again.
+    /// A silence timer came due during a sound and was put off once. Words allow that again.
     held_timers: bool,
-    /// Whether they wish never to be called again.
+    /// Whether the user wishes never to be called again.
     opt_out: OptOut,
-    /// Milliseconds of silence left, and since when they run.
+    /// Milliseconds of silence left, and the time since when they run.
     silence_left_ms: u64,
     silence_since_ms: Option<u64>,
 }
 
-/// The reply that is being made.
+/// State of the reply that is being made.
 #[derive(Debug, Clone, Default)]
 struct ReplyState {
     open: bool,
     cutter: PieceCutter,
-    /// A whole sentence of it was given to the voice.
+    /// A whole sentence of it was sent to speech synthesis.
     whole: bool,
-    /// What was given to the voice takes until about then.
+    /// Estimated time until which the text sent to speech synthesis plays.
     said_until_ms: u64,
     tools: usize,
-    /// Replies in a row that only called tools.
+    /// Number of successive replies that only called tools.
     rounds: usize,
-    /// `skipTurn` was called: the user has the turn again, without a word.
+    /// `skipTurn` was called: the user gets the turn again without a word.
     skips: bool,
     /// `endCall` was called: hang up after the speech.
     end_call: bool,
-    /// `transferToNumber` was called: hand the call on after the speech.
+    /// `transferToNumber` was called: transfer the call after the speech.
     transfer: Option<Pending>,
     /// `transferToAgent` was called: another agent takes over after the speech.
     another: Option<HandoverWish>,
     protected: bool,
-    /// It broke off after a whole sentence: the agent soon goes on by itself.
+    /// It broke off after a whole sentence: the agent soon continues by itself.
     broke_off: bool,
-    /// Fillers since the user's turn, and when the last one was said.
+    /// Fillers since the user's turn, and the time of the last one.
     fillers: usize,
     filled_ms: Option<u64>,
     /// Nothing but fillers was said of this reply.
     only_filled: bool,
-    /// Failures of the model in a row.
+    /// Successive failures of the model.
     model_failures: usize,
-    /// Failures of the voice in a row.
+    /// Successive failures of speech synthesis.
     voice_failures: usize,
 }
 
-/// A call's state.
+/// State of a call.
 #[derive(Debug, Clone)]
 pub struct State {
     rules: Rules,
@@ -191,40 +194,40 @@ pub struct State {
     leg: Leg,
     user: User,
     reply: ReplyState,
-    /// A reply made ahead, while the user has the turn.
+    /// A reply made ahead while the user has the turn.
     early: Option<EarlyReply>,
-    /// How long the answer to the user's last words took so far.
+    /// Latency so far of the answer to the user's last words.
     latency: Latency,
     history: History,
     speech: Option<Speech>,
-    /// A speech that was replaced and has not yet been reported on.
+    /// A speech that was replaced and has not been reported on yet.
     replaced: Option<Speech>,
     next_speech: u64,
-    /// Keys the user has pressed that are no words yet.
+    /// Keys the user has pressed that have not become words yet.
     keys: Keys,
     menu: Menu,
     tools: OutsideTools,
-    /// Hand-overs to another agent so far, and the one under way.
+    /// Number of hand-overs to another agent so far, and the one in progress.
     handovers: u32,
     taking_over: Option<TakingOver>,
-    /// Who answered, in the carrier's eyes, and whether that is still to be acted on when the media is back.
+    /// The carrier's verdict on who answered, and whether it must still be handled when the media is back.
     carrier_said: Option<MachineVerdict>,
     carrier_due: bool,
-    /// How often the carrier was asked to hand the call on, and whether it did.
+    /// How often the carrier was asked to transfer the call, and whether it succeeded.
     handed_on: u32,
     transferred: bool,
-    /// The wishes for lost media, and since when it is gone.
+    /// Requests for lost media, and the time since when it is gone.
     media_wishes: MediaWishes,
     lost_ms: u64,
     voicemail: bool,
-    /// Facts kept of pauses of playout and echoes.
+    /// Number of facts recorded about pauses of playout and echoes.
     notes: usize,
-    /// This very call is not wanted: where nothing was sent it is cancelled, not queued again.
+    /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
     unwanted: bool,
 }
 
 impl State {
-    /// A new call, and its first effect.
+    /// Creates a call, with its first effect.
     pub fn new(rules: Rules) -> (Self, Vec<Effect>) {
         let state = Self {
             user: User {
@@ -259,7 +262,8 @@ impl State {
         (state, vec![Effect::AskPermit])
     }
 
-    /// Takes an event at `now_ms` (any monotone origin). Every event is lawful at every time.
+    /// Applies an event at `now_ms` (milliseconds from any fixed origin, never decreasing). Every event is
+    /// accepted at any time.
     #[must_use]
     pub fn apply(mut self, event: Event, now_ms: u64) -> (Self, Vec<Effect>) {
         let mut effects = Vec::new();
@@ -295,17 +299,18 @@ impl State {
         (self, effects)
     }
 
-    /// The same rules with texts whose placeholders got other values; before the callee is reached.
+    /// Replaces the rules with the same rules whose texts have other placeholder values. Used before the
+    /// callee is reached.
     pub fn read_texts_again(&mut self, rules: Rules) {
         self.rules = rules;
     }
 
-    /// The carrier's id of the leg, once it is known.
+    /// Returns the carrier's id of the leg, once it is known.
     pub fn leg(&self) -> Option<&CarrierCallId> {
         self.leg.id.as_ref()
     }
 
-    /// Whether a media socket with the right proof is taken now, as there is none.
+    /// Returns whether a media socket with the right proof would be taken now, because there is none.
     pub fn lacks_media(&self) -> bool {
         match self.phase {
             Phase::Dialing { hang_up: false } | Phase::Unknown | Phase::Ringing | Phase::PickedUp => {
@@ -317,8 +322,8 @@ impl State {
         }
     }
 
-    /// Whether a media socket with the right proof is taken in the place of the open one: a carrier that hands the caller
-    /// on may keep that, and bring the caller back by another.
+    /// Returns whether a media socket with the right proof would replace the open one. A carrier that
+    /// transfers a caller may keep the old socket and bring the caller back with another.
     pub fn replaces_media(&self) -> bool {
         let may_come_back = match self.phase {
             Phase::Transferring(hand_over) => !hand_over.is_back(),
@@ -328,19 +333,19 @@ impl State {
         may_come_back && self.leg.stream_open && !self.leg.over
     }
 
-    /// Whether the carrier may have asked another node meanwhile how the call goes on: it was answered, and the media socket
-    /// is gone, or has not come for long.
+    /// Returns whether the carrier may have asked another node how the call goes on: the call was answered,
+    /// and the media socket is gone or overdue.
     pub fn may_have_gone(&self, now_ms: u64) -> bool {
         let late = |answered_ms: u64| now_ms.saturating_sub(answered_ms) >= FIRST_SOCKET_MS;
         !self.leg.stream_open && (self.leg.media_ms.is_some() || self.leg.answered_ms.is_some_and(late))
     }
 
-    /// The history, for the model.
+    /// Returns the history, for the model.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// What the model is asked on: the history, and the words of a turn that may yet go on.
+    /// Returns the history with which the model is asked, including the words of a turn that may not be over.
     pub fn asked(&self) -> Vec<HistoryItem> {
         match &self.early {
             Some(early) => self.history.with_words(early.text()),
@@ -348,12 +353,12 @@ impl State {
         }
     }
 
-    /// Replies in a row that the model failed at.
+    /// Returns the number of successive replies at which the model failed.
     pub fn failures(&self) -> usize {
         self.reply.model_failures
     }
 
-    /// What is likely to be said, the soonest first.
+    /// Returns texts that the agent will probably say, the soonest first.
     pub fn likely_said(&self) -> Vec<Likely> {
         let Rules {
             greeting,
@@ -368,7 +373,7 @@ impl State {
         greeting.chain(own.map(|text| likely(text, true))).collect()
     }
 
-    /// Where it stands, for readers.
+    /// Returns the phase, for readers.
     pub fn phase(&self) -> CallPhase {
         match self.phase {
             Phase::Scheduled { .. } => CallPhase::Scheduled,
@@ -408,19 +413,19 @@ impl State {
         }
     }
 
-    /// Milliseconds into the call of a moment of the audio stream's own time.
+    /// Converts a time of the audio stream to milliseconds into the call.
     fn call_ms(&self, stream_ms: u64) -> i64 {
         let opened = self.leg.media_ms.unwrap_or(0);
         let answered = self.leg.answered_ms.unwrap_or(opened);
         i64::try_from(stream_ms.saturating_add(opened.saturating_sub(answered))).unwrap_or(i64::MAX)
     }
 
-    /// The audio stream's own time, now.
+    /// Returns the current time of the audio stream.
     fn stream_ms(&self, now_ms: u64) -> u64 {
         now_ms.saturating_sub(self.leg.media_ms.unwrap_or(now_ms))
     }
 
-    /// Milliseconds into the call, now.
+    /// Returns the current time in milliseconds into the call.
     pub fn elapsed_ms(&self, now_ms: u64) -> i64 {
         let answered = self.leg.answered_ms.unwrap_or(now_ms);
         i64::try_from(now_ms.saturating_sub(answered)).unwrap_or(i64::MAX)
@@ -443,7 +448,7 @@ impl State {
     }
 }
 
-/// An event fact; `detail` is JSON text.
+/// Creates an event fact. `detail` is JSON text.
 fn event_fact(name: &str, at_ms: i64, detail: &str) -> Effect {
     Effect::Record(Fact::Event(EventFact {
         name: name.to_owned(),

@@ -1,4 +1,4 @@
-//! What a call asks of the carrier and of the model, as tasks whose results come back as messages.
+//! The call's requests to the carrier and the model, as tasks whose results come back as messages.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -29,47 +29,49 @@ use domain::{
     time::{Clock, Timestamp},
 };
 
-/// The store's and the carrier's own limits are shorter; these hold when those fail.
+/// Time limits for the case that the shorter limits of the store and the carrier client fail.
 const PERMIT_WITHIN: Duration = Duration::from_secs(30);
 const DIAL_WITHIN: Duration = Duration::from_secs(15);
 
 /// Tries of one hang-up: half a minute of pauses in all.
 const HANG_UP_TRIES: u32 = 8;
 
-/// How often a lost dial is looked up.
+/// Number of look-ups of a lost dial.
 const LOOK_UPS: u32 = 4;
 
-/// Look-ups that find nothing until a lost dial counts as not placed: one request may have been under way at the first.
+/// Look-ups without a result after which a lost dial counts as not placed. One is not enough, since a request
+/// may have been in progress at the first.
 const LOOKED_IN_VAIN: u32 = 2;
 
-/// Wishes for a lost media socket, and the pause between two.
+/// Number of requests for a lost media socket, and the pause between two.
 const REOPEN_TRIES: u32 = 4;
 const REOPEN_PAUSE: Duration = Duration::from_millis(500);
 
-/// How long the model has for its first piece, the providers it falls back on included (4 s each), and for each further
-/// one. A tool's arguments come in one piece, and a slow machine takes seconds to write them.
+/// Time limits for the model's first piece, including its fallback providers (4 s each), and for each further
+/// piece. A tool's arguments come in one piece, and a slow machine takes seconds to write them.
 const FIRST_PIECE: Duration = Duration::from_secs(12);
 const NEXT_PIECE: Duration = Duration::from_secs(6);
 
-/// How often, how long and how often again it is asked which tools an agent may use.
+/// Number of tries, time limit and pause when asking which tools an agent may use.
 const OFFER_TRIES: u32 = 5;
 const OFFERS_WITHIN: Duration = Duration::from_secs(3);
 const OFFER_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long another agent is looked up.
+/// Time limit for looking up another agent.
 const AGENT_WITHIN: Duration = Duration::from_secs(3);
 
-/// What a dial must still be in time for when it is sent.
+/// Conditions that a dial must still meet when it is sent.
 pub(super) struct InTime {
     pub(super) gate: DialGate,
     pub(super) clock: Arc<dyn Clock>,
-    /// When the permit was asked for, by the monotonic clock, which stands while a machine sleeps, and by the wall clock.
+    /// Time of the permit request, by the monotonic clock, which stops while a machine sleeps, and by the
+    /// wall clock.
     pub(super) asked: (Instant, Timestamp),
     pub(super) within: Duration,
 }
 
 impl InTime {
-    /// Why it must not be sent any more; none while it may.
+    /// Returns why the dial must not be sent any more, or `None` while it may.
     pub(super) fn refusal(&self) -> Option<String> {
         let (asked, wall) = self.asked;
         if asked.elapsed().max(self.clock.now().since(wall)) >= self.within {
@@ -102,7 +104,8 @@ pub(super) async fn ask_permit(
     let _ = me.cast(CallMessage::Permitted(answer));
 }
 
-/// Sends the one dial request, if there is still time; the carrier looks once more when all that is waited for is there.
+/// Sends the one dial request if there is still time. The carrier checks again once everything it waits for
+/// is there.
 pub(super) async fn dial(
     carrier: Arc<dyn Carrier>,
     mut request: DialRequest,
@@ -123,8 +126,9 @@ pub(super) async fn dial(
     let _ = me.cast(CallMessage::Dialed(result));
 }
 
-/// Looks for the call of a lost dial, after `first` and then each time after twice as long; a find comes back as if the
-/// carrier had answered the dial. Where nothing of it rings or talks, twice, its fate is as good as known.
+/// Looks for the call of a lost dial, after `first` and then after pauses that double. A call that is found
+/// is reported like the carrier's answer to the dial. If twice nothing of it rings or talks, the dial counts
+/// as not placed.
 pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, first: Duration, me: ActorRef<CallMessage>) {
     sleep(first).await;
     let mut over = 0;
@@ -139,7 +143,7 @@ pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, first:
             }
             // Only a callback can tell.
             Err(CarrierError::NotOffered(_)) => return,
-            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "lost dial not looked up"),
+            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "look-up of lost dial failed"),
         }
         if over == LOOKED_IN_VAIN {
             let _ = me.cast(CallMessage::Happened(Event::NotPlaced));
@@ -149,7 +153,7 @@ pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, first:
     }
 }
 
-/// Ends a leg, trying again while the carrier is not well.
+/// Hangs up a leg, and retries while the carrier is unhealthy.
 pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId>, search: LegSearch) {
     let mut pause = Duration::from_millis(250);
     for _ in 0..HANG_UP_TRIES {
@@ -163,15 +167,15 @@ pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId
         };
         match result {
             Ok(()) | Err(CarrierError::NotFound) => return,
-            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "leg not hung up yet"),
+            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "hang-up failed, retrying"),
         }
         sleep(pause).await;
         pause = (pause * 2).min(Duration::from_secs(8));
     }
-    tracing::error!(attempt = %search.attempt(), "leg not hung up, given up");
+    tracing::error!(attempt = %search.attempt(), "hang-up given up");
 }
 
-/// Asks for the call to be handed on, once: nobody knows what a second wish would do.
+/// Asks the carrier to transfer the call, once, since the effect of a second request is unknown.
 pub(super) async fn transfer(
     carrier: Arc<dyn Carrier>,
     leg: CarrierCallId,
@@ -185,8 +189,8 @@ pub(super) async fn transfer(
     let _ = me.cast(CallMessage::TransferAsked { try_no, answer });
 }
 
-/// Asks for a lost media socket, again while the carrier is not well. Only what is in vain is reported: the socket itself
-/// is the answer.
+/// Asks for a lost media socket, and retries while the carrier is unhealthy. Only failure is reported;
+/// success is the socket itself.
 pub(super) async fn reopen_media(
     carrier: Arc<dyn Carrier>,
     leg: CarrierCallId,
@@ -199,10 +203,10 @@ pub(super) async fn reopen_media(
         match asked.await {
             Ok(Ok(())) => return,
             Ok(Err(CarrierError::Unavailable(error))) => {
-                tracing::warn!(attempt = %back.attempt, error, "lost media socket not opened again yet");
+                tracing::warn!(attempt = %back.attempt, error, "reopening the media socket failed, retrying");
             }
             Ok(Err(error)) => {
-                tracing::info!(attempt = %back.attempt, %error, "lost media socket not opened again");
+                tracing::info!(attempt = %back.attempt, %error, "reopening the media socket given up");
                 break;
             }
             Err(_) => break,
@@ -212,8 +216,8 @@ pub(super) async fn reopen_media(
     let _ = me.cast(CallMessage::Happened(Event::NotReopened { try_no }));
 }
 
-/// Presses keys by the carrier; should that not do so, as tones. Keys whose answer was lost may be pressed: they are not
-/// pressed twice.
+/// Presses keys through the carrier, or as tones if the carrier does not press them. If the carrier's answer
+/// was lost, the keys may have been pressed and are not pressed again.
 pub(super) async fn press(
     carrier: Arc<dyn Carrier>,
     leg: CarrierCallId,
@@ -224,18 +228,18 @@ pub(super) async fn press(
     match asked.await {
         Ok(Ok(())) => return,
         Ok(Err(error @ (CarrierError::NotOffered(_) | CarrierError::Refused(_) | CarrierError::NotFound))) => {
-            tracing::warn!(%error, "the carrier does not press keys: played as tones");
+            tracing::warn!(%error, "carrier did not press keys, playing tones");
         }
-        Ok(Err(error)) => return tracing::warn!(%error, "nobody knows whether the carrier pressed the keys"),
+        Ok(Err(error)) => return tracing::warn!(%error, "carrier's answer to keys lost, not pressed again"),
         Err(_) => return tracing::error!("pressing keys crashed"),
     }
     if let Some(stream) = stream {
-        // It may be over.
+        // The stream may be over.
         let _ = stream.cast(StreamMessage::Press(keys));
     }
 }
 
-/// What is offered, once it is known. Those who asked before it was told to the call are answered after that.
+/// Returns the offered tools once they are known. Replies that asked earlier are answered afterwards.
 async fn known(mut offers: Offers) -> Arc<[ToolOffer]> {
     match timeout(OFFERS_WITHIN, offers.wait_for(Option::is_some)).await {
         Ok(Ok(known)) => known.clone().unwrap_or_default(),
@@ -243,7 +247,7 @@ async fn known(mut offers: Offers) -> Arc<[ToolOffer]> {
     }
 }
 
-/// Asks which tools outside the call the agent may use, again while that cannot be told; without an answer, none.
+/// Asks which outside tools the agent may use, and retries on failure. Without an answer, there are none.
 pub(super) async fn ask_for_tools(
     runner: Arc<dyn ToolRunner>,
     scope: ToolScope,
@@ -259,10 +263,10 @@ pub(super) async fn ask_for_tools(
                 break;
             }
             Ok(Ok(Err(error))) => {
-                tracing::warn!(attempt = %scope.attempt, %error, "the agent's tools are not known yet");
+                tracing::warn!(attempt = %scope.attempt, %error, "tool look-up failed");
             }
-            Ok(Err(_)) => tracing::error!(attempt = %scope.attempt, "asking for the agent's tools crashed"),
-            Err(_) => tracing::warn!(attempt = %scope.attempt, "no answer about the agent's tools"),
+            Ok(Err(_)) => tracing::error!(attempt = %scope.attempt, "tool look-up crashed"),
+            Err(_) => tracing::warn!(attempt = %scope.attempt, "tool look-up timed out"),
         }
         sleep(OFFER_PAUSE).await;
     }
@@ -271,7 +275,7 @@ pub(super) async fn ask_for_tools(
     known.send_replace(Some(told));
 }
 
-/// Looks up the agent that is to take the call over, after a pause.
+/// Looks up the agent that will take the call over, after a pause.
 pub(super) async fn look_up_agent(
     store: Arc<dyn Store>,
     (account, id): (AccountId, AgentId),
@@ -291,7 +295,7 @@ pub(super) async fn look_up_agent(
     let _ = me.cast(CallMessage::AgentFound { try_no, found });
 }
 
-/// Runs a tool; it is answered in any case.
+/// Runs a tool. The result is reported in any case.
 pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: ActorRef<CallMessage>) {
     let (number, within, begun) = (run.number, run.offer.within, Instant::now());
     let asked = AssertUnwindSafe(runner.run(run)).catch_unwind();
@@ -308,7 +312,8 @@ pub(super) async fn run_tool(runner: Arc<dyn ToolRunner>, run: ToolRun, me: Acto
     let _ = me.cast(CallMessage::Happened(Event::ToolAnswered(answer)));
 }
 
-/// Looks up what the agent knows of the last words and what it may use, then streams a reply as messages of `generation`.
+/// Searches the agent's knowledge for the last words, looks up its tools, then streams a reply as messages of
+/// `generation`.
 pub(super) async fn reply(
     (model, knowledge): (Arc<dyn LanguageModel>, CallKnowledge),
     (mut request, offers): (ReplyRequest, Offers),

@@ -1,4 +1,5 @@
-//! The call's timers: one of each kind at a time, each setting with its own generation, all stopped by dropping them.
+//! The call's timers. There is one of each kind at a time, each setting has its own generation, and dropping
+//! stops all.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -23,7 +24,7 @@ impl Timers {
         let me = me.clone();
         let task = tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(after_ms)).await;
-            // The call may be over meanwhile.
+            // The call may be over by then.
             let _ = me.cast(CallMessage::Timer { generation, timer });
         });
         self.running.insert(timer, (generation, task.abort_handle()));
@@ -36,7 +37,7 @@ impl Timers {
         }
     }
 
-    /// Whether this firing is of the present setting; it is used up by asking.
+    /// Returns whether this firing belongs to the present setting, and clears that setting.
     pub(super) fn fired(&mut self, timer: CallTimer, generation: u64) -> bool {
         let present = self.running.get(&timer).is_some_and(|(known, _)| *known == generation);
         if present {

@@ -1,4 +1,4 @@
-//! Writes a call's decisions, one after the other, each tried until the database takes it. The outcome is the last.
+//! Writes a call's decisions in order. Each is tried until the database takes it, and the outcome is the last.
 
 use std::{collections::BTreeMap, panic::AssertUnwindSafe, time::Duration};
 
@@ -26,85 +26,88 @@ use domain::{
     time::Timestamp,
 };
 
-/// First and longest pause between tries.
+/// First pause between tries.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
-/// A line is free again only when its call's outcome is on disk: it must not be long after the database is back.
+/// Longest pause between tries. A line is free again only when its call's outcome is on disk, so this must
+/// not be long after the database is back.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// About a quarter of an hour; an attempt given up on is found by the next process that takes orphans.
+/// Number of tries: about 15 minutes. An attempt that is given up is found by the next process that recovers
+/// orphaned attempts.
 const TRIES: u32 = 450;
 
-/// More than a call has to write: its leg, its answer, a lost dial, an opt-out, what it collects, and the end.
+/// Queue capacity, more than a call has to write: its leg, its answer, a lost dial, an opt-out, the collected
+/// values, and the end.
 const MOST_WRITES: usize = 16;
-/// What is collected stands in the outcome, too: as long as so much waits, it is not written before.
+/// Free places below which collected values are not written, since the outcome contains them too.
 const LEAVES_ROOM: usize = 8;
 
-/// How long the journal has to bring the last facts to disk before the outcome is written.
+/// Time the journal has to write the last facts to disk before the outcome is written.
 const FLUSH_WITHIN: Duration = Duration::from_secs(2);
 
-/// Something to write.
+/// A write of the call.
 pub(super) enum Write {
     /// The leg's id.
     Dialed(CarrierCallId),
-    /// It was answered, and when.
+    /// The time of the answer.
     Answered(Timestamp),
-    /// The dial's fate is not known.
+    /// The outcome of the dial is not known.
     Unknown,
-    /// What was collected so far.
+    /// The values collected so far.
     Collected(BTreeMap<String, String>),
-    /// The callee is not to be called again by this account.
+    /// This account must not call the callee again.
     OptOut(AccountId, PhoneNumber),
     /// The end; nothing follows.
     Finish {
-        /// What to write.
+        /// The ending to write.
         ending: Ending,
-        /// When the call was over.
+        /// Time at which the call was over.
         ended_at: Timestamp,
-        /// What the callee asked for; it is written with the outcome.
+        /// The callee's call-back wish, written with the outcome.
         call_back: Option<CallBackWish>,
         /// Hang-ups to wait for.
         hang_ups: Vec<JoinHandle<()>>,
     },
 }
 
-/// The way to the writer.
+/// Queue to the writer.
 pub(super) struct Writes(mpsc::Sender<Write>);
 
 impl Writes {
-    /// Hands it to the writer.
+    /// Queues a write.
     pub(super) fn push(&self, write: Write) {
         if matches!(write, Write::Collected(_)) && self.0.capacity() <= LEAVES_ROOM {
             return;
         }
         match self.0.try_send(write) {
             Ok(()) => {}
-            // The writer ends only after the outcome or a lost claim; nothing is to be written then.
+            // The writer ends only after the outcome or a lost claim. Nothing must be written then.
             Err(TrySendError::Closed(_)) => {}
-            Err(TrySendError::Full(_)) => tracing::error!("a call writes more than a call has to write"),
+            Err(TrySendError::Full(_)) => tracing::error!("write dropped: call's write queue is full"),
         }
     }
 }
 
-/// A way to a writer.
+/// Creates a queue to a writer.
 pub(super) fn writes() -> (Writes, mpsc::Receiver<Write>) {
     let (sender, receiver) = mpsc::channel(MOST_WRITES);
     (Writes(sender), receiver)
 }
 
-/// What the writer needs.
+/// Data and ports of the writer.
 pub(super) struct Writer {
     pub(super) ports: Ports,
     pub(super) carrier: &'static str,
     pub(super) ended: Ended,
-    /// What it knows of the call's times; written again with the outcome.
+    /// The call's times as far as the writer knows them; written again with the outcome.
     pub(super) times: CallTimes,
     pub(super) journal: Journal,
     pub(super) me: ActorRef<CallMessage>,
 }
 
 impl Writer {
-    /// Runs until the end was written or the claim is lost, then sends `Finished`. A crash stops the call: whoever
-    /// started it settles what it left.
+    /// Runs until the end is written or the claim is lost, then sends `Finished`. A crash stops the call, and
+    /// the actor that started the call settles it.
     pub(super) async fn run(self, writes: mpsc::Receiver<Write>) {
         let me = self.me.clone();
         if AssertUnwindSafe(self.write_all(writes)).catch_unwind().await.is_err() {
@@ -142,8 +145,9 @@ impl Writer {
         }
     }
 
-    /// The first binding holds: the attempt has another leg, which makes this one a second, or the leg has another attempt,
-    /// whose call goes on. When in doubt it is not hung up.
+    /// Handles a leg or an attempt that is already bound otherwise. The first binding holds. Either the
+    /// attempt has another leg, and this one is a second, or the leg belongs to another attempt, whose call
+    /// goes on. In doubt it is not hung up.
     async fn not_ours(&self, leg: &CarrierCallId) {
         let holder = self
             .insist(|| self.ports.store.attempt_of_call(self.carrier, leg))
@@ -156,7 +160,7 @@ impl Writer {
         match write {
             Write::Dialed(id) => self.insist(|| self.ports.store.dialed(self.ended.claim, &id)).await,
             Write::Answered(at) => self.insist(|| self.ports.store.answered(self.ended.claim, at)).await,
-            // Not worth a wait: the next value brings it, or the outcome.
+            // Collected values are not worth a wait: the next value or the outcome brings them.
             Write::Collected(collected) => match self.ports.store.keep_collected(self.ended.claim, collected).await {
                 Err(StoreError::Unavailable(_)) => Ok(()),
                 kept => kept,
@@ -169,7 +173,7 @@ impl Writer {
             Write::Finish { ending, hang_ups, .. } => {
                 let result = self.finish(ending).await;
                 for hang_up in hang_ups {
-                    // It logs its own failure.
+                    // The task logs its own failure.
                     let _ = hang_up.await;
                 }
                 result
@@ -180,10 +184,11 @@ impl Writer {
     async fn finish(&self, ending: Ending) -> StoreResult<()> {
         match ending {
             Ending::Outcome(outcome) => {
-                // Facts are never worth more than the outcome: a journal that does not answer is not waited for.
+                // Facts are less important than the outcome, so a journal that does not answer is not waited
+                // for.
                 let facts_follow = !self.journal.flush(FLUSH_WITHIN).await;
                 if facts_follow {
-                    tracing::warn!(attempt = %self.ended.claim.attempt, "outcome is written before the last facts");
+                    tracing::warn!(attempt = %self.ended.claim.attempt, "journal flush timed out, writing outcome first");
                 }
                 let outcome = Outcome {
                     times: self.times,
@@ -193,7 +198,7 @@ impl Writer {
                 self.insist(|| finish(&self.ports, &self.ended, &outcome)).await
             }
             Ending::NotSent { delay_ms, why } => {
-                // A campaign says by itself what keeps its calls from being placed.
+                // A campaign itself tells what keeps its calls from being placed.
                 let why = why.filter(|_| self.ended.campaign.is_none());
                 self.insist(|| self.ports.store.not_sent(self.ended.claim, delay_ms, why.clone()))
                     .await

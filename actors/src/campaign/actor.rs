@@ -1,4 +1,4 @@
-//! The campaign actor: commands and events become guarded changes of its row, one under way at a time.
+//! The campaign actor: it turns commands and events into guarded changes of its row, one at a time.
 
 use std::{
     collections::{HashSet, VecDeque},
@@ -26,39 +26,39 @@ use domain::{
     },
 };
 
-/// What a campaign is started with.
+/// Arguments with which a campaign starts.
 pub struct CampaignArguments {
-    /// Its row as it was read.
+    /// The campaign's row as it was read.
     pub row: CampaignRow,
-    /// This process.
+    /// Id of this process.
     pub node: NodeId,
-    /// The outside.
+    /// The ports to the outside.
     pub ports: Ports,
-    /// Who has the lines.
+    /// The line pool.
     pub lines: Sibling<LinesMessage>,
-    /// Its supervisor.
+    /// The supervisor of campaigns.
     pub campaigns: Reports<Resting>,
-    /// How long a call may ring.
+    /// Longest ringing time of a call.
     pub ring_timeout: Duration,
-    /// Other nodes work on it too.
+    /// Whether other nodes work on the campaign too.
     pub other_nodes: bool,
 }
 
-/// Where a command's answer goes.
+/// Receiver of a command's answer.
 pub type CommandReply = RpcReplyPort<Result<CampaignRow, CommandError>>;
 
-/// What waits for the commit under way.
+/// A change that waits for the commit in progress.
 pub(super) enum Order {
     /// A user's command.
     Command(CampaignCommand, CommandReply),
-    /// An event of its own.
+    /// An event of the campaign itself.
     Own(Intent),
 }
 
 /// One campaign.
 pub struct CampaignActor;
 
-/// Its state.
+/// State of the actor.
 pub struct CampaignState {
     pub(super) node: NodeId,
     pub(super) ports: Ports,
@@ -66,9 +66,9 @@ pub struct CampaignState {
     campaigns: Reports<Resting>,
     pub(super) ring_timeout: Duration,
     pub(super) row: CampaignRow,
-    /// Changes when dialing begins or ends: results of an older one are not used.
+    /// Changes when dialing begins or ends. Results of an older generation are not used.
     pub(super) generation: u64,
-    /// The line pool has said which calls live.
+    /// Whether the line pool has reported the live calls.
     pub(super) attached: bool,
     pub(super) live: HashSet<AttemptId>,
     pub(super) agent: Option<Arc<Agent>>,
@@ -77,21 +77,21 @@ pub struct CampaignState {
     pub(super) count_again: bool,
     pub(super) trouble: Backoff,
     pub(super) draining: bool,
-    /// The carrier took no call when it was asked last.
+    /// The carrier's obstacle, if the carrier took no call when last asked.
     pub(super) outage: Option<CarrierOutage>,
-    /// It is delayed because no line is free.
+    /// Whether the campaign is delayed because no line is free.
     pub(super) starved: bool,
-    /// Lines granted to it then, kept until it runs again.
+    /// Lines granted during that delay, kept until the campaign runs again.
     pub(super) kept: usize,
-    /// It is delayed because providers are down.
+    /// Whether the campaign is delayed because its providers are down.
     pub(super) providers_down: bool,
-    /// It asks whether they are back.
+    /// Whether it is asking if they are back.
     pub(super) asking: bool,
-    /// Other nodes work on it too.
+    /// Whether other nodes work on the campaign too.
     pub(super) other_nodes: bool,
-    /// What keeps this node alone from dialing.
+    /// Obstacle that keeps only this node from dialing.
     pub(super) set_back: Option<SetBack>,
-    /// It is delayed, and not by this node.
+    /// Whether the campaign was delayed by another node.
     pub(super) anothers_delay: bool,
     orders: VecDeque<Order>,
     committing: Option<Order>,
@@ -213,24 +213,24 @@ impl CampaignState {
         }
     }
 
-    /// Asks the line pool for the calls that live; until it answers nothing is dialed.
+    /// Asks the line pool for the live calls. Nothing is dialed before the answer.
     fn attach(&mut self, me: &ActorRef<CampaignMessage>) {
         self.attached = false;
         let dialer = Dialer::Campaign(self.row.id);
         let requester = Requester::to(me, CampaignMessage::Lines);
         if self.lines.cast(LinesMessage::Attach { dialer, requester }).is_err() {
-            // The pool is being restarted and will say so; the timer is for the case that this was missed.
+            // The pool is being restarted and will announce itself. The timer covers a missed announcement.
             self.wake(me, Duration::from_secs(1));
         }
     }
 
-    /// Its window is over.
+    /// Returns whether the campaign's window is over.
     fn closed(&self) -> bool {
         let now = self.ports.clock.now();
         self.row.closes_at.is_some_and(|closes_at| closes_at <= now)
     }
 
-    /// Lines may be used: the row says running, and nothing is under way that may end that.
+    /// Returns whether lines may be used: the row is running, and no change that may end this is in progress.
     pub(super) fn dials(&self) -> bool {
         self.row.status == CampaignStatus::Running
             && !self.closed()
@@ -239,12 +239,12 @@ impl CampaignState {
             && self.committing.is_none()
     }
 
-    /// A change of the row is being written.
+    /// Returns whether a change of the row is being written.
     pub(super) fn is_committing(&self) -> bool {
         self.committing.is_some()
     }
 
-    /// Does what the row says is to be done now.
+    /// Takes the next step according to the row.
     pub(super) fn go_on(&mut self, me: &ActorRef<CampaignMessage>) {
         if self.draining {
             return;
@@ -289,9 +289,9 @@ impl CampaignState {
         }
     }
 
-    /// Looks again after `wait` at the latest.
+    /// Schedules the next look after `wait` at the latest.
     pub(super) fn wake(&mut self, me: &ActorRef<CampaignMessage>, wait: Duration) {
-        // A far time is slept in pieces, so that a wall clock that was put forward is noticed.
+        // A long wait is split into pieces, so that a wall clock that was set forward is noticed.
         let at = Instant::now() + wait.min(Duration::from_secs(60));
         if self.timer.as_ref().is_some_and(|(set, _)| *set <= at) {
             return;
@@ -304,14 +304,14 @@ impl CampaignState {
         self.timer = Some((at, task));
     }
 
-    /// The store is in trouble: looks again later, each time a little later.
+    /// Schedules a retry after a store failure, with a longer wait each time.
     pub(super) fn wake_after_trouble(&mut self, me: &ActorRef<CampaignMessage>, error: &dyn std::fmt::Display) {
         let wait = self.trouble.failed();
-        tracing::warn!(campaign = %self.row.id, %error, "store is in trouble, trying again");
+        tracing::warn!(campaign = %self.row.id, %error, "store request failed, trying again");
         self.wake(me, wait);
     }
 
-    /// Puts a change in line behind the one under way.
+    /// Queues a change after the one in progress.
     pub(super) fn order(&mut self, me: &ActorRef<CampaignMessage>, order: Order) {
         self.orders.push_back(order);
         self.next_order(me);
@@ -326,11 +326,11 @@ impl CampaignState {
             Order::Command(command, _) => Wish::Command(command.clone()),
             Order::Own(intent) => Wish::Own(intent.clone()),
         };
-        // Whatever it is, no dial starts while it is being written.
+        // Dialing stops while any change is being written.
         self.stop_dialing();
         self.committing = Some(order);
         let (me, ports, row) = (me.clone(), self.ports.clone(), self.row.clone());
-        // Not bound to this actor: a commit half made is worse than one nobody hears of.
+        // Not bound to this actor: a commit whose result nobody gets is better than one that stops halfway.
         tokio::spawn(async move {
             let before = row.clone();
             let committed = contained(async move { Ok(commit(ports, row, wish).await) }).await;
@@ -353,7 +353,7 @@ impl CampaignState {
                 self.wake_after_trouble(me, &error);
                 later = true;
             }
-            // The row was changed by somebody else meanwhile; what it says now is done below.
+            // Another writer has changed the row; its new content is handled below.
             (Some(Order::Own(_)) | None, _) => self.trouble.reset(),
         }
         self.next_order(me);
@@ -362,12 +362,12 @@ impl CampaignState {
         }
     }
 
-    /// The row as it is from now on.
+    /// Replaces the row.
     fn take(&mut self, latest: CampaignRow) {
         if self.row.status != latest.status {
-            // What kept this node alone from dialing is found again.
+            // Obstacles that concern only this node are detected anew.
             self.set_back = None;
-            // A carrier that is tried again and again is tried less and less often.
+            // The pauses for a carrier that keeps failing must go on growing.
             if ![self.row.status, latest.status].contains(&CampaignStatus::Delayed) {
                 self.pacing.restart();
                 self.outage = None;
@@ -386,7 +386,7 @@ impl CampaignState {
         self.keep_lines_to_run_only();
     }
 
-    /// The row as the store has it now: another node may have changed it.
+    /// Handles the row as read from the store, which another node may have changed.
     fn row_read(&mut self, me: &ActorRef<CampaignMessage>, row: CampaignRow) {
         if !self.is_committing() && row.version > self.row.version {
             self.stop_dialing();

@@ -1,4 +1,5 @@
-//! A campaign whose carrier takes no calls: it is delayed, tries again now and then, and runs when one gets through.
+//! Handling of a carrier that takes no calls: the campaign is delayed, retries from time to time, and runs
+//! again when a call gets through.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -9,17 +10,17 @@ use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, dialing
 use crate::call::{NoOutcome, Obstacle};
 use domain::{id::AttemptId, ports::store::Remaining, time::Timestamp};
 
-/// The longest pause a carrier is granted before it is asked again.
+/// Longest pause before a carrier is asked again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What keeps the carrier from taking calls, until one gets through again.
+/// Obstacle at the carrier that lasts until a call gets through.
 #[derive(Debug)]
 pub(super) struct CarrierOutage {
     reason: String,
     since: Timestamp,
-    /// Calls that lived when it was met last: that they end tells nothing of the carrier.
+    /// Calls that were live when the obstacle was last met. Their end tells nothing about the carrier.
     before: HashSet<AttemptId>,
-    /// The campaign was delayed since.
+    /// Whether the campaign was delayed because of it.
     pub(super) delayed: bool,
 }
 
@@ -31,7 +32,7 @@ impl CarrierOutage {
 }
 
 impl CampaignState {
-    /// A call found that the carrier takes none: no further one is tried for a while, or at all.
+    /// Handles a call that met the obstacle: no further call is placed for a while, or at all.
     pub(super) fn met_obstacle(&mut self, me: &ActorRef<CampaignMessage>, obstacle: Obstacle) {
         if !self.dials() {
             return;
@@ -72,8 +73,7 @@ impl CampaignState {
         self.order(me, Order::Own(intent));
     }
 
-    /// Tries again after its pause, when there is somebody to dial: what was in the way may be gone; if not, it is met
-    /// again.
+    /// Retries after the pause when somebody is due: the obstacle may be gone. If not, it is met again.
     pub(super) fn wait_for_the_carrier(&mut self, me: &ActorRef<CampaignMessage>) {
         let (now, present) = (Instant::now(), self.ports.clock.now());
         let held = self.pacing.held_until(now).map(|until| until.duration_since(now));
@@ -89,8 +89,8 @@ impl CampaignState {
         self.wake(me, wait);
     }
 
-    /// Nobody is due, for those who could not be dialed were put off, and no call has got through since: whether the
-    /// carrier is back is not known before the first of them is.
+    /// Keeps the delay while nobody is due, since those who could not be dialed were put off and no call has
+    /// got through. Only the next call shows whether the carrier is back.
     pub(super) fn still_out(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
         let Some(outage) = self.outage.as_ref().filter(|_| remaining.later > 0) else {
             return false;
@@ -108,7 +108,7 @@ impl CampaignState {
         true
     }
 
-    /// A call is over. One that was placed since the obstacle was met shows that it is gone.
+    /// Handles the end of a call. A call placed since the obstacle was met shows that it is gone.
     pub(super) fn told_of_the_carrier(&mut self, attempt: AttemptId, got_through: bool) {
         if let Some(outage) = &mut self.outage
             && !outage.before.remove(&attempt)

@@ -1,5 +1,5 @@
-//! A change decided on the row and committed with its guard; a command is decided again when the row was changed by
-//! somebody else meanwhile.
+//! Decides a change on the row and commits it with its guard. A command is decided again if another writer
+//! changed the row meanwhile.
 
 use super::{Decision, Facts, Wish, decide};
 use crate::campaign::{CampaignCommand, CommandError};
@@ -11,18 +11,19 @@ use domain::{
     },
 };
 
-/// Rows change under our feet by other writers only; more rounds than this mean that something is wrong.
+/// Number of decision rounds. Only other writers change the row, so needing more rounds means an error.
 const ROUNDS: usize = 10;
 
-/// Decides and commits. The row as it is afterwards, and whether the change was made. A command is decided again where the
-/// row was changed by somebody else meanwhile; an event of the campaign's own is not, it may be none any more.
+/// Decides and commits a change. Returns the row afterwards, and whether the change was made. If another
+/// writer changed the row, a command is decided again. An event of the campaign itself is not, since it may
+/// no longer apply.
 pub async fn commit(ports: Ports, mut row: CampaignRow, wish: Wish) -> (CampaignRow, Result<(), CommandError>) {
     for _ in 0..ROUNDS {
         match commit_once(&ports, &row, &wish).await {
             Ok(Some(changed)) => return (changed, Ok(())),
             Err(error) => return (row, Err(error)),
             Ok(None) => match ports.store.campaign(row.account, row.id).await {
-                // An event was seen on the row as it was: what the present one wants is looked at anew.
+                // The event was based on the old row; the campaign looks at the new row afresh.
                 Ok(read) if matches!(wish, Wish::Own(_)) => {
                     let status = read.status;
                     return (read, Err(CommandError::InvalidTransition(status)));
@@ -36,7 +37,7 @@ pub async fn commit(ports: Ports, mut row: CampaignRow, wish: Wish) -> (Campaign
     (row, Err(error))
 }
 
-/// None when the row is not the one that was read.
+/// Tries once. Returns `None` if the row has changed since it was read.
 async fn commit_once(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Option<CampaignRow>, CommandError> {
     let store = &ports.store;
     let decided = match facts(ports, row, wish).await {
@@ -46,7 +47,7 @@ async fn commit_once(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Op
     let decision = match decided {
         Ok(decision) => decision,
         Err(error) => {
-            // A refusal names the present state, so it is given on the present row only.
+            // A refusal names the present state, so it is only valid for the present row.
             let present = store.campaign(row.account, row.id).await.map_err(|e| unavailable(&e))?;
             return if present.version == row.version {
                 Err(error)
@@ -94,7 +95,7 @@ async fn facts(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Facts, C
     })
 }
 
-/// A user's command that makes a campaign active needs the agent that is to dial.
+/// Checks that the agent exists, if the command makes the campaign active.
 async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: &Decision) -> Result<(), CommandError> {
     let (agent, active): (AgentId, bool) = match decision {
         Decision::Turn(change) => (row.agent, change.active),
@@ -109,13 +110,13 @@ async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: 
         Err(StoreError::NotFound) => Err(CommandError::NotConfigured(format!(
             "agent {agent} does not exist any more; give the campaign another agentId"
         ))),
-        // One that cannot be read fails the campaign with the reason.
+        // An agent that cannot be read fails the campaign later, with the reason.
         Err(StoreError::Damaged(_)) => Ok(()),
         Err(error) => Err(unavailable(&error)),
     }
 }
 
-/// The row of a campaign that is gone: it does nothing any more.
+/// Returns the row of a removed campaign, which does nothing any more.
 pub(super) fn removed(row: &CampaignRow) -> CampaignRow {
     CampaignRow {
         status: CampaignStatus::Stopped,
@@ -126,7 +127,7 @@ pub(super) fn removed(row: &CampaignRow) -> CampaignRow {
     }
 }
 
-/// A store's failure as a command's.
+/// Converts a store error to a command error.
 pub fn unavailable(error: &StoreError) -> CommandError {
     match error {
         StoreError::NotFound => CommandError::NotFound,

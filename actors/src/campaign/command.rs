@@ -1,4 +1,4 @@
-//! What a user may ask of a campaign.
+//! Commands that a user may give to a campaign.
 
 use domain::{
     agent::Problem,
@@ -9,70 +9,70 @@ use domain::{
 /// A user's command for a campaign.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CampaignCommand {
-    /// Dial now.
+    /// Dials now.
     Launch,
-    /// Place no new call until launched again.
+    /// Places no new calls until the next launch.
     Pause,
-    /// Place no new call and cancel what waits.
+    /// Places no new calls and cancels waiting attempts.
     Stop {
-        /// Also hang up the calls in progress.
+        /// Whether the calls in progress are hung up too.
         hang_up: bool,
     },
-    /// Attach this schedule, the whole of it, and wait for its time.
+    /// Attaches this complete schedule and waits for its time.
     Schedule(ScheduleText),
-    /// Change what the update names.
+    /// Changes the fields named in the update.
     Update(Box<CampaignUpdate>),
-    /// Remove it from every list and read.
+    /// Removes the campaign from all lists and reads.
     Delete,
 }
 
-/// What a PATCH asks for, already valid field by field. None: leave as it is.
+/// Fields of a PATCH, each already validated. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CampaignUpdate {
     /// `name`.
     pub name: Option<String>,
-    /// `agentId`; must belong to the account (checked by the caller).
+    /// `agentId`. The caller has checked that it belongs to the account.
     pub agent: Option<AgentId>,
     /// `followUp…`.
     pub follow_up: Option<FollowUp>,
-    /// `maxConcurrentCalls`; an inner none takes the limit off.
+    /// `maxConcurrentCalls`. An inner `None` removes the limit.
     pub max_concurrent_calls: Option<Option<u32>>,
-    /// `startTime`; an inner none clears it, here and below.
+    /// `startTime`. An inner `None` clears it, as in the following fields.
     pub start_time: Option<Option<String>>,
     /// `endTime`.
     pub end_time: Option<Option<String>>,
     /// `timezone`.
     pub timezone: Option<Option<String>>,
-    /// A hidden import whose list replaces the campaign's.
+    /// Hidden import whose list replaces the campaign's contacts.
     pub contacts: Option<CampaignId>,
-    /// `scheduled`: attach the schedule and queue, or take it off.
+    /// `scheduled`: attaches the schedule and queues the campaign, or removes the schedule.
     pub scheduled: Option<bool>,
-    /// `active`: queue or launch, or stop.
+    /// `active`: queues or launches the campaign, or stops it.
     pub active: Option<bool>,
 }
 
-/// Why a command was refused.
+/// Reason why a command was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// No such campaign in this account.
+    /// The account has no such campaign.
     #[error("campaign not found")]
     NotFound,
-    /// Not possible in the present state.
+    /// The command is not possible in the present state.
     #[error("campaign is {}", .0.as_str())]
     InvalidTransition(CampaignStatus),
-    /// It is running, or calls of it are live: not to be changed or removed.
+    /// The campaign is running or has live calls, so it cannot be changed or removed.
     #[error("campaign is running")]
     Running,
-    /// Fields that do not go together with what is stored.
+    /// The fields contradict each other or stored fields.
     #[error("the request is invalid")]
     Invalid(Vec<Problem>),
     /// Every contact has been dialed.
     #[error("no contact is left to dial")]
     NothingToDial,
-    /// What it needs is missing: the setting or thing, and what to do.
+    /// Something required is missing. The text names the setting or thing, and the remedy.
     #[error("{0}")]
     NotConfigured(String),
-    /// The node takes no new work, or its database is away: try again.
+    /// The node takes no new work, or its database is unavailable. The caller may try again.
     #[error("unavailable: {0}")]
     Unavailable(String),
 }

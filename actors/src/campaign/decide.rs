@@ -1,4 +1,4 @@
-//! What an event or a user's command means for a campaign's row. Free of I/O.
+//! Decides how an event or a user's command changes a campaign's row. Free of I/O.
 
 use super::{Effect, Event, State};
 use crate::campaign::{CampaignCommand, CommandError};
@@ -9,14 +9,14 @@ use domain::{
     time::Timestamp,
 };
 
-/// An event with what the row is to say about it.
+/// An event, with further values for the row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
-    /// What happens.
+    /// The event.
     pub event: Event,
     /// The new `nextRunAt`, before it is moved into the window.
     pub next_run_at: Option<Timestamp>,
-    /// Why, for `failed` and `delayed`.
+    /// Reason for `failed` and `delayed`.
     pub reason: Option<String>,
 }
 
@@ -30,26 +30,26 @@ impl From<Event> for Intent {
     }
 }
 
-/// What is to become of a row.
+/// A requested change of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wish {
     /// A user's command.
     Command(CampaignCommand),
-    /// An event of the campaign's own.
+    /// An event of the campaign itself.
     Own(Intent),
 }
 
-/// What a decision rests on beside the row.
+/// Facts besides the row on which a decision depends.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
     /// The present instant.
     pub now: Timestamp,
-    /// What is left to do; read for commands that dial or replace contacts.
+    /// Count of the remaining work. It is read for commands that dial or replace contacts.
     pub remaining: Option<Remaining>,
 }
 
 impl Facts {
-    /// Refuses what would dial when there is nobody to dial.
+    /// Returns an error if there is nobody to dial.
     pub(super) fn something_to_dial(&self) -> Result<(), CommandError> {
         match self.remaining {
             Some(left) if left.due + left.later + left.open == 0 => Err(CommandError::NothingToDial),
@@ -58,24 +58,24 @@ impl Facts {
     }
 }
 
-/// What is to be written.
+/// A change to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// A new state.
     Turn(StateChange),
-    /// New fields with it.
+    /// New fields and a new state.
     Edit(Box<CampaignEdit>, StateChange),
-    /// The campaign goes.
+    /// Removal of the campaign.
     Remove,
 }
 
-/// What a wish means for a row.
+/// Decides how a wish changes a row.
 pub fn decide(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<Decision, CommandError> {
     match wish {
         Wish::Own(intent) => own(row, intent, facts.now).map(Decision::Turn),
         Wish::Command(CampaignCommand::Launch) => launch(row, facts).map(Decision::Turn),
         Wish::Command(CampaignCommand::Pause) => turn(row, Event::Pause).map(Decision::Turn),
-        // Calls that were left to end by themselves may still be hung up.
+        // Calls that were left to end by themselves can still be hung up.
         Wish::Command(CampaignCommand::Stop { hang_up: true })
             if matches!(row.status, CampaignStatus::Stopped | CampaignStatus::Failed) =>
         {
@@ -97,7 +97,7 @@ pub fn decide(row: &CampaignRow, wish: &Wish, facts: &Facts) -> Result<Decision,
     }
 }
 
-/// The row's state as it is.
+/// Returns the row's state unchanged.
 pub(super) fn unchanged(row: &CampaignRow) -> StateChange {
     StateChange {
         status: row.status,
@@ -111,7 +111,7 @@ pub(super) fn unchanged(row: &CampaignRow) -> StateChange {
     }
 }
 
-/// The state after an event, whose schedule stays attached and which waits for nothing.
+/// Returns the state after an event that keeps the schedule attached and waits for nothing.
 pub(super) fn turn(row: &CampaignRow, event: Event) -> Result<StateChange, CommandError> {
     let (next, effects) = State::of(row)
         .apply(event)
@@ -127,7 +127,7 @@ pub(super) fn turn(row: &CampaignRow, event: Event) -> Result<StateChange, Comma
     })
 }
 
-/// The window that is open, or opens next, by the attached schedule; always open without one.
+/// Returns the current or next window of the attached schedule. Without one, the window is always open.
 fn opening(row: &CampaignRow, at: Timestamp) -> Opening {
     match row.attached_schedule() {
         Some((schedule, opens_from)) => schedule.opening(opens_from, at),
@@ -144,12 +144,12 @@ fn own(row: &CampaignRow, intent: &Intent, now: Timestamp) -> Result<StateChange
     let mut change = turn(row, intent.event)?;
     change.reason = intent.reason.clone();
     match intent.event {
-        // Its time is not here after all: the clock was set back.
+        // The clock was set back: the time has not come after all.
         Event::TimeCame | Event::WindowOpened if !open => Ok(StateChange {
             next_run_at: Some(opening.opens_at),
             ..unchanged(row)
         }),
-        // The next window follows at once.
+        // The next window follows directly.
         Event::WindowClosed if open => Ok(StateChange {
             closes_at: opening.closes_at,
             ..unchanged(row)
@@ -178,8 +178,9 @@ fn own(row: &CampaignRow, intent: &Intent, now: Timestamp) -> Result<StateChange
     }
 }
 
-/// The user's word to dial now. While its window is open the schedule stays attached, so that it closes as planned;
-/// outside the window it is taken off, for nothing is dialed against an attached one.
+/// Launches the campaign now at the user's command. Inside its window the schedule stays attached, so that
+/// the window closes as planned. Outside the window it is removed, since an attached schedule forbids dialing
+/// then.
 pub(super) fn launch(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
     if State::of(row) == State::Completed {
         return Err(CommandError::NothingToDial);
@@ -220,7 +221,7 @@ pub(super) fn schedule(row: &CampaignRow, text: &ScheduleText, facts: &Facts) ->
     })
 }
 
-/// The schedule that is to be attached: it must be whole.
+/// Returns the schedule to attach, which must be complete.
 pub(super) fn complete(text: &ScheduleText) -> Result<Schedule, CommandError> {
     match Schedule::parse(text) {
         Ok(Some(schedule)) => Ok(schedule),

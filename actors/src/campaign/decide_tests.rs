@@ -1,4 +1,4 @@
-//! The decisions of a campaign, one by one.
+//! Tests of the decisions of a campaign.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ fn row(status: CampaignStatus) -> CampaignRow {
     }
 }
 
-/// One to which the window 09:00 to 17:00 is attached, from the day before on.
+/// Returns a campaign with the window 09:00 to 17:00 attached since the day before.
 fn scheduled(status: CampaignStatus) -> CampaignRow {
     CampaignRow {
         scheduled: true,
@@ -238,7 +238,7 @@ fn contacts_are_not_replaced_under_live_calls() {
     };
     let change = patch(&completed, update.clone(), &at(NOW)).unwrap();
     assert_eq!((change.status, change.scheduled), (CampaignStatus::Draft, false));
-    // With new contacts a completed campaign can be launched, though nobody of the old list was left.
+    // With new contacts a completed campaign can be launched, although nobody of the old list was left.
     let launched = CampaignUpdate {
         active: Some(true),
         ..update.clone()
@@ -249,7 +249,7 @@ fn contacts_are_not_replaced_under_live_calls() {
     };
     let change = patch(&completed, launched, &nobody).unwrap();
     assert_eq!((change.status, change.active), (CampaignStatus::Running, true));
-    // One that waited for a follow-up goes on at its next opening.
+    // A campaign that waited for a follow-up continues at its next opening.
     let waiting = CampaignRow {
         next_run_at: Some(hours(200)),
         ..scheduled(CampaignStatus::Waiting)
@@ -277,13 +277,13 @@ fn a_new_schedule_replaces_what_waits() {
         (change.next_run_at, change.opens_from),
         (Some(hours(3)), Some(hours(3)))
     );
-    // A paused one by the user waits for nothing.
+    // A campaign paused by the user waits for nothing.
     let change = patch(&scheduled(CampaignStatus::Paused), later.clone(), &at(NOW)).unwrap();
     assert_eq!((change.next_run_at, change.opens_from), (None, Some(hours(3))));
-    // In a draft the texts are kept and mean nothing yet.
+    // In a draft the texts are kept and have no effect yet.
     let draft = row(CampaignStatus::Draft);
     assert_eq!(patch(&draft, later, &at(NOW)), Ok(unchanged(&draft)));
-    // What is attached must stay whole.
+    // An attached schedule must stay complete.
     let cleared = CampaignUpdate {
         start_time: Some(None),
         ..CampaignUpdate::default()
@@ -387,7 +387,7 @@ fn active_queues_or_launches_or_stops() {
 
 #[test]
 fn a_wait_is_never_for_the_past() {
-    // Whatever the present time, what is waited for lies ahead or is now.
+    // At any present time, the time waited for is now or in the future.
     for minutes in 0..3_000 {
         let now = NOW.plus(Duration::from_secs(minutes * 60));
         for (row, event) in [

@@ -1,4 +1,4 @@
-//! The dialing loop of a campaign: count what is due, ask for lines, claim, hand over to calls.
+//! The dialing loop of a campaign: count due contacts, ask for lines, claim attempts, hand them to calls.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,11 +18,11 @@ use domain::{
     ports::store::{AgentRow, Remaining, Store, StoreError, StoreResult},
 };
 
-/// How often a campaign looks for new work while calls run, and for the end of calls that run elsewhere.
+/// Interval at which a campaign looks for new work while calls run, and for the end of calls on other nodes.
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 impl CampaignState {
-    /// Counts what is left to do.
+    /// Counts the remaining work.
     pub(super) fn look(&mut self, me: &ActorRef<CampaignMessage>) {
         if self.counting {
             self.count_again = true;
@@ -69,7 +69,7 @@ impl CampaignState {
         }
         if remaining.due > 0 || self.pacing.claiming() {
             self.request_lines(me);
-            // Lines elsewhere may be busy with it.
+            // Lines of other nodes may be busy with it.
             if remaining.open == 0 && self.pacing.starves(Instant::now()) {
                 let dialer = Dialer::Campaign(self.row.id);
                 let _ = self.lines.cast(LinesMessage::StillWaiting(dialer));
@@ -77,11 +77,12 @@ impl CampaignState {
         } else if self.still_out(me, remaining) {
             // Delayed until somebody is due.
         } else if remaining.open > 0 || !self.live.is_empty() {
-            // Ends of our own calls are told; those of others, and retries that fall due, are looked for.
+            // The ends of our own calls are reported. The ends of other nodes' calls, and retries that become
+            // due, must be polled.
             self.wake(me, LOOK_AGAIN);
         } else if remaining.later > 0 {
-            // Not before a second has passed: the store's clock may be behind ours, and then what is due by ours
-            // would be due later by the store's, over and over.
+            // Wait at least a second. The store's clock may be behind ours, and an attempt due by our clock
+            // would otherwise be counted as due later again and again.
             let soonest = self.ports.clock.now().plus(LOOK_AGAIN);
             let next_run_at = remaining.next_due.map(|due| due.max(soonest));
             self.order(
@@ -130,7 +131,7 @@ impl CampaignState {
         }
     }
 
-    /// Nothing is dialed from here on: the wish is withdrawn, and claims still on their way go back.
+    /// Stops dialing: withdraws the request for lines, and returns claims that are still on their way.
     pub(super) fn stop_dialing(&mut self) {
         self.generation += 1;
         let unused = self.pacing.drop_grants() + std::mem::take(&mut self.kept);
@@ -154,8 +155,8 @@ impl CampaignState {
         self.claim(me);
     }
 
-    /// Reads the agent afresh and claims for the lines at hand, if its calls can be held now. Not bound to this actor: a claim that was made must
-    /// find its way back to the queue if the actor is gone.
+    /// Reads the agent afresh and claims attempts for the granted lines, if calls of the agent can be held
+    /// now. Not bound to this actor: a claim must find its way back to the queue even if the actor is gone.
     fn claim(&mut self, me: &ActorRef<CampaignMessage>) {
         let Some(lines) = self.pacing.begin_claim() else {
             return;
@@ -247,7 +248,8 @@ impl CampaignState {
                 if claimed > 0 {
                     self.set_back_no_more(true);
                 } else {
-                    // Counted as due and yet not to be had: somebody else has it, or the campaign does not run.
+                    // Attempts were counted as due but could not be claimed: another node has them, or the
+                    // campaign does not run.
                     self.read_row(me);
                     self.wake(me, LOOK_AGAIN);
                     return;
@@ -261,7 +263,7 @@ impl CampaignState {
                 } else if !current && self.dials() {
                     self.look(me);
                 }
-                // Claims of an older generation are released as they are dropped.
+                // Claims of an older generation are released when they are dropped.
                 return;
             }
         }
@@ -273,10 +275,10 @@ impl CampaignState {
         }
     }
 
-    /// Hands claimed attempts over to calls; how many were taken.
+    /// Hands claimed attempts over to calls. Returns how many were taken.
     fn dial(&mut self, mut held: HeldClaims) -> usize {
         let Some(agent) = &self.agent else { return 0 };
-        // An agent without a line was refused as it was read.
+        // An agent without a line was refused when it was read.
         let Ok(line) = line(agent, &self.ports.carriers) else {
             return 0;
         };

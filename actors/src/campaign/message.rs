@@ -14,90 +14,91 @@ use domain::{
 pub enum CampaignMessage {
     /// A user's command.
     Command {
-        /// What to do.
+        /// The command.
         command: CampaignCommand,
         /// Answered after the commit.
         reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
     },
-    /// What the line pool tells.
+    /// A notice of the line pool.
     Lines(LinesNotice),
-    /// The line pool was restarted: attach again.
+    /// The line pool was restarted: the campaign must attach again.
     LinesRestarted,
-    /// Look again for something to do (a timer).
+    /// A timer fired: look for something to do.
     Tick,
-    /// Place no new call; the node is going down.
+    /// The node is shutting down: place no new calls.
     Drain,
-    /// The agent was read, own.
+    /// The agent was read, sent by the campaign's own task.
     AgentRead {
         /// Generation.
         generation: u64,
-        /// The agent.
+        /// The agent's row.
         agent: Result<AgentRow, StoreError>,
     },
-    /// Claims arrived, own.
+    /// Claims arrived, sent by the campaign's own task.
     Claimed {
         /// Generation.
         generation: u64,
-        /// How many lines were set aside for them.
+        /// Number of lines set aside for them.
         lines: usize,
-        /// The attempts; those not handed on to a call go back to the queue.
+        /// The attempts. Those not handed to a call return to the queue.
         attempts: Result<HeldClaims, StoreError>,
     },
-    /// Nothing was claimed: no call could be held now, own.
+    /// Nothing was claimed because no call could be held now, sent by the campaign's own task.
     ProvidersDown {
         /// Generation.
         generation: u64,
-        /// How many lines were set aside.
+        /// Number of lines set aside.
         lines: usize,
-        /// Why, for a client.
+        /// Reason, shown to users.
         reason: String,
     },
-    /// Whether calls could be held again, own.
+    /// Tells whether calls could be held again, sent by the campaign's own task.
     ProvidersAsked {
-        /// They could.
+        /// Whether they could.
         well: bool,
     },
-    /// A guarded state change was committed or refused, own. Only one is under way at a time.
+    /// A guarded state change was committed or refused, sent by the campaign's own task. Only one is in
+    /// progress at a time.
     StateChanged {
         /// The row as it is now, as far as it was read.
         latest: CampaignRow,
         /// Whether the change was made.
         changed: Result<(), CommandError>,
     },
-    /// Other nodes work on it too, or do no more.
+    /// Tells whether other nodes work on the campaign too.
     OtherNodes(bool),
-    /// Its version in the store; none when it is not active there.
+    /// The campaign's version in the store, or `None` if it is not active there.
     Seen(Option<i64>),
-    /// The row was read again, own.
+    /// The row was read again, sent by the campaign's own task.
     RowRead(CampaignRow),
-    /// What is left to do was counted, own.
+    /// The remaining work was counted, sent by the campaign's own task.
     Counted {
         /// Generation.
         generation: u64,
         /// The count.
         remaining: Result<Remaining, StoreError>,
     },
-    /// How the campaign stands.
+    /// Asks for a snapshot of the campaign.
     Inspect(RpcReplyPort<CampaignSnapshot>),
     /// Panics, for tests of supervision.
     #[cfg(feature = "testkit")]
     Sabotage,
 }
 
-/// A campaign reports that it rests, without calls and without work: its actor may end, if it has seen every command.
+/// Report that a campaign rests, without calls and work. Its actor may end if it has seen every command.
 pub struct Resting {
-    /// Which.
+    /// Id of the campaign.
     pub campaign: CampaignId,
-    /// How many commands it has taken.
+    /// Number of commands it has taken.
     pub commands: u64,
 }
 
-/// A campaign actor at one moment.
+/// A snapshot of a campaign actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CampaignSnapshot {
-    /// State.
+    /// The campaign's status.
     pub status: CampaignStatus,
-    /// Calls it has running.
+    /// Number of live calls.
     pub live_calls: usize,
 }

@@ -1,5 +1,5 @@
-//! A campaign that other nodes work on too: what they changed is read, and what keeps only this node from dialing does not
-//! delay it for all.
+//! Cooperation with other nodes on the same campaign: reads what they changed, and prevents an obstacle of
+//! this node alone from delaying the campaign for all.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,33 +10,33 @@ use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order, change:
 use crate::lines::LinesMessage;
 use domain::ports::store::{CampaignStatus, Remaining, StoreError};
 
-/// For so long no other node may have called anybody before the campaign is delayed for what keeps this one from it.
+/// Time without a call by any other node after which an obstacle of this node delays the campaign.
 const NOBODY_ELSE: Duration = Duration::from_secs(10);
 
-/// How soon this node tries again meanwhile, where nothing else says.
+/// Pause before this node tries again meanwhile, unless something else determines it.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
-/// What keeps this node from dialing.
+/// Obstacle that keeps this node from dialing.
 #[derive(Debug)]
 pub(super) struct SetBack {
     reason: String,
-    /// Its providers are down; else its carrier.
+    /// Whether its providers are down. Otherwise its carrier is.
     providers_down: bool,
-    /// Since when nobody else was seen to dial either.
+    /// Time since which no other node was seen to dial.
     since: Instant,
-    /// How long nobody else may before the campaign is delayed.
+    /// Time without a call by another node after which the campaign is delayed.
     patience: Duration,
 }
 
 impl CampaignState {
-    /// How the campaign stands in the store: its version there; none when it is not active.
+    /// Handles the campaign's version in the store, which is `None` if it is not active there.
     pub(super) fn seen(&self, me: &ActorRef<CampaignMessage>, version: Option<i64>) {
         if self.is_committing() || self.draining {
             return;
         }
         let rests = version.is_none() && !self.row.active;
         let changed = version.map_or(self.row.active, |version| version > self.row.version);
-        // One that was stopped already may be stopped once more, now with its calls.
+        // A campaign that is already stopped may be stopped once more, now with its calls.
         if changed || (rests && !self.live.is_empty()) {
             self.read_row(me);
         }
@@ -51,14 +51,14 @@ impl CampaignState {
             let read = match store.campaign(row.account, row.id).await {
                 Ok(read) => read,
                 Err(StoreError::NotFound) => removed(&row),
-                // It is asked again.
+                // The row will be requested again.
                 Err(_) => return,
             };
             let _ = me.cast(CampaignMessage::RowRead(read));
         });
     }
 
-    /// Another node stopped it and may have been told to hang up.
+    /// Asks whether to hang up: another node stopped the campaign and may have been told to.
     fn ask_whether_to_hang_up(&self) {
         let (store, lines) = (Arc::clone(&self.ports.store), self.lines.clone());
         let (campaign, version) = (self.row.id, self.row.version);
@@ -69,7 +69,7 @@ impl CampaignState {
         });
     }
 
-    /// Others are there or not.
+    /// Notes whether there are other nodes.
     pub(super) fn others_live(&mut self, others: bool) {
         self.other_nodes = others;
         if !others {
@@ -77,16 +77,16 @@ impl CampaignState {
         }
     }
 
-    /// This node cannot dial now. Others may: it holds back alone.
+    /// Holds this node back alone, since it cannot dial now but others may.
     pub(super) fn hold_back_alone(&mut self, me: &ActorRef<CampaignMessage>, reason: String, providers_down: bool) {
         let now = Instant::now();
         let (since, patience) = match &self.set_back {
             Some(set_back) => (set_back.since, set_back.patience),
-            // Nobody had a call while it was delayed for this.
+            // Nobody had a call while the campaign was delayed for this.
             None if !providers_down && self.outage.as_ref().is_some_and(|outage| outage.delayed) => (now, LOOK_AGAIN),
             None => (now, NOBODY_ELSE),
         };
-        tracing::info!(campaign = %self.row.id, reason, "this node holds back");
+        tracing::info!(campaign = %self.row.id, reason, "node holds back");
         self.set_back = Some(SetBack {
             reason,
             providers_down,
@@ -97,11 +97,11 @@ impl CampaignState {
             self.pacing.hold(now + TRY_AGAIN);
         }
         let until = self.pacing.held_until(now).unwrap_or(now + TRY_AGAIN);
-        // What holds it back may last longer than everybody is to wait for the word of it.
+        // The obstacle may last longer than the time after which the campaign is delayed.
         self.wake(me, until.min(since + patience).saturating_duration_since(now));
     }
 
-    /// Calls get through from here.
+    /// Ends holding back, since calls get through from this node.
     pub(super) fn set_back_no_more(&mut self, providers: bool) {
         if self
             .set_back
@@ -112,7 +112,7 @@ impl CampaignState {
         }
     }
 
-    /// Nobody else dials either: the campaign is delayed.
+    /// Delays the campaign if no other node dials either.
     pub(super) fn delays_for_all(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
         let now = Instant::now();
         let Some(set_back) = &mut self.set_back else {
@@ -147,8 +147,8 @@ impl CampaignState {
         true
     }
 
-    /// Another node delayed it, or one that is no more, and no time was set to try again: it runs again when this one could hold its
-    /// calls and has a line.
+    /// Ends a delay without a retry time that another node caused, or one that no longer lives. The campaign
+    /// runs again when this node could hold its calls and has a line.
     pub(super) fn end_anothers_delay(&mut self, me: &ActorRef<CampaignMessage>) {
         self.providers_down = true;
         self.anothers_delay = true;

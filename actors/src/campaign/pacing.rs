@@ -1,4 +1,5 @@
-//! How many lines a campaign asks for, and how long it holds back when nothing gets through. Free of I/O.
+//! Decides how many lines a campaign asks for, and how long it holds back when nothing gets through. Free of
+//! I/O.
 
 use std::time::Duration;
 
@@ -7,40 +8,40 @@ use tokio::time::Instant;
 use crate::{call::NoOutcome, supervision::Backoff};
 use domain::ports::store::{CampaignRow, Remaining};
 
-/// The figures of a campaign that dials.
+/// Pacing figures of a campaign that dials.
 #[derive(Debug, Clone)]
 pub struct Pacing {
-    /// Calls at once.
+    /// Most calls at once.
     most: usize,
-    /// Contacts and attempts that may be dialed now, as far as is known.
+    /// Known number of contacts and attempts that may be dialed now.
     due: usize,
     /// Lines granted for the next claim.
     granted: usize,
-    /// Lines set aside for a claim under way.
+    /// Lines set aside for the claim in progress.
     claiming: usize,
-    /// Nothing is asked for before this instant.
+    /// Earliest time of the next request for lines.
     held_until: Option<Instant>,
     refusals: Backoff,
     too_late: Backoff,
-    /// Since when it asks for lines and has none at all.
+    /// Time since which it asks for lines and has none at all.
     starving_since: Option<Instant>,
-    /// How long it does before it is delayed for it. Doubles with each time, so that campaigns that share few lines do
-    /// not change their state with every call.
+    /// Time without any line after which it is delayed. It doubles with each delay, so that campaigns that
+    /// share few lines do not change their state with every call.
     patience: Duration,
 }
 
-/// A line may take so long to come.
+/// Initial and longest time that a line may take.
 const PATIENCE: Duration = Duration::from_secs(3);
 const LONGEST_PATIENCE: Duration = Duration::from_secs(64);
 
-/// How long nothing is asked for when a permit found the store away.
+/// Pause after a permit request found the store unavailable.
 const STORE_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause while permits come too late to be used: a store that is quick again is to be used soon.
+/// Longest pause while permits come too late. It is short, so that a recovered store is used soon.
 const LONGEST_LATE_PAUSE: Duration = Duration::from_secs(8);
 
 impl Pacing {
-    /// Nothing is known to be due yet.
+    /// Creates the pacing of a campaign without known due contacts.
     pub fn new(row: &CampaignRow) -> Self {
         Self {
             most: row
@@ -57,12 +58,12 @@ impl Pacing {
         }
     }
 
-    /// The limit may have been changed.
+    /// Updates the limit, which may have been changed.
     pub fn limit(&mut self, row: &CampaignRow) {
         self.most = Self::new(row).most;
     }
 
-    /// Dialing begins: what was in the way before is not held against the carrier.
+    /// Resets the obstacles when dialing begins.
     pub fn restart(&mut self) {
         self.held_until = None;
         self.refusals.reset();
@@ -71,7 +72,8 @@ impl Pacing {
         self.patience = PATIENCE;
     }
 
-    /// It asks for `want` lines with `live` calls running: until when it puts up with having none.
+    /// Notes a request for `want` lines with `live` calls running. Returns until when it may be without any
+    /// line.
     pub fn asks(&mut self, want: usize, live: usize, now: Instant) -> Option<Instant> {
         if want == 0 || live + self.granted + self.claiming > 0 {
             self.starving_since = None;
@@ -80,19 +82,19 @@ impl Pacing {
         Some(*self.starving_since.get_or_insert(now) + self.patience)
     }
 
-    /// Whether it has asked for lines in vain for too long.
+    /// Returns whether it has asked for lines in vain for too long.
     pub fn starves(&self, now: Instant) -> bool {
         self.starving_since
             .is_some_and(|since| now.duration_since(since) >= self.patience)
     }
 
-    /// It is delayed for want of a line.
+    /// Notes that the campaign is delayed for lack of a line.
     pub fn delayed_for_lines(&mut self) {
         self.starving_since = None;
         self.patience = (self.patience * 2).min(LONGEST_PATIENCE);
     }
 
-    /// How many lines to ask for with `live` calls running.
+    /// Returns how many lines to ask for with `live` calls running.
     pub fn want(&self, live: usize, now: Instant) -> usize {
         if self.held_until.is_some_and(|until| now < until) {
             return 0;
@@ -103,23 +105,24 @@ impl Pacing {
             .min(self.due.saturating_sub(taken))
     }
 
-    /// Until when it holds back.
+    /// Returns until when it holds back.
     pub fn held_until(&self, now: Instant) -> Option<Instant> {
         self.held_until.filter(|until| now < *until)
     }
 
-    /// Whether something is known to be due.
+    /// Returns whether something is known to be due.
     pub fn due(&self) -> bool {
         self.due > 0
     }
 
-    /// The store counted.
+    /// Takes the store's count.
     pub fn counted(&mut self, remaining: &Remaining) {
-        // Claims under way are not counted by the store any more, or soon will not be; the next claim tells.
+        // The store stops counting attempts of a claim in progress at some point; the next claim corrects the
+        // number.
         self.due = usize::try_from(remaining.due).unwrap_or(0);
     }
 
-    /// Lines were granted; how many of them are of no use.
+    /// Takes granted lines. Returns how many of them cannot be used.
     pub fn granted(&mut self, lines: usize, live: usize, now: Instant) -> usize {
         let used = lines.min(self.want(live, now));
         self.granted += used;
@@ -129,12 +132,12 @@ impl Pacing {
         lines - used
     }
 
-    /// Whether a claim is under way.
+    /// Returns whether a claim is in progress.
     pub fn claiming(&self) -> bool {
         self.claiming > 0
     }
 
-    /// For how many lines to claim now; none while a claim is under way.
+    /// Returns the number of lines to claim for now, or `None` while a claim is in progress.
     pub fn begin_claim(&mut self) -> Option<usize> {
         if self.claiming > 0 || self.granted == 0 {
             return None;
@@ -143,7 +146,7 @@ impl Pacing {
         Some(self.claiming)
     }
 
-    /// The claim is over with `claimed` attempts.
+    /// Ends the claim with `claimed` attempts.
     pub fn end_claim(&mut self, claimed: usize) {
         let lines = std::mem::take(&mut self.claiming);
         self.due = if claimed < lines {
@@ -153,20 +156,21 @@ impl Pacing {
         };
     }
 
-    /// Lines granted and not yet claimed for, taken back.
+    /// Takes back the lines that are granted and not yet claimed for.
     pub fn drop_grants(&mut self) -> usize {
         std::mem::take(&mut self.granted)
     }
 
-    /// Asks for nothing for a while.
+    /// Holds back until this instant.
     pub fn hold(&mut self, until: Instant) {
         self.held_until = Some(self.held_until.map_or(until, |held| held.max(until)));
     }
 
-    /// A call ended. One that the carrier would not take makes the campaign hold back, longer each time, so that an
-    /// account without credit does not use up every contact. A store that is away gives no claims either; one whose permits
-    /// come too late is not asked for more of them all the time, which would keep it slow. An attempt that
-    /// waits for its own sake, as where its callee's calling hours are over, keeps no other one back.
+    /// Handles the end of a call. A call that the carrier refused makes the campaign hold back, longer each
+    /// time, so that an account without credit does not use up every contact. An unavailable store gives no
+    /// claims either. A store whose permits come too late is asked less often, since constant requests would
+    /// keep it slow. An attempt that waits for a reason of its own, such as the callee's calling hours, holds
+    /// no other one back.
     pub fn call_ended(&mut self, outcome: Result<(), NoOutcome>, now: Instant) {
         match outcome {
             Ok(()) => {

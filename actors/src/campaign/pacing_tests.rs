@@ -1,4 +1,4 @@
-//! How many lines a campaign asks for, and when it holds back.
+//! Tests of the number of lines a campaign asks for, and of when it holds back.
 
 use proptest::prelude::*;
 
@@ -74,7 +74,7 @@ fn permits_that_come_too_late_slow_the_campaign_down_for_some_seconds() {
     let mut pacing = pacing(None, 1_000);
     let mut waits = Vec::new();
     for _ in 0..6 {
-        // A whole batch of them counts once.
+        // A whole batch counts once.
         for _ in 0..100 {
             pacing.call_ended(Err(NoOutcome::TooLate), now);
         }
@@ -97,7 +97,7 @@ fn attempts_that_wait_for_their_own_sake_keep_no_other_back() {
         pacing.call_ended(Err(NoOutcome::ItsOwn), now);
     }
     assert_eq!(pacing.held_until(now), None);
-    // A store that is away is asked again each second, however long it was.
+    // An unavailable store is asked again each second, however long it was unavailable.
     for _ in 0..1_000 {
         pacing.call_ended(Err(NoOutcome::StoreAway), now);
     }
@@ -105,8 +105,8 @@ fn attempts_that_wait_for_their_own_sake_keep_no_other_back() {
 }
 
 proptest! {
-    /// Whatever is granted and claimed, no more lines are held than the campaign may use, and what it does not use
-    /// it gives back.
+    /// Whatever is granted and claimed, the campaign never holds more lines than it may use, and returns
+    /// those it does not use.
     #[test]
     fn a_campaign_never_holds_more_than_its_limit(
         most in 0..6u32,
@@ -149,7 +149,7 @@ fn each_delay_for_want_of_a_line_makes_it_more_patient() {
     for patience_s in [3, 6, 12, 24, 48, 64, 64] {
         let until = pacing.asks(10, 0, now).unwrap();
         assert_eq!(until, now + patience_s * second);
-        // Asking again does not begin anew, and a line of its own ends it.
+        // A further request does not restart the time, and a line of its own ends it.
         assert_eq!(pacing.asks(5, 0, now + second), Some(until));
         assert!(!pacing.starves(until - second / 10));
         assert!(pacing.starves(until));

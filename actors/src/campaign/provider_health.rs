@@ -1,5 +1,5 @@
-//! A campaign whose calls could not be held, since every provider of a kind is down: it is delayed, and asks now and
-//! then whether they are back.
+//! Handling of calls that cannot be held because every provider of a kind is down: the campaign is delayed
+//! and polls whether they are back.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,10 +15,10 @@ use domain::{
     },
 };
 
-/// How often it asks.
+/// Interval of the polls.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
-/// Why no call of this agent can be held now. One that cannot be read is another's concern.
+/// Returns why no call of this agent can be held now. An agent that cannot be read is handled elsewhere.
 pub(super) async fn obstacle(health: Arc<dyn ProviderHealth>, row: &AgentRow) -> Result<Option<String>, StoreError> {
     let Ok(agent) = agent::complete(&row.document) else {
         return Ok(None);
@@ -27,7 +27,7 @@ pub(super) async fn obstacle(health: Arc<dyn ProviderHealth>, row: &AgentRow) ->
 }
 
 impl CampaignState {
-    /// Lines were there, and nothing was claimed for them.
+    /// Handles lines for which nothing was claimed, because the providers are down.
     pub(super) fn providers_down(
         &mut self,
         me: &ActorRef<CampaignMessage>,
@@ -58,7 +58,7 @@ impl CampaignState {
         );
     }
 
-    /// Asks whether the providers of its agent, as it is now, are back.
+    /// Asks whether the providers of the present agent are back.
     pub(super) fn ask_for_providers(&mut self, me: &ActorRef<CampaignMessage>) {
         if std::mem::replace(&mut self.asking, true) {
             return;
@@ -73,7 +73,7 @@ impl CampaignState {
             let agent = contained(async move { store.agent(account, agent).await }).await;
             let well = match &agent {
                 Ok(row) => matches!(obstacle(health, row).await, Ok(None)),
-                // What becomes of a campaign without an agent is found when it dials.
+                // A missing agent is noticed when the campaign dials.
                 Err(error) => *error == StoreError::NotFound,
             };
             let _ = me.cast(CampaignMessage::ProvidersAsked { well });

@@ -1,4 +1,4 @@
-//! A campaign that should be dialing and has no line: when it is delayed, and how it comes back.
+//! Handling of a campaign that should be dialing and has no line: when it is delayed, and how it runs again.
 
 use ractor::ActorRef;
 use tokio::time::Instant;
@@ -7,7 +7,7 @@ use super::{CampaignMessage, CampaignState, Event, Intent, actor::Order};
 use domain::ports::store::CampaignStatus;
 
 impl CampaignState {
-    /// The line pool says that every line is taken. If it has been so for too long, the campaign is delayed.
+    /// Handles the line pool's notice that every line is taken. After too long, the campaign is delayed.
     pub(super) fn no_line_free(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {
         if !self.dials() || !self.pacing.starves(Instant::now()) {
             return;
@@ -33,14 +33,15 @@ impl CampaignState {
         }
     }
 
-    /// It is its turn: it runs again, with the line it was given.
+    /// Handles the line it was given when its turn came: the campaign runs again.
     pub(super) fn line_came(&mut self, me: &ActorRef<CampaignMessage>, lines: usize) {
         self.order(me, Order::Own(Event::ObstacleGone.into()));
-        // Behind the order, which gives back what was granted before.
+        // Added after the order, which returns the lines granted before.
         self.kept += lines;
     }
 
-    /// It does not run after all: somebody paused it meanwhile, or the store is away.
+    /// Returns the lines if the campaign does not run after all, because a user paused it or the store is
+    /// unavailable.
     pub(super) fn keep_lines_to_run_only(&mut self) {
         if self.row.status != CampaignStatus::Running {
             let kept = std::mem::take(&mut self.kept);
@@ -48,7 +49,7 @@ impl CampaignState {
         }
     }
 
-    /// Lines that it was given while it was delayed are used like others.
+    /// Uses lines that were granted during the delay like other lines.
     pub(super) fn use_kept(&mut self, me: &ActorRef<CampaignMessage>) {
         let kept = std::mem::take(&mut self.kept);
         if kept > 0 {

@@ -1,60 +1,60 @@
-//! The states of a campaign and the events that change them. Free of I/O.
+//! States of a campaign and the events that change them. Free of I/O.
 
 use domain::ports::store::{CampaignRow, CampaignStatus};
 
-/// Where a campaign stands.
+/// State of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// Made, never dialed.
+    /// Created, never dialed.
     Draft,
-    /// Its time is still to come.
+    /// Waits for its time.
     Waiting,
     /// Dialing.
     Running,
-    /// It should be dialing and cannot for the moment.
+    /// Should be dialing, but cannot for the moment.
     Delayed,
-    /// No call is placed.
+    /// Places no calls.
     Paused {
-        /// By the end of its window: it starts again by itself at the next opening.
+        /// Whether the end of its window caused the pause. Then it starts again by itself at the next opening.
         resumes: bool,
     },
     /// Stopped by the user.
     Stopped,
     /// Every contact has its final outcome.
     Completed,
-    /// It cannot go on.
+    /// Cannot continue.
     Failed,
 }
 
-/// What happens to a campaign.
+/// Event of a campaign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// The user: dial now.
+    /// The user wants to dial now.
     Launch,
-    /// The user: dial at the schedule's time.
+    /// The user wants to dial at the schedule's time.
     Schedule,
-    /// The user takes the schedule off.
+    /// The user removes the schedule.
     Unschedule {
-        /// Some contact was dialed.
+        /// Whether some contact was dialed.
         dialed: bool,
     },
-    /// The user: place no new call.
+    /// The user wants no new calls.
     Pause,
-    /// The user: place no new call, cancel what waits.
+    /// The user wants no new calls and cancels waiting attempts.
     Stop,
-    /// The contact list is another one.
+    /// The contact list was replaced.
     ContactsReplaced,
-    /// The time it waited for is here.
+    /// The time it waited for has come.
     TimeCame,
     /// The day's window is over.
     WindowClosed,
     /// The day's window begins.
     WindowOpened,
-    /// Nothing to dial now, but retries or follow-ups lie ahead.
+    /// There is nothing to dial now, but retries or follow-ups are due later.
     OnlyLater,
     /// Every contact has its final outcome.
     NothingLeft,
-    /// No line, the carrier is away or throttles, or every provider of a kind is down.
+    /// There is no line, the carrier is unavailable or throttles, or every provider of a kind is down.
     Obstacle,
     /// Dialing is possible again.
     ObstacleGone,
@@ -62,20 +62,20 @@ pub enum Event {
     CannotGoOn,
 }
 
-/// What a change of state brings with it.
+/// Effect of a change of state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Attempts that wait are cancelled, in the same commit.
+    /// Cancels waiting attempts in the same commit.
     CancelWaiting,
 }
 
-/// An event that is not possible in the present state.
+/// Error: an event that is not possible in the present state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("campaign is {}", .0.status().as_str())]
 pub struct InvalidTransition(pub State);
 
 impl State {
-    /// The state of a row.
+    /// Returns the state of a row.
     pub fn of(row: &CampaignRow) -> Self {
         match row.status {
             CampaignStatus::Draft => Self::Draft,
@@ -89,7 +89,7 @@ impl State {
         }
     }
 
-    /// The row's `status`.
+    /// Returns the row's `status`.
     pub fn status(self) -> CampaignStatus {
         match self {
             Self::Draft => CampaignStatus::Draft,
@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// The row's `active`: it dials, or will by itself.
+    /// Returns the row's `active`: whether it dials, or will by itself.
     pub fn active(self) -> bool {
         match self {
             Self::Waiting | Self::Running | Self::Delayed => true,
@@ -112,7 +112,7 @@ impl State {
         }
     }
 
-    /// The state after `event` and what goes with it.
+    /// Returns the state after `event`, and its effects.
     pub fn apply(self, event: Event) -> Result<(Self, Vec<Effect>), InvalidTransition> {
         let next = self.next(event).ok_or(InvalidTransition(self))?;
         let mut effects = Vec::new();
@@ -130,7 +130,7 @@ impl State {
             Self::Delayed => Self::from_delayed(event),
             Self::Paused { resumes } => Self::from_paused(resumes, event),
             Self::Stopped | Self::Failed => self.after_the_end(event),
-            // Launching or scheduling it is refused as well, for there is nothing to dial.
+            // Launching or scheduling it is refused, since there is nothing to dial.
             Self::Completed => (event == Event::ContactsReplaced).then_some(Self::Draft),
         }
     }

@@ -1,4 +1,4 @@
-//! Every (state, event) pair of a campaign against the contract's table, and sequences of them.
+//! Checks every (state, event) pair of a campaign against a table, and sequences of events.
 
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ const EVENTS: [Event; 15] = [
     Event::CannotGoOn,
 ];
 
-/// `decisions.md` section 5, row by row; a pair that is not here is refused.
+/// Allowed transitions. A pair that is not listed is refused.
 #[rustfmt::skip]
 const TABLE: &[(State, Event, State)] = &[
     (State::Draft, Event::Launch, State::Running),
@@ -122,7 +122,8 @@ fn a_refusal_names_the_present_state() {
 }
 
 proptest! {
-    /// From any state, after any events, the user can bring the campaign to rest with one stop, and none panics.
+    /// From any state, after any events, the user can bring the campaign to rest with one stop, and nothing
+    /// panics.
     #[test]
     fn any_sequence_can_be_brought_to_rest(start in 0..STATES.len(), events in prop::collection::vec(0..EVENTS.len(), 0..40)) {
         let mut state = STATES[start];

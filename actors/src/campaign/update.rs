@@ -1,4 +1,4 @@
-//! What a PATCH means for a campaign's row. Free of I/O.
+//! Decides how a PATCH changes a campaign's row. Free of I/O.
 
 use super::{
     Event, State,
@@ -11,7 +11,7 @@ use domain::{
     schedule::Schedule,
 };
 
-/// Decides on the whole update, or refuses it whole.
+/// Decides on the update as a whole: all of it is accepted or refused.
 pub(super) fn decide_update(
     row: &CampaignRow,
     update: &CampaignUpdate,
@@ -60,7 +60,7 @@ fn merged(row: &CampaignRow, update: &CampaignUpdate) -> ScheduleText {
     }
 }
 
-/// The steps one after the other, each on the row as the one before left it.
+/// Applies the steps in order, each to the row that the previous one left.
 fn state_after(
     row: &CampaignRow,
     update: &CampaignUpdate,
@@ -121,7 +121,8 @@ fn take(row: &mut CampaignRow, change: StateChange) {
     row.reason = change.reason;
 }
 
-/// Another contact list. What waited for a follow-up of the old one has something to dial at the next opening.
+/// Replaces the contact list. A campaign that waited for a follow-up of the old list has something to dial at
+/// the next opening.
 fn replaced(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandError> {
     let change = turn(row, Event::ContactsReplaced)?;
     let waits = row.next_run_at.is_some();
@@ -138,7 +139,7 @@ fn replaced(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandErro
     })
 }
 
-/// The attached schedule is another one from now on: what waits, waits for that.
+/// Replaces the attached schedule. A waiting campaign waits for the new one.
 fn replanned(row: &CampaignRow, text: &ScheduleText, facts: &Facts) -> Result<StateChange, CommandError> {
     let plan = complete(text)?.plan(facts.now);
     match State::of(row) {
@@ -155,7 +156,7 @@ fn unscheduled(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandE
     let change = match State::of(row) {
         State::Draft | State::Stopped | State::Completed | State::Failed => unchanged(row),
         _ => StateChange {
-            // Nothing waits in a campaign that is not to go on by itself.
+            // Nothing waits in a campaign that does not start by itself.
             cancel_waiting: true,
             ..turn(
                 row,
@@ -172,7 +173,7 @@ fn unscheduled(row: &CampaignRow, facts: &Facts) -> Result<StateChange, CommandE
     })
 }
 
-/// Whether some contact was dialed: one that was claimed is not at the start any more.
+/// Returns whether some contact was dialed. A claimed contact is no longer at the start of the list.
 fn dialed(row: &CampaignRow, facts: &Facts) -> bool {
     row.start_index > 0 || facts.remaining.is_some_and(|left| left.later + left.open > 0)
 }

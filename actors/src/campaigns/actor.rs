@@ -1,4 +1,4 @@
-//! The campaign supervisor: reads rows, spawns campaigns, restarts those that crash.
+//! The campaign supervisor: it reads rows, starts campaigns, and restarts those that crash.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -26,48 +26,48 @@ use domain::{
     },
 };
 
-/// A campaign that crashes more often than this within a minute is not started again.
+/// Number of crashes within a minute after which a campaign is not restarted.
 const CRASHES: usize = 5;
 
-/// What the supervisor is started with.
+/// Arguments with which the supervisor starts.
 pub struct CampaignsArguments {
-    /// This process.
+    /// Id of this process.
     pub node: NodeId,
-    /// The outside.
+    /// The ports to the outside.
     pub ports: Ports,
-    /// Who has the lines.
+    /// The line pool.
     pub lines: Sibling<LinesMessage>,
-    /// How long a call may ring.
+    /// Longest ringing time of a call.
     pub ring_timeout: Duration,
-    /// How often it looks for what other nodes changed.
+    /// Interval at which it looks for changes of other nodes.
     pub look_every: Duration,
-    /// Other nodes live on the same store.
+    /// Whether other nodes use the same store.
     pub other_nodes: bool,
 }
 
 struct Child {
     account: AccountId,
     actor: ActorRef<CampaignMessage>,
-    /// Commands passed on to it.
+    /// Number of commands passed on to it.
     commands: u64,
 }
 
 /// The campaign supervisor.
 pub struct CampaignsActor;
 
-/// Its state.
+/// State of the actor.
 pub struct CampaignsState {
     with: CampaignsArguments,
     children: HashMap<CampaignId, Child>,
     by_actor: HashMap<ActorId, CampaignId>,
     crashes: HashMap<CampaignId, Restarts>,
-    /// Resumed: earlier processes are dead for the store, so that dialing may begin.
+    /// Whether it has resumed: the store regards earlier processes as dead, so dialing may begin.
     ready: bool,
     draining: bool,
     resuming: Option<TaskGuard>,
-    /// Looks for what other nodes changed.
+    /// Task that looks for changes of other nodes.
     looking: Option<TaskGuard>,
-    /// Being read, or waiting for their restart.
+    /// Campaigns that are being read, or that wait for their restart.
     on_their_way: HashSet<CampaignId>,
 }
 
@@ -129,7 +129,7 @@ impl Actor for CampaignsActor {
             CampaignsMessage::LookAgain if state.ready && !state.draining => {
                 tokio::spawn(look_once(me.clone(), Arc::clone(&state.with.ports.store)));
             }
-            // What is not taken up yet is read then, and what drains looks no more.
+            // Campaigns not taken up yet will be read then, and a draining supervisor no longer looks.
             CampaignsMessage::LookAgain => {}
             CampaignsMessage::Active(active) => state.active(&me, &active),
             CampaignsMessage::LinesRestarted => state.tell_all(|| CampaignMessage::LinesRestarted),
@@ -199,7 +199,7 @@ impl CampaignsState {
         }
     }
 
-    /// The node is going down, and no other would do what a command leaves to be done.
+    /// Returns whether the node is shutting down and no other node would carry out a command.
     fn ends_alone(&self) -> bool {
         self.draining && !self.with.other_nodes
     }
@@ -218,7 +218,7 @@ impl CampaignsState {
         }
     }
 
-    /// A row was read: its actor is started if it has none, and gets the command that waited.
+    /// Handles a row that was read: its actor is started if there is none, and gets the command that waited.
     async fn loaded(&mut self, me: &ActorRef<CampaignsMessage>, loaded: LoadedCampaign) {
         let LoadedCampaign { campaign, row, command } = loaded;
         self.on_their_way.remove(&campaign);
@@ -233,7 +233,7 @@ impl CampaignsState {
             (Some((_, reply)), Some(error)) => {
                 let _ = reply.send(Err(error));
             }
-            (None, Some(error)) => tracing::warn!(%campaign, %error, "campaign not taken up"),
+            (None, Some(error)) => tracing::warn!(%campaign, %error, "campaign not started"),
             (None, None) => {}
         }
     }
@@ -269,7 +269,7 @@ impl CampaignsState {
         }
     }
 
-    /// Looks for what other nodes change, as long as there are some.
+    /// Looks for changes of other nodes as long as there are any.
     fn look(&mut self, me: &ActorRef<CampaignsMessage>) {
         if !self.with.other_nodes || !self.ready || self.draining {
             self.looking = None;
@@ -279,7 +279,7 @@ impl CampaignsState {
         }
     }
 
-    /// Takes up what another node made active, and tells the others how they stand in the store.
+    /// Takes up what another node made active, and tells the others their version in the store.
     fn active(&mut self, me: &ActorRef<CampaignsMessage>, active: &[ActiveCampaign]) {
         if self.draining {
             return;
@@ -306,7 +306,7 @@ impl CampaignsState {
         }
     }
 
-    /// Ends a campaign's actor that rests, unless a command is on its way to it.
+    /// Ends the actor of a campaign that rests, unless a command is on its way to it.
     fn resting(&mut self, campaign: CampaignId, commands: u64) {
         if self.children.get(&campaign).is_some_and(|c| c.commands == commands)
             && let Some(child) = self.children.remove(&campaign)
@@ -322,7 +322,7 @@ impl CampaignsState {
         let Some(child) = self.children.remove(&campaign) else {
             return;
         };
-        // Its grants flow back; its calls live on.
+        // Its granted lines return; its calls live on.
         let _ = self.with.lines.cast(LinesMessage::Withdraw(Dialer::Campaign(campaign)));
         if !crashed || self.draining {
             return;
@@ -331,10 +331,10 @@ impl CampaignsState {
         let (me, ports) = (me.clone(), self.with.ports.clone());
         self.on_their_way.insert(campaign);
         if crashes > CRASHES {
-            tracing::error!(%campaign, crashes, "campaign keeps crashing and is not started again");
+            tracing::error!(%campaign, crashes, "campaign keeps crashing, not restarted");
             tokio::spawn(async move {
                 give_up(ports, child.account, campaign).await;
-                // It may be taken up again when it was launched anew.
+                // It may be taken up again after another launch.
                 let given_up = CommandError::Unavailable("the campaign keeps crashing".into());
                 tell_loaded(&me, campaign, Err(given_up), None);
             });
@@ -362,7 +362,7 @@ fn patience() -> Backoff {
     Backoff::new(Duration::from_millis(200), Duration::from_secs(5))
 }
 
-/// Reads a row, however long the database is away.
+/// Reads a row, and retries while the database is unavailable.
 async fn read(store: &Arc<dyn Store>, account: AccountId, campaign: CampaignId) -> Result<CampaignRow, StoreError> {
     let mut backoff = patience();
     loop {
@@ -373,12 +373,12 @@ async fn read(store: &Arc<dyn Store>, account: AccountId, campaign: CampaignId) 
     }
 }
 
-/// Asks which campaigns are active, all along.
+/// Polls which campaigns are active.
 async fn look(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>, every: Duration) {
     loop {
         tokio::time::sleep(every).await;
         if let Err(error) = look_once_at(&me, &store).await {
-            tracing::debug!(%error, "what other nodes changed is not known");
+            tracing::debug!(%error, "look-up of active campaigns failed");
         }
     }
 }
@@ -389,7 +389,7 @@ async fn look_once_at(me: &ActorRef<CampaignsMessage>, store: &Arc<dyn Store>) -
     Ok(())
 }
 
-/// Asks once, however long the database is away.
+/// Asks once which campaigns are active, and retries while the database is unavailable.
 async fn look_once(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>) {
     let mut backoff = patience();
     while let Err(StoreError::Unavailable(_)) = look_once_at(&me, &store).await {
@@ -404,7 +404,7 @@ async fn resume(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>) {
         match store.active_campaigns().await {
             Ok(rows) => break rows,
             Err(error) => {
-                tracing::warn!(%error, "active campaigns could not be read, trying again");
+                tracing::warn!(%error, "reading active campaigns failed, trying again");
                 tokio::time::sleep(backoff.failed()).await;
             }
         }
@@ -414,7 +414,7 @@ async fn resume(me: ActorRef<CampaignsMessage>, store: Arc<dyn Store>) {
     }
 }
 
-/// Writes down that a campaign cannot go on.
+/// Records that a campaign cannot go on.
 async fn give_up(ports: Ports, account: AccountId, campaign: CampaignId) {
     let intent = Intent {
         reason: Some("the campaign keeps crashing; see the log, then launch it again".into()),
@@ -424,7 +424,7 @@ async fn give_up(ports: Ports, account: AccountId, campaign: CampaignId) {
     while let Ok(row) = read(&ports.store, account, campaign).await {
         match commit(ports.clone(), row, Wish::Own(intent.clone())).await.1 {
             Err(CommandError::Unavailable(_)) => tokio::time::sleep(backoff.failed()).await,
-            // Changed by somebody else meanwhile.
+            // Another writer has changed it meanwhile.
             Err(CommandError::InvalidTransition(CampaignStatus::Running | CampaignStatus::Delayed)) => {
                 tokio::time::sleep(backoff.failed()).await;
             }

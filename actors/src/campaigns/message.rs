@@ -12,39 +12,39 @@ use domain::{
 pub enum CampaignsMessage {
     /// A user's command.
     Command {
-        /// Owner.
+        /// Account that owns the campaign.
         account: AccountId,
-        /// Campaign.
+        /// Id of the campaign.
         campaign: CampaignId,
-        /// What to do.
+        /// The command.
         command: CampaignCommand,
         /// Answered after the commit.
         reply: RpcReplyPort<Result<CampaignRow, CommandError>>,
     },
-    /// Take up every active campaign of the store (at start).
+    /// Takes up every active campaign of the store (at start).
     Resume,
-    /// Stop dialing everywhere; refuse commands that dial.
+    /// Stops dialing everywhere and refuses commands that dial.
     Drain,
     /// A child is gone (sent to itself from a supervision event).
     ChildGone {
-        /// Which.
+        /// Id of its campaign.
         campaign: CampaignId,
-        /// It panicked; restart it from the store.
+        /// Whether it panicked. Then it is restarted from the store.
         crashed: bool,
     },
     /// A campaign rests.
     Resting(Resting),
     /// The line pool was restarted: every campaign attaches again.
     LinesRestarted,
-    /// Other nodes live on the same store, or do no more: what they change is looked for.
+    /// Tells whether other nodes use the same store. If so, their changes are polled.
     OtherNodes(bool),
-    /// Rows were changed beside the campaigns' actors: they are told which.
+    /// Rows were changed without the campaigns' actors, which must be told.
     LookAgain,
-    /// The campaigns of the store that are active, own.
+    /// The active campaigns of the store, sent by the supervisor's own task.
     Active(Vec<ActiveCampaign>),
-    /// Result of a read from the store, own.
+    /// Result of a read from the store, sent by the supervisor's own task.
     Loaded(Box<LoadedCampaign>),
-    /// How many campaign actors there are.
+    /// Asks for the number of campaign actors.
     Inspect(RpcReplyPort<usize>),
     /// Makes a campaign's actor panic, for tests of supervision.
     #[cfg(feature = "testkit")]
@@ -53,10 +53,10 @@ pub enum CampaignsMessage {
 
 /// A campaign read from the store, and the command that waited for it.
 pub struct LoadedCampaign {
-    /// Which.
+    /// Id of the campaign.
     pub campaign: CampaignId,
-    /// The row, or why there is none.
+    /// The row, or the reason why there is none.
     pub row: Result<CampaignRow, CommandError>,
-    /// The command that made us read it.
+    /// The command that caused the read.
     pub command: Option<(CampaignCommand, RpcReplyPort<Result<CampaignRow, CommandError>>)>,
 }

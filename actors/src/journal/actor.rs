@@ -1,5 +1,5 @@
-//! The journal: one write under way, flushed within 200 ms, tried again while the store is away. What is to be written
-//! lies outside the actor; a new one goes on where a crashed one was.
+//! The journal: one write at a time, flushed within 200 ms, retried while the store is unavailable. The
+//! waiting facts are stored outside the actor, so that a new actor continues where a crashed one stopped.
 
 use std::{sync::Arc, time::Duration};
 
@@ -12,28 +12,28 @@ use super::{
 use crate::supervision::{Backoff, TaskGuard, contained};
 use domain::ports::store::{Store, StoreError, StoreResult};
 
-/// How long a fact waits for company; with the write it is on disk within 200 ms.
+/// Time a fact waits for further facts. With the write it is on disk within 200 ms.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// What the journal is started with.
+/// Arguments with which the journal starts.
 pub struct JournalArguments {
-    /// Where facts are kept.
+    /// Store that keeps the facts.
     pub store: Arc<dyn Store>,
-    /// What waits to be written; outlives a crash of this actor.
+    /// Facts to be written. It outlives a crash of this actor.
     pub backlog: Backlog,
 }
 
 /// The journal.
 pub struct JournalActor;
 
-/// Its state.
+/// State of the actor.
 pub struct JournalState {
     store: Arc<dyn Store>,
     backlog: Backlog,
     reported: u64,
-    /// It was said that more than half of the room is taken.
+    /// Whether an alarm was logged because more than half of the room is taken.
     alarmed: bool,
-    /// Who waits until which fact is settled.
+    /// Requests that wait until the fact with this number is settled.
     waiting: Vec<(u64, RpcReplyPort<()>)>,
     trouble: Backoff,
     timer: Option<TaskGuard>,
@@ -92,7 +92,8 @@ impl JournalState {
         self.trouble.failures() > 0
     }
 
-    /// Writes at once when a batch is full, else when its time is up. In trouble only the timer decides.
+    /// Writes at once if a batch is full, else when its time is up. While the store fails, only the timer
+    /// decides.
     fn go_on(&mut self, me: &ActorRef<JournalMessage>) {
         let (full, writing, empty) = self.backlog.with(|b| (b.full(), b.writing(), b.is_empty()));
         if full && !writing && !self.in_trouble() {
@@ -112,12 +113,13 @@ impl JournalState {
 
     fn write(&mut self, me: &ActorRef<JournalMessage>) {
         let Some(batch) = self.backlog.with(Buffer::begin) else {
-            // Its own write says when it is over; the one that a crashed journal began is looked after by the timer.
+            // The end of the actor's own write is reported. A write that a crashed journal began is watched
+            // by the timer.
             self.go_on(me);
             return;
         };
         let (me, store, backlog) = (me.clone(), Arc::clone(&self.store), self.backlog.clone());
-        // Not bound to this actor: what it has handed over is written and taken off the backlog even if it ends.
+        // Not bound to this actor: a batch is written and removed from the backlog even if the actor ends.
         tokio::spawn(async move {
             let result = contained(async move { store.append_facts(&batch).await }).await;
             settle(&backlog, &result);
@@ -137,11 +139,11 @@ impl JournalState {
             }
             Err(StoreError::Unavailable(error)) => {
                 let wait = self.trouble.failed();
-                tracing::warn!(error, "facts could not be written, trying again");
+                tracing::warn!(error, "writing facts failed, trying again");
                 self.write_after(me, wait);
             }
             Err(error) => {
-                tracing::error!(%error, "facts were refused");
+                tracing::error!(%error, "facts refused");
                 self.write(me);
             }
         }
@@ -151,12 +153,12 @@ impl JournalState {
         let ((facts, bytes), dropped) = self.backlog.with(|buffer| (buffer.held(), buffer.dropped()));
         let filling = bytes > KEPT_BYTES / 2;
         if filling && !self.alarmed {
-            tracing::error!(facts, bytes, "facts pile up in memory: the store does not take them");
+            tracing::error!(facts, bytes, "journal backlog more than half full");
         }
         self.alarmed = filling;
-        // One line for each power of two: a store that is away for long is not to fill the log too.
+        // Logged once for each power of two, so that a long outage of the store does not fill the log too.
         if dropped > self.reported && (dropped.is_power_of_two() || dropped / 2 >= self.reported) {
-            tracing::error!(dropped, "facts were given up");
+            tracing::error!(dropped, "facts dropped");
             self.reported = dropped;
         }
     }
@@ -169,7 +171,7 @@ impl JournalState {
     }
 }
 
-/// What became of the batch under way.
+/// Settles the batch in progress according to the result.
 fn settle(backlog: &Backlog, result: &StoreResult<()>) {
     backlog.with(|buffer| match result {
         Ok(()) => buffer.written(),

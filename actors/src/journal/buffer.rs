@@ -1,4 +1,4 @@
-//! What waits to be written: in order, bounded, with at most one batch under way. Free of I/O.
+//! Facts that wait to be written: in order, bounded, with at most one batch in progress. Free of I/O.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,18 +13,18 @@ use domain::{
 /// A fact and its call.
 pub type Entry = (AttemptId, Fact);
 
-/// Facts in one write.
+/// Most facts in one write.
 pub const BATCH_FACTS: usize = 500;
-/// Bytes in one write (one fact may be larger).
+/// Most bytes in one write (one fact may be larger).
 pub const BATCH_BYTES: usize = 256 * 1024;
-/// Facts kept while the store is away.
+/// Most facts kept while the store is unavailable.
 pub const KEPT_FACTS: usize = 100_000;
-/// Bytes kept while the store is away.
+/// Most bytes kept while the store is unavailable.
 pub const KEPT_BYTES: usize = 16 * 1024 * 1024;
-/// Calls of which it is kept how many of their facts were given up.
+/// Number of calls for which lost facts are counted.
 const NOTED: usize = 10_000;
 
-/// The event by which a call's record says that it is not whole.
+/// Name of the event that marks a call's record as incomplete.
 pub const FACTS_LOST: &str = "facts_lost";
 
 /// Facts not yet on disk.
@@ -33,17 +33,18 @@ pub struct Buffer {
     waiting: VecDeque<Entry>,
     bytes: usize,
     under_way: Option<Arc<Vec<Entry>>>,
-    /// Facts are written one by one, to find the one that the store refuses.
+    /// Whether facts are written one by one, to find the one that the store refuses.
     one_by_one: bool,
-    /// Sequence number of the next fact to come.
+    /// Sequence number of the next fact.
     next: u64,
-    /// Facts dropped because the store was away for too long, or because it refused them.
+    /// Number of facts dropped because the store was unavailable for too long or refused them.
     dropped: u64,
-    /// Calls that lost facts over the bound, and how many; each is told so in its own record when the store is back.
+    /// Number of facts lost over the bound for each call. It is written to the call's record when the store
+    /// is back.
     lost: HashMap<AttemptId, u64>,
 }
 
-/// An estimate of what a fact takes, text and row.
+/// Estimates the size of a fact in bytes, text and row.
 fn size(fact: &Fact) -> usize {
     64 + match fact {
         Fact::Turn(turn) => turn.text.len(),
@@ -52,7 +53,7 @@ fn size(fact: &Fact) -> usize {
 }
 
 impl Buffer {
-    /// Takes a fact. Over the bound the oldest event gives way, and a turn only when there is no event.
+    /// Adds a fact. Over the bound the oldest event is dropped, and a turn only if there is no event.
     pub fn push(&mut self, entry: Entry) {
         self.bytes += size(&entry.1);
         self.waiting.push_back(entry);
@@ -74,45 +75,45 @@ impl Buffer {
         }
     }
 
-    /// Facts that wait or are under way, and their bytes.
+    /// Returns the number of facts that wait or are being written, and their bytes.
     pub fn held(&self) -> (usize, usize) {
         let under_way = self.under_way.as_deref().map_or(&[][..], Vec::as_slice);
         let bytes: usize = under_way.iter().map(|(_, fact)| size(fact)).sum();
         (self.waiting.len() + under_way.len(), self.bytes + bytes)
     }
 
-    /// A batch is full.
+    /// Returns whether a batch is full.
     pub fn full(&self) -> bool {
         self.waiting.len() >= BATCH_FACTS || self.bytes >= BATCH_BYTES
     }
 
-    /// Nothing waits and nothing is under way.
+    /// Returns whether nothing waits and nothing is being written.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty() && self.under_way.is_none()
     }
 
-    /// Whether a write is under way.
+    /// Returns whether a write is in progress.
     pub fn writing(&self) -> bool {
         self.under_way.is_some()
     }
 
-    /// The sequence number after the last fact taken.
+    /// Returns the sequence number after the last fact added.
     pub fn end(&self) -> u64 {
         self.next
     }
 
-    /// Every fact with a lower number is on disk or given up.
+    /// Returns the number below which every fact is on disk or dropped.
     pub fn settled(&self) -> u64 {
         let open = self.waiting.len() + self.under_way.as_ref().map_or(0, |batch| batch.len());
         self.next - open as u64
     }
 
-    /// Facts given up so far.
+    /// Returns the number of facts dropped so far.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// The next batch to write; none while one is under way or nothing waits.
+    /// Returns the next batch to write, or `None` while one is in progress or nothing waits.
     pub fn begin(&mut self) -> Option<Arc<Vec<Entry>>> {
         if self.under_way.is_some() || self.waiting.is_empty() {
             return None;
@@ -134,7 +135,7 @@ impl Buffer {
         Some(batch)
     }
 
-    /// The batch is on disk.
+    /// Notes that the batch is on disk.
     pub fn written(&mut self) {
         self.under_way = None;
         self.one_by_one = false;
@@ -148,7 +149,7 @@ impl Buffer {
         }
     }
 
-    /// The batch was not written and may be tried again: it goes back to the front.
+    /// Returns a batch that was not written to the front, to be tried again.
     pub fn failed(&mut self) {
         let Some(batch) = self.under_way.take() else { return };
         for entry in batch.iter().rev() {
@@ -157,7 +158,8 @@ impl Buffer {
         }
     }
 
-    /// The store refuses the batch for good: its facts are tried one by one, and a single one is given up.
+    /// Handles a batch that the store refuses for good: its facts are tried one by one, and a single one is
+    /// dropped.
     pub fn refused(&mut self) {
         match self.under_way.as_ref().map(|batch| batch.len()) {
             Some(0 | 1) => {

@@ -1,4 +1,4 @@
-//! Order, bounds and accounting of the facts that wait.
+//! Tests of order, bounds and accounting of the waiting facts.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
-//! The way to the journal: facts go into a backlog that outlives the actor, which is told to write it. So a journal
-//! that crashes costs no fact.
+//! Handle to the journal. Facts go into a backlog that outlives the actor, which is then told to write it. A
+//! journal that crashes therefore loses no fact.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -19,27 +19,27 @@ use domain::{
     ports::store::Fact,
 };
 
-/// How soon a journal that was not there, or that died before it answered, is asked again.
+/// Pause before a journal that was gone, or that died before it answered, is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Facts on their way to the store, bounded as [`Buffer`] is. Clones share it; it is kept by whoever may start the
-/// journal again.
+/// Facts on their way to the store, bounded like [`Buffer`]. Clones share it; the journal's supervisor keeps
+/// one.
 #[derive(Debug, Clone, Default)]
 pub struct Backlog(Arc<Mutex<Buffer>>);
 
-/// What the journal has yet to write.
+/// Amount of data that the journal has yet to write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BacklogFigures {
-    /// Facts.
+    /// Number of facts.
     pub facts: usize,
-    /// What they take.
+    /// Size of the facts in bytes.
     pub bytes: usize,
-    /// Facts given up since the start.
+    /// Number of facts dropped since the start.
     pub dropped: u64,
 }
 
 impl Backlog {
-    /// How much it holds.
+    /// Returns the amount of data it holds.
     pub fn figures(&self) -> BacklogFigures {
         self.with(|buffer| {
             let (facts, bytes) = buffer.held();
@@ -56,7 +56,7 @@ impl Backlog {
     }
 }
 
-/// Where facts are recorded, whichever actor is the journal at the moment. Clones lead to the same.
+/// Handle to record facts with the current journal actor. Clones share it.
 #[derive(Clone)]
 pub struct Journal {
     address: Sibling<JournalMessage>,
@@ -65,30 +65,32 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The journal at `address`, which writes `backlog`; facts are shown to those who watch `live`.
+    /// Creates a handle to the journal at `address`, which writes `backlog`. Facts are also sent to the
+    /// receivers of `live`.
     pub fn new(address: Sibling<JournalMessage>, backlog: Backlog, live: broadcast::Sender<LiveFact>) -> Self {
         Self { address, backlog, live }
     }
 
-    /// A journal actor with a backlog of its own, such as a test's.
+    /// Creates a handle to a journal actor with a backlog of its own, for tests.
     pub fn of(actor: ActorRef<JournalMessage>, live: broadcast::Sender<LiveFact>) -> Self {
         Self::new(actor.into(), Backlog::default(), live)
     }
 
-    /// Keeps a fact. It is written in order, and also if the journal is not there now.
+    /// Records a fact. It is written in order, even if the journal is down now.
     pub fn record(&self, attempt: AttemptId, campaign: impl Into<Option<CampaignId>>, fact: Fact) {
         self.backlog.with(|buffer| buffer.push((attempt, fact.clone())));
-        // An error only says that nobody watches.
+        // An error only means that there is no receiver.
         let _ = self.live.send(LiveFact {
             attempt,
             campaign: campaign.into(),
             fact,
         });
-        // A journal that is being started again looks into the backlog by itself.
+        // A restarting journal looks into the backlog by itself.
         let _ = self.address.cast(JournalMessage::Recorded);
     }
 
-    /// Waits until everything recorded before is on disk or given up; false when that took longer than `within`.
+    /// Waits until everything recorded before is on disk or dropped. Returns false if that took longer than
+    /// `within`.
     pub async fn flush(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
         while Instant::now() < until {

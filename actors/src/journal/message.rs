@@ -1,4 +1,4 @@
-//! Messages to the journal, and what it shows to those who watch.
+//! Messages to the journal, and the facts it sends to live views.
 
 use ractor::RpcReplyPort;
 
@@ -9,20 +9,20 @@ use domain::{
 
 /// Messages to the journal.
 pub enum JournalMessage {
-    /// A fact was put into the backlog.
+    /// A fact was added to the backlog.
     Recorded,
-    /// Answer once everything recorded before is on disk.
+    /// Answers once everything recorded before is on disk.
     Flush(RpcReplyPort<()>),
-    /// The batch's time is up, own.
+    /// The batch's time is up, sent by the journal to itself.
     Tick,
-    /// A batch was written, or not, and the backlog says so already, own.
+    /// A batch was written or not, and the backlog is updated already. Sent by the journal's own task.
     Written(Result<(), StoreError>),
 }
 
-/// A fact as it happens, for live views. May be missed by a slow reader; the store has it all.
+/// A fact for live views. A slow reader may miss it; the store has all facts.
 #[derive(Debug, Clone)]
 pub struct LiveFact {
-    /// Its call.
+    /// The call's attempt.
     pub attempt: AttemptId,
     /// The call's campaign, if it belongs to one.
     pub campaign: Option<CampaignId>,

@@ -1,4 +1,4 @@
-//! Another agent goes on in the same stream: with its voice, its recogniser and its patience.
+//! Switches a running stream to another agent: its voice, its recogniser and its turn-taking settings.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use domain::{
     ports::{transcriber::Transcriber, usage::Meter},
 };
 
-/// Who hears and speaks for the stream, for when another agent goes on.
+/// Providers and settings of the stream, kept for a switch to another agent.
 pub(super) struct Providers {
     pub(super) transcriber: Arc<dyn Transcriber>,
     pub(super) recogniser_rate: u32,
     pub(super) meter: Meter,
     pub(super) settings: StreamSettings,
-    /// What the present recogniser listens for.
+    /// Settings of the present recogniser: language, Hinglish, terms.
     pub(super) hears: (String, bool, Vec<String>),
 }
 
-/// What a recogniser is to listen for: language, Hinglish, terms.
+/// Returns the recogniser settings of an agent: language, Hinglish, terms.
 pub(super) fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
     let config = &agent.conversation_config;
     let section = &config.agent;
@@ -36,8 +36,8 @@ pub(super) fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
 }
 
 impl Stream {
-    /// Another voice from the next text on, and another recogniser from the next sample on, where they differ. One that
-    /// keeps no audio ends the recording; nobody who comes later begins it.
+    /// Switches the voice from the next text on, and the recogniser from the next sample on if its settings
+    /// differ. An agent that keeps no audio ends the recording, and no later agent starts it again.
     pub(super) fn adopt(&mut self, agent: &Arc<Agent>) {
         let providers = &mut self.providers;
         self.voices.adopt(agent.clone());

@@ -1,4 +1,5 @@
-//! What the agent promises and the end of the call keeps: told to the journal at once, for whoever takes the call over.
+//! Call-backs that the agent promised. They are recorded in the journal at once, for a process that takes the
+//! call over, and written with the outcome.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use domain::{
     retry::CallBackWish,
 };
 
-/// The call-back that was promised last, unless they have wished never to be called again since.
+/// Returns the call-back that was promised last, unless the callee has opted out of calls since.
 pub(super) fn planned_before(inherited: &Inheritance) -> Option<CallBackWish> {
     if inherited.call.opted_out {
         return None;
@@ -21,7 +22,7 @@ pub(super) fn planned_before(inherited: &Inheritance) -> Option<CallBackWish> {
 }
 
 impl EffectHandler {
-    /// They are called again at that time: so the outcome says, whoever writes it.
+    /// Plans another call at that time. The outcome will contain it, whichever process writes the outcome.
     pub(super) fn plan_call_back(&mut self, time: SpokenTime) {
         let said_at = self.with.ports.clock.now();
         let wish = CallBackWish { time, said_at };

@@ -1,4 +1,4 @@
-//! What a call does about its leg: permit, dial, look-up, hang-up.
+//! The call's requests about its leg: permit, dial, look-up, hang-up.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -25,10 +25,10 @@ use domain::{
     },
 };
 
-/// How soon a campaign whose account has made its calls of the day asks again.
+/// Pause before a campaign asks again, if its account has used up its calls of the day.
 const TRY_AGAIN: Duration = Duration::from_secs(60);
 
-/// Hang-ups of other legs that one call has under way.
+/// Number of hang-ups of other legs that one call may have in progress.
 const MOST_HANG_UPS: usize = 8;
 
 impl EffectHandler {
@@ -64,7 +64,8 @@ impl EffectHandler {
             }
             Ok(Permit::CampaignNotRunning | Permit::NumberBusy | Permit::PutOff { .. }) => PermitAnswer::Refused,
             Ok(Permit::DayUsedUp { reason }) => {
-                // As with a carrier that is away: it is tried again now and then, for the rule may be changed.
+                // Handled like an unavailable carrier: it is tried again from time to time, since the rule
+                // may be changed.
                 let pause = Some(TRY_AGAIN);
                 let obstacle = Obstacle::Passing { reason, pause };
                 self.tell_lines(CallReport::MetObstacle(obstacle));
@@ -75,7 +76,7 @@ impl EffectHandler {
             Ok(Permit::Restricted) => PermitAnswer::Forbidden("restricted"),
             Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
             Err(error) => {
-                tracing::warn!(attempt = %self.plan.attempt.claim.attempt, %error, "no permit");
+                tracing::warn!(attempt = %self.plan.attempt.claim.attempt, %error, "permit request failed");
                 self.outcome = Err(NoOutcome::StoreAway);
                 PermitAnswer::Unanswered
             }
@@ -91,7 +92,8 @@ impl EffectHandler {
         }
     }
 
-    /// Texts may name the number, so that they are read again when it is not the expected one.
+    /// Sets our number on the line. If it is not the expected one, the texts are rendered again, since they
+    /// may name it.
     fn shows(&mut self, caller_id: Option<PhoneNumber>) {
         let text = caller_id.as_ref().map(ToString::to_string).unwrap_or_default();
         self.caller_id = caller_id;
@@ -150,7 +152,7 @@ impl EffectHandler {
         self.spawn(task);
     }
 
-    /// The call's way back in, for a carrier that is asked for something in the middle of it.
+    /// Returns the proofs with which a carrier reaches this call again, for requests in the middle of it.
     pub(super) fn way_back(&self) -> Option<WayBack> {
         let token = self.token.as_ref()?;
         Some(WayBack {
@@ -177,12 +179,13 @@ impl EffectHandler {
         self.spawn(task);
     }
 
-    /// A carrier that says no has not taken the wish. Of any other error nobody knows how far the wish came.
+    /// Classifies the carrier's answer. A carrier that says no has not taken the transfer request. After any
+    /// other error it is unknown how far the request came.
     pub(super) fn transfer_answer(&self, answer: Result<(), CarrierError>) -> TransferAnswer {
         let Err(error) = answer else {
             return TransferAnswer::Taken;
         };
-        let why = self.refused("handed on", &error);
+        let why = self.refused("transfer", &error);
         match error {
             CarrierError::Refused(_) | CarrierError::NotOffered(_) | CarrierError::NotFound => {
                 TransferAnswer::Refused(why)
@@ -212,7 +215,8 @@ impl EffectHandler {
         }
     }
 
-    /// Over the media socket where it takes keys, else by the carrier, else as tones in the call's own audio.
+    /// Presses keys: over the media socket if it takes them, else through the carrier, else as tones in the
+    /// call's own audio.
     pub(super) fn press(&mut self, keys: String) {
         let carrier = self.plan.carrier.clone();
         let by_carrier = !self.stream_presses && carrier.abilities().digits;
@@ -225,25 +229,25 @@ impl EffectHandler {
         }
     }
 
-    /// Notes a wish that the carrier did not grant; the words for the call's facts.
+    /// Logs a request that the carrier did not grant. Returns the error text for the call's facts.
     pub(super) fn refused(&self, what: &str, error: &CarrierError) -> String {
         let attempt = &self.plan.attempt;
         let error = with_numbers_masked(&error.to_string());
-        tracing::warn!(attempt = %attempt.claim.attempt, error, "not {what}");
+        tracing::warn!(attempt = %attempt.claim.attempt, request = what, error, "carrier request failed");
         error
     }
 
-    /// A leg that is not ours calls itself so. Its reports may come again and again.
+    /// Hangs up a leg that claims to be this call's but is not. Reports of such a leg may arrive repeatedly.
     pub(super) fn hang_up_another(&mut self, leg: CarrierCallId) {
         let attempt = self.plan.attempt.claim.attempt;
         self.hang_ups.retain(|task| !task.is_finished());
         if self.hang_ups.len() < MOST_HANG_UPS {
-            tracing::error!(%attempt, "a second leg is hung up");
+            tracing::error!(%attempt, "hanging up a second leg");
             let carrier = self.plan.carrier.clone();
             let task = tasks::hang_up(carrier, Some(leg), self.search());
             self.hang_ups.push(tokio::spawn(task));
         } else {
-            tracing::error!(%attempt, "a second leg is not hung up: too many hang-ups are under way");
+            tracing::error!(%attempt, "second leg not hung up: too many hang-ups in progress");
         }
     }
 
@@ -255,18 +259,18 @@ impl EffectHandler {
             match task.await {
                 Owner::Us => {}
                 Owner::AnotherNode => {
-                    tracing::warn!(%attempt, "the call is another process's by now: its leg is left alone");
+                    tracing::warn!(%attempt, "leg left alone: another process owns the call");
                 }
-                // The carrier asks how it goes on, and is told by whoever knows.
+                // The carrier will ask how the call goes on, and the process that owns it will answer.
                 Owner::Unknown => {
-                    tracing::error!(%attempt, "the owner of the call is not known by now: its leg is left alone");
+                    tracing::error!(%attempt, "leg left alone: owner of the call unknown");
                 }
             }
         }));
     }
 }
 
-/// A contact's fields, or a single call's variables, as text, for carriers that read them.
+/// Converts a contact's fields, or a single call's variables, to text for carriers that read them.
 fn hints<'a>(fields: impl Iterator<Item = (&'a String, &'a Value)>) -> BTreeMap<String, String> {
     fields
         .map(|(name, value)| {

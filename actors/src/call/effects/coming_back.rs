@@ -1,4 +1,4 @@
-//! A call whose carrier asks how it goes on, and one that was another process's.
+//! Handling of a call whose carrier asks how it goes on, and of a call taken over from another process.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ use domain::{
     },
 };
 
-/// Tells in which of the agent's languages it goes on.
+/// Name of the fact that records a change of the agent's language.
 const LANGUAGE: &str = "language";
 
-/// How often it is looked whose a call is whose media is lost.
+/// Interval at which the owner of a call with lost media is checked.
 const WATCHED_EVERY: Duration = Duration::from_secs(1);
 
-/// The token and our number, of a call that does not get them with its permit.
+/// Returns the token and our number for a call that does not get them with its permit.
 pub(super) fn known_before(
     inbound: &Option<InboundLeg>,
     inherited: Option<&Inheritance>,
@@ -44,13 +44,13 @@ pub(super) fn known_before(
     }
 }
 
-/// When it was answered, on this process's clock.
+/// Returns the instant of the answer on this process's clock.
 pub(super) fn answered_at(now: Instant, inherited: &Inheritance) -> Option<Instant> {
     let elapsed_ms = u64::try_from(inherited.call.elapsed_ms).ok()?;
     now.checked_sub(Duration::from_millis(elapsed_ms))
 }
 
-/// The language it was held in last, where the present agent has changed it.
+/// Returns the language the call was last held in, if the present agent has changed it.
 pub(super) fn spoken_last(inherited: &Inheritance) -> Option<String> {
     let changes = |event: &&EventFact| matches!(event.name.as_str(), LANGUAGE | "agent_transfer");
     let last = inherited.call.events.iter().rfind(changes)?;
@@ -60,7 +60,7 @@ pub(super) fn spoken_last(inherited: &Inheritance) -> Option<String> {
 }
 
 impl EffectHandler {
-    /// The carrier asks how the call goes on: with another media socket, or not at all.
+    /// Answers the carrier's question how the call goes on: with another media socket, or not at all.
     pub(super) async fn came_back(&mut self, proof: &str, leg: CarrierCallId) -> Result<GoesOn, LegRefusal> {
         self.check(Purpose::Media, proof)?;
         self.adopt(Some(leg), false).await?;
@@ -74,7 +74,8 @@ impl EffectHandler {
         goes_on.ok_or(LegRefusal::NotNow)
     }
 
-    /// The agent goes on in another of its languages, also should another process take the call over.
+    /// Switches the agent to another of its languages. The change is recorded, so that it survives a takeover
+    /// by another process.
     pub(super) fn switch_language(&mut self, code: &str) {
         self.speak(code);
         let at_ms = self
@@ -96,21 +97,21 @@ impl EffectHandler {
         }
     }
 
-    /// Whether another process may take this call over while it is ours.
+    /// Returns whether another process may take this call over while it is ours.
     pub(super) fn may_be_another_s(&self) -> bool {
         self.plan.carrier.abilities().comes_back
     }
 
-    /// Whether another process may have taken it over already.
+    /// Returns whether another process may have taken it over already.
     pub(super) fn may_have_gone(&self) -> bool {
         let now_ms = self.now_ms();
         let machine = self.machine.as_ref();
         self.may_be_another_s() && machine.is_some_and(|machine| machine.may_have_gone(now_ms))
     }
 
-    /// Takes somebody's message who has media for the call, or asks for it.
+    /// Handles a message that brings media for the call or asks for it.
     pub(super) async fn asked_for_media(&mut self, asked: CallMessage) {
-        // The asker may have given up waiting.
+        // The requester may have given up waiting.
         match asked {
             CallMessage::AskMedia {
                 proof,
@@ -125,7 +126,7 @@ impl EffectHandler {
         }
     }
 
-    /// Two processes must not speak into one call: nobody is answered before the row has said whose it is.
+    /// Looks up the owner before such a message is answered, since two processes must not speak into one call.
     pub(super) fn check_owner(&mut self, asked: CallMessage) {
         let shown = match &asked {
             CallMessage::AskMedia { proof, .. } | CallMessage::Media { proof, .. } => self.check(Purpose::Media, proof),
@@ -153,7 +154,8 @@ impl EffectHandler {
         }
     }
 
-    /// While the media of a call is lost, its carrier's reports are taken here only for as long as the call is ours.
+    /// Watches who owns the call while its media is lost. The carrier's reports are taken here only as long
+    /// as the call is ours.
     pub(super) fn watch_claim(&mut self) {
         if !self.may_have_gone() {
             if let Some(watching) = self.watching.take() {
@@ -178,8 +180,8 @@ impl EffectHandler {
         self.watching = Some(watching);
     }
 
-    /// Waits until `work` may touch the leg, and does it; `AnotherNode` or `Unknown` where it may not. A call that was in our
-    /// hands to its end is ours while the store does not say otherwise.
+    /// Waits until `work` may touch the leg and runs it. Otherwise returns `AnotherNode` or `Unknown`. A call
+    /// whose media stayed with us to the end counts as ours unless the store says otherwise.
     pub(super) fn if_ours<W>(&self, work: W) -> impl Future<Output = Owner> + Send + use<W>
     where
         W: Future<Output = ()> + Send,

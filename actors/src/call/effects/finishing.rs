@@ -1,4 +1,4 @@
-//! What a call does at its end: writes its outcome, and is over once that is on disk.
+//! The end of a call: its outcome is written, and the call is over once the outcome is on disk.
 
 use super::EffectHandler;
 use crate::{
@@ -35,7 +35,7 @@ impl EffectHandler {
         });
     }
 
-    /// The outcome is on disk, or never will be: the call is over for everybody.
+    /// Ends the call, now that its outcome is on disk or could not be written.
     pub(super) fn finished(&mut self, result: StoreResult<()>) {
         let attempt = self.plan.attempt.claim.attempt;
         let outcome = match result {

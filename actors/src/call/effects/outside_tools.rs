@@ -1,4 +1,4 @@
-//! What a call does about tools that run outside it: asks for them, and runs them as tasks.
+//! Tools that run outside the call: looks them up and runs them as tasks.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::EffectHandler;
 use crate::call::{CallMessage, Event, state::ToolAnswer, tasks};
 use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolScope};
 
-/// The tools outside the call that the present agent may use; none before they are known.
+/// Outside tools that the present agent may use. `None` until they are known.
 pub(in crate::call) type Offers = watch::Receiver<Option<Arc<[ToolOffer]>>>;
 
-/// The present agent's tools.
+/// Outside tools of the present agent.
 pub(super) struct OutsideTools {
-    /// Which agent of the call, from 0 on.
+    /// Number of the agent within the call, from 0 on.
     generation: u64,
     offers: Offers,
 }
@@ -39,7 +39,7 @@ impl EffectHandler {
         }
     }
 
-    /// Asks what the present agent may use.
+    /// Looks up the tools of the present agent.
     pub(super) fn ask_for_tools(&mut self) {
         let known = watch::Sender::new(None);
         self.tools.generation += 1;
@@ -54,7 +54,7 @@ impl EffectHandler {
         self.tools.offers.clone()
     }
 
-    /// The names, if they are those of the present agent.
+    /// Returns the names of the tools if they belong to the present agent.
     pub(super) fn offered(&self, generation: u64, offers: &[ToolOffer]) -> Option<Vec<String>> {
         let present = generation == self.tools.generation;
         present.then(|| offers.iter().map(|offer| offer.name.clone()).collect())

@@ -1,4 +1,4 @@
-//! What a call does to have its model reply.
+//! Starts the model's replies.
 
 use std::sync::Arc;
 

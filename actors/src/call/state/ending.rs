@@ -1,16 +1,16 @@
-//! Every way a call ends, and the way from there to the outcome.
+//! All ways a call ends, and the steps from there to the outcome.
 
 use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::call::{CallTimer, outcome::Ending};
 
-/// How long the audio stream has to report the last words heard.
+/// Time in milliseconds in which the audio stream must report the last words heard.
 const LAST_WORDS_MS: u64 = 1_000;
 
-/// How long a goodbye may take.
+/// Longest duration of a goodbye, in milliseconds.
 pub(super) const GOODBYE_MS: u64 = 8_000;
 
 impl State {
-    /// The call is over for `reason`: the leg is hung up if it lives, then the outcome is written.
+    /// Ends the call for `reason`: the leg is hung up if it lives, then the outcome is written.
     pub(super) fn end(&mut self, reason: EndReason, fx: &mut Vec<Effect>) {
         if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
             return;
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// What the model still says is not wanted, nor what was made ahead, nor another agent after it.
+    /// Drops the rest of the reply, the reply made ahead, and a hand-over to another agent.
     pub(super) fn drop_reply(&mut self, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::Overtaken, fx);
         self.keep_agent();
@@ -58,7 +58,7 @@ impl State {
         self.reply.open = false;
     }
 
-    /// Says a last sentence, then ends for `reason`, at the latest after `within_ms`.
+    /// Says a last sentence, then ends for `reason`, after `within_ms` at the latest.
     pub(super) fn say_goodbye(&mut self, text: &str, reason: EndReason, within_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
         if self.speech.is_some() {
@@ -70,7 +70,8 @@ impl State {
         fx.push(Effect::SetTimer(CallTimer::Closing, within_ms));
     }
 
-    /// The present stream hears no words any more. Outside the conversation that matters only once it begins.
+    /// Notes that the present stream no longer recognises speech. Outside the conversation this matters only
+    /// once it begins.
     pub(super) fn deaf(&mut self, why: String, fx: &mut Vec<Effect>) {
         if self.in_conversation() {
             self.give_up(&why, fx);
@@ -79,14 +80,14 @@ impl State {
         }
     }
 
-    /// A part of the agent is broken for good: says so and ends.
+    /// Apologises and ends the call, because a part of the agent is broken for good.
     pub(super) fn give_up(&mut self, why: &str, fx: &mut Vec<Effect>) {
         if self.in_conversation() {
             self.say_goodbye(self.rules.phrases.broken, EndReason::agent(why), GOODBYE_MS, fx);
         }
     }
 
-    /// We are told to end the call.
+    /// Handles the request to end the call.
     pub(super) fn hang_up(&mut self, fx: &mut Vec<Effect>) {
         match &mut self.phase {
             Phase::Scheduled { hang_up } | Phase::Dialing { hang_up } => *hang_up = true,
@@ -104,18 +105,18 @@ impl State {
         }
     }
 
-    /// `maxDurationSeconds` is near.
+    /// Handles the approaching end of `maxDurationSeconds`.
     pub(super) fn time_is_up(&mut self, fx: &mut Vec<Effect>) {
         let lead_ms = self.rules.closing_lead_ms();
         match self.phase {
             Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking => {
                 self.say_goodbye(self.rules.phrases.time_is_up, EndReason::Completed, lead_ms, fx);
             }
-            // Nobody would hear a closing sentence: only the hard end holds.
+            // Nobody would hear a closing sentence, so only the hard limit applies.
             Phase::PickedUp | Phase::Machine(_) | Phase::Lost(_) => {
                 fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms));
             }
-            // A goodbye that plays has at most what is left.
+            // A goodbye that is playing gets the remaining time at most.
             Phase::Closing { .. } => fx.push(Effect::SetTimer(CallTimer::Closing, lead_ms)),
             Phase::Transferring(_) => self.overdue_in_transfer(),
             Phase::Scheduled { .. }
@@ -151,7 +152,7 @@ impl State {
         }
     }
 
-    /// The media socket is closed.
+    /// Handles the close of the media socket.
     pub(super) fn media_closed(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.dying = false;
         match &self.phase {
@@ -194,7 +195,7 @@ impl State {
         }
     }
 
-    /// The audio stream's actor is gone.
+    /// Handles the end of the audio stream's actor.
     pub(super) fn stream_gone(&mut self, crashed: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         let was_open = std::mem::take(&mut self.leg.stream_open);
         let matters = !matches!(

@@ -1,34 +1,34 @@
-//! Short words while an answer takes long, so that nobody thinks the line is dead. They are the beginning of the
-//! reply's speech, or stand between its pieces: they are heard, interrupted and kept like the rest of it.
+//! Short words while an answer takes long, so that nobody thinks the line is dead. They start the reply's
+//! speech or stand between its pieces, and are heard, interrupted and kept like the rest of it.
 
 use serde_json::json;
 
 use super::{Effect, Phase, State, event_fact};
 use crate::call::CallTimer;
 
-/// How long after the model was asked the first one comes, when nothing was said yet.
+/// Time in milliseconds from the question to the model until the first filler, if nothing was said yet.
 pub(super) const FIRST_MS: u64 = 1_500;
 
-/// How long after one the next one comes, at the soonest.
+/// Shortest time in milliseconds between two fillers.
 const NEXT_MS: u64 = 4_000;
 
-/// How long the line is silent in the middle of a reply before one comes.
+/// Silence in milliseconds in the middle of a reply before a filler.
 const STALLED_MS: u64 = 2_000;
 
-/// A byte of text takes about so long to say: 13 letters in a second, which is slow, so that no filler falls between
-/// words that still play.
+/// Estimated time in milliseconds to say one byte of text: 13 letters a second. That is slow, so that no
+/// filler falls between words that still play.
 pub(super) const BYTE_MS: f64 = 80.0;
 
-/// How soon it is tried again while the user makes a sound.
+/// Pause in milliseconds before a filler is tried again while the user makes a sound.
 const AGAIN_MS: u64 = 500;
 
 impl State {
-    /// The model is asked since `asked_ms`, and nothing was said.
+    /// Sets the filler timer for a reply of which nothing was said, with the model asked at `asked_ms`.
     pub(super) fn await_reply(&self, asked_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
         self.set_filler(asked_ms + FIRST_MS, now_ms, fx);
     }
 
-    /// A piece of the reply is out: it takes a while to say.
+    /// Sets the filler timer after a piece of the reply, which takes a while to say.
     pub(super) fn await_more(&mut self, piece: &str, now_ms: u64, fx: &mut Vec<Effect>) {
         let takes_ms = piece.len() as u64 * self.rules.byte_ms;
         self.reply.said_until_ms = self.reply.said_until_ms.max(now_ms) + takes_ms;
@@ -49,7 +49,7 @@ impl State {
         ));
     }
 
-    /// The answer takes long.
+    /// Says a filler because the answer takes long.
     pub(super) fn fill(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Phase::Transferring(_) = self.phase {
             return self.comfort(fx);
@@ -79,14 +79,14 @@ impl State {
         fx.push(Effect::SetTimer(CallTimer::Filler, NEXT_MS));
     }
 
-    /// Words that the reply under way follows.
+    /// Says words before the reply in progress.
     pub(super) fn say_before_reply(&mut self, words: &str, fx: &mut Vec<Effect>) {
         self.reply.only_filled |= self.phase == Phase::Thinking;
         self.phase = Phase::Speaking;
         self.say_piece(format!("{words} "), false, fx);
     }
 
-    /// Whether the speech has nothing but fillers.
+    /// Returns whether the speech consists of fillers only.
     pub(super) fn is_only_filled(&self) -> bool {
         self.reply.only_filled && self.speech.is_some()
     }

@@ -1,17 +1,17 @@
-//! Keys the user presses: gathered until `#` or a pause, then taken as the user's words.
+//! Keys that the user presses. They are gathered until `#` or a pause, then taken as the user's words.
 
 use media::turn::endpointing::Utterance;
 
 use super::{Effect, Phase, State};
 use crate::{audio_stream::SpeechId, call::CallTimer};
 
-/// How long after a key the next one is waited for.
+/// Time in milliseconds to wait for the next key.
 const PAUSE_MS: u64 = 2_000;
 
-/// Keys of one entry: longer than any number that people type.
+/// Most keys of one entry, more than any number that people type.
 const MOST_KEYS: usize = 64;
 
-/// Keys that have not become words yet. Times are the stream's.
+/// Keys that have not become words yet. Times are those of the stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keys {
     typed: String,
@@ -20,7 +20,8 @@ pub(super) struct Keys {
 }
 
 impl State {
-    /// A key was pressed. It interrupts the agent as the voice would, and at once: nobody presses a key by chance.
+    /// Handles a key. It interrupts the agent like voice does, but at once, since nobody presses a key by
+    /// chance.
     pub(super) fn key_pressed(&mut self, key: char, now_ms: u64, fx: &mut Vec<Effect>) {
         if !self.in_conversation() {
             return;
@@ -47,19 +48,19 @@ impl State {
         if !self.leg.barge_in || !matches!(self.phase, Phase::Greeting | Phase::Speaking) {
             return;
         }
-        // How far it was heard is reported, and only then does the user have the turn.
+        // The user gets the turn once the stream has reported how much of the speech was heard.
         if let Some(speech) = self.speech.as_mut().filter(|speech| !speech.protected && !speech.cut) {
             speech.cut = true;
             fx.push(Effect::StopSpeaking);
         }
     }
 
-    /// Whether a speech was stopped for a key, and what was heard of it is on its way.
+    /// Returns whether this speech was stopped by a key and the report of what was heard is still to come.
     pub(super) fn is_cut(&self, id: SpeechId) -> bool {
         self.speech.as_ref().is_some_and(|speech| speech.id == id && speech.cut)
     }
 
-    /// The speech is over that a key has stopped. What was typed meanwhile is answered, unless more is being typed.
+    /// Answers what was typed once the speech that a key stopped is over, unless the user is still typing.
     pub(super) fn answer_keys(&mut self, for_key: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         if for_key && self.phase == Phase::Listening && self.user.unanswered && self.keys.typed.is_empty() {
             self.user.speaking = false;
@@ -67,14 +68,14 @@ impl State {
         }
     }
 
-    /// The user has typed what he wanted to.
+    /// Takes the typed keys as the user's words.
     pub(super) fn keys_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Some(typed) = self.typed(fx) {
             self.utterance(&typed, true, now_ms, fx);
         }
     }
 
-    /// The call is over, or its line: what was typed is kept like other words.
+    /// Keeps the typed keys like other words when the call or its line is over.
     pub(super) fn keep_keys(&mut self, fx: &mut Vec<Effect>) {
         if let Some(typed) = self.typed(fx) {
             self.keep_words(&typed, fx);

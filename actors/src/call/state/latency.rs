@@ -1,12 +1,12 @@
-//! How long an answer took, step by step, counted from the user's last voiced frame. All times here are the audio
-//! stream's, in milliseconds.
+//! Latency of an answer, step by step, counted from the user's last voiced frame. All times here are
+//! milliseconds of the audio stream.
 
 use serde_json::{Value, json};
 
 /// The steps of one answer.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Latency {
-    /// The user's last voiced frame; none while nothing waits to be answered.
+    /// Time of the user's last voiced frame. `None` if nothing waits for an answer.
     stopped_ms: Option<u64>,
     final_ms: Option<u64>,
     turn_end_ms: u64,
@@ -15,12 +15,12 @@ pub(super) struct Latency {
     pub(super) speculated: bool,
     /// A filler was said before the answer.
     pub(super) filled: bool,
-    /// The model was asked then, and its first word came after a filler played, or will.
+    /// Time at which the model was asked, if its first word comes after a filler.
     late_asked_ms: Option<u64>,
 }
 
 impl Latency {
-    /// The user's turn is over, and an answer follows.
+    /// Starts the measurement when the user's turn is over and an answer follows.
     pub(super) fn turn_ended(stopped_ms: u64, final_ms: Option<u64>, turn_end_ms: u64) -> Self {
         Self {
             stopped_ms: Some(stopped_ms),
@@ -30,7 +30,7 @@ impl Latency {
         }
     }
 
-    /// The model was asked. What an earlier reply brought no longer counts.
+    /// Notes that the model was asked. Times of an earlier reply are discarded.
     pub(super) fn asked(&mut self, at_ms: u64) {
         self.asked_ms = Some(at_ms);
         self.token_ms = None;
@@ -38,19 +38,19 @@ impl Latency {
         self.speculated = false;
     }
 
-    /// The model's first word came. The figures of one for which a filler had to be played.
+    /// Notes the model's first word. Returns the figures if a filler had to be played before it.
     pub(super) fn first_token(&mut self, at_ms: Option<u64>) -> Option<Value> {
         self.token_ms = self.token_ms.or(at_ms);
         let asked_ms = self.late_asked_ms.take()?;
         Some(json!({ "modelMs": at_ms?.saturating_sub(asked_ms) }))
     }
 
-    /// Whether the model has said something.
+    /// Returns whether the model has said something.
     pub(super) fn has_token(&self) -> bool {
         self.token_ms.is_some()
     }
 
-    /// The answer began to play: its figures, once; none if it answers nobody.
+    /// Returns the figures of the answer when it begins to play, once. Returns `None` if it answers nobody.
     pub(super) fn played(&mut self, audio_ms: Option<u64>, at_ms: u64) -> Option<Value> {
         let done = std::mem::take(self);
         if done.filled && done.token_ms.is_none() {

@@ -1,4 +1,5 @@
-//! The leg: permit, dial, ringing, answer, media, and the reports of a carrier that may repeat and reorder them.
+//! The leg: permit, dial, ringing, answer, media, and the reports of a carrier that may repeat and reorder
+//! them.
 
 use serde_json::json;
 
@@ -9,27 +10,29 @@ use crate::call::{
 };
 use domain::ports::carrier::{CallProgress, CarrierCallId, DialError, EndCause};
 
-/// How long after the answer the media socket may take.
+/// Longest time in milliseconds from the answer to the media socket.
 const MEDIA_WAIT_MS: u64 = 10_000;
 
-/// How long a call from outside waits for its media socket: its carrier does what it was told with the announcement.
+/// Longest wait of an inbound call for its media socket, in milliseconds. Its carrier opens it in response to
+/// the announcement of the call.
 const INBOUND_MEDIA_WAIT_MS: u64 = 30_000;
 
-/// How long a callee who says nothing is waited for before the greeting.
+/// Time in milliseconds to wait for a silent callee before the greeting.
 pub(super) const PICK_UP_MS: u64 = 1_200;
 
-/// How long after the answer the user's voice does not interrupt.
+/// Time in milliseconds after the answer in which the user's voice does not interrupt.
 pub(super) const BARGE_IN_AFTER_MS: u64 = 1_500;
 
-/// Pause before an attempt that was certainly not sent is tried again, unless the carrier named one.
+/// Pause in milliseconds before an attempt that was certainly not sent is tried again, unless the carrier
+/// named one.
 const BUSY_DELAY_MS: i64 = 5_000;
-/// A carrier that names a longer pause is asked again after this one: a mistake there must not park a contact.
+/// Longest pause that is taken from a carrier, so that its mistake cannot park a contact.
 const LONGEST_BUSY_DELAY_MS: i64 = 3_600_000;
 const UNREACHABLE_DELAY_MS: i64 = 15_000;
 const ACCOUNT_DELAY_MS: i64 = 60_000;
 const DATABASE_DELAY_MS: i64 = 5_000;
 
-/// Why an agent that was called did not come on the line: the caller gave up, or media never came.
+/// Returns why an inbound call was not taken: the caller gave up, or media never came.
 fn not_taken(cause: &EndCause) -> EndReason {
     match cause {
         EndCause::Completed => EndReason::media_lost(),
@@ -40,13 +43,13 @@ fn not_taken(cause: &EndCause) -> EndReason {
     }
 }
 
-/// Certainly nothing was sent, and the carrier is not why.
+/// Ends the call with nothing sent, for a reason other than the carrier.
 fn not_sent(delay_ms: i64) -> Ending {
     Ending::NotSent { delay_ms, why: None }
 }
 
 impl State {
-    /// A call from outside: its leg stands, and only its media socket is waited for.
+    /// Creates the state of an inbound call. Its leg exists; only its media socket is awaited.
     pub fn inbound(rules: Rules, leg: CarrierCallId) -> (Self, Vec<Effect>) {
         let (mut state, _) = Self::new(rules);
         state.phase = Phase::Ringing;
@@ -75,7 +78,7 @@ impl State {
                 fx.push(Effect::Dial);
             }
             PermitAnswer::Granted => self.finish_with(not_sent(0), fx),
-            // A store that is slow gets time.
+            // A slow store gets time.
             PermitAnswer::Late => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
             PermitAnswer::Refused | PermitAnswer::Lost => self.finish_with(Ending::Nothing, fx),
             PermitAnswer::Forbidden(why) => self.finish_with(Ending::Written(forbidden(why)), fx),
@@ -103,7 +106,7 @@ impl State {
         }
         self.leg.id = Some(id.clone());
         if matches!(self.phase, Phase::HangingUp { .. } | Phase::Ended) {
-            // The end did not wait for the carrier's answer: whatever it placed is not wanted any more.
+            // The call ended before the carrier's answer, so any leg it created is unwanted.
             fx.push(Effect::HangUpLeg(Some(id)));
             return;
         }
@@ -140,7 +143,7 @@ impl State {
             }
             DialError::Unreachable(_) => self.finish_with(not_sent(UNREACHABLE_DELAY_MS), fx),
             DialError::HeldBack(_) => self.finish_with(not_sent(DATABASE_DELAY_MS), fx),
-            // Nobody waits for it to be mended, as a campaign does.
+            // A single call ends here. A campaign would wait until somebody fixes the account.
             DialError::AccountRefused(text) if self.rules.single => {
                 self.end(
                     EndReason::carrier(&format!("the carrier refuses the account: {text}")),
@@ -157,12 +160,13 @@ impl State {
         }
     }
 
-    /// The first binding of a leg and an attempt holds: this call is none.
+    /// Handles a leg that the store has bound otherwise. The first binding of leg and attempt holds, so this
+    /// call is not ours.
     pub(super) fn not_our_leg(&mut self, anothers: bool, fx: &mut Vec<Effect>) {
         if !self.leg.dialed {
             return;
         }
-        // What another attempt talks on is not ours to hang up.
+        // A leg that another attempt uses is not ours to hang up.
         self.leg.over |= anothers;
         self.end(EndReason::carrier("the call and the attempt belong to others"), fx);
     }
@@ -181,7 +185,7 @@ impl State {
                     self.ringing(fx);
                 }
             }
-            // Whom we are called by hears us once media is open, whatever the carrier calls an answer.
+            // In an inbound call we are heard once media is open, whatever the carrier reports as the answer.
             CallProgress::Answered if self.leg.inbound => {}
             CallProgress::Answered => {
                 if matches!(
@@ -223,7 +227,7 @@ impl State {
                 }
                 self.end(EndReason::from_cause(cause), fx);
             }
-            // Answered, and nobody could say or hear a word.
+            // The call was answered, but nobody could say or hear anything.
             Phase::PickedUp if self.leg.media_ms.is_none() => self.end(EndReason::media_lost(), fx),
             Phase::Closing { reason } => {
                 let reason = reason.clone();
@@ -260,7 +264,7 @@ impl State {
         self.leg.stream_open = true;
         fx.extend([Effect::CancelTimer(CallTimer::MediaWait), Effect::OpenStream]);
         if self.leg.inbound {
-            // Whoever calls waits for us to speak, and may interrupt from the first word on.
+            // A caller waits for us to speak, and may interrupt from the first word on.
             self.leg.barge_in = true;
             fx.push(Effect::AllowBargeIn(true));
             self.greet(now_ms, fx);
@@ -284,7 +288,7 @@ impl State {
 
     pub(super) fn fate_stays_unknown(&mut self, fx: &mut Vec<Effect>) {
         if self.phase == Phase::Unknown {
-            // Nothing was found to hang up, and a late ring is refused at the door.
+            // Nothing was found to hang up, and a late ring will be rejected by the webhook.
             self.leg.over = true;
             self.end(EndReason::carrier("outcome unknown"), fx);
         }

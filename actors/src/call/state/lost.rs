@@ -1,5 +1,5 @@
-//! The media socket died while the carrier may still hold the call: it is asked to open another, and the call goes on
-//! where it was.
+//! Handles a media socket that died while the carrier may still hold the call: the carrier is asked to open
+//! another, and the call continues where it was.
 
 use serde_json::json;
 
@@ -11,53 +11,54 @@ use super::{
 };
 use crate::call::CallTimer;
 
-/// How often a call's media socket is opened again.
+/// Number of times a call's media socket is reopened.
 const MOST_REOPENED: u32 = 3;
 
-/// How long the carrier has to open it.
+/// Time in milliseconds the carrier has to reopen it.
 const REOPEN_MS: u64 = 8_000;
 
-/// How long a carrier that asks by itself how a call goes on has to do so before it is asked for the socket.
+/// Time in milliseconds to wait for the question of a carrier that asks by itself how a call goes on. After
+/// that it is asked for the socket.
 const COMES_BACK_MS: u64 = 2_500;
 
-/// How often a carrier may ask how one call goes on, at one process: where no socket stays, the call ends.
+/// Number of times a carrier may ask one process how a call goes on. If no socket lasts, the call ends.
 const MOST_RETURNS: u32 = 8;
 
-/// How long the carrier has to report that the call just ended, where the socket will not come back.
+/// Time in milliseconds the carrier has to report that the call just ended, if the socket will not come back.
 const END_REPORT_MS: u64 = 3_000;
 
-/// Where the call goes on when the media is back.
+/// Point at which the call continues when the media is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resume {
-    /// Nowhere: it is only waited for the report of the end.
+    /// It does not continue; only the report of its end is awaited.
     No,
     /// Before the greeting.
     PickUp,
-    /// The agent speaks up.
+    /// The agent speaks.
     Talk,
-    /// The user's last words are to be answered.
+    /// The user's last words are answered.
     Answer,
     /// With a machine.
     Machine(Machine),
     /// In the middle of a call that another process held.
     TakenOver(Opening),
-    /// After a transfer that failed; whether the call's time was up meanwhile.
+    /// After a transfer that failed. Tells whether the call's time was up meanwhile.
     Transfer { overdue: bool },
 }
 
-/// The wishes for a lost media socket: each has a number, and there are only so many.
+/// Requests for a lost media socket. Each has a number, and their count is limited.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct MediaWishes {
     counted: u32,
     last: u32,
-    /// How often the carrier asked by itself.
+    /// Number of times the carrier asked by itself.
     returns: u32,
-    /// It is to ask by itself after the last loss; once in vain, and it is asked.
+    /// The carrier should ask by itself after the last loss. If it does not, it is asked for the socket once.
     waits: bool,
 }
 
 impl MediaWishes {
-    /// Those of a call that went from node to node so often before.
+    /// Creates the state of a call that has already moved between nodes `returns` times.
     pub(super) fn after(returns: u32) -> Self {
         Self {
             returns,
@@ -65,7 +66,7 @@ impl MediaWishes {
         }
     }
 
-    /// One more after a loss; none when there were enough.
+    /// Counts a request after a loss. Returns `None` if the limit is reached.
     pub(super) fn count(&mut self) -> Option<u32> {
         if self.counted == MOST_REOPENED {
             return None;
@@ -74,7 +75,8 @@ impl MediaWishes {
         Some(self.uncounted())
     }
 
-    /// One more for a caller whom the carrier has on its way back: the agent's owner, not the line, made it close.
+    /// Counts a request for a caller whom the carrier is bringing back. It is not limited, since the transfer
+    /// closed the socket, not the line.
     fn uncounted(&mut self) -> u32 {
         self.last += 1;
         self.last
@@ -112,7 +114,7 @@ impl State {
         self.await_media(resume, true, now_ms, fx);
     }
 
-    /// Waits for the media to come back; `asks` the carrier for it, too.
+    /// Waits for the media to come back. With `asks`, the carrier is also asked for it.
     pub(super) fn await_media(&mut self, resume: Resume, asks: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Some(cut) = self.speech.take() {
             self.replaced = Some(cut);
@@ -138,7 +140,7 @@ impl State {
         fx.push(Effect::SetTimer(CallTimer::EndReport, REOPEN_MS));
         fx.push(event_fact("media_lost", self.elapsed_ms(now_ms), "{}"));
         if asks && self.rules.carrier.comes_back {
-            // Two sockets at once would be in each other's way.
+            // Two sockets at once would interfere with each other.
             self.media_wishes.waits = true;
             fx.push(Effect::SetTimer(CallTimer::Reopen, COMES_BACK_MS));
         } else if asks {
@@ -146,7 +148,7 @@ impl State {
         }
     }
 
-    /// A carrier that was to ask by itself how the call goes on has not.
+    /// Asks the carrier for the socket if it has not asked by itself how the call goes on.
     pub(super) fn reopen(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Lost(_) if !std::mem::take(&mut self.media_wishes.waits) => {}
@@ -158,8 +160,9 @@ impl State {
         }
     }
 
-    /// The carrier asks how the call goes on: its media socket is gone, whatever we know of it. Afterwards the call lacks
-    /// media where it goes on with another socket; else it is over, or about to be.
+    /// Handles the carrier's question how the call goes on: the media socket is gone, whatever we know of it.
+    /// Afterwards the call lacks media if it continues with another socket; otherwise it is over or about to
+    /// end.
     pub(super) fn came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         fx.push(Effect::CancelTimer(CallTimer::Reopen));
         self.media_wishes.returns += 1;
@@ -187,12 +190,12 @@ impl State {
         }
     }
 
-    /// How often the carrier asked how the call goes on.
+    /// Returns how often the carrier asked how the call goes on.
     pub fn returns(&self) -> u32 {
         self.media_wishes.returns
     }
 
-    /// The carrier does not open it again: only the report of the end is waited for.
+    /// Handles a carrier that does not reopen the socket: only the report of the end is awaited.
     pub(super) fn not_reopened(&mut self, try_no: u32, now_ms: u64, fx: &mut Vec<Effect>) {
         if try_no != self.media_wishes.last {
             return;
@@ -205,7 +208,7 @@ impl State {
         }
     }
 
-    /// The media socket is open again. The stream's time begins anew.
+    /// Continues the call after the media socket is open again. The stream's time starts anew.
     pub(super) fn media_is_back(&mut self, resume: Resume, now_ms: u64, fx: &mut Vec<Effect>) {
         self.join_stream(now_ms, fx);
         fx.push(Effect::CancelTimer(CallTimer::EndReport));
@@ -222,11 +225,11 @@ impl State {
             Resume::Talk => {
                 self.phase = Phase::Speaking;
                 self.reply.protected = false;
-                // A yes to this is none to what was asked before.
+                // A yes to this question is no answer to what was asked before.
                 self.opt_out_not_answered();
                 self.say_all(self.rules.phrases.cut_off, false, fx);
             }
-            // The other agent answers, once it was looked up.
+            // The other agent answers once it has been looked up.
             Resume::Answer if self.taking_over.is_some() => self.phase = Phase::Thinking,
             Resume::Answer => self.think(now_ms, fx),
             Resume::Machine(machine) => self.machine_is_back(machine, fx),
@@ -238,7 +241,7 @@ impl State {
         }
     }
 
-    /// A stream in the place of one that is gone: whatever had to do with its time is forgotten.
+    /// Joins a stream that replaces a lost one, and resets everything tied to the old stream's time.
     pub(super) fn join_stream(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.media_ms = Some(now_ms);
         self.leg.stream_open = true;
@@ -257,7 +260,7 @@ impl State {
         ]);
     }
 
-    /// Words that begin before this, in the stream's time, belong to the pick-up.
+    /// Returns the stream time before which words belong to the pick-up.
     pub(super) fn pick_up_ends_ms(&self) -> u64 {
         match self.leg.rejoined {
             false => BARGE_IN_AFTER_MS,

@@ -1,5 +1,5 @@
-//! A menu answered: where it names a key that leads to a person, that one is pressed, and nothing else ever is. A choice
-//! made for the callee could order, cancel or pay something.
+//! Answers a menu. If it names a key that leads to a person, that key is pressed, and never another one: a
+//! choice made for the callee could order, cancel or pay something.
 
 use media::{amd, turn::endpointing::Utterance};
 use serde_json::json;
@@ -7,19 +7,19 @@ use serde_json::json;
 use super::{Effect, Phase, State, event_fact, screening::SCREENING_MS, who_answered::Machine};
 use crate::call::CallTimer;
 
-/// How long a menu may talk before the call ends, when it names no such key.
+/// Time in milliseconds a menu may talk before the call ends, if it names no such key.
 pub(super) const MENU_MS: u64 = 20_000;
 
-/// Keys pressed in one call.
+/// Most keys pressed in one call.
 const MOST_PRESSED: u8 = 2;
 
 /// Bytes of a menu's words that are kept.
 const MOST_BYTES: usize = 4_000;
 
-/// The last words of a menu that goes on may yet change.
+/// Number of last words that may still change while a menu goes on talking.
 const UNSETTLED_WORDS: usize = 2;
 
-/// What a menu has said so far, and what was pressed.
+/// Words of a menu so far, and the number of keys pressed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Menu {
     words: String,
@@ -37,7 +37,7 @@ impl State {
         fx.push(Effect::SetTimer(CallTimer::Machine, MENU_MS));
     }
 
-    /// The words so far of a menu that goes on talking.
+    /// Handles the words so far of a menu that goes on talking.
     pub(super) fn menu_goes_on(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) {
         let words: Vec<&str> = text.split_whitespace().collect();
         let settled = words.len().saturating_sub(UNSETTLED_WORDS);
@@ -71,7 +71,7 @@ impl State {
         true
     }
 
-    /// Words after a key was pressed: the menu's, another menu's, or a person's.
+    /// Handles words after a key was pressed: the menu's, another menu's, or a person's.
     pub(super) fn said_after_key(&mut self, said: &Utterance, since_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
         let text = &said.text;
         let waits = said.started_ms < since_ms || text.trim().is_empty() || amd::asks_to_wait(text);

@@ -1,7 +1,8 @@
-//! A wish never to be called again, heard by its words beside what the model makes of it.
+//! Wish never to be called again, recognised from the user's words independently of the model.
 //!
-//! A clear wish holds at once, and is confirmed by the last words; a likely one is asked about, once. The answer, or
-//! whatever else follows, decides. Who hangs up instead of answering has not wished it.
+//! A clear wish takes effect at once and is confirmed in the last words. A likely one is asked about once;
+//! the answer, or whatever follows instead, decides. A user who hangs up instead of answering has not wished
+//! it.
 
 use media::turn::endpointing::Utterance;
 
@@ -9,25 +10,25 @@ use super::{Effect, EndReason, Phase, State};
 use crate::call::CallTimer;
 use domain::opt_out::{self, Wish};
 
-/// How long the last words may take.
+/// Longest duration of the last words in milliseconds.
 const GOODBYE_MS: u64 = 8_000;
 
-/// Where the wish stands.
+/// State of the wish.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum OptOut {
-    /// None was heard.
+    /// No wish was heard.
     #[default]
     Unheard,
-    /// They were asked whether they wish it.
+    /// The user was asked whether they wish it.
     Asked,
-    /// They were asked, and did not say yes: they are not asked again.
+    /// The user was asked and did not say yes. They are not asked again.
     NotSaid,
-    /// They wish it.
+    /// The user wishes it.
     Wished,
 }
 
 impl State {
-    /// Takes words that are about never being called again. True when nothing else is to be made of them.
+    /// Handles words about never being called again. Returns true if the words need no other handling.
     pub(super) fn hears_opt_out(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
         if !self.rules.smart_opt_out || self.user.opt_out == OptOut::Wished {
             return false;
@@ -46,19 +47,19 @@ impl State {
         }
     }
 
-    /// Whether they were asked, and nothing that followed has decided it.
+    /// Returns whether the user was asked and nothing that followed has decided the wish.
     pub(super) fn awaits_opt_out(&self) -> bool {
         self.user.opt_out == OptOut::Asked
     }
 
-    /// Something else is said now: what the user says next is no answer to the question any more.
+    /// Closes the question because something else is said now: the user's next words no longer answer it.
     pub(super) fn opt_out_not_answered(&mut self) {
         if self.user.opt_out == OptOut::Asked {
             self.user.opt_out = OptOut::NotSaid;
         }
     }
 
-    /// The wish is written at once, however the call goes on, and while both are on the line it ends with a promise.
+    /// Writes the wish at once, however the call goes on. In a conversation the call then ends with a promise.
     fn opts_out(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) -> bool {
         let talks = self.in_conversation();
         let over = matches!(
@@ -97,7 +98,7 @@ impl State {
         self.say_all(self.rules.phrases.opt_out_meant, false, fx);
     }
 
-    /// Keeps the words, behind what was heard of a speech that they were spoken over.
+    /// Keeps the words, after the heard part of a speech that they were spoken over.
     fn keep_wish(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) {
         match self.speech {
             Some(_) => self.user.over_speech.push(utterance.clone()),

@@ -1,5 +1,5 @@
-//! Tools that run outside the call: begun by the model, answered while the conversation goes on, and told to the model in
-//! the call's next reply, which is asked for at once where nobody has the floor.
+//! Tools that run outside the call. The model starts them, they answer while the conversation goes on, and
+//! the model learns the result in the next reply, which is requested at once if nobody is speaking.
 
 use serde_json::{Value, json};
 
@@ -7,25 +7,25 @@ use super::{Effect, Phase, State, ToolAnswer, event_fact, reply::MAX_TOOL_ROUNDS
 use crate::call::history::FormerRun;
 use domain::ports::store::{EventFact, TAKEN_OVER, TOOL, TOOL_BEGUN};
 
-/// Runs under way at once in one call.
+/// Most runs in progress at once in one call.
 const MOST_RUNS: usize = 4;
 
-/// What the model is told of a run that has no result yet.
+/// Text the model gets for a run that has no result yet.
 const UNTIL_THEN: &str =
     "it is running; you are told its result as soon as there is one. Do not call it again for this";
 
-/// What the model is told of a run that a dead process began, by what is known of it.
+/// Texts the model gets for a run that a dead process started, depending on what is known of it.
 const WAS_DONE: &str = "it was done before the line was gone for a moment, and its result is lost. Do not call it again \
                         for this; if its result is needed, ask or look it up otherwise";
 const HAD_FAILED: &str = "it failed before the line was gone for a moment; something may have been done all the same";
 const FATE_UNKNOWN: &str = "it was begun before the line was gone for a moment: it may have been done. Do not call it \
                             again for this, and say that you cannot tell whether it was done";
 
-/// Where each further owner of a call begins to number its runs: what the one before began and could not tell any more
-/// keeps its number for itself.
+/// Distance between the run numbers of successive owners of a call, so that runs whose facts the previous
+/// owner could not record keep their numbers.
 const NUMBERS_OF_ONE_OWNER: u64 = 1_000_000;
 
-/// What the processes that held the call before have run, oldest first.
+/// Returns the runs of the processes that held the call before, oldest first.
 pub(super) fn former_runs(events: &[EventFact]) -> Vec<FormerRun> {
     let detail = |event: &EventFact| serde_json::from_str::<Value>(&event.detail).unwrap_or(Value::Null);
     let answers: Vec<Value> = events.iter().filter(|event| event.name == TOOL).map(detail).collect();
@@ -48,20 +48,20 @@ pub(super) fn former_runs(events: &[EventFact]) -> Vec<FormerRun> {
     runs.collect()
 }
 
-/// A run under way.
+/// A run in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Running {
     run: u64,
     name: String,
 }
 
-/// What is offered and what runs.
+/// The tools that are offered and the runs in progress.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OutsideTools {
     offered: Vec<String>,
     running: Vec<Running>,
     runs: u64,
-    /// There are results that the model was not asked on.
+    /// Whether there are results on which the model was not asked yet.
     news: bool,
 }
 
@@ -74,7 +74,7 @@ impl OutsideTools {
         self.offered.iter().any(|offered| offered == name)
     }
 
-    /// Those of a call that others have held before, as its `events` say.
+    /// Creates the state for a call that other processes have held before, from its `events`.
     pub(super) fn inherited(events: &[EventFact]) -> Self {
         let owners = 1 + events.iter().filter(|event| event.name == TAKEN_OVER).count();
         Self {
@@ -83,13 +83,13 @@ impl OutsideTools {
         }
     }
 
-    /// A number for a run, another one each time, whoever holds the call.
+    /// Returns the next run number. It is unique across all owners of the call.
     pub(super) fn number(&mut self) -> u64 {
         self.runs += 1;
         self.runs
     }
 
-    /// The model is asked on all results so far.
+    /// Notes that the model is asked on all results so far.
     pub(super) fn told(&mut self) {
         self.news = false;
     }
@@ -100,7 +100,7 @@ impl OutsideTools {
 }
 
 impl State {
-    /// The model wants a tool that runs outside the call.
+    /// Starts a tool outside the call on the model's request.
     pub(super) fn run_tool(
         &mut self,
         (name, arguments, echo): (&str, Value, Option<Box<Value>>),
@@ -130,7 +130,7 @@ impl State {
         fx.push(Effect::RunTool { run, name, arguments });
     }
 
-    /// A run has come to its end. The result is kept, whatever happens in the call.
+    /// Handles the end of a run. The result is kept whatever happens in the call.
     pub(super) fn tool_answered(&mut self, answer: ToolAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
         let ToolAnswer { run, result, took_ms } = answer;
         let Some(known) = self.tools.running.iter().position(|running| running.run == run) else {
@@ -145,15 +145,15 @@ impl State {
         let settled = result.unwrap_or_else(|why| json!({ "error": why }));
         self.history.tool_settled(run, settled);
         self.tools.news = true;
-        // It was made without this result.
+        // The reply was made without this result.
         self.drop_early(Waste::Overtaken, fx);
         if self.tools.running.is_empty() {
             self.tell_model(now_ms, fx);
         }
     }
 
-    /// Asks the model on the results, where nobody speaks and no reply is being made. Who was asked whether they opt out
-    /// is waited for: the reply to their answer tells the results, too.
+    /// Asks the model on the results if nobody speaks and no reply is being made. If an opt-out question is
+    /// open, it waits: the reply to the answer will tell the results too.
     fn tell_model(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let silent = match self.phase {
             Phase::Thinking | Phase::Speaking => self.says_nothing() && !self.reply.open && !self.leaves(),
@@ -170,12 +170,12 @@ impl State {
         self.think(now_ms, fx);
     }
 
-    /// Whether the agent's turn goes on once its tools have answered.
+    /// Returns whether the agent's turn continues once its tools have answered.
     pub(super) fn waits_for_tools(&self) -> bool {
         !self.tools.running.is_empty() && !self.reply.skips && !self.leaves()
     }
 
-    /// The agent has said what it had to say, and its tools have not answered: silence now is the agent's.
+    /// Waits for the tools after the agent has said everything it had to say. The silence now is the agent's.
     pub(super) fn await_tools(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         if !self.is_only_filled() {
             self.phase = Phase::Thinking;
@@ -183,7 +183,7 @@ impl State {
         self.await_reply(now_ms, now_ms, fx);
     }
 
-    /// Whether the present reply is the agent's last.
+    /// Returns whether the present reply is the agent's last.
     pub(super) fn leaves(&self) -> bool {
         let another = self.reply.another.is_some() || self.taking_over.is_some();
         self.reply.end_call || self.reply.transfer.is_some() || another

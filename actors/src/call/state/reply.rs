@@ -1,4 +1,4 @@
-//! The agent's reply: asking the model, speaking what it streams, its tools, and what fails on the way.
+//! The agent's reply: asks the model, speaks what it streams, runs its tools, and handles failures.
 
 use serde_json::{Value, json};
 
@@ -13,15 +13,15 @@ use domain::{
     },
 };
 
-/// Replies in a row that only call tools, before the user has the turn again.
+/// Number of successive replies that only call tools before the user has the turn again.
 pub(super) const MAX_TOOL_ROUNDS: usize = 3;
 
-/// Failures of the model in a row that end the call, when no whole sentence came; and when one came each time.
+/// Numbers of successive model failures that end the call: without a whole sentence, and with one each time.
 const MOST_FAILURES: usize = 2;
 const MOST_BROKEN_OFF: usize = 4;
 
 impl State {
-    /// Asks the model; an unfinished reply is dropped.
+    /// Asks the model, and drops an unfinished reply.
     pub(super) fn think(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::OtherWords, fx);
         self.begin_reply(now_ms, fx);
@@ -29,12 +29,12 @@ impl State {
         self.await_reply(now_ms, now_ms, fx);
     }
 
-    /// The user's turn is over and a reply is coming.
+    /// Begins a reply after the user's turn.
     pub(super) fn begin_reply(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leave_listening(now_ms, fx);
         self.opt_out_not_answered();
         self.user.unanswered = false;
-        // A speech of nothing but fillers goes on.
+        // A speech that consists of fillers only continues.
         self.reply.only_filled = self.is_only_filled();
         self.phase = match self.reply.only_filled {
             true => Phase::Speaking,
@@ -100,7 +100,7 @@ impl State {
     ) {
         self.reply.tools += 1;
         let result = match name {
-            // A call that could not be read is not made, not even half of it; the model is told, and may repeat it.
+            // Unreadable arguments: the tool is not called at all. The model is told and may repeat the call.
             _ if !arguments.is_object() => json!({ "error": "the arguments are not a JSON object" }),
             "collect" => match self.history.collect(&arguments) {
                 Ok(()) => {
@@ -113,12 +113,12 @@ impl State {
                 self.reply.end_call = true;
                 self.reply.protected |= self.rules.end_call_protected;
                 if self.rules.smart_opt_out && arguments.get("reason").and_then(Value::as_str) == Some("opt_out") {
-                    // At once, not after the last words: the wish holds however the call goes on.
+                    // Written at once, not after the last words: the wish holds however the call goes on.
                     fx.push(Effect::WriteOptOut);
                 }
                 json!({ "ok": true })
             }
-            // Nobody was to be reached, so nobody is called again by itself.
+            // We did not try to reach the caller of an inbound call, so no call-back is planned.
             "callLater" if self.leg.inbound => {
                 json!({ "error": "no call back can be planned from a call that came in; \
                                                                  collect the wish, and promise no call" })
@@ -174,7 +174,7 @@ impl State {
         self.reply.model_failures = 0;
         match self.phase {
             Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
-            // All of it was spoken, and failed, before the model came to its end.
+            // Everything was spoken, and failed, before the model finished.
             Phase::Speaking => self.turn_over(now_ms, fx),
             Phase::Thinking if self.reply.end_call => self.end(EndReason::Completed, fx),
             Phase::Thinking if self.reply.another.is_some() => self.turn_over(now_ms, fx),
@@ -183,7 +183,7 @@ impl State {
         }
     }
 
-    /// Whether the model said nothing so far, though the agent may have said fillers.
+    /// Returns whether the model said nothing so far. The agent may have said fillers.
     pub(super) fn says_nothing(&self) -> bool {
         match self.phase {
             Phase::Thinking => true,
@@ -192,17 +192,18 @@ impl State {
         }
     }
 
-    /// Whether the reply, as it stands, has neither words nor a tool call that may go without.
+    /// Returns whether the reply so far has neither words nor a tool call that needs none.
     fn leaves_in_silence(&self) -> bool {
         self.says_nothing() && !self.asks_again() && !self.reply.skips && !self.leaves()
     }
 
-    /// Whether the model called tools and said nothing: it is told what they answered.
+    /// Returns whether the model called tools and said nothing, so that it is asked again with their results.
     fn asks_again(&self) -> bool {
         self.reply.tools > 0 && self.reply.rounds < MAX_TOOL_ROUNDS && !self.leaves()
     }
 
-    /// The model failed, or broke off. Whole sentences that are out stand; where there is none, the agent apologises.
+    /// Handles a model that failed or broke off. Whole sentences already spoken stand; if there is none, the
+    /// agent apologises.
     pub(super) fn reply_failed(&mut self, error: &LanguageError, now_ms: u64, fx: &mut Vec<Effect>) {
         if !std::mem::take(&mut self.reply.open) {
             return;
@@ -241,7 +242,7 @@ impl State {
                 self.end(reason, fx);
             }
             Phase::Machine(_) => self.end(EndReason::agent(&text), fx),
-            // A broken voice cannot say goodbye.
+            // Without a working tts no goodbye can be said.
             Phase::Greeting | Phase::Speaking if self.reply.voice_failures >= 2 => {
                 self.end(EndReason::agent(&text), fx);
             }

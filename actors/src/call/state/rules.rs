@@ -1,4 +1,4 @@
-//! The figures and texts that govern one call, read once from its agent.
+//! Settings and texts that govern one call, read once from its agent.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,62 +15,62 @@ use domain::{
 /// Rules of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rules {
-    /// How long it may ring.
+    /// Longest ringing time.
     pub ring_timeout_ms: u64,
-    /// Spoken first; none: the agent waits for the user.
+    /// First words of the agent. With `None` the agent waits for the user.
     pub greeting: Option<String>,
-    /// The greeting is the same whoever is called.
+    /// Whether the greeting is the same for every callee.
     pub greeting_fixed: bool,
-    /// The greeting is protected from barge-in.
+    /// Whether the greeting is protected from barge-in.
     pub greeting_protected: bool,
-    /// Told to an assistant that asks who calls.
+    /// Introduction for an assistant that asks who calls.
     pub introduction: String,
-    /// Left on a machine; none: hung up. Only an agent with the tool enabled has one.
+    /// Message left on a machine. With `None` the call is hung up. Only an agent with the tool enabled has one.
     pub voicemail_message: Option<String>,
-    /// Silence until the agent speaks up.
+    /// Silence before the agent speaks up.
     pub turn_timeout_ms: Option<u64>,
-    /// Silence until the call ends.
+    /// Silence before the call ends.
     pub silence_end_ms: Option<u64>,
-    /// From the answer to the end.
+    /// Longest time from the answer to the end.
     pub max_duration_ms: u64,
-    /// What is said with `endCall` is protected.
+    /// Whether words said with `endCall` are protected.
     pub end_call_protected: bool,
-    /// Where the call may be handed on to.
+    /// Destinations to which the call may be transferred.
     pub transfers: Vec<UsableTransfer>,
-    /// What is said before it is handed on is protected.
+    /// Whether words said before a transfer are protected.
     pub transfer_protected: bool,
     /// Agents that may take the call over.
     pub agents: Vec<Successor>,
-    /// What is said before one does is protected.
+    /// Whether words said before another agent takes over are protected.
     pub agents_protected: bool,
     /// The present language.
     pub language: String,
-    /// Those that may be spoken; none where the language does not change.
+    /// Languages that may be spoken. Empty if the language does not change.
     pub languages: Vec<String>,
-    /// What is said with a change of the language is protected.
+    /// Whether words said with a change of language are protected.
     pub language_protected: bool,
-    /// What is said with `skipTurn` is protected.
+    /// Whether words said with `skipTurn` are protected.
     pub skip_turn_protected: bool,
-    /// It belongs to no campaign.
+    /// Whether the call belongs to no campaign.
     pub single: bool,
-    /// What the carrier offers.
+    /// Abilities of the carrier.
     pub carrier: CarrierAbilities,
-    /// A user who asks not to be called again is not.
+    /// Whether a user's request not to be called again takes effect.
     pub smart_opt_out: bool,
-    /// What it says when a provider lets it down.
+    /// Phrases for situations in which a provider fails.
     pub phrases: Phrases,
-    /// What the model may write for the voices.
+    /// Speech directions that the model may write.
     pub directions: Arc<Directions>,
-    /// How long a byte of text takes to say, about.
+    /// Estimated time to say one byte of text.
     pub byte_ms: u64,
-    /// How far a reply is made ahead; a setting of the service.
+    /// How far a reply is made ahead; a service setting.
     pub speculation: Speculation,
-    /// How long a lost dial may stay unexplained.
+    /// Time for which the outcome of a lost dial may stay unknown.
     pub settle_ms: u64,
 }
 
 fn timeout_ms(seconds: f64) -> Option<u64> {
-    // A saturating cast: the value was validated when it was saved, and 0 or less means never.
+    // The saturating cast is safe: the value was validated when it was saved, and 0 or less means never.
     (seconds > 0.0).then_some((seconds * 1000.0) as u64)
 }
 
@@ -80,7 +80,7 @@ fn rendered(place: Place, text: Option<&String>, variables: &BTreeMap<String, St
 }
 
 impl Rules {
-    /// Reads an agent.
+    /// Reads the rules from an agent.
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
         let config = &agent.conversation_config;
         let tools = &config.agent.prompt.built_in_tools;
@@ -129,7 +129,7 @@ impl Rules {
         }
     }
 
-    /// Whether what is said around a tool is protected.
+    /// Returns whether the words said with a tool are protected.
     pub(super) fn protects(&self, tool: &str) -> bool {
         match tool {
             "endCall" => self.end_call_protected,
@@ -141,7 +141,7 @@ impl Rules {
         }
     }
 
-    /// How long before the limit the closing sentence begins.
+    /// Returns the time before the limit at which the closing sentence begins, in milliseconds.
     pub(super) fn closing_lead_ms(&self) -> u64 {
         (self.max_duration_ms / 4).min(5_000)
     }

@@ -1,17 +1,17 @@
-//! A call-screening assistant answered: it is told who calls and why, and the agent waits to be connected.
+//! A call-screening assistant answered. It is told who calls and why, and the agent waits to be connected.
 
 use media::amd;
 
 use super::{Effect, Phase, State, who_answered::Machine};
 use crate::call::CallTimer;
 
-/// How long the whole may take.
+/// Longest duration of the screening in milliseconds.
 pub(super) const SCREENING_MS: u64 = 60_000;
 
-/// Silence after which somebody is taken to be on the line, waiting to be spoken to.
+/// Silence in milliseconds after which somebody is assumed to be on the line, waiting to be spoken to.
 const CONNECTED_MS: u64 = 10_000;
 
-/// How often who calls is told.
+/// Most introductions in one call.
 const MOST_TOLD: u8 = 2;
 
 impl State {
@@ -31,7 +31,7 @@ impl State {
         self.say_all(&introduction, true, fx);
     }
 
-    /// The assistant goes on, or somebody has come to the telephone.
+    /// Handles words of the assistant or of somebody who has come to the telephone.
     pub(super) fn assistant_said(&mut self, text: &str, told: u8, now_ms: u64, fx: &mut Vec<Effect>) {
         if text.trim().is_empty() || amd::asks_to_wait(text) {
             self.wait_to_be_connected(fx);

@@ -1,6 +1,6 @@
-//! A reply made ahead: in a pause that may end the user's turn the model is asked on the words so far, and the first
-//! piece of its answer is synthesised and held. It becomes the reply when the turn ends with the same words; otherwise
-//! it is thrown away, and nothing of it was heard, kept or done.
+//! Replies made ahead. In a pause that may end the user's turn, the model is asked on the words so far, and
+//! the first piece of its answer is synthesised and held. If the turn ends with the same words, this becomes
+//! the reply. Otherwise it is discarded, and nothing of it was heard, kept or done.
 
 use std::sync::Arc;
 
@@ -17,28 +17,30 @@ use domain::{
     ports::language_model::ReplyEvent,
 };
 
-/// Replies made ahead in one turn.
+/// Most replies made ahead in one turn.
 pub(super) const MOST_TRIES: u32 = 3;
 
-/// How much longer each further try of a turn waits: who pauses often is likely to go on.
+/// Additional wait in milliseconds for each further try in a turn, since a user who pauses often is likely to
+/// go on.
 const WARIER_MS: u64 = 100;
 
-/// How much longer it waits after words that more will follow: the pause that ends such a turn is a long one.
+/// Additional wait in milliseconds after words that announce more, since the pause that ends such a turn is
+/// long.
 const OPEN_WAIT_MS: u64 = 500;
 
-/// Characters of a token, to estimate what a model reads and writes; OpenAI's rule of thumb for English.
+/// Characters per token, to estimate the tokens a model reads and writes: OpenAI's rule of thumb for English.
 const TOKEN_CHARACTERS: usize = 4;
 
-/// Why a reply made ahead was of no use.
+/// Reason why a reply made ahead was discarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Waste {
     /// The user went on speaking.
     Resumed,
-    /// The turn's words became others.
+    /// The words of the turn changed.
     OtherWords,
-    /// The model or the voice failed.
+    /// The model or the tts failed.
     Failed,
-    /// The call took another way: it ended, or the agent spoke by itself.
+    /// The call went another way: it ended, or the agent spoke by itself.
     Overtaken,
 }
 
@@ -53,15 +55,15 @@ impl Waste {
     }
 }
 
-/// The user's pause, with the words so far.
+/// A pause of the user, with the words so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pause {
     text: String,
-    /// The stream's time.
+    /// Time of the stream.
     at_ms: u64,
 }
 
-/// What of a reply still has to be said or done, in order.
+/// A part of the reply that is still to be said or done, in order.
 #[derive(Debug, Clone, PartialEq)]
 enum Step {
     Say(Piece),
@@ -72,7 +74,7 @@ enum Step {
     },
 }
 
-/// A reply that may yet be wanted.
+/// A reply made ahead.
 #[derive(Debug, Clone)]
 pub(super) struct EarlyReply {
     pub(super) pause: Pause,
@@ -83,7 +85,7 @@ pub(super) struct EarlyReply {
     /// The speech whose first piece is being synthesised.
     held: Option<SpeechId>,
     held_text: String,
-    /// The model has said everything.
+    /// The model has finished.
     over: bool,
     protected: bool,
     characters: usize,
@@ -107,18 +109,18 @@ impl EarlyReply {
         }
     }
 
-    /// The words it was asked on.
+    /// Returns the words on which the model was asked.
     pub(super) fn text(&self) -> &str {
         &self.pause.text
     }
 
-    /// The speech that is held, if there is one yet.
+    /// Returns the speech that is held, if there is one yet.
     #[cfg(test)]
     pub(super) fn held(&self) -> Option<SpeechId> {
         self.held
     }
 
-    /// Nothing would come of it.
+    /// Returns whether the reply has no content.
     fn is_empty(&self) -> bool {
         self.held.is_none() && self.waiting.is_empty()
     }
@@ -128,8 +130,8 @@ impl EarlyReply {
     }
 }
 
-/// The words as they are compared: case, white space and punctuation around words do not count, that within does, so
-/// that `3.5` is not `35`.
+/// Normalises words for comparison. Case, white space and punctuation around words are ignored, punctuation
+/// inside words is not, so that `3.5` differs from `35`.
 pub(super) fn normalised(text: &str) -> String {
     let words = text.split_whitespace().map(|word| {
         word.trim_matches(|c: char| c.is_ascii_punctuation() || "。？！，।…–—".contains(c))
@@ -139,7 +141,7 @@ pub(super) fn normalised(text: &str) -> String {
 }
 
 impl State {
-    /// The user's voice has stopped.
+    /// Handles the end of the user's voice.
     pub(super) fn turn_paused(&mut self, text: String, at_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
         if self.rules.speculation == Speculation::Off || self.phase != Phase::Listening {
             return;
@@ -168,7 +170,7 @@ impl State {
         }
     }
 
-    /// The pause has lasted long enough: the model is asked.
+    /// Asks the model once the pause has lasted long enough.
     pub(super) fn speculate(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(pause) = self.user.pause.take() else { return };
         if self.phase == Phase::Listening && self.early.is_none() && self.speech.is_none() {
@@ -178,12 +180,12 @@ impl State {
         }
     }
 
-    /// There is voice again.
+    /// Handles voice that starts again.
     pub(super) fn turn_resumed(&mut self, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::Resumed, fx);
     }
 
-    /// Something of the reply that is made ahead.
+    /// Handles a part of the reply that is made ahead.
     pub(super) fn early_event(&mut self, event: ReplyEvent, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
             return;
@@ -212,8 +214,7 @@ impl State {
         }
     }
 
-    /// The model has said everything of the reply that is made ahead. If that is nothing it is asked anew at the turn's
-    /// end.
+    /// Handles the end of the model's answer. If it is empty, the model is asked again at the end of the turn.
     pub(super) fn early_ended(&mut self, fx: &mut Vec<Effect>) {
         let Some(early) = self.early.as_mut().filter(|early| !early.over) else {
             return;
@@ -252,7 +253,7 @@ impl State {
         }));
     }
 
-    /// Whether the voice that failed was that of a reply made ahead, which is then thrown away.
+    /// Returns whether the tts failed for a reply made ahead. That reply is discarded.
     pub(super) fn early_voice_failed(&mut self, speech: SpeechId, fx: &mut Vec<Effect>) -> bool {
         let ours = self.early.as_ref().is_some_and(|early| early.held == Some(speech));
         if ours {
@@ -261,7 +262,7 @@ impl State {
         ours
     }
 
-    /// Throws away what was made ahead.
+    /// Discards the reply made ahead.
     pub(super) fn drop_early(&mut self, why: Waste, fx: &mut Vec<Effect>) {
         if self.user.pause.take().is_some() {
             fx.push(Effect::CancelTimer(CallTimer::Speculate));
@@ -274,7 +275,8 @@ impl State {
         self.speculated("speculation_wasted", &early, Some(why), fx);
     }
 
-    /// The turn is over with `text`: what was made ahead on the same words becomes the reply. False when there is none.
+    /// Ends the turn with `text`: a reply made ahead on the same words becomes the reply. Returns false if
+    /// there is none.
     pub(super) fn commit_early(&mut self, text: &str, damaged: bool, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
         let same = |early: &mut EarlyReply| !damaged && normalised(early.text()) == normalised(text);
         let Some(early) = self.early.take_if(same) else {

@@ -7,13 +7,13 @@ use super::{Effect, State, event_fact};
 use crate::audio_stream::{Say, SpeechId};
 use domain::{pieces::Piece, ports::store::Fact};
 
-/// A speech that was begun and not yet reported on.
+/// A speech that has begun and has not been reported on yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Speech {
     pub(super) id: SpeechId,
     pub(super) protected: bool,
     pub(super) started_ms: Option<u64>,
-    /// The user pressed a key: it was stopped, and how far it was heard is on its way.
+    /// The user pressed a key: the speech was stopped, and the report of what was heard is still to come.
     pub(super) cut: bool,
 }
 
@@ -42,7 +42,7 @@ impl State {
         }));
     }
 
-    /// Says more of the present reply, beginning its speech if need be.
+    /// Says more of the present reply, and begins its speech if necessary.
     pub(super) fn say_piece(&mut self, piece: impl Into<Piece>, last: bool, fx: &mut Vec<Effect>) {
         let Piece { text, manner } = piece.into();
         let (speech, protected) = match &mut self.speech {
@@ -62,7 +62,7 @@ impl State {
         }));
     }
 
-    /// Audio of a speech began to play. An answer's first one tells how long the answer took.
+    /// Handles the start of a speech's audio. For the first speech of an answer, the latency is recorded.
     pub(super) fn speaking_started(&mut self, id: SpeechId, audio_ms: Option<u64>, at_ms: u64, fx: &mut Vec<Effect>) {
         let begins = |speech: &&mut Speech| speech.id == id && speech.started_ms.is_none();
         match [&mut self.speech, &mut self.replaced]
@@ -80,7 +80,7 @@ impl State {
         fx.push(event_fact(name, self.call_ms(at_ms), &detail.to_string()));
     }
 
-    /// Keeps what was heard of a speech and forgets it. True when it was the present one.
+    /// Keeps what was heard of a speech and removes it. Returns true if it was the present one.
     pub(super) fn speech_over(
         &mut self,
         id: SpeechId,

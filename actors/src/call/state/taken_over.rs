@@ -1,5 +1,5 @@
-//! A call that another process held when it died, or when nobody reached it any more: its carrier brought it here, and it
-//! goes on where it was.
+//! Continues a call whose previous process died or became unreachable. Its carrier brought the call here, and
+//! it continues where it was.
 
 use serde_json::{Value, json};
 
@@ -23,34 +23,34 @@ use domain::{
     },
 };
 
-/// How long the carrier has to open the media socket, once it was told to.
+/// Time in milliseconds in which the carrier must open the media socket after it was told to.
 const MEDIA_WITHIN_MS: u64 = 20_000;
 
-/// What the agent begins with.
+/// First words of the agent after the takeover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// With the greeting: nobody has said anything.
+    /// The greeting, since nobody has said anything.
     Greeting,
-    /// By asking whether they are still there.
+    /// The question whether the user is still there.
     AreYouThere,
-    /// With the question that they did not answer.
+    /// The question that the user did not answer.
     SameQuestion,
-    /// With the answer to their last words.
+    /// The answer to the user's last words.
     Answer,
-    /// With the question whether they wish never to be called again: it was not heard to its end, or not answered.
+    /// The opt-out question, which was not heard to its end or not answered.
     OptOutQuestion,
-    /// With the word that nobody was reached there: the call was being handed on.
+    /// The news that nobody was reached, since the call was being transferred.
     NobodyThere,
-    /// With the goodbye to somebody who wished never to be called again.
+    /// The goodbye to a user who opted out of calls.
     OptedOut,
 }
 
-/// What was said of never being called again, and nobody lived to act on.
+/// Wish never to be called again that was heard but not acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenWish {
-    /// They wish it.
+    /// The user wishes it.
     Wished,
-    /// They are to be asked, or asked again.
+    /// The user must be asked, or asked again.
     Unanswered,
 }
 
@@ -75,7 +75,7 @@ fn was_asked(turns: &[TurnFact]) -> bool {
     spoken.any(|turn| asks_about_opt_out(&turn.text))
 }
 
-/// The last question that the agent was heard to ask, if that was the last thing said.
+/// Returns the question that the agent asked last, if it was the last thing said.
 fn open_question(history: &History) -> Option<&str> {
     let Some(HistoryItem::Said {
         speaker: Speaker::Agent,
@@ -101,7 +101,7 @@ fn open_question(history: &History) -> Option<&str> {
     Some(text[begin..].trim_start())
 }
 
-/// Whether it was being handed on when it was lost. Its carrier asks how it goes on: so nobody was reached.
+/// Returns whether the call was lost during a transfer. Its carrier asks how it goes on, so nobody was reached.
 fn was_handed_on(events: &[EventFact]) -> bool {
     let mut told = events.iter().rev();
     let last = told.find(|event| matches!(event.name.as_str(), TRANSFER_TAKEN | TRANSFER_FAILED));
@@ -127,7 +127,7 @@ fn opening(call: &ReturnedCall, history: &History, wish: Option<OpenWish>) -> Op
     }
 }
 
-/// What is known of who answered: the machine that was on the line, since when, and the carrier's own word.
+/// Known facts about who answered: the machine on the line with its time, and the carrier's own verdict.
 #[derive(Debug, Clone, Copy, Default)]
 struct Answered {
     machine: Option<(Machine, i64)>,
@@ -135,7 +135,7 @@ struct Answered {
 }
 
 impl Answered {
-    /// The verdicts one after the other, as the call that was told them took them: `State::who_answered` and
+    /// Adds a recorded verdict with the same rules as the call that received it: `State::who_answered` and
     /// `State::take_carriers_word`.
     fn told(self, event: &EventFact) -> Self {
         let detail: Value = serde_json::from_str(&event.detail).unwrap_or(Value::Null);
@@ -170,15 +170,16 @@ impl Answered {
     }
 }
 
-/// The machine that was on the line, as far as is known; a person is none whom an assistant or a menu let through, or
-/// with whom the agent talked all the same. A mailbox whose message had not begun still waits for its beep.
+/// Returns the machine on the line as far as is known. There is none if an assistant or a menu put a person
+/// through, or if the agent talked with a person after all. A mailbox whose message had not begun still waits
+/// for its beep.
 fn machine(call: &ReturnedCall, answered: Answered, message: Option<&str>) -> Option<Machine> {
     let (machine, since_ms) = answered.machine?;
     let mut later = call.turns.iter().filter(|turn| turn.started_ms > since_ms);
     if machine != Machine::Beep {
         return later.next().is_none().then_some(machine);
     }
-    // What a mailbox says is written down as well; only the agent's side tells a talk.
+    // A mailbox's words are recorded as turns as well, so only the agent's turns show a conversation.
     let mut spoken = later.filter(|turn| turn.speaker == Speaker::Agent).peekable();
     let is_message = |turn: &TurnFact| message.is_some_and(|message| heard_of(message, &turn.text));
     match spoken.peek() {
@@ -187,7 +188,7 @@ fn machine(call: &ReturnedCall, answered: Answered, message: Option<&str>) -> Op
     }
 }
 
-/// Whether what was heard is a text, or how it begins.
+/// Returns whether the words heard are the text or its beginning.
 fn heard_of(text: &str, heard: &str) -> bool {
     let mut words = text.split_whitespace();
     heard
@@ -201,7 +202,8 @@ fn count(events: &[EventFact], name: &str) -> u32 {
 }
 
 impl State {
-    /// The call as it was left, with its time running on from its answer; only its media socket is waited for.
+    /// Creates the state of the call as it was left, with its time running on from its answer. Only its media
+    /// socket is awaited.
     pub fn taken_over(rules: Rules, leg: CarrierCallId, call: &ReturnedCall) -> (Self, Vec<Effect>) {
         let (mut state, _) = Self::new(rules);
         let elapsed_ms = u64::try_from(call.elapsed_ms).unwrap_or(0);
@@ -232,7 +234,7 @@ impl State {
             Effect::SetTimer(CallTimer::MaxDuration, until_close_ms.saturating_sub(elapsed_ms).max(1)),
         ];
         if was_handed_on(&call.events) {
-            // Whoever settles it must not take it for one that somebody else talks in.
+            // Recovery must not assume that the caller is talking with somebody else.
             let detail = json!({ "reason": "the caller came back" }).to_string();
             effects.push(event_fact(TRANSFER_FAILED, call.elapsed_ms, &detail));
         }
@@ -242,7 +244,7 @@ impl State {
             state.user.opt_out = OptOut::NotSaid;
         }
         if wish == Some(OpenWish::Wished) {
-            // At once: the wish holds also where no media comes.
+            // Written at once: the wish also holds if no media comes.
             state.user.opt_out = OptOut::Wished;
             effects.push(Effect::WriteOptOut);
         }
@@ -253,7 +255,7 @@ impl State {
         (state, effects)
     }
 
-    /// The media is here: a short word that the line was gone, and on with it.
+    /// Continues the call once the media is here, with a short remark that the line was gone.
     pub(super) fn go_on_as_heir(&mut self, opening: Opening, now_ms: u64, fx: &mut Vec<Effect>) {
         let lost_you = self.rules.phrases.lost_you;
         match opening {

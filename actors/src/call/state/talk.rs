@@ -1,7 +1,7 @@
-//! The conversation: whose turn it is, what is answered, and what silence means.
+//! The conversation: whose turn it is, which words are answered, and how silence is handled.
 //!
-//! `silenceEndCallTimeout` counts silence while the user has the turn: the clock stands while the agent thinks or
-//! speaks, goes on afterwards from where it stood, and is full again at the user's next word.
+//! `silenceEndCallTimeout` counts silence while the user has the turn. The clock stops while the agent thinks
+//! or speaks, then continues from where it stopped, and starts afresh at the user's next word.
 
 use media::{
     session::SessionEvent,
@@ -16,24 +16,24 @@ use crate::{
 };
 use domain::ports::store::Fact;
 
-/// Pauses of playout and echoes that one call keeps facts of.
+/// Most facts about pauses of playout and echoes that one call keeps.
 const MOST_NOTES: usize = 200;
 
-/// How long a callee who spoke at once may go on before the greeting comes all the same.
+/// Time in milliseconds a callee who spoke at once may go on before the greeting comes anyway.
 const FIRST_WORDS_MS: u64 = 8_000;
 
-/// How long a timer of silence that comes due under the user's voice waits for its first word, once. Longer than the
-/// session takes to see that a sound has none.
+/// Time in milliseconds for which a silence timer that expires during the user's voice waits for the first
+/// word, once. It is longer than the session takes to detect a sound without words.
 const VOICE_HOLDS_MS: u64 = 3_000;
 
-/// How long the user has after a reply that broke off: perhaps no question was put to him.
+/// Time in milliseconds the user has after a reply that broke off, since it may not have contained a question.
 const BROKE_OFF_MS: u64 = 1_000;
 
-/// Words that never become an utterance hold the turn no longer than this.
+/// Time in milliseconds after which words that never become an utterance no longer hold the turn.
 const WORDS_HOLD_MS: u64 = 15_000;
 
 impl State {
-    /// Whether both sides are on the line and no ending has begun.
+    /// Returns whether both sides are on the line and no ending has begun.
     pub(super) fn in_conversation(&self) -> bool {
         match self.phase {
             Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking => true,
@@ -56,7 +56,7 @@ impl State {
             StreamEvent::Session(event) => self.session_event(event, now_ms, fx),
             StreamEvent::SpeechFailed { speech, error } => {
                 if let Some(failed) = self.speech.take_if(|present| present.id == speech) {
-                    // What was heard of it is reported after this.
+                    // The report of what was heard comes after this.
                     self.replaced = Some(failed);
                     self.voice_failed(&error, fx);
                 } else {
@@ -113,8 +113,8 @@ impl State {
         }
     }
 
-    /// A speech was played to its end, or as far as it was dropped: for a key of the user's, which interrupts, or because
-    /// its line died, which may come back. Last words that died with the line are none that are said again.
+    /// Handles the end of a speech. It was played to its end or dropped: for a key, which interrupts, or
+    /// because its line died, which may come back. Last words that died with the line are not said again.
     fn speech_ended(&mut self, id: SpeechId, heard: &str, (at_ms, now_ms): (u64, u64), fx: &mut Vec<Effect>) {
         let last_words = matches!(self.phase, Phase::Closing { .. }) || self.reply.end_call;
         let for_key = self.is_cut(id);
@@ -131,8 +131,8 @@ impl State {
         }
     }
 
-    /// The user's words, or a key: silence starts afresh. A sound without words never does that, or noise on the line
-    /// would keep a call open for good.
+    /// Restarts the silence timers after the user's words or a key. Sounds without words do not, since noise
+    /// on the line would then keep a call open for good.
     pub(super) fn user_speaks(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.silence_left_ms = self.rules.silence_end_ms.unwrap_or(0);
         self.user.held_timers = false;
@@ -147,7 +147,7 @@ impl State {
         }
     }
 
-    /// Whether a timer of silence waits for what the user may be about to say.
+    /// Returns whether a silence timer should wait, because the user may be about to say something.
     fn voice_holds(&mut self, timer: CallTimer, fx: &mut Vec<Effect>) -> bool {
         let holds = self.user.speaking && !std::mem::replace(&mut self.user.held_timers, true);
         if holds {
@@ -156,7 +156,7 @@ impl State {
         holds
     }
 
-    /// The user has the turn.
+    /// Gives the user the turn.
     pub(super) fn listen(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.phase = Phase::Listening;
         self.new_turn();
@@ -177,7 +177,7 @@ impl State {
         self.reply.filled_ms = None;
     }
 
-    /// The user no longer has the turn: his timers stand.
+    /// Stops the user's timers when the user no longer has the turn.
     pub(super) fn leave_listening_timers(&mut self, fx: &mut Vec<Effect>) {
         self.user.silence_since_ms = None;
         fx.push(Effect::CancelTimer(CallTimer::Turn));
@@ -192,7 +192,7 @@ impl State {
         self.leave_listening_timers(fx);
     }
 
-    /// What the user said, or `typed` on keys.
+    /// Handles what the user said, or typed on keys (`typed`).
     pub(super) fn utterance(&mut self, utterance: &Utterance, typed: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.speaking = false;
         self.user.tries = 0;
@@ -236,16 +236,16 @@ impl State {
         }
     }
 
-    /// Whether words want an answer though the agent has the turn. Those spoken over the pick-up belong to it; a sound
-    /// of attention wants none. Keys always do.
+    /// Returns whether words need an answer although the agent has the turn. Words spoken over the pick-up
+    /// belong to it, and backchannels need no answer. Keys always do.
     fn is_told_over_speech(&self, utterance: &Utterance, typed: bool) -> bool {
         let opening = !self.leg.inbound && utterance.started_ms < self.pick_up_ends_ms();
         let tells = words::any(&utterance.text) && !words::is_backchannel(&utterance.text);
         matches!(self.phase, Phase::Greeting | Phase::Speaking) && (typed || (!opening && tells))
     }
 
-    /// Words over a speech that goes on are kept and answered after it, as they follow what was heard of it. A reply
-    /// of which nothing was heard yet, or nothing but fillers, is made anew.
+    /// Keeps words spoken over a speech that goes on. They are answered after it and follow in the history
+    /// what was heard of it. A reply of which nothing or only fillers were heard is made anew.
     fn told_over_speech(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.turn_ended(utterance, false, now_ms, fx);
         let unheard = |speech: &Speech| speech.started_ms.is_none() && !speech.protected;
@@ -264,7 +264,7 @@ impl State {
         }
     }
 
-    /// What the speech said is in the history: the words spoken over it follow.
+    /// Adds the words spoken over a speech, now that the heard part of the speech is in the history.
     pub(super) fn keep_words_over_speech(&mut self, fx: &mut Vec<Effect>) {
         for utterance in std::mem::take(&mut self.user.over_speech) {
             self.keep_words(&utterance, fx);
@@ -278,7 +278,7 @@ impl State {
         fx.push(Effect::Record(Fact::Turn(turn)));
     }
 
-    /// The user's words are to be answered.
+    /// Starts the latency measurement for words that will be answered.
     fn turn_ended(&mut self, utterance: &Utterance, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         if wordless {
             return;
@@ -292,8 +292,8 @@ impl State {
         fx.push(event_fact("turn_ended", self.call_ms(now_ms), &detail.to_string()));
     }
 
-    /// A cough or a click: nobody spoke. Voice of which no word was understood is asked back once, then ignored. Neither
-    /// touches the timers of silence.
+    /// Handles an utterance without words. After a cough or a click nobody has spoken. Voice without an
+    /// understood word is answered with a question once, then ignored. Neither affects the silence timers.
     fn wordless(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::OtherWords, fx);
         if !utterance.damaged || std::mem::replace(&mut self.user.was_wordless, true) {
@@ -307,7 +307,7 @@ impl State {
 
     fn answer(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         if self.taking_over.is_some() {
-            // Whoever takes the call over answers that.
+            // The agent that takes the call over answers them.
             self.user.unanswered = true;
             return;
         }
@@ -317,7 +317,7 @@ impl State {
         }
     }
 
-    /// The callee said something, or made a noise, before the greeting.
+    /// Handles words or noise of the callee before the greeting.
     fn first_words_over(&mut self, wordless: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         fx.push(Effect::CancelTimer(CallTimer::PickUp));
         if self.rules.greeting.is_none() && !wordless {
@@ -360,7 +360,7 @@ impl State {
         }
     }
 
-    /// The words themselves are the turn's; events hold figures only.
+    /// Records a barge-in. The words themselves belong to the turn; events hold figures only.
     fn barged_in(&self, speech: SpeechId, heard: &str, at_ms: u64, fx: &mut Vec<Effect>) {
         let words = heard.split_whitespace().count();
         let detail = json!({ "speech": speech.0, "heardWords": words }).to_string();
@@ -380,7 +380,7 @@ impl State {
         }
     }
 
-    /// The present speech is over.
+    /// Handles the end of the present speech.
     fn speech_finished(&mut self, heard: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         if heard {
             self.reply.voice_failures = 0;
@@ -391,7 +391,7 @@ impl State {
                 self.end(reason, fx);
             }
             Phase::Machine(machine) => self.said_to_machine(*machine, fx),
-            // The model is not done: what it still says is a new speech.
+            // The model has not finished: its next words start a new speech.
             Phase::Speaking if self.reply.open => {}
             Phase::Greeting | Phase::Speaking => self.turn_over(now_ms, fx),
             _ => {}
@@ -424,7 +424,7 @@ impl State {
         }
         let silent_ms = self.user.silence_since_ms.map(|since| now_ms.saturating_sub(since));
         if silent_ms.is_some_and(|ms| ms >= self.user.silence_left_ms) {
-            // Due at the same moment: the agent does not speak up only to hang up at once.
+            // Both timers expire at the same moment: the agent should not speak only to hang up at once.
             self.silence_timeout(fx);
         } else {
             self.user.speaking = false;
@@ -441,7 +441,7 @@ impl State {
         }
     }
 
-    /// Keeps a small fact, of which a noisy line makes many: up to a bound.
+    /// Records a small fact of which a noisy line makes many, up to a limit.
     fn note(&mut self, name: &str, speech: Option<SpeechId>, at_ms: u64, fx: &mut Vec<Effect>) {
         if self.notes < MOST_NOTES {
             self.notes += 1;

@@ -1,4 +1,4 @@
-//! Tables of what each phase does with each event, and properties of any sequence.
+//! Tables of the reaction of each phase to each event, and properties of any sequence of events.
 
 mod another_agent;
 mod coming_back;
@@ -109,7 +109,7 @@ fn tool(name: &str, arguments: serde_json::Value) -> Event {
     })))
 }
 
-/// The events that lead from a new call to each phase.
+/// Returns the events that lead from a new call to each phase.
 fn way_to(phase: CallPhase) -> Vec<Event> {
     let dialing = vec![Event::Permitted(PermitAnswer::Granted)];
     let then = |before: Vec<Event>, event: Event| -> Vec<Event> { before.into_iter().chain([event]).collect() };
@@ -171,7 +171,7 @@ fn at(phase: CallPhase) -> State {
     state
 }
 
-/// The phase after `event`, phase by phase in the order of [`PHASES`].
+/// Returns the phase after `event` for each phase, in the order of [`PHASES`].
 fn row(event: &Event) -> Vec<CallPhase> {
     PHASES
         .into_iter()
@@ -349,7 +349,7 @@ fn a_reply_of_which_nothing_was_heard_is_made_anew_when_the_user_goes_on() {
     assert_eq!(state.phase(), CallPhase::Thinking);
     assert!(effects.contains(&Effect::StopSpeaking) && effects.contains(&Effect::StartReply));
     assert_eq!(turns(&effects), ["And on Monday, too."]);
-    // What is said now is no part of the speech that was dropped.
+    // Later words are not part of the speech that was dropped.
     let (state, effects) = state.apply(text("Monday, then. "), 2_100);
     let says = |effect: &&Effect| {
         matches!(
@@ -610,7 +610,7 @@ fn any_event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What surely brings any call to its end.
+/// Events that are certain to end any call.
 fn the_end() -> [Event; 4] {
     [
         Event::HangUp,
@@ -660,7 +660,8 @@ proptest! {
         prop_assert_eq!(state.phase(), CallPhase::Ended);
         prop_assert_eq!(finishes(&all).len(), 1);
         prop_assert!(all.iter().filter(|effect| **effect == Effect::Dial).count() <= 1);
-        // The first, two for each transfer (there, and back where that one died), and three that were lost.
+        // One stream for the first socket, two for each transfer (there, and back if that socket died), and
+        // three for lost sockets.
         let opened = all.iter().filter(|effect| **effect == Effect::OpenStream).count();
         let transfers = all.iter().filter(|effect| matches!(effect, Effect::Transfer { .. })).count();
         prop_assert!(opened <= 1 + 2 * transfers + 3, "{} {}", opened, transfers);

@@ -1,5 +1,5 @@
-//! The call is handed on: the agent says so, the carrier is asked, and from then on the call is silent until somebody
-//! there has answered or nobody could be reached.
+//! Transfers the call. The agent announces it, the carrier is asked, and then the call is silent until the
+//! destination answers or cannot be reached.
 
 use serde_json::{Value, json};
 
@@ -13,20 +13,22 @@ use domain::{
     },
 };
 
-/// How long after the wish was taken no bad news is good news. The destination rings for 30 s at most.
+/// Time in milliseconds after the request was taken at which a transfer without a failure report counts as
+/// successful. The destination rings for 30 s at most.
 const NO_BAD_NEWS_MS: u64 = 45_000;
 
-/// How long the carrier has to explain why the caller's media socket is back, or their leg over.
+/// Time in milliseconds the carrier has to explain why the caller's media socket is back or their leg is over.
 const EXPLAINED_MS: u64 = 3_000;
 
-/// How long a wish whose answer was lost may leave the caller with us before it counts as not taken.
+/// Time in milliseconds the caller may still be with us after a request whose answer was lost, before it
+/// counts as not taken.
 const UNANSWERED_MS: u64 = 5_000;
 
-/// How long after a media socket died that a caller was to keep another one is asked for: carriers that join the caller
-/// may close it a moment before they report that.
+/// Time in milliseconds before a new media socket is requested for a caller who should have kept theirs.
+/// Carriers that connect the caller may close it a moment before they report that.
 const REOPEN_AFTER_MS: u64 = 1_500;
 
-/// How often a caller who waits while the destination rings is told that the line stands.
+/// Interval in milliseconds at which a caller who waits for the destination is told that the line stands.
 const COMFORT_MS: u64 = 8_000;
 
 /// The timers of a transfer.
@@ -36,60 +38,62 @@ const STOPS: [Effect; 3] = [
     Effect::CancelTimer(CallTimer::Filler),
 ];
 
-/// How the detail of [`TRANSFER_TAKEN`] tells that the agent stays with the caller until the destination has answered.
+/// Value in the detail of [`TRANSFER_TAKEN`] for a transfer in which the agent stays with the caller until
+/// the destination has answered.
 pub const CONFERENCE: &str = "conference";
 
-/// Characters of what a model has said before the call is handed on.
+/// Characters kept of the model's message to the destination.
 const MESSAGE_CHARS: usize = 500;
 
-/// A transfer that comes once the present speech was heard.
+/// A transfer that starts once the present speech was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pending {
-    /// Which of the rules' transfers.
+    /// Index into the transfers of the rules.
     which: usize,
     message: Option<String>,
 }
 
-/// A transfer that is under way.
+/// A transfer in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HandOver {
-    /// Which try of the call; the carrier's answer names it.
+    /// Number of the try within the call. The carrier's answer refers to it.
     try_no: u32,
     kind: TransferKind,
-    /// The carrier has taken the wish, as far as is known.
+    /// Whether the carrier has taken the request, as far as is known.
     taken: bool,
-    /// The carrier's answer to it was lost.
+    /// Whether the carrier's answer to the request was lost.
     unanswered: bool,
-    /// The caller's media socket closed and is open again.
+    /// Whether the caller's media socket closed and is open again.
     back: bool,
-    /// What became of a media socket that the caller was to keep.
+    /// State of a media socket that the caller should have kept.
     socket: Socket,
-    /// How often the caller was told that the line stands.
+    /// Number of times the caller was told that the line stands.
     comforted: usize,
-    /// The call's time was up meanwhile.
+    /// Whether the call's time was up during the transfer.
     overdue: bool,
 }
 
-/// A media socket while the destination rings and the agent stays with the caller.
+/// State of a media socket while the destination rings and the agent stays with the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Socket {
-    /// It is open, or it was closed in order.
+    /// Open, or closed properly.
     Kept,
-    /// It died.
+    /// Died.
     Died,
-    /// It died, and the carrier was asked for another.
+    /// Died, and the carrier was asked for another.
     AskedFor,
 }
 
 impl HandOver {
-    /// Whether the caller's media socket came back meanwhile.
+    /// Returns whether the caller's media socket came back meanwhile.
     pub(super) fn is_back(self) -> bool {
         self.back
     }
 }
 
 impl State {
-    /// The model wants to hand the call on; what the tool answers. Nothing is reached but what the agent's owner named.
+    /// Handles the model's transfer request and returns the tool's result. Only destinations that the agent's
+    /// owner configured are reachable.
     pub(super) fn transfer_wanted(&mut self, arguments: &Value) -> Value {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let named = text("transfer_number");
@@ -108,7 +112,7 @@ impl State {
         json!({ "ok": true, "note": "begins once your words were heard" })
     }
 
-    /// The caller is told before the call is handed on: in the model's words, or else in ours.
+    /// Announces the transfer to the caller, in the model's words or else in ours.
     pub(super) fn announce_transfer(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let said = self.speech.is_some() && !self.is_only_filled();
         let Some(pending) = &mut self.reply.transfer else {
@@ -122,7 +126,7 @@ impl State {
         self.speak_piece(text.into(), now_ms, fx);
     }
 
-    /// What was said before the transfer was heard.
+    /// Starts the transfer once the words before it were heard.
     pub(super) fn hand_on(&mut self, pending: &Pending, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(wanted) = self.rules.transfers.get(pending.which).cloned() else {
             self.listen(now_ms, fx);
@@ -166,7 +170,7 @@ impl State {
         }
     }
 
-    /// The carrier's answer to the wish.
+    /// Handles the carrier's answer to the request.
     pub(super) fn transfer_asked(&mut self, asked: u32, answer: TransferAnswer, now_ms: u64, fx: &mut Vec<Effect>) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
@@ -190,7 +194,7 @@ impl State {
         }
     }
 
-    /// The carrier has taken the wish, by its own word or by what happens to the caller.
+    /// Notes that the carrier has taken the request, from its answer or from what happened to the caller.
     fn transfer_taken(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
@@ -198,18 +202,19 @@ impl State {
         hand_over.taken = true;
         let hand_over = *hand_over;
         let detail = json!({ "kind": kind_word(hand_over.kind) }).to_string();
-        // Whoever settles this call, should it be lost, leaves the leg alone for that.
+        // Recovery leaves the leg alone because of this fact, should the call be lost.
         fx.push(event_fact(TRANSFER_TAKEN, self.elapsed_ms(now_ms), &detail));
         if self.leg.over {
-            // Its end was told before the answer came.
+            // The end of the leg was reported before the answer came.
             self.leg_ended_in_transfer(hand_over, now_ms, fx);
         } else if !hand_over.back {
             fx.push(Effect::SetTimer(CallTimer::Transfer, NO_BAD_NEWS_MS));
         }
     }
 
-    /// The caller's media socket is gone. A caller who is rung for stays with the agent, and gets another. Elsewhere it
-    /// tells that a wish was taken whose answer was lost.
+    /// Handles the close of the caller's media socket. In a conference the caller stays with the agent and
+    /// gets another one. In other transfers the close shows that a request whose answer was lost has been
+    /// taken.
     pub(super) fn media_closed_in_transfer(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
@@ -224,7 +229,7 @@ impl State {
         }
     }
 
-    /// Nothing explains why the media socket died: the carrier is asked for another.
+    /// Asks the carrier for another media socket if nothing explains why it died.
     pub(super) fn reopen_in_transfer(&mut self, fx: &mut Vec<Effect>) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
@@ -238,7 +243,7 @@ impl State {
         }
     }
 
-    /// The carrier does not open it again. Should the transfer fail it is asked once more.
+    /// Handles a carrier that does not reopen the socket. If the transfer fails, it is asked once more.
     pub(super) fn not_reopened_in_transfer(&mut self) {
         if let Phase::Transferring(hand_over) = &mut self.phase
             && hand_over.socket == Socket::AskedFor
@@ -247,7 +252,7 @@ impl State {
         }
     }
 
-    /// The caller waits while the destination rings.
+    /// Comforts the caller while the destination rings.
     pub(super) fn comfort(&mut self, fx: &mut Vec<Effect>) {
         let Phase::Transferring(hand_over) = &mut self.phase else {
             return;
@@ -264,7 +269,7 @@ impl State {
         }
     }
 
-    /// The carrier says that somebody answered there. It knows, whatever was believed before.
+    /// Handles the carrier's report that the destination answered. It overrides anything assumed before.
     pub(super) fn transfer_reported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let tried = self.handed_on > 0;
         match self.phase {
@@ -283,19 +288,19 @@ impl State {
         }
     }
 
-    /// The carrier says that nobody answered there.
+    /// Handles the carrier's report that the destination was not reached.
     pub(super) fn transfer_report_failed(&mut self, why: &str, now_ms: u64, fx: &mut Vec<Effect>) {
         if let Phase::Transferring(_) = self.phase {
             self.transfer_failed(why, now_ms, fx);
         }
     }
 
-    /// The caller's leg is over while the call is handed on. A carrier that rings the destination itself tells when
-    /// somebody answers there: without that word, which may be late, the caller gave up. A peer that was referred leaves
-    /// us when it has called there; nobody tells us more.
+    /// Handles the end of the caller's leg during a transfer. A carrier that rings the destination itself
+    /// reports when somebody answers there. Without that report, which may be late, the caller gave up. After
+    /// a SIP REFER the peer leaves us when it has called the destination, and no further report follows.
     pub(super) fn leg_ended_in_transfer(&mut self, hand_over: HandOver, now_ms: u64, fx: &mut Vec<Effect>) {
         match hand_over.kind {
-            // The carrier's answer to the wish is on its way, and will be the next news.
+            // The carrier's answer to the request is still to come and decides.
             _ if !hand_over.taken && !hand_over.unanswered => {}
             TransferKind::SipRefer => self.transferred(now_ms, fx),
             TransferKind::Blind | TransferKind::Conference => {
@@ -304,8 +309,8 @@ impl State {
         }
     }
 
-    /// The caller's media socket is open again: the carrier sent the caller back, and its report may be late, unless it
-    /// was asked for.
+    /// Handles a caller's media socket that is open again. The carrier sent the caller back, and its report
+    /// may be late, unless we asked for the socket.
     pub(super) fn caller_is_back(&mut self, fx: &mut Vec<Effect>) {
         if let Phase::Transferring(hand_over) = &mut self.phase {
             fx.push(Effect::CancelTimer(CallTimer::Reopen));
@@ -317,7 +322,7 @@ impl State {
         }
     }
 
-    /// No report has come. Of a destination that is rung while the agent stays, silence tells that nobody answered.
+    /// Handles a missing report. In a conference, it means that nobody answered.
     pub(super) fn transfer_unreported(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Transferring(HandOver { taken: true, .. }) if self.leg.over => {
@@ -336,7 +341,7 @@ impl State {
         }
     }
 
-    /// The call's time is up while it is handed on: that is waited for.
+    /// Notes that the call's time is up during the transfer, which is allowed to finish.
     pub(super) fn overdue_in_transfer(&mut self) {
         if let Phase::Transferring(hand_over) = &mut self.phase {
             hand_over.overdue = true;
@@ -345,7 +350,7 @@ impl State {
 
     fn transferred(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.transferred = true;
-        // The caller talks with somebody else: the leg is not ours to hang up.
+        // The caller talks with somebody else, so we must not hang up the leg.
         self.leg.over = true;
         fx.extend(STOPS);
         fx.push(event_fact("transferred", self.elapsed_ms(now_ms), "{}"));
@@ -369,7 +374,7 @@ impl State {
                 overdue: hand_over.overdue,
             };
             let asks = match hand_over.socket {
-                // A carrier that took the wish brings the caller back by itself.
+                // A carrier that took the request brings the caller back by itself.
                 Socket::Kept => !hand_over.taken,
                 Socket::Died => true,
                 Socket::AskedFor => false,
@@ -378,8 +383,8 @@ impl State {
         }
     }
 
-    /// The caller comes back by another media socket than the one that was kept meanwhile, behind the report that nobody
-    /// could be reached. What was said since then went to nobody.
+    /// Handles a caller who comes back over another media socket than the one kept meanwhile, after the
+    /// report that nobody was reached. What was said since then reached nobody.
     pub(super) fn caller_came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
         self.keep_keys(fx);
@@ -391,7 +396,7 @@ impl State {
         self.go_on_after_transfer(false, fx);
     }
 
-    /// The agent is with the caller again.
+    /// Continues with the caller after the transfer.
     pub(super) fn go_on_after_transfer(&mut self, overdue: bool, fx: &mut Vec<Effect>) {
         self.phase = Phase::Speaking;
         self.reply.end_call = false;

@@ -1,20 +1,21 @@
-//! A mailbox answered: its beep is waited for, a message is left when there is one, and the call ends.
+//! A mailbox answered: the call waits for its beep, leaves a message if there is one, and ends.
 
 use super::{Effect, EndReason, Phase, State, event_fact, who_answered::Machine};
 use crate::call::CallTimer;
 
-/// How long the beep is waited for.
+/// Longest wait for the beep in milliseconds.
 const BEEP_WAIT_MS: u64 = 30_000;
 
-/// Silence after the greeting in which no beep came: the mailbox records already.
+/// Silence in milliseconds after the greeting without a beep, after which the mailbox is assumed to record.
 const NO_BEEP_MS: u64 = 2_500;
 
-/// How long a machine that only the carrier has found is listened to where nothing is left on it: it may yet turn out to
-/// be a menu, or an assistant that asks who calls, which carriers do not tell from a mailbox.
+/// Time in milliseconds to listen to a machine that only the carrier has found, if no message is left. It may
+/// turn out to be a menu or an assistant that asks who calls, which carriers do not distinguish from a
+/// mailbox.
 const LISTEN_MS: u64 = 10_000;
 
 impl State {
-    /// A mailbox answered; `certain` when it was told by its words or its beep.
+    /// Handles a mailbox. It is `certain` if its words or its beep showed it.
     pub(super) fn mailbox_answered(&mut self, certain: bool, fx: &mut Vec<Effect>) {
         self.voicemail = true;
         self.fall_silent(fx);
@@ -34,7 +35,7 @@ impl State {
         }
     }
 
-    /// The greeting pauses since `ended_ms`, in the stream's time, and may be over.
+    /// Handles a pause of the greeting since `ended_ms`, in the stream's time. The greeting may be over.
     pub(super) fn greeting_paused(&mut self, ended_ms: u64, now_ms: u64, fx: &mut Vec<Effect>) {
         if self.rules.voicemail_message.is_none() {
             return;
@@ -45,10 +46,10 @@ impl State {
     }
 
     pub(super) fn beep(&mut self, at_ms: u64, fx: &mut Vec<Effect>) {
-        // A mailbox may become known only after its beep.
+        // A mailbox may be recognised only after its beep.
         self.user.beep_heard = true;
         fx.push(event_fact("beep", self.call_ms(at_ms), "{}"));
-        // What was said before the beep was not recorded.
+        // Words before the beep were not recorded.
         if let Phase::Machine(Machine::Beep | Machine::Message { beeped: false }) = self.phase {
             self.leave_message(true, fx);
         }

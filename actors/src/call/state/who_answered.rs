@@ -1,5 +1,5 @@
-//! What the call does with the verdict on who answered. A person is never hung up on: only a machine's verdict ends
-//! anything, and a person's takes it back.
+//! Reacts to the verdict on who answered. A person is never hung up on: only a machine's verdict ends the
+//! call, and a person's verdict revokes it.
 
 use media::{
     amd::{Finding, Reason, Verdict},
@@ -10,30 +10,31 @@ use serde_json::json;
 use super::{Effect, EndReason, MachineVerdict, Phase, State, event_fact, menu::MENU_MS, screening::SCREENING_MS};
 use crate::call::CallTimer;
 
-/// A machine on the line, and what it is given.
+/// The machine on the line, and what it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Machine {
-    /// A mailbox greets: its beep is waited for.
+    /// A mailbox greets; the call waits for its beep.
     Beep,
-    /// The message plays; whether it began after a beep.
+    /// The message plays. Tells whether it began after a beep.
     Message { beeped: bool },
     /// A menu talks.
     Menu,
-    /// The menu's key to a person was pressed, when in the stream's time.
+    /// The menu's key to a person was pressed at `since_ms`, in the stream's time.
     Pressed { since_ms: u64 },
-    /// An assistant asks who calls; how often it was told, and when last, in the stream's time.
+    /// An assistant asks who calls. `told` counts the introductions, `since_ms` is the stream's time of the
+    /// last one.
     Screening { told: u8, since_ms: u64 },
 }
 
 impl State {
     pub(super) fn who_answered(&mut self, finding: Finding, now_ms: u64, fx: &mut Vec<Effect>) {
         if self.leg.inbound {
-            // Nobody was reached by us who could be a machine.
+            // In an inbound call we reached nobody who could be a machine.
             return;
         }
         let machine = match self.phase {
             Phase::Machine(machine) => Some(machine),
-            // A stream that came back looks for whoever answered, too; that is known by then.
+            // A rejoined stream searches too, but who answered is known by then.
             _ if self.in_conversation() && !self.leg.rejoined => None,
             _ => return,
         };
@@ -43,7 +44,7 @@ impl State {
         fx.push(event_fact("amd", at_ms, &detail.to_string()));
         match verdict {
             Verdict::Human => match machine {
-                // What an assistant says sounds like a person; its words are judged one by one.
+                // An assistant sounds like a person; its words are judged one by one.
                 None | Some(Machine::Screening { .. } | Machine::Pressed { .. }) => {}
                 Some(Machine::Beep | Machine::Message { .. }) if self.carrier_found_machine() => {}
                 Some(Machine::Beep | Machine::Message { .. } | Machine::Menu) => self.person_came(now_ms, fx),
@@ -57,9 +58,9 @@ impl State {
         }
     }
 
-    /// The carrier tells who answered; it may do so before there is anything to be heard.
+    /// Handles the carrier's verdict on who answered, which may come before anything is heard.
     pub(super) fn carrier_found(&mut self, verdict: MachineVerdict, now_ms: u64, fx: &mut Vec<Effect>) {
-        // Whoever calls us is a person, or hangs up by itself.
+        // A caller is a person, or hangs up by itself.
         if self.leg.inbound || self.carrier_said == Some(verdict) {
             return;
         }
@@ -76,7 +77,8 @@ impl State {
         matches!(self.carrier_said, Some(MachineVerdict::Machine | MachineVerdict::Beep))
     }
 
-    /// The carrier's verdict outranks ours. What only we hear stands: menus, assistants, beeps.
+    /// Applies the carrier's verdict, which outranks ours. Menus, assistants and beeps, which only we detect,
+    /// still count.
     pub(super) fn take_carriers_word(&mut self, verdict: MachineVerdict, now_ms: u64, fx: &mut Vec<Effect>) {
         let told = match verdict {
             MachineVerdict::Human => Verdict::Human,
@@ -109,7 +111,7 @@ impl State {
         }
     }
 
-    /// The media came back while a machine was on the line. A message that was cut is said again.
+    /// Continues after the media came back with a machine on the line. A message that was cut is said again.
     pub(super) fn machine_is_back(&mut self, machine: Machine, fx: &mut Vec<Effect>) {
         let waits_ms = match machine {
             Machine::Message { beeped } => return self.leave_message(beeped, fx),
@@ -128,7 +130,7 @@ impl State {
         }
     }
 
-    /// A person took over from a machine: the conversation begins anew.
+    /// Starts the conversation anew because a person took over from a machine.
     pub(super) fn person_came(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.voicemail = false;
         self.user.beep_heard = false;
@@ -137,7 +139,8 @@ impl State {
         self.greet(now_ms, fx);
     }
 
-    /// The user's voice begins: no beep before it was a mailbox's, and no machine is silent.
+    /// Handles the start of the user's voice: a beep before it was not a mailbox's, and the machine is not
+    /// silent.
     pub(super) fn voice_begins(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Machine(Machine::Beep | Machine::Screening { .. } | Machine::Pressed { .. }) => {
@@ -149,7 +152,7 @@ impl State {
         }
     }
 
-    /// An utterance while a machine is on the line.
+    /// Handles an utterance while a machine is on the line.
     pub(super) fn machine_said(&mut self, machine: Machine, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         match machine {
             Machine::Beep => self.greeting_paused(utterance.ended_ms, now_ms, fx),
@@ -164,7 +167,7 @@ impl State {
         }
     }
 
-    /// What the agent said to a machine is over.
+    /// Handles the end of what the agent said to a machine.
     pub(super) fn said_to_machine(&mut self, machine: Machine, fx: &mut Vec<Effect>) {
         match machine {
             Machine::Message { .. } => self.end(EndReason::Completed, fx),
@@ -173,7 +176,7 @@ impl State {
         }
     }
 
-    /// A machine was silent for long enough.
+    /// Handles a machine that was silent for long enough.
     pub(super) fn machine_is_quiet(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Machine(Machine::Beep) => self.leave_message(false, fx),
@@ -182,7 +185,7 @@ impl State {
         }
     }
 
-    /// A machine was given enough time.
+    /// Handles a machine whose time is up.
     pub(super) fn machine_had_its_time(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Machine(Machine::Beep) => self.leave_message(false, fx),
@@ -193,7 +196,7 @@ impl State {
         }
     }
 
-    /// No conversation with a machine: what the agent says or is about to say is dropped.
+    /// Drops what the agent says or is about to say, since it does not talk with machines.
     pub(super) fn fall_silent(&mut self, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
         self.reply.end_call = false;
@@ -208,14 +211,15 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::Machine));
         fx.push(Effect::CancelTimer(CallTimer::Quiet));
         if self.speech.is_some() {
-            // Its report must not be taken for that of the next one.
+            // Its report must not be taken for that of the next speech.
             fx.push(Effect::StopSpeaking);
             self.replaced = self.speech.take();
         }
     }
 
-    /// Nobody can be reached and nothing can be left. A callee who may be reached another time counts as a mailbox,
-    /// so that follow-ups call again; a number that does not exist does not.
+    /// Ends the call because nobody can be reached and no message can be left. A callee who may be reachable
+    /// another time counts as a mailbox, so that follow-ups call again; a number that does not exist does
+    /// not.
     fn announcement_answered(&mut self, reason: Reason, fx: &mut Vec<Effect>) {
         self.voicemail = matches!(reason, Reason::MailboxFull | Reason::NotReachable);
         self.fall_silent(fx);

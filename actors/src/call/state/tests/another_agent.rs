@@ -1,4 +1,5 @@
-//! Another agent, or another language, in mid-call; and what every tool protects.
+//! Hand-over to another agent and changes of language in mid-call, and the protection of speech around every
+//! tool.
 
 use super::{midcall::*, *};
 use crate::call::{Speculation, state::opt_out::OptOut};
@@ -18,7 +19,7 @@ fn successor(condition: &str, message: Option<&str>, greets: bool) -> Successor 
     }
 }
 
-/// With two agents to hand over to, the second of which greets.
+/// Returns a call with two agents that can take over. The second one greets.
 fn with_agents(phase: CallPhase) -> State {
     let mut state = at(phase);
     let sales = successor("asks for sales", Some("I'll get my colleague."), false);
@@ -71,7 +72,7 @@ fn the_message_is_heard_before_the_other_agent_goes_on_without_a_greeting() {
     let (state, effects) = run(state, [(ended(1), 4_000)]);
     assert_eq!(looked_up(&effects), [(1, state.rules.agents[0].agent, 700)]);
     assert_eq!(state.phase(), CallPhase::Thinking);
-    // Who speaks meanwhile is answered by the other agent.
+    // The other agent answers words spoken meanwhile.
     let (state, effects) = run(state, [(said("Hello?"), 4_300)]);
     assert!(!effects.contains(&Effect::StartReply) && turns(&effects) == ["Hello?"]);
     let (state, effects) = run(state, [(found(1), 4_700)]);
@@ -232,7 +233,7 @@ fn a_wish_for_another_agent_does_not_outlive_what_drops_the_reply() {
     }
 }
 
-/// The silent hand-over to the agent that greets is under way.
+/// Returns a call in the middle of a silent hand-over to the agent that greets.
 fn handing_over() -> State {
     let mut state = with_agents(CallPhase::Thinking);
     state.rules.smart_opt_out = true;
@@ -241,7 +242,8 @@ fn handing_over() -> State {
     state
 }
 
-/// A machine was on the line while the other agent was looked up, then a person, who was greeted.
+/// Returns a call in which, during the look-up of the other agent, a machine was on the line and then a
+/// person, who was greeted.
 fn greeted_meanwhile() -> State {
     let machine = super::found(Verdict::Voicemail, Reason::MachineWords);
     let events = [
@@ -288,13 +290,13 @@ fn what_the_agent_before_was_about_to_say_is_dropped() {
     let (state, effects) = run(state, [(found(1), 21_000)]);
     assert_eq!(spoken(&effects), ["This is sales."]);
     assert!(effects.contains(&Effect::CancelReply) && !state.reply.open);
-    // It has begun to speak: that is heard, and then the other agent goes on.
+    // The agent has begun to speak: its words are heard, then the other agent continues.
     let (state, _) = run(greeted_meanwhile(), [thinks, (text("A survey. And "), 20_500)]);
     let (state, effects) = run(state, [(found(1), 21_000), (text("more. "), 21_100)]);
     assert!(effects.contains(&Effect::CancelReply) && spoken(&effects).iter().all(|said| said.is_empty()));
     let (_, effects) = run(state, [(ended(2), 22_000)]);
     assert!(effects.contains(&Effect::StartReply));
-    // It was made ahead.
+    // The reply was made ahead.
     let mut state = greeted_meanwhile();
     state.rules.speculation = Speculation::Text;
     let paused = StreamEvent::Session(SessionEvent::TurnPaused {

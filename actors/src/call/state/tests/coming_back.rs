@@ -1,4 +1,4 @@
-//! Calls whose carrier asks how they go on, and such as another process held.
+//! Calls whose carrier asks how they go on, and calls that another process held.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use domain::{
     },
 };
 
-/// A call at a carrier that asks by itself.
+/// Returns a call at a carrier that asks by itself.
 fn asked_for(phase: CallPhase) -> State {
     let mut state = at(phase);
     state.rules.carrier.comes_back = true;
@@ -79,7 +79,7 @@ fn left(said: &[(Speaker, &str)], events: &[(&str, serde_json::Value)]) -> Retur
 const QUESTION: (Speaker, &str) = (Speaker::Agent, "Thank you. How old are you?");
 const ANSWER: (Speaker, &str) = (Speaker::User, "I am five.");
 
-/// Of an agent that listens for wishes never to be called again.
+/// Returns the rules of an agent that listens for opt-out wishes.
 fn listening() -> Rules {
     Rules {
         smart_opt_out: true,
@@ -87,7 +87,7 @@ fn listening() -> Rules {
     }
 }
 
-/// What a call does whose media comes 500 ms after it was taken over.
+/// Returns the effects of a call whose media comes 500 ms after the takeover.
 fn heard_again(call: &ReturnedCall) -> (State, Vec<Effect>) {
     let (state, effects) = State::taken_over(listening(), id(1), call);
     assert!(state.lacks_media(), "{effects:?}");
@@ -161,7 +161,7 @@ fn who_opted_out_hears_goodbye_and_a_mailbox_its_message() {
     let (state, effects) = heard_again(&call);
     assert_eq!(spoken(&effects), [rules().phrases.opted_out]);
     assert_eq!(state.phase(), CallPhase::Closing);
-    // Whoever calls us may be on the list.
+    // A caller may be on the do-not-call list.
     let inbound = ReturnedCall {
         direction: CallDirection::Inbound,
         opted_out: true,
@@ -193,7 +193,7 @@ fn opts_out(effects: &[Effect]) -> bool {
 #[test]
 fn a_wish_never_to_be_called_again_outlives_the_process_that_heard_it() {
     let phrases = rules().phrases;
-    // Answered, and nobody lived to write it: written before there is any media.
+    // The wish was answered but not written: it is written before there is any media.
     for said in [
         &[QUESTION, MEANT, YES][..],
         &[QUESTION, (Speaker::Agent, "Do you want us never to call"), YES][..],
@@ -205,7 +205,7 @@ fn a_wish_never_to_be_called_again_outlives_the_process_that_heard_it() {
         assert_eq!(spoken(&effects), [phrases.opted_out], "{said:?}");
         assert_eq!(state.phase(), CallPhase::Closing);
     }
-    // Asked and not answered: asked again, and the answer counts.
+    // The question was asked and not answered: it is asked again, and the answer counts.
     let again = format!("{} {}", phrases.lost_you, phrases.opt_out_meant);
     let call = left(&[QUESTION, ANSWER, MEANT], &[]);
     let (state, effects) = heard_again(&call);
@@ -228,12 +228,12 @@ fn a_wish_never_to_be_called_again_outlives_the_process_that_heard_it() {
         !opts_out(&effects) && effects.contains(&Effect::StartReply),
         "{effects:?}"
     );
-    // Who said no is not asked again.
+    // A user who said no is not asked again.
     let (state, effects) = heard_again(&left(&[QUESTION, MEANT, NO], &[]));
     assert!(!opts_out(&effects) && effects.contains(&Effect::StartReply));
     let (_, effects) = run(state, [(said("Yes."), 36_000)]);
     assert!(!opts_out(&effects), "that answers something else: {effects:?}");
-    // An agent that does not listen for it hears none.
+    // An agent that does not listen for the wish hears none.
     let (_, effects) = State::taken_over(rules(), id(1), &left(&[QUESTION, MEANT, YES], &[]));
     assert!(!opts_out(&effects));
 }
@@ -250,7 +250,7 @@ fn a_likely_wish_that_nobody_asked_about_is_asked_about() {
     assert!(!asks(&[PERHAPS, MEANT, NO, QUESTION, PERHAPS]), "once in a call");
 }
 
-/// Verdicts on who answered, one second before the first turn.
+/// Returns a call with verdicts on who answered, one second before the first turn.
 fn verdicts(told: &[(&str, &str)], said: &[(Speaker, &str)]) -> ReturnedCall {
     let detail = |(verdict, reason): &(&str, &str)| ("amd", json!({ "verdict": verdict, "reason": reason }));
     let mut call = left(said, &told.iter().map(detail).collect::<Vec<_>>());
@@ -400,7 +400,7 @@ fn a_carrier_that_asks_tells_that_the_socket_is_gone() {
             effects.contains(&Effect::CloseStream) && !hangs_up(&effects),
             "{phase:?}"
         );
-        // What the old socket still tells ends nothing.
+        // Reports of the old socket end nothing.
         let (state, effects) = run(state, [(CLOSED, 5_001), (Event::MediaOpened, 6_000)]);
         assert!(finishes(&effects).is_empty() && !state.lacks_media(), "{phase:?}");
     }

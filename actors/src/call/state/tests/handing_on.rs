@@ -1,4 +1,4 @@
-//! What happens to a caller who is handed on while something else goes wrong, and what follows for the leg.
+//! Callers who are being transferred while something else goes wrong, and the consequences for the leg.
 
 use super::{
     midcall::{BYE, CLOSED, TO, asked, handed_on, hangs_up, key, outcomes, reopens, run, spoken, tells, wants},
@@ -39,7 +39,7 @@ fn times(effects: &[Effect], wanted: CallTimer) -> Vec<u64> {
     set.collect()
 }
 
-/// The destination rings while the agent stays with the caller.
+/// Returns a call whose destination rings while the agent stays with the caller.
 fn conference() -> State {
     let events = [
         (wants(DESK, ""), 2_000),
@@ -61,7 +61,7 @@ fn conference() -> State {
     state
 }
 
-// A caller who is rung for.
+// Callers in a conference.
 
 #[test]
 fn a_caller_who_is_rung_for_gets_lost_media_again_and_that_is_no_bad_news() {
@@ -102,14 +102,14 @@ fn a_caller_who_was_joined_is_not_called_back() {
 
 #[test]
 fn a_transfer_that_fails_while_the_media_is_gone_asks_for_it_once() {
-    // It was asked for and is under way.
+    // The socket was requested and is expected.
     let reopen = [(CLOSED, 6_000), (Event::Timer(CallTimer::Reopen), 7_500)];
     let (waits, _) = run(conference(), reopen.clone());
     let (state, effects) = run(waits.clone(), [(failed(), 8_000)]);
     assert_eq!((state.phase(), reopens(&effects)), (CallPhase::Closing, 0));
     let (_, effects) = run(state, [(Event::MediaOpened, 8_500)]);
     assert_eq!(spoken(&effects), [rules().phrases.nobody_there]);
-    // It was not to be had, or was not asked for yet: now it is.
+    // The socket could not be opened, or was not requested yet: it is requested now.
     let in_vain = (Event::NotReopened { try_no: 1 }, 7_600);
     let (_, effects) = run(waits, [in_vain, (failed(), 8_000)]);
     assert_eq!(reopens(&effects), 1);
@@ -122,7 +122,7 @@ fn silence_of_a_destination_that_is_rung_is_bad_news() {
     let (state, effects) = run(conference(), [(Event::Timer(CallTimer::Transfer), 49_100)]);
     assert_eq!((state.phase(), hangs_up(&effects)), (CallPhase::Speaking, false));
     assert_eq!(spoken(&effects), [state.rules.phrases.nobody_there]);
-    // Whatever becomes of the call, its leg is hung up.
+    // However the call goes on, its leg is hung up.
     let (_, effects) = run(
         state,
         [(Event::HangUp, 60_000), (Event::Timer(CallTimer::EndReport), 61_100)],
@@ -150,11 +150,11 @@ fn a_caller_who_waits_is_told_now_and_then_that_the_line_stands() {
     assert!(spoken(&effects).is_empty(), "the first still plays");
     let (state, effects) = run(state, [(ended(2), 20_100), waits(28_000)]);
     assert_eq!(spoken(&effects), [fillers[1]]);
-    // What plays when nobody could be reached is stopped for that.
+    // Words that play when nobody could be reached are stopped for the failure report.
     let (_, effects) = run(state, [(failed(), 28_100)]);
     assert!(effects.contains(&Effect::StopSpeaking));
     assert_eq!(spoken(&effects), [rules().phrases.nobody_there]);
-    // A caller who hears it ring needs no words, nor does one who hears nothing.
+    // A caller who hears the ringing needs no words, nor does one who hears nothing.
     let (_, effects) = run(at(CallPhase::Transferring), [waits(12_000)]);
     assert!(effects.is_empty());
     let (_, effects) = run(conference(), [(CLOSED, 6_000), waits(12_000)]);
@@ -165,7 +165,7 @@ fn a_caller_who_waits_is_told_now_and_then_that_the_line_stands() {
 
 #[test]
 fn a_lost_answer_to_the_wish_is_no_refusal() {
-    // The caller is gone from us: it was taken.
+    // The caller has left us, so the request was taken.
     for events in [
         vec![(lost_answer(), 4_100), (BYE, 4_300)],
         vec![(BYE, 4_050), (lost_answer(), 4_100)],
@@ -178,7 +178,7 @@ fn a_lost_answer_to_the_wish_is_no_refusal() {
         assert_eq!(outcomes(&effects), [("completed", None, true)], "{told}");
         assert!(!hangs_up(&effects), "{told}");
     }
-    // The caller is still with us: soon the agent goes on.
+    // The caller is still with us: the agent soon continues.
     let (state, effects) = run(handed_on(), [(lost_answer(), 4_100)]);
     assert_eq!((state.phase(), reopens(&effects)), (CallPhase::Transferring, 0));
     assert_eq!(times(&effects, CallTimer::Transfer), [5_000]);
@@ -195,7 +195,7 @@ fn a_lost_answer_to_the_wish_is_no_refusal() {
     assert_eq!(outcomes(&effects), [("completed", None, false)]);
 }
 
-// What failed transfers cost.
+// Cost of failed transfers.
 
 #[test]
 fn transfers_that_failed_use_up_no_reopening() {
@@ -231,7 +231,7 @@ fn transfers_that_failed_use_up_no_reopening() {
     assert_eq!(reopens(&effects), 1, "the line's own losses are what is counted");
 }
 
-// News that come at the wrong time.
+// Reports at the wrong time.
 
 #[test]
 fn a_transfer_that_is_reported_during_the_goodbye_counts() {
@@ -267,7 +267,7 @@ fn who_cannot_hear_any_more_gives_up_when_the_conversation_begins() {
     let person = [(deaf(), 2_500), (tells(MachineVerdict::Human), 3_000)];
     let (state, effects) = run(at(CallPhase::Voicemail), person);
     assert_eq!((state.phase(), spoken(&effects)), (CallPhase::Closing, vec![broken]));
-    // Another stream hears.
+    // Another stream recognises speech.
     let back = [
         (deaf(), 4_200),
         (BYE, 4_300),
@@ -293,7 +293,7 @@ fn the_carriers_verdict_is_taken_when_the_media_is_back() {
     assert!(hangs_up(&effects));
     let (state, _) = lost(MachineVerdict::Human);
     assert_eq!(state.phase(), CallPhase::Speaking);
-    // Once.
+    // Only once.
     let (state, _) = lost(MachineVerdict::Machine);
     let (state, _) = run(state, [(found(Verdict::Ivr, Reason::Menu), 4_500)]);
     let (state, effects) = run(state, [(CLOSED, 5_000), (Event::MediaOpened, 6_000)]);
@@ -308,12 +308,12 @@ fn a_machine_that_only_the_carrier_has_found_is_listened_to_before_it_is_hung_up
     let (state, effects) = run(silent.clone(), [(tells(MachineVerdict::Machine), 3_000)]);
     assert_eq!((state.phase(), hangs_up(&effects)), (CallPhase::Voicemail, false));
     assert_eq!(times(&effects, CallTimer::Machine), [10_000]);
-    // A menu, an assistant: these are talked to.
+    // With a menu or an assistant the call continues.
     let (menu, _) = run(state.clone(), [(found(Verdict::Ivr, Reason::Menu), 5_000)]);
     assert_eq!(menu.phase(), CallPhase::Voicemail);
     let (_, effects) = run(state.clone(), [(found(Verdict::Ivr, Reason::Screening), 5_000)]);
     assert_eq!(spoken(&effects).len(), 1);
-    // A mailbox, a beep, its time, the carrier's second word: over.
+    // A mailbox, a beep, the time limit or the carrier's second verdict ends the call.
     for end in [
         found(Verdict::Voicemail, Reason::MachineWords),
         Event::Stream(StreamEvent::Session(SessionEvent::BeepEnded { at_ms: 4_000 })),
@@ -324,17 +324,17 @@ fn a_machine_that_only_the_carrier_has_found_is_listened_to_before_it_is_hung_up
         assert!(hangs_up(&effects) && spoken(&effects).is_empty(), "{end:?}");
         assert_eq!(state.phase(), CallPhase::Closing, "{end:?}");
     }
-    // Its pauses are no end.
+    // Pauses of the machine do not end the call.
     let (_, effects) = run(state, [(said("You have reached Northwind."), 5_000)]);
     assert!(times(&effects, CallTimer::Quiet).is_empty());
-    // What we hear ourselves is certain.
+    // Our own verdict is certain.
     let (_, effects) = run(silent, [(found(Verdict::Voicemail, Reason::MachineWords), 5_000)]);
     assert!(hangs_up(&effects));
 }
 
 // Keys over the agent's words.
 
-/// The agent is heard, and may be interrupted.
+/// Returns a call whose agent is heard and may be interrupted.
 fn heard() -> State {
     let begun = StreamEvent::Session(SessionEvent::SpeakingStarted {
         speech: SpeechId(1),
@@ -356,7 +356,7 @@ fn keys_that_end_with_a_hash_over_the_agents_words_are_answered() {
             heard: "A".into(),
             at_ms: 1_030,
         }));
-        // The tone of a key may be taken for a voice.
+        // The tone of a key may be mistaken for voice.
         for stopped in [ended(1), barged_in] {
             let (state, effects) = run(state.clone(), [(stopped, 2_040)]);
             assert_eq!(state.phase(), CallPhase::Thinking, "{keys}");
@@ -382,7 +382,7 @@ fn keys_that_follow_an_entry_are_waited_for() {
     assert_eq!((state.phase(), turns(&effects)), (CallPhase::Thinking, vec!["2"]));
 }
 
-// Whose leg it is.
+// Ownership of the leg.
 
 #[test]
 fn the_first_binding_of_a_leg_holds() {

@@ -1,4 +1,4 @@
-//! A call from outside: it waits for its media only, greets at once, and is nobody's retry.
+//! Inbound calls: they wait only for their media, greet at once, and are never retried.
 
 use super::*;
 
@@ -137,7 +137,7 @@ proptest! {
         prop_assert!(outcome, "it has an outcome, and is never queued");
         let dials = |effect: &&Effect| matches!(effect, Effect::Dial | Effect::AskPermit | Effect::WriteUnknown);
         prop_assert!(all.iter().find(dials).is_none());
-        // The first, one for each transfer, and three that were lost.
+        // One stream for the first socket, one for each transfer, and three for lost sockets.
         let opened = all.iter().filter(|effect| **effect == Effect::OpenStream).count();
         let transfers = all.iter().filter(|effect| matches!(effect, Effect::Transfer { .. })).count();
         prop_assert!(opened <= 1 + transfers + 3, "{} {}", opened, transfers);

@@ -1,8 +1,9 @@
-//! What each verdict on who answered does in each phase, and what each kind of machine does with each event.
+//! The effect of each verdict on who answered in each phase, and the reaction of each kind of machine to each
+//! event.
 
 use super::*;
 
-/// Whose message is "Call us."; without one where `message` is false.
+/// Returns rules with the message "Call us.", or without a message.
 fn with_message(message: bool) -> Rules {
     Rules {
         voicemail_message: message.then(|| "Call us.".to_owned()),
@@ -11,7 +12,7 @@ fn with_message(message: bool) -> Rules {
     }
 }
 
-/// A call that was answered in silence, has greeted, and now has this machine.
+/// Returns a call that was answered in silence, has greeted, and now has this machine on the line.
 fn machine(verdict: Verdict, reason: Reason) -> State {
     let (mut state, _) = State::new(with_message(true));
     for event in way_to(CallPhase::Listening) {
@@ -28,7 +29,7 @@ fn said_texts(effects: &[Effect]) -> Vec<&str> {
     texts.collect()
 }
 
-/// An utterance from 4 to 5 s of the stream.
+/// Returns an utterance from 4 to 5 s of the stream.
 fn later(text: &str) -> Event {
     Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: text.into(),
@@ -121,8 +122,8 @@ fn an_announcement_ends_the_call_and_counts_as_a_mailbox_if_the_callee_exists() 
     }
 }
 
-/// What is said after `event` to each: a mailbox that is waited for, a message without and with a beep, a menu, an
-/// assistant.
+/// Returns the words after `event` for each machine: a mailbox that is waited for, a message without and with
+/// a beep, a menu, an assistant.
 fn answers(event: &Event) -> [(Vec<String>, CallPhase); 5] {
     let waiting = || machine(Verdict::Voicemail, Reason::MachineWords);
     let states = [

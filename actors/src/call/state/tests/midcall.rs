@@ -1,4 +1,4 @@
-//! What happens in the middle of a call: keys in and out, transfers, media lost and found, the carrier's own verdict.
+//! Events in the middle of a call: keys in and out, transfers, media lost and found, the carrier's own verdict.
 
 use super::*;
 use domain::ports::carrier::{CarrierAbilities, Destination, TransferKind};
@@ -7,7 +7,7 @@ pub(super) fn key(key: char) -> Event {
     Event::Stream(StreamEvent::Digit(key))
 }
 
-/// Events one after the other, and everything they bring about.
+/// Applies events in order, and returns all their effects.
 pub(super) fn run(mut state: State, events: impl IntoIterator<Item = (Event, u64)>) -> (State, Vec<Effect>) {
     let mut all = Vec::new();
     for (event, now_ms) in events {
@@ -41,7 +41,7 @@ pub(super) fn hangs_up(effects: &[Effect]) -> bool {
 pub(super) const CLOSED: Event = Event::Stream(StreamEvent::MediaClosed { clean: false });
 pub(super) const BYE: Event = Event::Stream(StreamEvent::MediaClosed { clean: true });
 
-// Keys in.
+// Incoming keys.
 
 #[test]
 fn keys_become_the_users_words_at_a_hash_or_after_a_pause() {
@@ -78,7 +78,7 @@ fn a_key_stops_the_agent_at_once_where_its_voice_may_be_stopped() {
     assert!(interrupted, "{effects:?}");
     let (state, effects) = run(state, [(Event::Timer(CallTimer::Keys), 4_100)]);
     assert_eq!((turns(&effects), state.phase()), (vec!["56"], CallPhase::Thinking));
-    // Before barge-in is allowed nothing stops.
+    // Before barge-in is allowed, nothing stops.
     let (_, effects) = run(at(CallPhase::Speaking), [(key('5'), 2_000)]);
     assert!(!effects.contains(&Effect::StopSpeaking));
 }
@@ -108,7 +108,7 @@ fn keys_that_were_typed_are_kept_when_the_call_ends() {
     assert_eq!(finishes(&effects).len(), 1);
 }
 
-// Keys out.
+// Outgoing keys.
 
 fn menu() -> State {
     at(CallPhase::Answered)
@@ -281,7 +281,7 @@ fn a_protected_announcement_is_protected() {
     );
 }
 
-/// The way to a transfer that the carrier was asked for and has not answered.
+/// Returns a call whose carrier was asked for a transfer and has not answered.
 pub(super) fn handed_on() -> State {
     let events = [(wants(TO, ""), 2_000), (Event::Reply(None), 2_010), (ended(1), 4_000)];
     run(at(CallPhase::Speaking), events).0
@@ -401,7 +401,7 @@ fn bad_news_bring_the_agent_back_however_it_comes() {
             CallPhase::Listening,
             "{told}: a repeated report changes nothing"
         );
-        // And another try may go well.
+        // Another try may succeed.
         let again = [
             (said("Try again."), 9_000),
             (wants(TO, ""), 9_100),
@@ -531,7 +531,7 @@ fn what_was_cut_off_counts_as_heard_only_as_far_as_it_was() {
     assert_eq!(turns(&effects), ["A"]);
     let interrupted = |effect: &Effect| matches!(effect, Effect::Record(Fact::Turn(turn)) if turn.interrupted);
     assert!(effects.iter().any(interrupted));
-    // Times go on: the stream's begin anew.
+    // The call's times continue, and the stream's start anew.
     let (_, effects) = run(
         state,
         [
@@ -643,7 +643,7 @@ fn a_caller_may_come_back_by_another_socket_than_the_one_that_was_kept() {
     let (early, effects) = run(early, [(failed.clone(), 5_600)]);
     assert_eq!(spoken(&effects), [early.rules.phrases.nobody_there]);
     assert!(!early.replaces_media());
-    // Behind it: what was said on the old one went to nobody, and is said again, once.
+    // After the report: words on the old socket reached nobody, and are said again once.
     let (late, effects) = run(state, [(failed, 5_500)]);
     assert_eq!(spoken(&effects), [late.rules.phrases.nobody_there]);
     assert!(late.replaces_media() && !late.lacks_media());
@@ -663,7 +663,7 @@ pub(super) fn tells(verdict: MachineVerdict) -> Event {
 
 #[test]
 fn the_carriers_verdict_outranks_ours() {
-    // A mailbox we did not know of.
+    // A mailbox that we did not detect.
     let (state, effects) = run(at(CallPhase::Listening), [(tells(MachineVerdict::Machine), 3_000)]);
     assert_eq!(state.phase(), CallPhase::Voicemail);
     assert!(effects.contains(&Effect::SetTimer(CallTimer::Quiet, 2_500)));
@@ -671,7 +671,7 @@ fn the_carriers_verdict_outranks_ours() {
     assert_eq!(state.phase(), CallPhase::Voicemail, "whatever we think");
     let (_, effects) = run(state, [(tells(MachineVerdict::Beep), 6_000)]);
     assert_eq!(spoken(&effects), ["Call us."]);
-    // A person we took for a mailbox.
+    // A person whom we took for a mailbox.
     let (state, effects) = run(at(CallPhase::Voicemail), [(tells(MachineVerdict::Human), 3_000)]);
     assert_eq!((state.phase(), spoken(&effects)), (CallPhase::Greeting, vec!["Hello."]));
     let (state, _) = run(state, [(found(Verdict::Voicemail, Reason::MachineWords), 4_000)]);

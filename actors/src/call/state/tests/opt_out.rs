@@ -1,4 +1,4 @@
-//! A wish never to be called again, phase by phase.
+//! Wishes never to be called again, phase by phase.
 
 use super::*;
 use media::turn::endpointing::Utterance;
@@ -53,7 +53,7 @@ fn a_likely_wish_is_asked_about_and_the_answer_counts() {
         let (state, effects) = opting(Listening).apply(said(LIKELY), 2_000);
         assert_eq!((written(&effects), state.phase()), (0, Speaking));
         assert_eq!(says(&effects), ["Do you want us never to call you again?"]);
-        // Over the question, or after it.
+        // During the question, or after it.
         let (over, _) = state.clone().apply(said(answer), 2_100);
         let (state, _) = state.apply(ended(1), 3_000);
         assert_eq!(state.phase(), Listening);

@@ -1,4 +1,4 @@
-//! Tools that run outside the call: who speaks meanwhile, what the model is told, and how often.
+//! Tools that run outside the call: who speaks meanwhile, and when the model gets which results.
 
 use super::{midcall::*, *};
 use domain::ports::language_model::HistoryItem;
@@ -69,7 +69,7 @@ fn words_with_the_call_are_heard_before_the_result_is_told() {
         (look_up(), 2_000),
         (Event::Reply(None), 2_010),
     ];
-    // The answer comes while the words play, and after them.
+    // The result comes while the words play, and after them.
     let (state, effects) = run(offered(at(CallPhase::Thinking)), said);
     assert_eq!(spoken(&effects), ["Let me look. "]);
     let (during, effects) = run(state.clone(), [(answered(1, Ok(json!(1))), 2_100)]);

@@ -1,4 +1,4 @@
-//! Replies that leave the other person in silence: they fail, unless the model skips its turn or ends the call.
+//! Replies that leave the other person in silence. They fail, unless the model skips its turn or ends the call.
 
 use super::*;
 
@@ -18,7 +18,8 @@ fn collect() -> Event {
 
 const OVER: Event = Event::Reply(None);
 
-/// What comes of events while the model is asked: where the call stands, what it said, how often the model was asked.
+/// Applies events while the model is asked. Returns the call, the words it said, and how often the model was
+/// asked.
 fn after(mut state: State, events: Vec<Event>) -> (State, Vec<String>, usize) {
     let (mut said, mut asked) = (Vec::new(), 0);
     for event in events {

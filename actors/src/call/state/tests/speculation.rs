@@ -1,5 +1,5 @@
-//! Replies made ahead: when they become the reply, when they are thrown away, and that until then nothing of them was
-//! said, kept or done.
+//! Replies made ahead: when they become the reply, when they are discarded, and that nothing of them is said,
+//! kept or done before that.
 
 use super::*;
 
@@ -22,7 +22,7 @@ fn tool(name: &str, arguments: serde_json::Value) -> Event {
     })))
 }
 
-/// The effects of events that happen one after the other to a call in which the user has the turn.
+/// Applies events in order to a call in which the user has the turn, and returns their effects.
 fn after(events: Vec<Event>) -> (State, Vec<Effect>) {
     let (mut state, mut all) = (at(CallPhase::Listening), Vec::new());
     for event in events {
@@ -45,7 +45,7 @@ fn names(effects: &[Effect]) -> Vec<&str> {
     names.collect()
 }
 
-/// What was said, and whether it was held.
+/// Returns the words said, and whether they were held.
 fn says(effects: &[Effect]) -> Vec<(&str, bool)> {
     let says = effects.iter().filter_map(|effect| match effect {
         Effect::Say(Say { text, held, .. }) if !text.is_empty() => Some((text.as_str(), *held)),
@@ -328,7 +328,7 @@ proptest! {
         }
     }
 
-    /// Whatever happened, once nothing more comes from outside the call's own timers bring it to its end.
+    /// Whatever happened, once no further event comes from outside, the call's own timers end it.
     #[test]
     fn a_call_around_which_all_falls_silent_still_ends(
         events in prop::collection::vec(prop_oneof![1 => any_pause(), 2 => any_event()], 0..60),
@@ -365,7 +365,7 @@ proptest! {
     }
 }
 
-/// The first words may last from before the closing sentence is due until after it.
+/// The first words may begin before the closing sentence is due and end after it.
 #[test]
 fn time_that_is_up_before_the_greeting_ends_the_call_all_the_same() {
     let mut state = at(CallPhase::Answered);
