@@ -1,7 +1,7 @@
 //! The actors of Ringback: no HTTP, no SQL, no provider.
 //!
-//! Commands go down the tree as imperatives, facts come up in the past tense, one hop each. The row is the truth,
-//! the actor its cache.
+//! Commands go down the tree as imperatives, facts come up in the past tense, one hop each. The database row is
+//! authoritative; the actor caches it.
 
 pub mod attempt;
 pub mod audio_stream;

@@ -1,4 +1,4 @@
-//! The root of the tree: starts Campaigns, SingleCalls, Lines and Journal, and what they need.
+//! The root of the tree: starts Campaigns, SingleCalls, Lines and Journal, and the resources they need.
 
 mod actor;
 mod boot;

@@ -1,4 +1,5 @@
-//! Calls that belong to no campaign: queued on disk when they are asked for, dialed by whichever node has a line.
+//! Calls that belong to no campaign. They are queued on disk when requested, and dialed by any node that has
+//! a line.
 
 mod actor;
 mod message;

@@ -1,5 +1,5 @@
-//! What actors need to live beside actors that crash: waits that grow, tasks that end with their owner, addresses that
-//! outlive a restart, and a way to report to an actor above without knowing it.
+//! Tools for actors that run beside actors that may crash: growing delays, tasks that end with their owner,
+//! addresses that outlive a restart, and reports to a parent of unknown type.
 
 mod backoff;
 mod reports;

@@ -1,4 +1,4 @@
-//! The way into a node from outside: users' commands, carriers' requests, what other nodes tell, and figures.
+//! Access to a node from outside: users' commands, carriers' requests, messages of other nodes, and figures.
 
 mod snapshot;
 
@@ -24,14 +24,15 @@ use domain::{
     },
 };
 
-/// How long a command or a carrier's request may take.
+/// Time limit for a command or a carrier's request.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// How long a figure may take, or a word about one call.
+/// Time limit for a figure or a question about one call.
 pub(crate) const INSPECTION: Duration = Duration::from_secs(1);
 
-/// The addresses of the actors that the outside speaks to. Clones share them, and they outlive a crash: a question waits
-/// for the restart of an actor that is gone. It is not answered (none) when the restart or the answer takes too long.
+/// Addresses of the actors that the outside uses. Clones share them, and they outlive a crash: a question
+/// waits for the restart of an actor that is gone. If the restart or the answer takes too long, the result is
+/// `None`.
 #[derive(Clone, Default)]
 pub struct Switchboard {
     /// The campaign supervisor.
@@ -40,12 +41,12 @@ pub struct Switchboard {
     pub single_calls: Sibling<SingleCallsMessage>,
     /// The line pool.
     pub lines: Sibling<LinesMessage>,
-    /// No new work is taken.
+    /// Whether no new work is taken.
     pub draining: watch::Sender<bool>,
 }
 
 impl Switchboard {
-    /// Has a campaign obey a user's command: the campaign as it is after the commit.
+    /// Passes a user's command to a campaign. Returns the campaign after the commit.
     pub async fn command(
         &self,
         account: AccountId,
@@ -61,7 +62,8 @@ impl Switchboard {
         self.campaigns.ask(message, ANSWER_WITHIN).await
     }
 
-    /// Queues a call that belongs to no campaign; answered after its commit. `ticket` is the request's idempotency key.
+    /// Queues a call that belongs to no campaign. Answered after its commit. `ticket` is the request's
+    /// idempotency key.
     pub async fn place_call(
         &self,
         account: AccountId,
@@ -77,37 +79,38 @@ impl Switchboard {
         self.single_calls.ask(message, ANSWER_WITHIN).await
     }
 
-    /// Ends a call for good that the caller has seen to be the account's own: whether it lives on this node. Its row tells
-    /// how it ended.
+    /// Ends a call for good. The caller must have checked that it belongs to the account. Returns whether the
+    /// call lives on this node. Its row tells how it ended.
     pub async fn end_call(&self, attempt: AttemptId) -> Option<bool> {
         let message = |reply| LinesMessage::EndCall { attempt, reply };
         self.lines.ask(message, INSPECTION).await
     }
 
-    /// Whether this node holds an attempt: one that is being made, in a call, or being settled.
+    /// Returns whether this node holds an attempt: being created, in a call, or being settled.
     pub async fn holds(&self, attempt: AttemptId) -> Option<bool> {
         let message = |reply| LinesMessage::Holds { attempt, reply };
         self.lines.ask(message, INSPECTION).await
     }
 
-    /// Another node says that it took over a call of this one: it is let go if that is so. False when nobody was told.
+    /// Handles another node's message that it took over a call of this one. The call is dropped if that is
+    /// so. Returns false if the line pool is gone.
     pub fn was_taken_over(&self, attempt: AttemptId) -> bool {
         let attempt = Some(attempt);
         self.lines.cast(LinesMessage::DoubtClaims { attempt }).is_ok()
     }
 
-    /// A call from outside; announced again while it lives, it is the same call. Whoever names the agent that is `wanted`
-    /// has seen to it that the caller may.
+    /// Announces an inbound call. A repeated announcement while it lives refers to the same call. The caller
+    /// must have checked that it may use the `wanted` agent.
     ///
     /// # Errors
-    /// Why it is not taken.
+    /// Returns the reason for which the call is not taken.
     pub async fn announce(&self, call: InboundCall, wanted: Option<WantedAgent>) -> Result<WayBack, InboundRefusal> {
         let message = |reply| LinesMessage::Inbound { call, wanted, reply };
         let answer = self.lines.ask(message, ANSWER_WITHIN).await;
         answer.unwrap_or(Err(InboundRefusal::Unavailable))
     }
 
-    /// Passes a carrier's report, or its media socket, on to a call of that carrier.
+    /// Passes a carrier's report or its media socket on to a call of that carrier.
     pub async fn tell_call(
         &self,
         (carrier, attempt): (&'static str, AttemptId),
@@ -121,29 +124,30 @@ impl Switchboard {
         self.lines.ask(message, ANSWER_WITHIN).await
     }
 
-    /// A carrier asks how a call goes on whose media socket broke. One of a process that is gone goes on here.
+    /// Answers a carrier that asks how a call goes on whose media socket broke. A call of a process that is gone
+    /// continues here.
     ///
     /// # Errors
-    /// Why it does not, or not here.
+    /// Returns the reason for which the call does not go on, or not here.
     pub async fn came_back(&self, asking: Asking) -> Result<GoesOn, NotGoingOn> {
         let message = |reply| LinesMessage::CameBack { asking, reply };
         let answer = self.lines.ask(message, ANSWER_WITHIN).await;
         answer.unwrap_or(Err(NotGoingOn::NotKnown))
     }
 
-    /// Rows of the queue were changed beside the node: campaigns and single calls look at what is left to do. An actor
-    /// that is being restarted looks as it begins.
+    /// Tells campaigns and single calls to count the remaining work, because rows of the queue were changed outside the
+    /// node. A restarting actor counts by itself.
     pub fn look_again(&self) {
         let _ = self.campaigns.cast(CampaignsMessage::LookAgain);
         let _ = self.single_calls.cast(SingleCallsMessage::Look);
     }
 
-    /// Whether the node was told to end.
+    /// Returns whether the node was told to end.
     pub fn is_draining(&self) -> bool {
         *self.draining.borrow()
     }
 
-    /// How the node stands; what does not answer counts as none.
+    /// Returns a snapshot of the node. Actors that do not answer count as empty.
     pub async fn inspect(&self) -> NodeSnapshot {
         let campaigns = self.campaigns.ask(CampaignsMessage::Inspect, INSPECTION).await;
         let lines: Option<LinesSnapshot> = self.lines.ask(LinesMessage::Inspect, INSPECTION).await;

@@ -1,4 +1,4 @@
-//! The line pool: grants lines at the dialing rate, starts calls, settles those that crash.
+//! The line pool: it grants lines at the dialing rate, starts calls, and settles those that crash.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -15,40 +15,40 @@ use crate::{
 };
 use domain::id::AttemptId;
 
-/// What the line pool is started with.
+/// Arguments with which the line pool starts.
 pub struct LinesArguments {
-    /// What all calls share.
+    /// Data that all calls share.
     pub with: CallContext,
-    /// Lines in all.
+    /// Number of lines.
     pub lines: usize,
     /// Dials per second, 0 for no limit.
     pub calls_per_second: f64,
-    /// Outlives a crash of this actor; calls found in it are settled.
+    /// Registry that outlives a crash of this actor. Calls found in it are settled.
     pub registry: CallRegistry,
-    /// How many nodes share the dialing rate.
+    /// Number of nodes that share the dialing rate.
     pub nodes: usize,
 }
 
 /// The line pool.
 pub struct LinesActor;
 
-/// Its state.
+/// State of the actor.
 pub struct LinesState {
     pub(super) with: CallContext,
     pub(super) registry: CallRegistry,
     pub(super) pool: LinePool<Dialer>,
-    /// Where each dialer is told of its grants and its calls' ends.
+    /// Receivers of each dialer's grants and call ends.
     pub(super) requesters: HashMap<Dialer, Requester>,
-    /// The calls' actors; one that crashed is in the pool and no longer here.
+    /// Actors of the calls. A crashed call is in the pool and no longer here.
     pub(super) calls: HashMap<AttemptId, ActorRef<CallMessage>>,
     pub(super) by_actor: HashMap<ActorId, AttemptId>,
-    /// The calls from outside, by their legs.
+    /// Inbound calls by their legs.
     pub(super) announced: Announcements,
     /// Live calls of other processes that are being taken over.
     pub(super) on_their_way: OnTheirWay,
-    /// It is about to end: others take over what comes.
+    /// Whether it is about to end, so that other nodes take over new calls.
     pub(super) takes_no_more: bool,
-    /// What lives yet was told to hang up.
+    /// Whether the live calls were told to hang up.
     pub(super) grace_is_over: bool,
     timer: Option<TaskGuard>,
     leaving: Option<TaskGuard>,
@@ -197,7 +197,7 @@ impl Actor for LinesActor {
             SupervisionEvent::ActorFailed(actor, error) => (actor, Some(error.to_string())),
             _ => return Ok(()),
         };
-        // The event overtakes the child's last words; what it means is decided behind them.
+        // The event overtakes the child's last messages, so it is handled after them.
         if let Some(attempt) = state.by_actor.remove(&actor.get_id()) {
             me.cast(LinesMessage::ChildGone { attempt, crash })?;
         }
@@ -206,10 +206,10 @@ impl Actor for LinesActor {
 }
 
 impl LinesState {
-    /// Gives out what may be given out now, and wakes up when the rate allows more.
+    /// Grants the lines that may be granted now, and wakes up when the rate allows more.
     fn grant(&mut self, me: &ActorRef<LinesMessage>) {
         if self.with.gate.holds_back().is_some() {
-            // The heartbeat that opens it comes by here.
+            // The heartbeat that opens the gate triggers another grant.
             return;
         }
         loop {

@@ -1,4 +1,4 @@
-//! The calls from outside that are known here: which legs were announced, and what became of each.
+//! Inbound calls known here: the announced legs, and the state of each.
 
 use std::collections::HashMap;
 
@@ -8,35 +8,36 @@ use domain::{
     ports::carrier::{CarrierCallId, WayBack},
 };
 
-/// How many calls of an account that begin by the REST API may wait for their media socket; each holds a line.
+/// Number of calls of an account, started through the REST API, that may wait for their media socket. Each
+/// holds a line.
 pub const MOST_WITHOUT_SOCKET: usize = 5;
 
-/// A leg, as its carrier names it.
+/// A leg, by carrier and the carrier's id.
 pub(super) type Leg = (&'static str, CarrierCallId);
 
-/// What became of an announced call.
+/// State of an announced call.
 pub(super) enum Announced {
-    /// Its attempt is being made.
+    /// Its attempt is being created.
     Asking {
         attempt: AttemptId,
         waiting: Vec<InboundReply>,
     },
-    /// Its attempt was made too late for whoever announced it.
+    /// Its attempt was created too late for the request that announced it.
     Held { attempt: AttemptId, held: HeldInbound },
     /// It is a call.
     Live { attempt: AttemptId, back: WayBack },
 }
 
-/// The calls from outside that live here, or are about to.
+/// Inbound calls that live here or are about to.
 #[derive(Default)]
 pub struct Announcements {
     pub(super) legs: HashMap<Leg, Announced>,
-    /// Those that began by the REST API and have had no media socket yet, by whose they are.
+    /// Calls started through the REST API that have had no media socket yet, with their account.
     without_socket: HashMap<AttemptId, AccountId>,
 }
 
 impl Announcements {
-    /// Those who wait for the answer about this attempt.
+    /// Takes the requests that wait for the answer about this attempt.
     pub(super) fn answered(&mut self, leg: &Leg, attempt: AttemptId) -> Option<Vec<InboundReply>> {
         match self.legs.remove(leg)? {
             Announced::Asking {
@@ -50,7 +51,7 @@ impl Announcements {
         }
     }
 
-    /// Those who wait for an answer about this attempt, which goes on being made.
+    /// Takes the requests that wait for this attempt, whose creation continues.
     pub(super) fn impatient(&mut self, leg: &Leg, attempt: AttemptId) -> Vec<InboundReply> {
         match self.legs.get_mut(leg) {
             Some(Announced::Asking {
@@ -61,18 +62,18 @@ impl Announcements {
         }
     }
 
-    /// Whether this attempt is being made.
+    /// Returns whether this attempt is being created.
     pub(super) fn is_asked(&self, leg: &Leg, attempt: AttemptId) -> bool {
         matches!(self.legs.get(leg), Some(Announced::Asking { attempt: asked, .. }) if *asked == attempt)
     }
 
-    /// Attempts that are being made.
+    /// Returns the number of attempts that are being created.
     pub(super) fn asking(&self) -> usize {
         let asking = |announced: &&Announced| matches!(announced, Announced::Asking { .. });
         self.legs.values().filter(asking).count()
     }
 
-    /// The attempt that is held for this leg.
+    /// Takes the attempt that is held for this leg.
     pub(super) fn held(&mut self, leg: &Leg) -> Option<(AttemptId, HeldInbound)> {
         match self.legs.remove(leg)? {
             Announced::Held { attempt, held } => Some((attempt, held)),
@@ -83,7 +84,7 @@ impl Announcements {
         }
     }
 
-    /// Whether an account may have one more call without a media socket; then it has.
+    /// Registers a call without a media socket. Returns false if the account has too many.
     pub(super) fn waits_for_socket(&mut self, attempt: AttemptId, account: AccountId) -> bool {
         let of_account = self.without_socket.values().filter(|of| **of == account).count();
         let may = of_account < MOST_WITHOUT_SOCKET;
@@ -93,12 +94,12 @@ impl Announcements {
         may
     }
 
-    /// The call of this attempt was brought its media socket.
+    /// Notes that this attempt's call has got its media socket.
     pub(super) fn has_socket(&mut self, attempt: AttemptId) {
         self.without_socket.remove(&attempt);
     }
 
-    /// The call of this attempt is over.
+    /// Notes that this attempt's call is over.
     pub(super) fn over(&mut self, attempt: AttemptId) {
         self.without_socket.remove(&attempt);
         self.legs.retain(|_, announced| match announced {

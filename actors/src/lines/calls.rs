@@ -1,4 +1,4 @@
-//! The line pool's side of a call's life: start, routing, end and crash.
+//! The line pool's part in a call's life: start, routing, end and crash.
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -20,20 +20,20 @@ use domain::{
     },
 };
 
-/// How long the journal has to bring the last facts of a crashed call to disk.
+/// Time the journal has to write the last facts of a crashed call to disk.
 const FACTS_WITHIN: Duration = Duration::from_secs(2);
 
-/// The outcome of a call whose actor panicked.
+/// Outcome error of a call whose actor panicked.
 pub const CALL_CRASHED: &str = "agent-error: call crashed";
 
 impl LinesState {
-    /// Starts a call on a line of its dialer. Without a line the claim goes back: nothing was dialed.
+    /// Starts a call on a line of its dialer. Without a line the claim is released, since nothing was dialed.
     pub(super) async fn dial(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan) {
         let attempt = plan.attempt.claim.attempt;
         let dialer = Dialer::from(plan.attempt.campaign);
         let held_back = self.with.gate.holds_back().is_some();
         if held_back {
-            // Its line was granted for this call, which does not begin.
+            // Its line was granted for this call, which does not start.
             self.pool.give_back(dialer, 1);
         }
         if held_back || !self.pool.start(attempt, dialer, Instant::now()) {
@@ -44,7 +44,8 @@ impl LinesState {
         self.begin(me, plan, dialer).await;
     }
 
-    /// Starts the call's actor on a line that is taken already; false when there is none, which is settled.
+    /// Starts the call's actor on a line that is taken already. Returns false if the actor did not start; the
+    /// call is then settled.
     pub(super) async fn begin(&mut self, me: &ActorRef<LinesMessage>, plan: CallPlan, dialer: Dialer) -> bool {
         let attempt = plan.attempt.claim.attempt;
         let meter = Meter::default();
@@ -72,7 +73,8 @@ impl LinesState {
         }
     }
 
-    /// Passes a message from a carrier's door on to a call of that carrier, or refuses it in the call's name.
+    /// Passes a message from a carrier's webhook to a call of that carrier. If there is none, refuses the
+    /// message in the call's name.
     pub(super) fn forward(&self, (attempt, carrier): (AttemptId, &'static str), message: CallMessage) {
         let call = self.calls.get(&attempt);
         let lost = match call.filter(|_| self.registry.is_placed_at(attempt, carrier)) {
@@ -82,7 +84,7 @@ impl LinesState {
         match lost {
             Some(CallMessage::Progress { proof, report, reply }) => {
                 if let Some(late) = LateLeg::of((attempt, carrier), &proof, &report) {
-                    // Not bound to this actor: nobody else would hang it up.
+                    // Not bound to this actor, since nobody else would hang the leg up.
                     tokio::spawn(late.hang_up(self.with.ports.clone()));
                 }
                 let _ = reply.send(Err(LegRefusal::UnknownCall));
@@ -94,7 +96,7 @@ impl LinesState {
         }
     }
 
-    /// Takes a call's report.
+    /// Handles a call's report.
     pub(super) fn told(&mut self, attempt: AttemptId, report: CallReport) {
         match report {
             CallReport::LegKnown(leg) => self.registry.leg_known(attempt, &leg),
@@ -105,7 +107,7 @@ impl LinesState {
         }
     }
 
-    /// A call is over with its outcome on disk: its line is free. Said again, it changes nothing.
+    /// Frees the line of a call whose outcome is on disk. Repeated reports change nothing.
     pub(super) fn ended(&mut self, attempt: AttemptId, outcome: Result<Outcome, NoOutcome>) {
         self.calls.remove(&attempt);
         self.registry.remove(attempt);
@@ -117,7 +119,7 @@ impl LinesState {
         }
     }
 
-    /// Passes on to its dialer what a call learned about the carrier.
+    /// Passes a carrier's obstacle on to the call's dialer.
     fn met(&self, attempt: AttemptId, obstacle: Obstacle) {
         let dialer = self.pool.dialer_of(attempt);
         if let Some(requester) = dialer.and_then(|dialer| self.requesters.get(&dialer)) {
@@ -131,28 +133,28 @@ impl LinesState {
         }
     }
 
-    /// A call's actor is gone. If it has not said how it ended, its leg is hung up and its outcome written here; the
-    /// line stays taken until then.
+    /// Handles the end of a call's actor. If the call has not reported its end, its leg is hung up and its
+    /// outcome written here. The line stays taken until then.
     pub(super) fn child_gone(&mut self, me: &ActorRef<LinesMessage>, attempt: AttemptId, crash: Option<String>) {
         self.calls.remove(&attempt);
         let Some(mut lost) = self.registry.get(attempt) else {
             return;
         };
         lost.times.ended_at = Some(self.with.ports.clock.now());
-        let crash = crash.unwrap_or_else(|| "it stopped without an outcome".to_owned());
+        let crash = crash.unwrap_or_else(|| "stopped without an outcome".to_owned());
         tracing::error!(%attempt, crash, "call crashed");
         if let Some(usage) = usage(&lost.meter, 0) {
             self.with.journal.record(attempt, lost.ended.campaign, usage);
         }
         let (me, ports, journal) = (me.clone(), self.with.ports.clone(), self.with.journal.clone());
         let times = self.with.times;
-        // Not bound to this actor: a leg must be hung up even if the pool goes down meanwhile.
+        // Not bound to this actor: the leg must be hung up even if the pool stops meanwhile.
         tokio::spawn(async move {
-            // What is settled depends on the call's last facts.
+            // The result depends on the call's last facts.
             journal.flush(FACTS_WITHIN).await;
             let settled = AssertUnwindSafe(settle(&ports, lost, times)).catch_unwind().await;
             let outcome = settled.unwrap_or_else(|_| {
-                tracing::error!(%attempt, "settling a call crashed");
+                tracing::error!(%attempt, "settling a crashed call panicked");
                 None
             });
             let _ = me.cast(LinesMessage::CrashSettled { attempt, outcome });

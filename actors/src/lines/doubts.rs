@@ -1,4 +1,4 @@
-//! Live calls that may have gone to another node while this process stood still.
+//! Live calls that another node may have taken over while this process was suspended.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,11 +14,11 @@ use domain::{
     ports::{Ports, carrier::CarrierCallId, store::Claim},
 };
 
-/// How long the store is asked in vain which claims hold: the next write of a call asks it too.
+/// Number of times the store is asked which claims hold. A call's next write checks it too.
 const TRIES: u32 = 10;
 
 impl LinesState {
-    /// Asks which of its calls are still this node's, or whether one is.
+    /// Asks which calls are still this node's, or whether one is.
     pub(super) fn doubt_claims(&self, me: &ActorRef<LinesMessage>, attempt: Option<AttemptId>) {
         let mut claims = self.registry.claims();
         claims.retain(|claim| attempt.is_none_or(|attempt| attempt == claim.attempt));
@@ -37,7 +37,7 @@ impl LinesState {
                         return;
                     }
                     Err(error) => {
-                        tracing::warn!(%error, "whether this node still holds its calls is not known, asking again");
+                        tracing::warn!(%error, "claim check failed, trying again");
                         tokio::time::sleep(backoff.failed()).await;
                     }
                 }
@@ -45,14 +45,14 @@ impl LinesState {
         });
     }
 
-    /// Lets go of calls that are another node's, or over, without a word to the store. A leg is hung up only where its
-    /// attempt is over.
+    /// Drops calls that another node owns or that are over, without writing to the store. A leg is hung up
+    /// only if its attempt is over.
     pub(super) fn forget(&mut self, lost: &[Claim]) {
         for claim in lost {
             let attempt = claim.attempt;
             let ours = self.registry.get(attempt).filter(|call| call.ended.claim == *claim);
             let Some(call) = ours else { continue };
-            tracing::warn!(%attempt, "call went to another node while this process stood still: let go");
+            tracing::warn!(%attempt, "call dropped: lost while this process was suspended");
             if let Some(actor) = self.calls.remove(&attempt) {
                 self.by_actor.remove(&actor.get_id());
                 actor.kill();
@@ -65,13 +65,13 @@ impl LinesState {
     }
 }
 
-/// Hangs a leg up whose attempt is over and that was not handed on.
+/// Hangs up a leg whose attempt is over and whose call was not transferred.
 async fn end_what_is_over(ports: Ports, attempt: AttemptId, leg: CarrierCallId) {
     let sent = match ports.store.sent_with(attempt).await {
         Ok(Some(sent)) => sent,
         Ok(None) => return,
         Err(error) => {
-            tracing::warn!(%attempt, %error, "a lost call's row was not read");
+            tracing::warn!(%attempt, %error, "reading a lost call's row failed");
             return;
         }
     };

@@ -1,12 +1,12 @@
-//! Claims on their way from the store to a call. Whatever becomes of the actor that holds them, those not handed on
-//! are given back: a claim nobody dials would be a lost contact.
+//! Claims on their way from the store to a call. If the actor that holds them ends, the claims not handed on
+//! are released: a claim that is never dialed would be a lost contact.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use crate::supervision::Backoff;
 use domain::ports::store::{Claim, ClaimedAttempt, Store, StoreError};
 
-/// Claimed attempts; what is left when it is dropped goes back to the queue.
+/// Claimed attempts. Those left when it is dropped return to the queue.
 pub struct HeldClaims {
     attempts: VecDeque<ClaimedAttempt>,
     store: Arc<dyn Store>,
@@ -21,22 +21,22 @@ impl HeldClaims {
         }
     }
 
-    /// How many are held.
+    /// Returns the number of claims.
     pub fn len(&self) -> usize {
         self.attempts.len()
     }
 
-    /// Whether none is held.
+    /// Returns whether there are no claims.
     pub fn is_empty(&self) -> bool {
         self.attempts.is_empty()
     }
 
-    /// Hands the next one on.
+    /// Hands on the next claim.
     pub fn take(&mut self) -> Option<ClaimedAttempt> {
         self.attempts.pop_front()
     }
 
-    /// Takes one back that could not be handed on.
+    /// Takes back a claim that could not be handed on.
     pub fn put_back(&mut self, attempt: ClaimedAttempt) {
         self.attempts.push_back(attempt);
     }
@@ -45,7 +45,7 @@ impl HeldClaims {
 impl Drop for HeldClaims {
     fn drop(&mut self) {
         let claims: Vec<Claim> = self.attempts.drain(..).map(|a| a.claim).collect();
-        // Without a runtime the process is ending; the next start takes the claims over.
+        // Without a runtime the process is ending, and the next start recovers the claims.
         if let (false, Ok(runtime)) = (claims.is_empty(), tokio::runtime::Handle::try_current()) {
             runtime.spawn(release(Arc::clone(&self.store), claims));
         }
@@ -58,11 +58,11 @@ async fn release(store: Arc<dyn Store>, claims: Vec<Claim>) {
         match store.release(&claims).await {
             Ok(()) | Err(StoreError::Fenced | StoreError::NotFound | StoreError::Stale) => return,
             Err(StoreError::Unavailable(error)) => {
-                tracing::warn!(claims = claims.len(), %error, "claims could not be released, trying again");
+                tracing::warn!(claims = claims.len(), %error, "releasing claims failed, trying again");
                 tokio::time::sleep(backoff.failed()).await;
             }
             Err(error) => {
-                tracing::error!(claims = claims.len(), %error, "claims could not be released");
+                tracing::error!(claims = claims.len(), %error, "releasing claims failed");
                 return;
             }
         }

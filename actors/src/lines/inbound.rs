@@ -1,5 +1,6 @@
-//! Calls from outside: whoever answers the number is found, then each takes a free line, then an attempt on disk, and only
-//! then begins. Announced again while it lives, it is the same call; afterwards nobody answers it.
+//! Inbound calls. The agent of the number is looked up, a free line is taken, an attempt is written to disk,
+//! and only then the call begins. An announcement repeated while the call lives refers to the same call;
+//! afterwards it is not answered.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,27 +24,29 @@ use domain::{
     },
 };
 
-/// How long the store may take: a carrier's announcement is answered within 5 s.
+/// Time limit for the store: a carrier's announcement is answered within 5 s.
 const TAKEN_WITHIN: Duration = Duration::from_secs(4);
 
-/// When the carrier has had its answer, the store may take so much longer; the attempt waits for a second announcement.
+/// Additional time for the store after the carrier got its answer. The attempt then waits for a second
+/// announcement.
 const MADE_WITHIN: Duration = Duration::from_secs(20);
 
-/// An attempt that was made too late waits so long for its call to be announced again.
+/// Time that an attempt created too late waits for its call to be announced again.
 const HELD_FOR: Duration = Duration::from_secs(10);
 
-/// How many calls may wait for what the store says of them; more are refused.
+/// Number of calls that may wait for the store. Further calls are refused.
 const MOST_ASKING: usize = 1_024;
 
-/// How many announcements of one call wait for the same answer; more are refused.
+/// Number of announcements of one call that may wait for the same answer. Further ones are refused.
 const MOST_WAITING: usize = 16;
 
-/// An attempt that waits for its call to begin. Dropped before that, it is settled: its row must not stay open. Its leg is
-/// left alone, as the carrier was told that nobody takes it, and may have found somebody else.
+/// An attempt that waits for its call to begin. If it is dropped before that, it is settled, since its row
+/// must not stay open. Its leg is left alone: the carrier was told that nobody takes the call, and may have
+/// connected it elsewhere.
 pub struct HeldInbound {
     plan: Option<Box<CallPlan>>,
     ports: Ports,
-    /// Nobody else settles it meanwhile.
+    /// Prevents others from settling it meanwhile.
     seen_to: Option<SeenTo>,
 }
 
@@ -55,7 +58,7 @@ impl HeldInbound {
 
 impl Drop for HeldInbound {
     fn drop(&mut self) {
-        // Without a runtime the process is ending; the next start settles what it left.
+        // Without a runtime the process is ending, and the next start settles the attempt.
         if let (Some(plan), Ok(runtime)) = (self.plan.take(), tokio::runtime::Handle::try_current()) {
             let (ports, seen_to) = (self.ports.clone(), self.seen_to.take());
             let lost = LostCall::of(&plan, ports.clock.now(), NOT_TAKEN);
@@ -68,7 +71,7 @@ impl Drop for HeldInbound {
 }
 
 impl LinesState {
-    /// Answers for a call that is known, or finds out who takes a new one.
+    /// Answers for a known call, or looks up the agent for a new one.
     pub(super) async fn announce(
         &mut self,
         me: &ActorRef<LinesMessage>,
@@ -91,7 +94,7 @@ impl LinesState {
                 waiting.push(reply);
                 return;
             }
-            // It crashed, and is being settled.
+            // The call crashed and is being settled.
             Some(Announced::Live { .. }) => InboundRefusal::NobodyAnswers,
             Some(Announced::Asking { .. } | Announced::Held { .. }) => InboundRefusal::Unavailable,
             None if self.pool.is_full() => InboundRefusal::Busy,
@@ -107,7 +110,8 @@ impl LinesState {
         let _ = reply.send(Err(refusal));
     }
 
-    /// A line for a call that somebody answers; `waits_for_socket` of whom, where it has none to begin with.
+    /// Takes a line for a call that an agent answers. `waits_for_socket` is the account of a call that has no
+    /// media socket yet.
     pub(super) fn take_line(
         &mut self,
         (call, attempt): (&InboundCall, AttemptId),
@@ -123,7 +127,7 @@ impl LinesState {
         taken.then_some(()).ok_or(InboundRefusal::Busy)
     }
 
-    /// The store is slow: whoever announced the call is told so, and may announce it again.
+    /// Tells the requesters that the store is slow. They may announce the call again.
     pub(super) fn too_slow(&mut self, call: &InboundCall, attempt: AttemptId) {
         let leg = (call.carrier, call.call.clone());
         for reply in self.announced.impatient(&leg, attempt) {
@@ -132,7 +136,7 @@ impl LinesState {
         }
     }
 
-    /// A call that was taken too late was not announced again.
+    /// Releases a call whose attempt was created too late and that was not announced again.
     pub(super) fn let_go(&mut self, call: &InboundCall, attempt: AttemptId) {
         let leg = (call.carrier, call.call.clone());
         let held =
@@ -153,7 +157,7 @@ impl LinesState {
         });
     }
 
-    /// Finds out who takes the call, and makes its attempt.
+    /// Looks up the agent that takes the call, and creates its attempt.
     fn ask(&self, me: &ActorRef<LinesMessage>, (call, wanted): (InboundCall, Option<WantedAgent>), attempt: AttemptId) {
         let (me, ports, node, registry) = (
             me.clone(),
@@ -172,14 +176,15 @@ impl LinesState {
             }
             let taken = match taken {
                 Ok(Ok(taken)) => taken,
-                // A panic, which has been logged; or the store is slow: what it makes yet is settled as it is dropped.
+                // A panic, which was logged, or a slow store: an attempt it still creates is settled when it
+                // is dropped.
                 Ok(Err(_)) | Err(_) => Err(InboundRefusal::Unavailable),
             };
             let _ = me.cast(LinesMessage::Received { call, attempt, taken });
         });
     }
 
-    /// The call begins, unless it is refused or nobody waits for it any more.
+    /// Begins the call, unless it is refused or nobody waits for it any more.
     pub(super) async fn received(
         &mut self,
         me: &ActorRef<LinesMessage>,
@@ -193,7 +198,7 @@ impl LinesState {
         let given_up = waiting.iter().all(InboundReply::is_closed);
         let begun = match taken {
             Err(refusal) => Err(refusal),
-            // Nobody would hang it up any more.
+            // It could no longer be hung up.
             Ok(_) if self.grace_is_over => Err(InboundRefusal::Busy),
             Ok(held) if given_up => return self.hold(me, (call, attempt), held),
             Ok(held) => self.begin_inbound(me, held).await,
@@ -205,7 +210,7 @@ impl LinesState {
             }
             Err(refusal) => {
                 refused(&call, *refusal);
-                // One that died as it began keeps its line until it is settled.
+                // A call that crashed at its start keeps its line until it is settled.
                 if self.registry.get(attempt).is_none() {
                     self.announced.over(attempt);
                     self.pool.end(attempt);
@@ -222,12 +227,12 @@ impl LinesState {
         me: &ActorRef<LinesMessage>,
         held: HeldInbound,
     ) -> Result<WayBack, InboundRefusal> {
-        // The call is in the registry before it is let go of here.
+        // The call is in the registry before this releases it.
         let (plan, _seen_to) = held.take().ok_or(InboundRefusal::Unavailable)?;
         let back = way_back(&plan).ok_or(InboundRefusal::Unavailable)?;
         let attempt = plan.attempt.claim.attempt;
         let to = plan.inbound.as_ref().map(|leg| leg.to.masked());
-        tracing::info!(%attempt, carrier = plan.carrier.name(), to, "call from outside");
+        tracing::info!(%attempt, carrier = plan.carrier.name(), to, "inbound call");
         match self.begin(me, *plan, Dialer::Inbound).await {
             true => Ok(back),
             false => Err(InboundRefusal::Unavailable),
@@ -237,7 +242,7 @@ impl LinesState {
 
 fn refused(call: &InboundCall, refusal: InboundRefusal) {
     let (carrier, to) = (call.carrier, call.to.masked());
-    tracing::info!(carrier, to, %refusal, "call from outside refused");
+    tracing::info!(carrier, to, %refusal, "inbound call refused");
 }
 
 fn way_back(plan: &CallPlan) -> Option<WayBack> {
@@ -245,7 +250,7 @@ fn way_back(plan: &CallPlan) -> Option<WayBack> {
     Some(WayBack::of(plan.attempt.claim.attempt, token))
 }
 
-/// Makes the attempt of a call whose number an agent answers here, and plans its conversation.
+/// Creates the attempt of a call whose number an agent answers here, and plans its conversation.
 async fn receive(
     (ports, lines, registry): (Ports, ActorRef<LinesMessage>, CallRegistry),
     node: NodeId,
@@ -254,7 +259,7 @@ async fn receive(
     let Some(carrier) = ports.carriers.named(call.carrier) else {
         tracing::error!(
             carrier = call.carrier,
-            "a call was announced by a carrier that is not configured"
+            "inbound call from a carrier that is not configured"
         );
         return Err(InboundRefusal::NobodyAnswers);
     };
@@ -279,7 +284,7 @@ async fn receive(
     let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
     let mut received = received.ok_or(InboundRefusal::NobodyAnswers)?;
     let seen_to = registry.see_to(received.attempt.claim);
-    // Nothing dials such a call again: its values are needed nowhere but here.
+    // Such a call is never dialed again, so its values are needed only here.
     received.attempt.variables = variables.unwrap_or_default();
     let context = PlanContext {
         agent,
@@ -312,10 +317,10 @@ async fn take_line(
     }
 }
 
-/// The agent, if it takes calls to this number at this carrier and can hold one now.
+/// Returns the agent, if it takes calls to this number at this carrier and can hold one now.
 fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, InboundRefusal> {
     let agent = agent::complete(&row.document).map_err(|error| {
-        tracing::error!(agent = %row.id, %error, "agent cannot be read, its call is refused");
+        tracing::error!(agent = %row.id, %error, "call refused: agent not readable");
         InboundRefusal::NobodyAnswers
     })?;
     let takes_it = match call.to.is_nobodys() {
@@ -326,9 +331,9 @@ fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, Inbo
         return Err(InboundRefusal::NobodyAnswers);
     }
     match ports.health.obstacle(&agent) {
-        // Whoever is put through would hear nothing.
+        // The caller would hear nothing.
         Some(obstacle) => {
-            tracing::warn!(agent = %row.id, obstacle, "agent cannot talk now, its call is refused");
+            tracing::warn!(agent = %row.id, obstacle, "call refused: agent cannot talk now");
             Err(InboundRefusal::Unavailable)
         }
         None => Ok(agent),
@@ -337,10 +342,10 @@ fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, Inbo
 
 fn not_taken(error: &StoreError) -> InboundRefusal {
     match error {
-        // It is over, or was dialed by us; or the agent it asks for is gone.
+        // The call is over or was dialed by us, or the requested agent does not exist.
         StoreError::Exists(_) | StoreError::NotFound => InboundRefusal::NobodyAnswers,
         error => {
-            tracing::warn!(%error, "no attempt for a call from outside");
+            tracing::warn!(%error, "creating the attempt of an inbound call failed");
             InboundRefusal::Unavailable
         }
     }

@@ -1,5 +1,4 @@
-//! The gate for calls that are answered when nobody expects them any more: their attempt is over, and whoever picks up
-//! would hear nothing.
+//! Handling of calls that are answered after their attempt is over. The person who answers would hear nothing.
 
 use super::settle::hang_up;
 use domain::{
@@ -11,7 +10,7 @@ use domain::{
     },
 };
 
-/// A leg that was answered, of an attempt without a call.
+/// An answered leg of an attempt without a call.
 pub(super) struct LateLeg {
     attempt: AttemptId,
     carrier: &'static str,
@@ -20,7 +19,7 @@ pub(super) struct LateLeg {
 }
 
 impl LateLeg {
-    /// What a report that no call takes may tell.
+    /// Returns the leg that a report without a call describes, if it was answered.
     pub(super) fn of((attempt, carrier): (AttemptId, &'static str), proof: &str, report: &LegReport) -> Option<Self> {
         let leg = report.call.clone()?;
         (report.progress == CallProgress::Answered).then(|| Self {
@@ -31,22 +30,22 @@ impl LateLeg {
         })
     }
 
-    /// Hangs it up, if its attempt is over, was not handed on, and the proof is the attempt's. A repeated report of a call that is long over
-    /// costs the carrier one request.
+    /// Hangs the leg up if its attempt is over and was not transferred, and the proof belongs to the attempt.
+    /// A repeated report of a call that ended long ago costs the carrier one request.
     pub(super) async fn hang_up(self, ports: Ports) {
         let attempt = self.attempt;
         let sent = match ports.store.sent_with(attempt).await {
             Ok(Some(sent)) if sent.carrier == self.carrier && sent.token.verify(Purpose::Status, &self.proof) => sent,
             Ok(_) => return,
             Err(error) => {
-                tracing::warn!(%attempt, %error, "late answer not looked into");
+                tracing::warn!(%attempt, %error, "checking a late answer failed");
                 return;
             }
         };
         let Some(carrier) = ports.carriers.named(&sent.carrier) else {
             return;
         };
-        tracing::warn!(%attempt, "answered when its attempt was over: hung up");
+        tracing::warn!(%attempt, "hung up: answered after the attempt was over");
         hang_up(&**carrier, attempt, &self.leg).await;
     }
 }

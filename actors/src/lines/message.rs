@@ -23,41 +23,41 @@ use domain::{
     },
 };
 
-/// Who dials. Lines and dialing rate are shared among dialers in turn.
+/// A dialer. Dialers share lines and dialing rate in turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialer {
     /// A campaign.
     Campaign(CampaignId),
-    /// The calls that belong to no campaign, all together.
+    /// All calls that belong to no campaign.
     SingleCalls,
-    /// Nobody: the calls from outside, all together. They take lines without a wish and are told nothing.
+    /// All inbound calls. They take lines without a request and get no notices.
     Inbound,
 }
 
-/// How a node leaves, from the moment it is told.
+/// Times with which a node shuts down, counted from the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leave {
-    /// How long calls have to end, in milliseconds.
+    /// Time in milliseconds that calls have to end.
     pub grace_ms: u64,
-    /// How long calls from outside are taken yet, in milliseconds: there are other nodes, and whoever sends the calls has to
-    /// hear that this one takes none.
+    /// Time in milliseconds for which inbound calls are still taken, so that the callers' side notices that
+    /// this node will take none. Applies if there are other nodes.
     pub notice_ms: u64,
 }
 
-/// The agent that a call asks for by its id.
+/// An agent that a call asks for by its id.
 #[derive(Debug, Clone)]
 pub struct WantedAgent {
-    /// Its owner.
+    /// Account that owns it.
     pub account: AccountId,
-    /// Which.
+    /// Id of the agent.
     pub agent: AgentId,
-    /// The idempotency key of the request that asks.
+    /// Idempotency key of the request.
     pub ticket: Option<KeyTicket>,
-    /// Values of the placeholders in this call.
+    /// Placeholder values for this call.
     pub variables: Map<String, Value>,
 }
 
-/// Where the answer to an announced call goes.
+/// Receiver of the answer to an announced call.
 pub type InboundReply = RpcReplyPort<Result<WayBack, InboundRefusal>>;
 
 impl From<Option<CampaignId>> for Dialer {
@@ -66,112 +66,113 @@ impl From<Option<CampaignId>> for Dialer {
     }
 }
 
-/// What the line pool tells a dialer.
+/// Notices of the line pool to a dialer.
 pub enum LinesNotice {
-    /// So many lines are granted; those not used are given back.
+    /// This many lines are granted. Unused ones are returned.
     Granted(usize),
-    /// None of so many lines is free.
+    /// No line is free.
     NoLineFree {
-        /// How many there are.
+        /// Number of lines in all.
         lines: usize,
     },
-    /// A call of it is over. A dialer that was gone meanwhile looks at the store when it comes back.
+    /// A call of the dialer is over. A dialer that was down reads the store when it comes back.
     CallEnded {
-        /// Which.
+        /// Id of the call's attempt.
         attempt: AttemptId,
-        /// How, or why there is no outcome.
+        /// The outcome, or the reason why there is none.
         outcome: Result<Outcome, NoOutcome>,
     },
-    /// The carrier takes no call at present.
+    /// The carrier takes no calls at present.
     MetObstacle(Obstacle),
-    /// Its calls that live: the answer to [`LinesMessage::Attach`].
+    /// The dialer's live calls, in answer to [`LinesMessage::Attach`].
     Attached(Vec<AttemptId>),
 }
 
-/// Where a dialer is told of its grants and its calls' ends.
+/// Receiver of a dialer's grants and call ends.
 pub type Requester = Reports<LinesNotice>;
 
 /// Messages to the line pool.
 pub enum LinesMessage {
-    /// A dialer wants lines. It is granted what is free now, at the dialing rate; the rest of the wish waits and is
-    /// granted later. A new wish replaces the dialer's old one; zero withdraws it.
+    /// A dialer requests lines. The free ones are granted now, at the dialing rate, and the rest later. A new
+    /// request replaces the dialer's old one; zero withdraws it.
     RequestLines {
-        /// Who.
+        /// The dialer.
         dialer: Dialer,
-        /// How many.
+        /// Number of lines.
         want: usize,
-        /// Where grants go.
+        /// Receiver of the grants.
         requester: Requester,
     },
-    /// Lines granted but not needed. They name their dialer, so that a grant is never given back twice.
+    /// Granted lines are returned unused. They name their dialer, so that a grant is never returned twice.
     ReturnLines {
-        /// Who had them.
+        /// The dialer that had them.
         dialer: Dialer,
-        /// How many.
+        /// Number of lines.
         lines: usize,
     },
-    /// A dialer has waited long for its wish; it is told if that is because no line is free. The dialing rate is not
-    /// in the way: it makes everybody wait their turn.
+    /// A dialer has waited long for its lines. It is notified if no line is free. Waiting for the dialing
+    /// rate does not count, since that only makes all dialers take turns.
     StillWaiting(Dialer),
-    /// A dialer wants no more lines for now. Grants on their way it gives back itself.
+    /// A dialer wants no more lines for now. It returns the grants on their way itself.
     WithdrawWish(Dialer),
-    /// A dialer's actor is gone: its wish and its unused grants are taken back.
+    /// A dialer's actor is gone: its request and its unused grants are taken back.
     Withdraw(Dialer),
-    /// Place a call on a granted line.
+    /// Places a call on a granted line.
     Dial(Box<CallPlan>),
-    /// A carrier announces a call from outside: it takes a free line at once.
+    /// A carrier announces an inbound call, which takes a free line at once.
     Inbound {
         /// The call.
         call: InboundCall,
-        /// The agent that is asked for; none asks for whoever answers the number.
+        /// The agent that is asked for. `None` asks for the agent of the number.
         wanted: Option<WantedAgent>,
-        /// The way to it.
+        /// Receiver of the call's callback addresses.
         reply: InboundReply,
     },
-    /// A call from outside has its attempt on disk, or is not taken, own.
+    /// The attempt of an inbound call is on disk, or the call is not taken. Sent by the pool's own task.
     Received {
         /// The call.
         call: InboundCall,
         /// The attempt for which a line is held.
         attempt: AttemptId,
-        /// What is to be begun.
+        /// The attempt to begin, or the refusal.
         taken: Result<HeldInbound, InboundRefusal>,
     },
-    /// A call from outside that somebody answers needs a line, own.
+    /// An inbound call that an agent answers needs a line. Sent by the pool's own task.
     TakeLine {
         /// The call.
         call: InboundCall,
         /// Its attempt.
         attempt: AttemptId,
-        /// Its owner, where it has yet to be brought a media socket by whoever began it.
+        /// Account of a call whose media socket its creator has yet to open.
         waits_for_socket: Option<AccountId>,
-        /// Whether it has one now.
+        /// Whether it has a line now.
         reply: RpcReplyPort<Result<(), InboundRefusal>>,
     },
-    /// The attempt of a call from outside takes long to be made, own.
+    /// Creating the attempt of an inbound call takes long. Sent by the pool's own task.
     TooSlow {
         /// The call.
         call: InboundCall,
         /// Its attempt.
         attempt: AttemptId,
     },
-    /// An attempt that was made too late has waited long enough for its call to be announced again, own.
+    /// An attempt created too late has waited long enough for its call to be announced again. Sent by the
+    /// pool's own task.
     LetGo {
         /// The call.
         call: InboundCall,
         /// Its attempt.
         attempt: AttemptId,
     },
-    /// What a call reports.
+    /// A call reports.
     Call {
-        /// Which.
+        /// Attempt of the call.
         attempt: AttemptId,
-        /// Its report.
+        /// The report.
         report: CallReport,
     },
-    /// A carrier reports on a leg, or has or asks for its media socket.
+    /// A carrier reports on a leg, or opens or asks for its media socket.
     ToCall {
-        /// The carrier whose endpoint it came to; a call of another carrier takes nothing from it.
+        /// The carrier whose webhook received it. Calls of other carriers ignore it.
         carrier: &'static str,
         /// The attempt named in the address.
         attempt: AttemptId,
@@ -180,99 +181,100 @@ pub enum LinesMessage {
     },
     /// A carrier asks how a call goes on whose media socket broke.
     CameBack {
-        /// What it shows.
+        /// Data of the request.
         asking: Asking,
-        /// How it goes on.
+        /// Receiver of the answer.
         reply: ReturnReply,
     },
-    /// A live call of another process is this node's by now, or not, own.
+    /// A live call of another process now belongs to this node, or does not. Sent by the pool's own task.
     Returned {
-        /// Which.
+        /// Attempt of the call.
         attempt: AttemptId,
-        /// What is to be begun; none where the store is slow.
+        /// The call to begin, or `None` if the store is slow.
         taken: Option<Result<HeldReturn, NotGoingOn>>,
     },
-    /// A restarted dialer asks for its live calls, answered by `Attached`; their ends go to it from now on.
+    /// A restarted dialer asks for its live calls, answered by `Attached`. From now on it also gets their ends.
     Attach {
-        /// Which.
+        /// The dialer.
         dialer: Dialer,
         /// Its new actor.
         requester: Requester,
     },
-    /// Hang up every call of a campaign.
+    /// Hangs up every call of a campaign.
     HangUpCampaign(CampaignId),
-    /// End one call for good: hung up if it was answered, else cancelled and not queued again.
+    /// Ends one call for good: an answered call is hung up, others are cancelled and not queued again.
     EndCall {
-        /// Which.
+        /// Attempt of the call.
         attempt: AttemptId,
-        /// Whether it lives here; what it makes of it is told by its row.
+        /// Whether it lives here. The result is in its row.
         reply: RpcReplyPort<bool>,
     },
-    /// Asks whether an attempt is held here: one that is being made, in a call, or being settled.
+    /// Asks whether an attempt is held here: being created, in a call, or being settled.
     Holds {
-        /// Which.
+        /// The attempt.
         attempt: AttemptId,
-        /// Whether it is.
+        /// Whether it is held.
         reply: RpcReplyPort<bool>,
     },
     /// A call actor is gone (sent to itself from a supervision event).
     ChildGone {
-        /// Which.
+        /// Attempt of the call.
         attempt: AttemptId,
-        /// The panic's or error's text, if it crashed.
+        /// Text of the panic or error, if it crashed.
         crash: Option<String>,
     },
-    /// A crashed call's outcome was written, own.
+    /// A crashed call's outcome was written. Sent by the pool's own task.
     CrashSettled {
-        /// Which.
+        /// Attempt of the call.
         attempt: AttemptId,
-        /// What was written; none when the attempt was no longer ours.
+        /// The outcome written, or `None` if the attempt was no longer ours.
         outcome: Option<Outcome>,
     },
     /// The dialing rate allows more grants (a timer).
     Tick,
-    /// So many nodes share the dialing rate; this one was just told that it lives.
+    /// Number of nodes that share the dialing rate. Sent after this node was confirmed as alive.
     Nodes(usize),
-    /// This process stood still, or another one says that it took a call over: which calls are still its own?
+    /// This process was suspended, or another one reports that it took a call over: checks which calls are
+    /// still its own.
     DoubtClaims {
-        /// The one in doubt; none is all of them.
+        /// The attempt in doubt, or `None` for all.
         attempt: Option<AttemptId>,
     },
-    /// These are not, own.
+    /// These claims are lost. Sent by the pool's own task.
     ClaimsLost(Vec<Claim>),
-    /// What the node gives up because it has too much to do; told again and again.
+    /// Level of work the node gives up because of overload. Sent repeatedly.
     Load(Level),
-    /// Grant nothing more; hang up what still lives after the grace time.
+    /// Grants nothing more, and hangs up the remaining calls after the grace time.
     Drain(Leave),
-    /// Whoever sends calls from outside had time to hear that this node leaves, own.
+    /// The notice time of a drain is over. Sent by the pool's own task.
     NoticeOver,
-    /// From now on no call from outside is taken, and no live call of another node taken over. How many calls are left, with
-    /// those on their way here and lines that are granted.
+    /// Takes no inbound calls and no live calls of other nodes from now on. Answers with the number of calls
+    /// left, including those on their way here and granted lines.
     TakeNoMore(RpcReplyPort<usize>),
-    /// The grace time of a drain is over, own.
+    /// The grace time of a drain is over. Sent by the pool's own task.
     GraceOver,
-    /// Figures.
+    /// Asks for a snapshot.
     Inspect(RpcReplyPort<LinesSnapshot>),
     /// Makes a call or its audio stream panic, for tests of supervision.
     #[cfg(feature = "testkit")]
     Sabotage {
-        /// Which call.
+        /// Attempt of the call.
         attempt: AttemptId,
-        /// The stream instead of the call.
+        /// Whether the stream panics instead of the call.
         stream: bool,
     },
 }
 
-/// The line pool at one moment.
+/// A snapshot of the line pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LinesSnapshot {
-    /// Lines in all.
+    /// Number of lines.
     pub lines: usize,
-    /// Lines granted and not yet used.
+    /// Number of lines granted and not used yet.
     pub granted: usize,
-    /// Live calls.
+    /// Attempts of live calls.
     pub calls: Vec<AttemptId>,
-    /// Why nothing is dialed at present, if so.
+    /// Reason why nothing is dialed at present, if any.
     pub holds_back: Option<HoldsBack>,
 }

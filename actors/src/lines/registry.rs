@@ -1,4 +1,4 @@
-//! What must be known of the live calls if the line pool itself crashes: kept outside the actor, by the node.
+//! Data about live calls that is needed if the line pool itself crashes. The node keeps it outside the actor.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -15,8 +15,8 @@ use domain::{
     time::Timestamp,
 };
 
-/// The live calls of a node, each as it would have to be settled, and the attempts without a call that somebody sees to.
-/// Clones share it.
+/// The live calls of a node, each with the data to settle it, and the attempts without a call that are being
+/// settled. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct CallRegistry(Arc<Mutex<Held>>);
 
@@ -39,7 +39,7 @@ impl Held {
     }
 }
 
-/// Somebody sees an attempt without a call to its end, for as long as this lives.
+/// Marks an attempt without a call as being settled, for as long as this lives.
 #[derive(Debug)]
 pub struct SeenTo {
     claim: Claim,
@@ -68,14 +68,14 @@ impl CallRegistry {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A call begins.
+    /// Adds a call.
     pub fn insert(&self, dialer: Dialer, call: LostCall) {
         let attempt = call.ended.claim.attempt;
         let entry = Entry { dialer, call };
         self.with(|held| held.calls.insert(attempt, entry));
     }
 
-    /// Its leg got an id.
+    /// Notes the id of a call's leg.
     pub fn leg_known(&self, attempt: AttemptId, leg: &CarrierCallId) {
         self.with(|held| {
             if let Some(entry) = held.calls.get_mut(&attempt) {
@@ -84,7 +84,7 @@ impl CallRegistry {
         });
     }
 
-    /// It was answered.
+    /// Notes the time of the answer.
     pub fn answered(&self, attempt: AttemptId, at: Timestamp) {
         self.with(|held| {
             if let Some(entry) = held.calls.get_mut(&attempt) {
@@ -93,32 +93,33 @@ impl CallRegistry {
         });
     }
 
-    /// It is over.
+    /// Removes a call that is over.
     pub fn remove(&self, attempt: AttemptId) {
         self.with(|held| held.calls.remove(&attempt));
     }
 
-    /// All of them are nobody's here any more.
+    /// Removes all calls, since none belongs to this node any more.
     pub fn clear(&self) {
         self.with(|held| held.calls.clear());
     }
 
-    /// One call.
+    /// Returns one call.
     pub fn get(&self, attempt: AttemptId) -> Option<LostCall> {
         self.with(|held| held.calls.get(&attempt).map(|entry| entry.call.clone()))
     }
 
-    /// Whether a call lives under this claim, or somebody sees to its attempt.
+    /// Returns whether a call lives under this claim, or its attempt is being settled.
     pub fn holds(&self, claim: Claim) -> bool {
         self.with(|held| held.holds(claim))
     }
 
-    /// Whether a call of this attempt lives, under whatever claim: its leg is not to be ended.
+    /// Returns whether a call of this attempt lives under any claim, so that its leg must not be ended.
     pub fn lives(&self, attempt: AttemptId) -> bool {
         self.with(|held| held.calls.contains_key(&attempt))
     }
 
-    /// Takes charge of an attempt without a call; none where a call of it lives, or somebody else sees to it.
+    /// Takes charge of an attempt without a call. Returns `None` if a call of it lives, or if it is already
+    /// being settled.
     pub fn see_to(&self, claim: Claim) -> Option<SeenTo> {
         let taken = self.with(|held| !held.calls.contains_key(&claim.attempt) && held.seen_to.insert(claim));
         taken.then(|| SeenTo {
@@ -127,7 +128,7 @@ impl CallRegistry {
         })
     }
 
-    /// Whether a live call is one of this carrier.
+    /// Returns whether a live call is at this carrier.
     pub fn is_placed_at(&self, attempt: AttemptId, carrier: &str) -> bool {
         self.with(|held| {
             let call = held.calls.get(&attempt);
@@ -135,12 +136,12 @@ impl CallRegistry {
         })
     }
 
-    /// What they are held by.
+    /// Returns the claims of all calls.
     pub fn claims(&self) -> Vec<Claim> {
         self.with(|held| held.calls.values().map(|entry| entry.call.ended.claim).collect())
     }
 
-    /// All of them with their dialers.
+    /// Returns all calls with their dialers.
     pub fn all(&self) -> Vec<(AttemptId, Dialer)> {
         let dialers = |(attempt, entry): (&AttemptId, &Entry)| (*attempt, entry.dialer);
         self.with(|held| held.calls.iter().map(dialers).collect())

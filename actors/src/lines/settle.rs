@@ -1,5 +1,6 @@
-//! Settles an attempt whose call is no more: its leg is hung up, its outcome written. Used for calls that crashed and
-//! for what a dead process left behind. An attempt that may have been dialed is never dialed again.
+//! Settles an attempt whose call no longer exists: its leg is hung up and its outcome written. This is used
+//! for calls that crashed and for the attempts of a dead process. An attempt that may have been dialed is
+//! never dialed again.
 
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
@@ -27,39 +28,40 @@ use domain::{
     time::Timestamp,
 };
 
-/// The outcome of a call from outside that got its attempt, but whose carrier had been told by then that nobody takes it.
+/// Outcome error of an inbound call that got its attempt after its carrier had been told that nobody takes it.
 pub const NOT_TAKEN: &str = "no-answer";
 
-/// A leg that cannot be hung up for so many tries (about two minutes) is given up; the carrier ends it by its own
-/// limits, and the attempt must not stay open for ever.
+/// Number of tries to hang up a leg (about two minutes). After that it is given up: the carrier ends it by
+/// its own limits, and the attempt must not stay open for ever.
 const HANG_UP_TRIES: u32 = 16;
 
-/// How often a lost call's facts are asked for again (about three seconds).
+/// Number of tries to read a lost call's facts (about three seconds).
 const FACT_TRIES: u32 = 4;
 
 /// An attempt without a call.
 #[derive(Debug, Clone)]
 pub struct LostCall {
-    /// The attempt, and that it is ours.
+    /// The attempt, with the claim that proves it is ours.
     pub ended: Ended,
-    /// Who was called.
+    /// The called number.
     pub to: PhoneNumber,
-    /// The carrier that was asked.
+    /// The carrier that was asked to dial.
     pub carrier: String,
-    /// The carrier's id, if it is known.
+    /// The carrier's id of the leg, if known.
     pub leg: Option<CarrierCallId>,
-    /// It was not dialed before this instant.
+    /// Earliest instant at which it may have been dialed.
     pub since: Timestamp,
-    /// When it was answered and lost, as far as this process knows; else it ends when its leg does.
+    /// Times of answer and loss, as far as this process knows them. If unknown, the call ends when its leg
+    /// does.
     pub times: CallTimes,
-    /// Why it failed, when there was a leg.
+    /// Outcome error if there was a leg.
     pub error: String,
-    /// What its call used of its providers, as far as this process knows.
+    /// Usage of providers by the call, as far as this process knows it.
     pub meter: Meter,
 }
 
 impl LostCall {
-    /// What a call that begins at `now` leaves if it dies.
+    /// Returns the data to settle a call that begins at `now`, in case it dies.
     pub(super) fn of(plan: &CallPlan, now: Timestamp, error: &str) -> Self {
         Self {
             ended: plan.ended(),
@@ -78,8 +80,8 @@ fn patience() -> Backoff {
     Backoff::new(Duration::from_millis(200), Duration::from_secs(3))
 }
 
-/// Brings a lost call to its end, however long the carrier and the store take, and says what was written; none when
-/// the attempt was no longer ours.
+/// Settles a lost call, however long the carrier and the store take. Returns the outcome written, or `None`
+/// if the attempt was no longer ours.
 pub async fn settle(ports: &Ports, mut lost: LostCall, times: Times) -> Option<Outcome> {
     let promised = last_event(&*ports.store, lost.ended.claim.attempt, CALL_BACK).await;
     lost.ended.call_back = promised.and_then(|event| serde_json::from_str(&event.detail).ok());
@@ -87,14 +89,14 @@ pub async fn settle(ports: &Ports, mut lost: LostCall, times: Times) -> Option<O
     let error = match ports.carriers.named(&lost.carrier) {
         None => {
             let (attempt, carrier) = (lost.ended.claim.attempt, &lost.carrier);
-            tracing::error!(%attempt, %carrier, "carrier is no longer configured");
+            tracing::error!(%attempt, %carrier, "carrier no longer configured");
             retry::UNKNOWN_OUTCOME.to_owned()
         }
         Some(_) if transferred => String::new(),
         Some(carrier) => {
             let ended = AssertUnwindSafe(end_leg(&**carrier, ports.store.clone(), &lost, times)).catch_unwind();
             ended.await.unwrap_or_else(|_| {
-                tracing::error!(attempt = %lost.ended.claim.attempt, "ending a lost call's leg crashed");
+                tracing::error!(attempt = %lost.ended.claim.attempt, "ending a lost call's leg panicked");
                 lost.error.clone()
             })
         }
@@ -102,12 +104,12 @@ pub async fn settle(ports: &Ports, mut lost: LostCall, times: Times) -> Option<O
     write(ports, &lost, Some(error).filter(|_| !transferred)).await
 }
 
-/// The same for a call whose leg is nobody's business any more.
+/// Settles a call whose leg is left alone.
 pub async fn write_off(ports: &Ports, lost: LostCall) -> Option<Outcome> {
     write(ports, &lost, Some(lost.error.clone())).await
 }
 
-/// What failed; none for a call that was handed on.
+/// Writes the outcome with the error, or without one for a call that was transferred.
 async fn write(ports: &Ports, lost: &LostCall, error: Option<String>) -> Option<Outcome> {
     let transferred = error.is_none();
     let outcome = Outcome {
@@ -128,8 +130,8 @@ async fn write(ports: &Ports, lost: &LostCall, error: Option<String>) -> Option<
     finish(ports, &lost.ended, &outcome).await.then_some(outcome)
 }
 
-/// Whether the carrier has handed the call on, or is about to, without us: that leg is not ours to end. A destination that
-/// we ring ourselves (`conference`) is joined by nobody any more.
+/// Returns whether the carrier has transferred the call without us, or is about to. Then the leg is not ours
+/// to end. In a conference we ring the destination ourselves, and nobody would connect it any more.
 async fn is_handed_on(store: &dyn Store, attempt: AttemptId) -> bool {
     let (taken, failed) = tokio::join!(
         last_event(store, attempt, TRANSFER_TAKEN),
@@ -141,25 +143,26 @@ async fn is_handed_on(store: &dyn Store, attempt: AttemptId) -> bool {
     failed.is_none_or(|failed| failed.at_ms < taken.at_ms)
 }
 
-/// A store that does not answer is asked again, but a leg does not stay up for its sake.
+/// Reads the last event of this name. A store that does not answer is asked again for a limited time, so that
+/// the leg does not stay up for long.
 async fn last_event(store: &dyn Store, attempt: AttemptId, name: &str) -> Option<EventFact> {
     let mut backoff = patience();
     loop {
         match store.last_event(attempt, name).await {
             Ok(event) => return event,
             Err(StoreError::Unavailable(error)) if backoff.failures() < FACT_TRIES => {
-                tracing::warn!(%attempt, %error, "a lost call's facts could not be read, trying again");
+                tracing::warn!(%attempt, %error, "reading a lost call's facts failed, trying again");
                 tokio::time::sleep(backoff.failed()).await;
             }
             Err(error) => {
-                tracing::error!(%attempt, %error, "a lost call's facts could not be read");
+                tracing::error!(%attempt, %error, "reading a lost call's facts failed");
                 return None;
             }
         }
     }
 }
 
-/// Ends whatever leg the lost call has, and says what its attempt failed of.
+/// Ends the leg of the lost call, if there is one. Returns the error of the outcome.
 async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall, times: Times) -> String {
     let attempt = lost.ended.claim.attempt;
     let own = carrier.abilities().comes_back.then(|| Own {
@@ -178,8 +181,8 @@ async fn end_leg(carrier: &dyn Carrier, store: Arc<dyn Store>, lost: &LostCall, 
     }
 }
 
-/// Hangs up the live calls the carrier has of an attempt; whether there was one, live or over. After an empty listing it
-/// is asked once more: a request may have been under way.
+/// Hangs up the live calls that the carrier has of an attempt. Returns whether there was a call, live or
+/// over. After an empty listing the carrier is asked once more, since a request may have been in progress.
 async fn end_what_was_dialed(
     carrier: &dyn Carrier,
     (search, own): (&LegSearch, Option<&Own>),
@@ -199,7 +202,7 @@ async fn end_what_was_dialed(
     false
 }
 
-/// What the carrier has of it, however long the carrier is away.
+/// Returns the carrier's calls of the attempt, and retries while the carrier is unavailable.
 async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
     let mut backoff = patience();
     loop {
@@ -214,11 +217,11 @@ async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
     }
 }
 
-/// What a leg is held by that another node may take over for as long as it is up.
+/// Our claim on a leg that another node may take over while the leg is up.
 struct Own {
     store: Arc<dyn Store>,
     claim: Claim,
-    /// How long the store may take to say whose it is.
+    /// Time limit for the store to tell the owner.
     within: Duration,
 }
 
@@ -228,20 +231,20 @@ impl Own {
         match certain_owner(Arc::clone(&self.store), self.claim, self.within).await {
             Owner::Us => return true,
             Owner::AnotherNode => {
-                tracing::warn!(%attempt, "a lost call goes on at another node: its leg is left alone");
+                tracing::warn!(%attempt, "leg left alone: another node took the lost call over");
             }
-            Owner::Unknown => tracing::error!(%attempt, "the owner of a lost call is not known: its leg is left alone"),
+            Owner::Unknown => tracing::error!(%attempt, "leg left alone: owner of the lost call unknown"),
         }
         false
     }
 }
 
-/// Ends a leg that is settled here.
+/// Hangs up a leg that is settled here.
 pub(super) async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &CarrierCallId) {
     hang_up_own(carrier, (attempt, None), leg).await;
 }
 
-/// The same where another node may take it over meanwhile: before each try it is looked whether it has.
+/// Hangs up a leg that another node may take over meanwhile. Before each try the owner is checked.
 async fn hang_up_own(carrier: &dyn Carrier, (attempt, own): (AttemptId, Option<&Own>), leg: &CarrierCallId) {
     let mut backoff = patience();
     loop {
@@ -253,11 +256,11 @@ async fn hang_up_own(carrier: &dyn Carrier, (attempt, own): (AttemptId, Option<&
         match in_time(carrier.hang_up(leg)).await {
             Ok(()) | Err(CarrierError::NotFound) => return,
             Err(error) if backoff.failures() >= HANG_UP_TRIES => {
-                tracing::error!(%attempt, %error, "leg could not be hung up, giving up");
+                tracing::error!(%attempt, %error, "hang-up given up");
                 return;
             }
             Err(error) => {
-                tracing::warn!(%attempt, %error, "hanging up failed, trying again");
+                tracing::warn!(%attempt, %error, "hang-up failed, trying again");
                 tokio::time::sleep(backoff.failed()).await;
             }
         }
@@ -270,12 +273,12 @@ async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> bool {
         match attempt::finish(ports, ended, outcome).await {
             Ok(()) => return true,
             Err(StoreError::Unavailable(error)) => {
-                tracing::warn!(%attempt, %error, "outcome could not be written, trying again");
+                tracing::warn!(%attempt, %error, "writing the outcome failed, trying again");
                 tokio::time::sleep(backoff.failed()).await;
             }
             Err(StoreError::Fenced) => return false,
             Err(error) => {
-                tracing::error!(%attempt, %error, "outcome was refused");
+                tracing::error!(%attempt, %error, "outcome refused");
                 return false;
             }
         }

@@ -1,7 +1,7 @@
-//! The accounting of lines: who holds a grant, who waits for one, and which calls live. Free of I/O.
+//! Accounting of lines: who holds a grant, who waits for one, and which calls live. Free of I/O.
 //!
-//! A line is free, granted to a dialer (a campaign, or the single calls), or held by a live call. Grants are bound to
-//! their dialer, so that those of a campaign that died flow back.
+//! A line is free, granted to a dialer (a campaign, or the single calls), or held by a live call. Grants are
+//! bound to their dialer, so that the grants of a campaign that died are returned.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -15,11 +15,11 @@ use domain::{
     id::AttemptId,
 };
 
-/// How much longer than a second the carrier's second is taken to be. A call asks for its permit and then opens a
-/// connection, so the requests of two seconds can come closer at the carrier's door than they left here.
+/// Time added to the second in which the carrier counts requests. A call asks for its permit and then opens a
+/// connection, so two requests can arrive at the carrier closer together than they left here.
 const JITTER: Duration = Duration::from_millis(50);
 
-/// Dials per second: at most `limit` starts within any `window`. Idle time is not banked.
+/// Limit of dials: at most `limit` starts within any `window`. Idle time is not saved up.
 #[derive(Debug, Clone)]
 struct Rate {
     limit: usize,
@@ -28,7 +28,8 @@ struct Rate {
 }
 
 impl Rate {
-    /// None for 0 or less: no limit. Fractions above one are cut off; below one, one call in `1/n` seconds.
+    /// Creates a rate, or returns `None` (no limit) for 0 or less. Fractions above one are cut off; below
+    /// one, one call in `1/n` seconds is allowed.
     fn per_second(calls: f64) -> Option<Self> {
         if !calls.is_finite() || calls <= 0.0 {
             return None;
@@ -62,26 +63,26 @@ impl Rate {
     }
 }
 
-/// The lines of a node, shared among dialers that are told apart by a `D`.
+/// Lines of a node, shared among dialers that are identified by a `D`.
 #[derive(Debug, Clone)]
 pub struct LinePool<D> {
     lines: usize,
-    /// Of all nodes together; 0 for no limit.
+    /// Rate of all nodes together; 0 for no limit.
     calls_per_second: f64,
     rate: Option<Rate>,
     granted: BTreeMap<D, usize>,
-    /// Dialers in the order of their turn; the next to be served is in front.
+    /// Dialers in the order of their turn; the next one is in front.
     wishes: VecDeque<(D, usize)>,
     live: HashMap<AttemptId, D>,
     draining: bool,
-    /// Whether calls from outside are refused, too.
+    /// Whether inbound calls are refused too.
     closed: bool,
-    /// What the node gives up because it has too much to do.
+    /// Level of work the node gives up because of overload.
     level: Level,
 }
 
 impl<D: Copy + Ord> LinePool<D> {
-    /// All lines free; at most `calls_per_second` starts in a second, 0 for no limit.
+    /// Creates a pool with all lines free and at most `calls_per_second` starts in a second, 0 for no limit.
     pub fn new(lines: usize, calls_per_second: f64) -> Self {
         Self {
             lines,
@@ -96,7 +97,7 @@ impl<D: Copy + Ord> LinePool<D> {
         }
     }
 
-    /// So many nodes share the dialing rate, in equal parts. What was dialed lately counts on.
+    /// Shares the dialing rate equally among this many nodes. Recent dials keep counting.
     pub fn share_rate(&mut self, nodes: usize) {
         #[expect(clippy::cast_precision_loss, reason = "a few nodes")]
         let share = Rate::per_second(self.calls_per_second / nodes.max(1) as f64);
@@ -104,43 +105,44 @@ impl<D: Copy + Ord> LinePool<D> {
         self.rate = share.map(|share| Rate { starts, ..share });
     }
 
-    /// Lines in all.
+    /// Returns the number of lines.
     pub fn lines(&self) -> usize {
         self.lines
     }
 
-    /// Lines granted and not yet used.
+    /// Returns the number of lines granted and not used yet.
     pub fn granted(&self) -> usize {
         self.granted.values().sum()
     }
 
-    /// Live calls.
+    /// Returns the number of live calls.
     pub fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// Nothing is granted any more.
+    /// Stops granting lines.
     pub fn drain(&mut self) {
         self.draining = true;
         self.wishes.clear();
     }
 
-    /// No call from outside gets a line any more.
+    /// Stops giving lines to inbound calls.
     pub fn close(&mut self) {
         self.closed = true;
     }
 
-    /// What is given up from now on: a pool that may not dial grants nothing, and what was granted before goes on.
+    /// Sets the level of work that is given up. A pool that may not dial grants nothing, and earlier grants
+    /// stay valid.
     pub fn set_level(&mut self, level: Level) {
         self.level = level;
     }
 
-    /// Whether no line is granted at present, however many are free.
+    /// Returns whether no line is granted at present, however many are free.
     fn holds_back(&self) -> bool {
         self.draining || self.level.gives_up(Work::Dials)
     }
 
-    /// Replaces a dialer's wish; a dialer that waits already keeps its turn.
+    /// Replaces a dialer's request. A dialer that waits already keeps its turn.
     pub fn wish(&mut self, dialer: D, want: usize) {
         if want == 0 || self.draining {
             self.wishes.retain(|(c, _)| *c != dialer);
@@ -151,13 +153,13 @@ impl<D: Copy + Ord> LinePool<D> {
         }
     }
 
-    /// Takes the dialer's wish and its unused grants back.
+    /// Takes back the dialer's request and its unused grants.
     pub fn reclaim(&mut self, dialer: D) {
         self.wish(dialer, 0);
         self.granted.remove(&dialer);
     }
 
-    /// Grants that are not needed; more than the dialer holds are not counted.
+    /// Takes back unused grants. More than the dialer holds are not counted.
     pub fn give_back(&mut self, dialer: D, lines: usize) {
         if let Some(held) = self.granted.get_mut(&dialer) {
             *held = held.saturating_sub(lines);
@@ -174,13 +176,13 @@ impl<D: Copy + Ord> LinePool<D> {
             None => free,
             Some(rate) => {
                 rate.forget(now);
-                // A grant holds its place in the second, so that a dial never has to wait.
+                // A grant reserves its place in the second, so that a dial never has to wait.
                 free.min(rate.limit.saturating_sub(rate.starts.len() + granted))
             }
         }
     }
 
-    /// Whether a dialer has a wish and nothing else, because every line is taken.
+    /// Returns whether a dialer waits and has no lines, because every line is taken.
     pub fn starves(&self, dialer: D) -> bool {
         self.wishes.iter().any(|(waiting, _)| *waiting == dialer)
             && !self.granted.contains_key(&dialer)
@@ -188,7 +190,7 @@ impl<D: Copy + Ord> LinePool<D> {
             && self.live.len() + self.granted() >= self.lines
     }
 
-    /// Grants what may be granted now, one line to each dialer in turn.
+    /// Grants as many lines as possible now, one line to each dialer in turn.
     pub fn grant(&mut self, now: Instant) -> BTreeMap<D, usize> {
         let mut grants = BTreeMap::new();
         let mut allowance = if self.holds_back() { 0 } else { self.allowance(now) };
@@ -206,7 +208,7 @@ impl<D: Copy + Ord> LinePool<D> {
         grants
     }
 
-    /// When the dialing rate allows more, if a wish waits for that and not for a line.
+    /// Returns when the dialing rate allows more, if a request waits for that and not for a line.
     pub fn next_slot(&self) -> Option<Instant> {
         let rate = self.rate.as_ref()?;
         let line_free = self.live.len() + self.granted() < self.lines;
@@ -215,12 +217,12 @@ impl<D: Copy + Ord> LinePool<D> {
             .flatten()
     }
 
-    /// A call begins on a line granted to its dialer, or, when the grant was reclaimed meanwhile, on a free one.
-    /// False when there is none, when the rate forbids it, when nothing is dialed any more, or when the call lives
-    /// already.
+    /// Starts a call on a line granted to its dialer, or on a free one if the grant was taken back meanwhile.
+    /// Returns false if there is no line, if the rate forbids it, if nothing is dialed any more, or if the
+    /// call lives already.
     pub fn start(&mut self, attempt: AttemptId, dialer: D, now: Instant) -> bool {
         if self.draining || self.live.contains_key(&attempt) {
-            // The grant was for this call: kept, it would be waited for to the end of a drain.
+            // The grant was for this call. If it were kept, a drain would wait for it to the end.
             self.give_back(dialer, 1);
             return false;
         }
@@ -236,8 +238,8 @@ impl<D: Copy + Ord> LinePool<D> {
         true
     }
 
-    /// A call from outside takes a free line at once: no rate holds for it, and whoever waits for lines waits on. False
-    /// when there is none, when none is given any more, or when the call lives already.
+    /// Takes a free line for an inbound call at once: no rate applies, and waiting dialers keep waiting.
+    /// Returns false if there is none, if none is given any more, or if the call lives already.
     pub fn take(&mut self, attempt: AttemptId, dialer: D) -> bool {
         let free = self.live.len() + self.granted() < self.lines;
         let taken = free && !self.refuses_inbound() && !self.live.contains_key(&attempt);
@@ -251,33 +253,33 @@ impl<D: Copy + Ord> LinePool<D> {
         self.closed || self.level.gives_up(Work::Inbound)
     }
 
-    /// Whether no call from outside would be given a line.
+    /// Returns whether no inbound call would get a line.
     pub fn is_full(&self) -> bool {
         self.refuses_inbound() || self.live.len() + self.granted() >= self.lines
     }
 
-    /// A call that lives already, whatever the lines: it was found, not started.
+    /// Adds a call that lives already, however many lines there are.
     pub fn adopt(&mut self, attempt: AttemptId, dialer: D) {
         self.live.insert(attempt, dialer);
     }
 
-    /// The live calls.
+    /// Returns the live calls.
     pub fn calls(&self) -> Vec<AttemptId> {
         self.live.keys().copied().collect()
     }
 
-    /// The live calls of one dialer.
+    /// Returns the live calls of one dialer.
     pub fn calls_of(&self, dialer: D) -> Vec<AttemptId> {
         let of = |(attempt, c): (&AttemptId, &D)| (*c == dialer).then_some(*attempt);
         self.live.iter().filter_map(of).collect()
     }
 
-    /// A live call's dialer.
+    /// Returns a live call's dialer.
     pub fn dialer_of(&self, attempt: AttemptId) -> Option<D> {
         self.live.get(&attempt).copied()
     }
 
-    /// A call is over; its dialer, the first time it is said.
+    /// Ends a call. Returns its dialer the first time it is called.
     pub fn end(&mut self, attempt: AttemptId) -> Option<D> {
         self.live.remove(&attempt)
     }

@@ -155,8 +155,8 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens: never more lines in use than there are, never more starts in a second than allowed, and
-    /// when everything has ended and been taken back, every line is free.
+    /// Whatever happens, no more lines are in use than there are, no more calls start in a second than
+    /// allowed, and every line is free once everything has ended and was taken back.
     #[test]
     fn lines_never_leak_and_never_multiply(
         steps in prop::collection::vec(step(), 0..200),

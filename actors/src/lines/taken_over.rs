@@ -1,6 +1,6 @@
-//! Live calls whose media socket broke and which their carrier brings here, asking how they go on. One that lives here says
-//! so itself. One of a process that is dead, or that nobody reaches, becomes this node's: guarded by owner and epoch, so that
-//! one node has it and what its old owner still writes is refused.
+//! Live calls whose media socket broke and about which their carrier asks here. A call that lives here
+//! answers itself. A call of a process that is dead or unreachable is taken over by this node, guarded by
+//! owner and epoch, so that exactly one node has it and later writes of its old owner are refused.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -27,44 +27,44 @@ use domain::{
     },
 };
 
-/// How long the store may take: a carrier waits some seconds for its answer.
+/// Time limit for the store: a carrier waits some seconds for its answer.
 const TAKEN_WITHIN: Duration = Duration::from_secs(4);
 
-/// How many calls may be on their way here at once; more are told to ask again.
+/// Number of calls that may be on their way here at once. Further requests are told to ask again.
 const MOST_AT_ONCE: usize = 1_024;
 
-/// How many askers of one call wait for the same answer.
+/// Number of requests for one call that may wait for the same answer.
 const MOST_WAITING: usize = 8;
 
-/// How often an agent is asked for while the store is away, and the pause between.
+/// Number of tries to read an agent while the store is unavailable, and the pause between them.
 const AGENT_TRIES: usize = 3;
 const AGENT_PAUSE: Duration = Duration::from_millis(300);
 
-/// Calls that live are given up last: a node that is full, or drains, takes so many more, as a share of its lines and at
-/// least.
+/// Number of calls that a full or draining node takes over beyond its lines, as a share of its lines and at
+/// least. Live calls are the last thing to be given up.
 const MOST_ABOVE: (usize, usize) = (4, 8);
 
-/// Why a call whose carrier asks does not go on.
+/// Reason why a call does not go on when its carrier asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NotGoingOn {
-    /// It is over, is another's, or the proof is none: it is to be hung up.
+    /// The call is over, belongs to another attempt, or the proof is invalid. The leg must be hung up.
     #[error("the call is over")]
     Over,
-    /// It was taken over by another node, as its row says: that one is to be asked.
+    /// Another node has taken it over, according to its row. That node must be asked.
     #[error("another node has taken the call over")]
     Elsewhere,
-    /// That cannot be said now: it is to be asked again.
-    #[error("not known now")]
+    /// This cannot be decided now. The carrier must ask again.
+    #[error("not known now whether the call goes on; ask again")]
     NotKnown,
 }
 
-/// Where the answer to a carrier goes that asks how a call goes on.
+/// Receiver of the answer to a carrier that asks how a call goes on.
 pub type ReturnReply = RpcReplyPort<Result<GoesOn, NotGoingOn>>;
 
-/// What a carrier shows that asks how a call goes on.
+/// Data that a carrier shows when it asks how a call goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asking {
-    /// The carrier whose endpoint it came to.
+    /// The carrier whose webhook received it.
     pub carrier: &'static str,
     /// The attempt in the address.
     pub attempt: AttemptId,
@@ -74,22 +74,23 @@ pub struct Asking {
     pub leg: CarrierCallId,
 }
 
-/// The calls that are on their way here, with those who asked.
+/// Calls on their way here, with the requests that wait for them.
 pub(super) type OnTheirWay = HashMap<AttemptId, Vec<ReturnReply>>;
 
-/// A call that is this node's by its row and has not begun here. Dropped before that, it is settled: nobody else would.
+/// A call that this node owns according to its row and that has not begun here. If it is dropped before that,
+/// it is settled, since nobody else would do so.
 pub struct HeldReturn {
-    /// None once it began.
+    /// `None` once it has begun.
     lost: Option<Box<LostCall>>,
     plan: Option<Box<CallPlan>>,
-    /// So that nobody else settles it before it begins.
+    /// Prevents others from settling it before it begins.
     seen_to: Option<SeenTo>,
     ports: Ports,
     times: Times,
 }
 
 impl HeldReturn {
-    /// The call; what sees to it is to be kept until it has begun.
+    /// Takes the call. The second value must be kept until the call has begun.
     fn take(mut self) -> Option<(Box<CallPlan>, Option<SeenTo>)> {
         let plan = self.plan.take()?;
         self.lost = None;
@@ -99,7 +100,7 @@ impl HeldReturn {
 
 impl Drop for HeldReturn {
     fn drop(&mut self) {
-        // Without a runtime the process is ending; another one settles what it left.
+        // Without a runtime the process is ending, and another one settles the call.
         if let (Some(lost), Ok(runtime)) = (self.lost.take(), tokio::runtime::Handle::try_current()) {
             let (ports, times, seen_to) = (self.ports.clone(), self.times, self.seen_to.take());
             runtime.spawn(async move {
@@ -111,7 +112,7 @@ impl Drop for HeldReturn {
 }
 
 impl LinesState {
-    /// Has a call that lives here say how it goes on, or looks whether it may become this node's.
+    /// Asks a call that lives here how it goes on, or checks whether the call may become this node's.
     pub(super) fn come_back(&mut self, me: &ActorRef<LinesMessage>, asking: Asking, reply: ReturnReply) {
         let attempt = asking.attempt;
         if let Some(call) = self.calls.get(&attempt) {
@@ -138,7 +139,7 @@ impl LinesState {
             return;
         }
         if self.pool.dialer_of(attempt).is_some() {
-            // It is being settled.
+            // The call is being settled.
             let _ = reply.send(Err(NotGoingOn::Over));
             return;
         }
@@ -156,22 +157,22 @@ impl LinesState {
                         let _ = me.cast(LinesMessage::Returned { attempt, taken: None });
                         taken = Ok(fetching.await);
                     }
-                    // A panic has been logged.
+                    // The panic was logged.
                     let taken = taken.ok().and_then(Result::ok).unwrap_or(Err(NotGoingOn::NotKnown));
                     let taken = Some(taken);
                     let _ = me.cast(LinesMessage::Returned { attempt, taken });
                 });
             }
             _ => {
-                // Asked again, another node may have a place, or this one.
-                tracing::warn!(%attempt, "a live call of another node is not taken over now: there is no place for it");
+                // The next request may find room at another node or here.
+                tracing::warn!(%attempt, "takeover of a live call refused: no capacity");
                 let _ = reply.send(Err(NotGoingOn::NotKnown));
             }
         }
     }
 
-    /// A call that was another process's begins here, or does not; none where the store is slow: who asks again then may
-    /// find it begun.
+    /// Begins a call that was another process's, or refuses it. `taken` is `None` if the store is slow: the
+    /// next request may find the call begun.
     pub(super) async fn returned(
         &mut self,
         me: &ActorRef<LinesMessage>,
@@ -199,7 +200,7 @@ impl LinesState {
         }
     }
 
-    /// Whether one more would be too many, with those on their way.
+    /// Returns whether one more call would be too many, including those on their way.
     fn is_overfull(&self) -> bool {
         let (share, least) = MOST_ABOVE;
         let lines = self.pool.lines();
@@ -236,14 +237,14 @@ async fn ask(call: ActorRef<CallMessage>, asking: Asking, reply: ReturnReply) {
     let asked = call.call(|reply| CallMessage::CameBack { proof, leg, reply }, Some(TAKEN_WITHIN));
     let answer = match asked.await {
         Ok(CallResult::Success(answer)) => answer.map_err(|_| NotGoingOn::Over),
-        // It ended meanwhile.
+        // The call ended meanwhile.
         Ok(CallResult::SenderError) | Err(_) => Err(NotGoingOn::Over),
         Ok(CallResult::Timeout) => Err(NotGoingOn::NotKnown),
     };
     let _ = reply.send(answer);
 }
 
-/// Makes a call this node's whose owner is dead or out of reach, and plans its rest.
+/// Takes over a call whose owner is dead or unreachable, and plans its rest.
 async fn fetch(
     (ports, registry): (Ports, CallRegistry),
     (node, times): (NodeId, Times),
@@ -261,13 +262,14 @@ async fn fetch(
         owner: owner.node,
         epoch: owner.epoch,
     };
-    // One that is this node's goes on as well where nobody here sees to it: the answer that it was taken may be lost.
+    // A call of this node also goes on if nobody here handles it: the answer that it was taken over may have
+    // been lost.
     let _seen_to = match owner.node == node {
         true => Some(registry.see_to(held).ok_or(NotGoingOn::Over)?),
         false => None,
     };
     if owner.node != node && owner.alive && owner.address.is_none() {
-        // Nobody could ask it: it goes on there, once it is asked, or is not alive any more.
+        // The owner cannot be asked. The call goes on there once the owner is asked or no longer alive.
         return Err(NotGoingOn::NotKnown);
     }
     let token = store
@@ -294,22 +296,22 @@ fn not_taken(attempt: AttemptId, error: &StoreError) -> NotGoingOn {
     match error {
         // Never sent, over, or of another carrier or leg.
         StoreError::NotFound | StoreError::Exists(_) => NotGoingOn::Over,
-        // Another node was faster, or this one is not known to live: asked again, the answer is another.
+        // Another node was faster, or this one is not confirmed as alive. The next answer will differ.
         error => {
-            tracing::warn!(%attempt, %error, "a live call could not be taken over");
+            tracing::warn!(%attempt, %error, "takeover of a live call failed");
             NotGoingOn::NotKnown
         }
     }
 }
 
-/// From here on the row is this node's: whatever fails, the call goes on or is settled.
+/// Plans the call. From here on the row is this node's, so on any failure the call goes on or is settled.
 async fn planned(
     (ports, registry): (Ports, CallRegistry),
     times: Times,
     (call, leg): (ReturnedCall, CarrierCallId),
     carrier: &Arc<dyn Carrier>,
 ) -> Result<HeldReturn, NotGoingOn> {
-    // Before anything that may fail. Whoever sees to it already settles it.
+    // Comes before anything that may fail. If somebody handles the call already, they settle it.
     let seen_to = registry.see_to(call.attempt.claim).ok_or(NotGoingOn::Over)?;
     let mut held = HeldReturn {
         lost: Some(Box::new(LostCall {
@@ -339,7 +341,7 @@ async fn planned(
         now,
     };
     let began_with = agent_of(&ports, account, first).await.inspect_err(|_| {
-        tracing::error!(agent = %first, "the agent of a live call cannot be had: the call is ended");
+        tracing::error!(agent = %first, "live call ended: its agent cannot be read");
     })?;
     let successor = match present.filter(|present| *present != first) {
         Some(present) => agent_of(&ports, account, present)
@@ -357,7 +359,7 @@ async fn planned(
     Ok(held)
 }
 
-/// An agent as it is now.
+/// Reads an agent's present version.
 async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<Agent>, NotGoingOn> {
     for _ in 0..AGENT_TRIES {
         let store = Arc::clone(&ports.store);
@@ -368,7 +370,7 @@ async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<
                     .map_err(|_| NotGoingOn::Over);
             }
             Err(StoreError::Unavailable(error)) => {
-                tracing::warn!(agent = %id, error, "an agent could not be read, trying again");
+                tracing::warn!(agent = %id, error, "reading an agent failed, trying again");
                 tokio::time::sleep(AGENT_PAUSE).await;
             }
             Err(_) => break,
@@ -377,7 +379,7 @@ async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<
     Err(NotGoingOn::Over)
 }
 
-/// The agent that spoke last, where another one has taken the call over.
+/// Returns the agent that spoke last, if another agent has taken the call over.
 fn present_agent(call: &ReturnedCall) -> Option<AgentId> {
     let last = call
         .events

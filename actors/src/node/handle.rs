@@ -1,4 +1,4 @@
-//! Starting a node and speaking to it from outside the tree.
+//! Starts a node and gives access to it from outside the tree.
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,47 +28,47 @@ use domain::{
     ports::{Ports, store::Store},
 };
 
-/// Facts a slow reader of the live feed may lag behind before it misses some.
+/// Number of facts by which a slow reader of the live feed may lag behind before it misses some.
 const LIVE_FACTS: usize = 4096;
 
-/// How long calls that were hung up at the end of a drain have to write their outcomes.
+/// Time that calls hung up at the end of a drain have to write their outcomes.
 const LAST_WORDS: Duration = Duration::from_secs(15);
 
-/// How long the journal has to write what it holds.
+/// Time the journal has to write its remaining facts.
 const LAST_FACTS: Duration = Duration::from_secs(5);
 
-/// How often a drain says how many calls are left.
+/// Interval at which a drain logs how many calls are left.
 const TELL_OF_CALLS_EVERY: Duration = Duration::from_secs(30);
 
-/// How long the store may take to hear from a process that was told twice to end.
+/// Time limit for informing the store when the process was told twice to end.
 const LAST_WORD_WITHIN: Duration = Duration::from_secs(1);
 
-/// How long the store may take to hear that this node is gone.
+/// Time limit for informing the store that this node is gone.
 const SIGNS_OFF_WITHIN: Duration = Duration::from_secs(2);
 
-/// What a node needs to know about itself.
+/// Settings of a node.
 #[derive(Debug, Clone)]
 pub struct NodeSettings {
-    /// This start of the process.
+    /// Id of this start of the process.
     pub node: NodeId,
-    /// The base URL at which the other nodes of the same database reach this one; none where they do not.
+    /// Base URL at which other nodes of the same database reach this one. `None` if they do not.
     pub address: Option<String>,
-    /// The times on which the nodes of a database agree.
+    /// Heartbeat and takeover times on which the nodes of a database agree.
     pub times: Times,
-    /// Calls at once.
+    /// Most calls at once.
     pub lines: usize,
     /// Dials per second, 0 for no limit.
     pub calls_per_second: f64,
-    /// How long a call may ring.
+    /// Longest ringing time of a call.
     pub ring_timeout: Duration,
-    /// What holds for every audio stream.
+    /// Service settings for audio streams.
     pub stream: StreamSettings,
     /// How far replies are made ahead of the end of the user's turn.
     pub speculation: Speculation,
 }
 
 impl Default for NodeSettings {
-    /// A new process with 100 lines, no rate limit and 30 s of ringing.
+    /// Returns the settings of a new process with 100 lines, no rate limit and 30 s of ringing.
     fn default() -> Self {
         Self {
             node: NodeId::new(),
@@ -83,15 +83,15 @@ impl Default for NodeSettings {
     }
 }
 
-/// What a node is started with.
+/// Arguments with which a node starts.
 pub struct NodeArguments {
-    /// The outside.
+    /// The ports to the outside.
     pub ports: Ports,
-    /// Figures.
+    /// The node's settings.
     pub settings: NodeSettings,
 }
 
-/// A node that did not start.
+/// Error: a node did not start.
 #[derive(Debug, thiserror::Error)]
 #[error("node did not start: {0}")]
 pub struct NodeStartError(String);
@@ -101,11 +101,11 @@ pub struct Node;
 
 /// A running node.
 pub struct NodeHandle {
-    /// The way in from outside.
+    /// Access to the actors from outside.
     pub switchboard: Switchboard,
-    /// The writer of facts.
+    /// Address of the journal.
     pub journal_address: Sibling<JournalMessage>,
-    /// Facts as they happen.
+    /// Live feed of facts.
     pub live: broadcast::Sender<LiveFact>,
     root: ActorRef<NodeMessage>,
     journal: Journal,
@@ -119,11 +119,12 @@ pub struct NodeHandle {
 }
 
 impl Node {
-    /// Starts the tree. It comes up even when the carrier or the store is away; with the store away commands are
-    /// refused as unavailable until it is back.
+    /// Starts the tree. It also starts while the carrier or the store is unavailable. Without the store,
+    /// commands are refused as unavailable until it is back.
     ///
     /// # Errors
-    /// The store will not have this process among its nodes; or an actor did not start, which is a bug.
+    /// Returns an error if the store refuses this process as a node, or if an actor did not start, which is a
+    /// bug.
     pub async fn start(arguments: NodeArguments) -> Result<NodeHandle, NodeStartError> {
         let (switchboard, journal_address) = (Switchboard::default(), Sibling::default());
         let live = broadcast::Sender::new(LIVE_FACTS);
@@ -170,60 +171,61 @@ impl Node {
 }
 
 impl NodeHandle {
-    /// Who it is in the store at present: one that was declared dead starts anew as another.
+    /// Returns the node's present id in the store. A process that was declared dead gets a new one.
     pub fn node(&self) -> NodeId {
         self.incarnation.get()
     }
 
-    /// The same, to be asked again and again.
+    /// Returns a handle to the present id.
     pub fn incarnation(&self) -> Incarnation {
         self.incarnation.clone()
     }
 
-    /// The calls that live here.
+    /// Returns the calls that live here.
     pub fn calls(&self) -> CallRegistry {
         self.registry.clone()
     }
 
-    /// Returns when the store will not have this process among its nodes, with the reason: it dials nobody any more, and is
-    /// to end.
+    /// Returns when the store refuses this process as a node, with the reason. It dials nobody any more and
+    /// should end.
     pub fn refused(&self) -> impl Future<Output = String> + Send + use<> {
         let mut refused = self.refused.subscribe();
         async move {
             let why = refused.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
             match why {
                 Some(why) => why,
-                // It has ended otherwise.
+                // The node has ended otherwise.
                 None => std::future::pending().await,
             }
         }
     }
 
-    /// Why it dials nobody now; none when it may.
+    /// Returns why the node does not dial now, or `None` if it may.
     pub fn holds_back(&self) -> Option<HoldsBack> {
         self.gate.holds_back()
     }
 
-    /// Whether other nodes work on the same store, as far as it knows.
+    /// Returns whether other nodes work on the same store, as far as this one knows.
     pub fn has_other_nodes(&self) -> bool {
         self.gate.has_other_nodes()
     }
 
-    /// What the journal has yet to write.
+    /// Returns the amount of data that the journal has yet to write.
     pub fn backlog(&self) -> BacklogFigures {
         self.backlog.figures()
     }
 
-    /// Actors of the tree that live now, the root among them.
+    /// Returns the number of live actors in the tree, including the root.
     pub fn actors(&self) -> usize {
         family(&self.root.get_cell())
     }
 
-    /// Takes no new work, places no new call, waits up to `grace` for calls to end by themselves, then hangs up the
-    /// rest. Beside other nodes, calls from outside are taken for `notice` yet, in which whoever sends them is to hear of it.
-    /// Returns when that is over, no call lives and every fact is on disk, or when those had their time too.
+    /// Drains the node: takes no new work, places no new call, waits up to `grace` for calls to end by
+    /// themselves, then hangs up the rest. If there are other nodes, inbound calls are still taken for
+    /// `notice`, so that their senders notice. Returns when that is over, no call lives and every fact is on
+    /// disk, or when the time limits have passed.
     pub async fn drain(&self, grace: Duration, notice: Duration) {
-        // Whoever has a proxy in front that asks who is ready has other nodes, too.
+        // Deployments with a proxy that checks readiness have other nodes too.
         let notice = if self.has_other_nodes() { notice } else { Duration::ZERO };
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let leave = Leave {
@@ -241,25 +243,26 @@ impl NodeHandle {
         );
         let heard = Instant::now() + notice;
         let limit = heard.max(Instant::now() + grace + LAST_WORDS);
-        // At once, for whoever asks whether to send work here; the root says it to its parts.
+        // Set at once, for readiness checks. The root informs the actors.
         self.switchboard.draining.send_replace(true);
         let _ = self.root.cast(NodeMessage::Drain(leave));
         // Let the drain arrive before the first look, or a call on its way would not be waited for.
         tokio::time::sleep(Duration::from_millis(50)).await;
         let (mut calls, mut told) = (self.live_calls().await, Instant::now());
-        tracing::info!(calls, "draining: calls left");
+        tracing::info!(calls, "draining");
         while Instant::now() < limit && (calls != Some(0) || Instant::now() < heard) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             calls = self.live_calls().await;
             if told.elapsed() >= TELL_OF_CALLS_EVERY && calls != Some(0) {
-                tracing::info!(calls, "draining: calls left");
+                tracing::info!(calls, "draining");
                 told = Instant::now();
             }
         }
     }
 
-    /// Takes no call from outside and no live call of another node from now on, and waits up to `grace`, and for outcomes to
-    /// be written, for those that came here in the last moments. For the end of a drain, when nobody is to send anything here any more.
+    /// Stops taking inbound calls and live calls of other nodes. Waits up to `grace`, plus the time to write
+    /// outcomes, for the calls that came in the last moments. Used at the end of a drain, when nothing should
+    /// be sent here any more.
     pub async fn take_no_more(&self, grace: Duration) {
         let limit = Instant::now() + grace + LAST_WORDS;
         while self.switchboard.lines.ask(LinesMessage::TakeNoMore, INSPECTION).await != Some(0)
@@ -270,7 +273,7 @@ impl NodeHandle {
         self.flush().await;
     }
 
-    /// None while the line pool is too busy to say, or is being started again.
+    /// Returns the number of live calls, or `None` while the line pool is too busy or restarting.
     async fn live_calls(&self) -> Option<usize> {
         let lines: Option<LinesSnapshot> = self.switchboard.lines.ask(LinesMessage::Inspect, INSPECTION).await;
         lines.map(|lines| lines.calls.len() + lines.granted)
@@ -278,12 +281,12 @@ impl NodeHandle {
 
     async fn flush(&self) {
         if !self.journal.flush(LAST_FACTS).await {
-            tracing::error!("facts are left that could not be written");
+            tracing::error!("facts left unwritten");
         }
     }
 
-    /// The last word of a process that is about to end at once: nothing is dialed from then on, and the others take what it
-    /// left. Whether the store heard it.
+    /// Tells the store that this process is about to end at once. Nothing is dialed from then on, and other
+    /// nodes take over its calls. Returns whether the store heard it.
     pub fn last_word(&self) -> impl Future<Output = bool> + Send + use<> {
         let (gate, store, incarnation) = (self.gate.clone(), Arc::clone(&self.store), self.incarnation.clone());
         async move {
@@ -293,24 +296,25 @@ impl NodeHandle {
         }
     }
 
-    /// Ends the tree at once: calls still running are cut off and settled by another node, or the next start. Drain first.
-    /// Its last word to the store is that it is gone, so that the others count it out and take what it left.
+    /// Ends the tree at once. Calls still running are cut off and settled by another node or the next start,
+    /// so drain first. Finally the store is told that the node is gone, so that other nodes take over at
+    /// once.
     pub async fn stop(self) {
         self.flush().await;
-        // From here on no permit is asked for, and none is used that was given.
+        // From here on no permit is requested, and no granted permit is used.
         self.gate.fence();
         self.root.stop(None);
         let _ = self.ended.await;
         let node = self.incarnation.get();
         match timeout(SIGNS_OFF_WITHIN, self.store.sign_off(node)).await {
             Ok(Ok(())) => tracing::info!(%node, "signed off"),
-            Ok(Err(error)) => tracing::warn!(%node, %error, "not signed off: the others find out by its silence"),
-            Err(_) => tracing::warn!(%node, "not signed off in time: the others find out by its silence"),
+            Ok(Err(error)) => tracing::warn!(%node, %error, "signing off failed"),
+            Err(_) => tracing::warn!(%node, "signing off timed out"),
         }
     }
 }
 
-/// An actor and all below it.
+/// Counts an actor and all actors below it.
 fn family(actor: &ActorCell) -> usize {
     1 + actor.get_children().iter().map(family).sum::<usize>()
 }

@@ -1,4 +1,4 @@
-//! Who a node is in the store: a process that was declared dead goes on as another one.
+//! Id of a node in the store. A process that was declared dead continues under a new one.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,17 +9,17 @@ use domain::id::NodeId;
 pub struct Incarnation(Arc<RwLock<NodeId>>);
 
 impl Incarnation {
-    /// The first one.
+    /// Creates the handle with the first id.
     pub fn new(node: NodeId) -> Self {
         Self(Arc::new(RwLock::new(node)))
     }
 
-    /// The present one.
+    /// Returns the present id.
     pub fn get(&self) -> NodeId {
         *self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on it is this one.
+    /// Changes the id.
     pub(super) fn set(&self, node: NodeId) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = node;
     }

@@ -1,4 +1,4 @@
-//! Signs of life, and doubts about it: a process that stood still asks whether it was declared dead meanwhile.
+//! Heartbeats, and the check after a suspension: the process asks whether it was declared dead meanwhile.
 
 use std::sync::Arc;
 
@@ -17,18 +17,18 @@ use domain::{
     time::Clock,
 };
 
-/// Looks at both clocks all along; when the process stood still, the next heartbeat is asked for at once.
+/// Watches both clocks. After a suspension of the process, the next heartbeat is requested at once.
 pub async fn watch(gate: DialGate, clock: Arc<dyn Clock>, times: Times, doubts: Arc<Notify>) {
     loop {
         sleep(times.tick()).await;
         if gate.tick(clock.now()) {
-            tracing::warn!("this process stood still or its clock was put forward: it dials again after a heartbeat");
+            tracing::warn!("process suspended or clock set forward, dialing paused until the next heartbeat");
             doubts.notify_one();
         }
     }
 }
 
-/// Shows that this process lives, until the store says that it does not.
+/// Sends heartbeats until the store declares this process dead.
 pub async fn show(
     root: ActorRef<NodeMessage>,
     ports: Ports,

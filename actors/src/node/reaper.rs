@@ -1,7 +1,8 @@
-//! Looks for what this node holds in the store and nobody here holds any more. Claims are given back: the claim's answer
-//! was lost, a plan died in a mailbox, a campaign crashed before it handed a claim on. A claim that is still on its way
-//! after all is safe: its permit is asked under the old epoch and refused. What may have been sent is settled with the
-//! carrier: its outcome could not be written for too long, was refused, or was forgotten by a server that took over.
+//! Recovers claims and attempts that the store assigns to this node but that nobody here holds any more.
+//! Claims are released: the claim's answer was lost, a plan died in a mailbox, or a campaign crashed before
+//! it handed a claim on. A claim still on its way is safe, since its permit request uses the old epoch and is
+//! refused. Attempts that may have been sent are settled with the carrier: their outcome could not be written
+//! for too long, was refused, or was lost by a server that took over.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,14 +22,14 @@ use domain::{
     },
 };
 
-/// The longest pause before an attempt is settled again whose outcome the store did not take.
+/// Longest pause before an attempt whose outcome the store did not take is settled again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 
-/// Looks now and then, for as long as it runs. A running campaign finds by itself what was given back or settled: it
-/// counts what is left every second while any attempt is open.
+/// Looks periodically for as long as it runs. A running campaign notices released or settled attempts by
+/// itself, since it counts the remaining work every second while any attempt is open.
 ///
-/// A call asks for its permit within milliseconds of its claim: one that is four times as old as a node may be silent
-/// counts as lost.
+/// A call asks for its permit within milliseconds of its claim. A claim counts as lost when it is four times
+/// as old as the time after which a silent node counts as dead.
 pub async fn reap(ports: Ports, (node, times): (NodeId, Times), calls: CallRegistry) {
     let lost_after = times.dead_after * 4;
     let mut unsettled = Unsettled::default();
@@ -36,12 +37,12 @@ pub async fn reap(ports: Ports, (node, times): (NodeId, Times), calls: CallRegis
         tokio::time::sleep(times.dead_after).await;
         match reap_once(&ports, node, &calls, lost_after).await {
             Ok(0) => {}
-            Ok(claims) => tracing::warn!(claims, "claims that nobody held were given back"),
-            Err(error) => tracing::warn!(%error, "lost claims could not be given back"),
+            Ok(claims) => tracing::warn!(claims, "lost claims released"),
+            Err(error) => tracing::warn!(%error, "releasing lost claims failed"),
         }
         match ports.store.unsettled(node, milliseconds(lost_after)).await {
             Ok(open) => unsettled.settle(open, &calls, |orphan| settled(ports.clone(), orphan, times), lost_after),
-            Err(error) => tracing::warn!(%error, "attempts without a call could not be looked for"),
+            Err(error) => tracing::warn!(%error, "search for attempts without a call failed"),
         }
     }
 }
@@ -52,7 +53,8 @@ fn milliseconds(time: Duration) -> i64 {
 
 async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after: Duration) -> StoreResult<usize> {
     let stale = ports.store.stale_claims(node, milliseconds(lost_after)).await?;
-    // While the store is away a call may hold its claim for long: it insists on saying that nothing was sent.
+    // While the store is unavailable a call may hold its claim for long, since it keeps trying to write that
+    // nothing was sent.
     let lost: Vec<Claim> = stale.into_iter().filter(|claim| !calls.holds(*claim)).collect();
     if !lost.is_empty() {
         ports.store.release(&lost).await?;
@@ -60,12 +62,12 @@ async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after
     Ok(lost.len())
 }
 
-/// Brings an attempt to its end that no call holds; whether its outcome is written.
+/// Settles an attempt that no call holds. Returns whether its outcome is written.
 async fn settled(ports: Ports, orphan: Orphan, times: Times) -> bool {
     let never_began = orphan.direction == CallDirection::Inbound && orphan.state == AttemptState::Dialed;
     let lost = boot::lost(orphan);
     let outcome = match never_began {
-        // The carrier was told that nobody takes it, and may have found somebody else.
+        // The carrier was told that nobody takes it, and may have connected it elsewhere.
         true => {
             let error = NOT_TAKEN.to_owned();
             write_off(&ports, LostCall { error, ..lost }).await
@@ -78,10 +80,10 @@ async fn settled(ports: Ports, orphan: Orphan, times: Times) -> bool {
 /// Attempts of this node that may have been sent and that no call holds.
 #[derive(Default)]
 struct Unsettled {
-    /// What the look before this one found. One that is on its way to a call, or from one, is not found twice.
+    /// Attempts found by the previous look. An attempt on its way to or from a call is not found twice.
     found: HashSet<Claim>,
     settling: JoinSet<(Claim, bool)>,
-    /// How often the store did not take an outcome, and when it is asked again.
+    /// Number of times the store did not take an outcome, and the time of the next try.
     refused: HashMap<Claim, (u32, Instant)>,
 }
 
@@ -95,14 +97,14 @@ impl Unsettled {
     ) {
         let now = Instant::now();
         while let Some(ended) = self.settling.try_join_next() {
-            // One that crashed has been logged, and is found again.
+            // A crash was logged, and the attempt will be found again.
             if let Ok((claim, false)) = ended {
                 let (times, until) = self.refused.entry(claim).or_insert((0, now));
                 *until = now + (pause * 2_u32.saturating_pow((*times).min(10))).min(LONGEST_PAUSE);
                 *times += 1;
             }
         }
-        // A store that took over may know an older claim than the call's: that is no reason to end its leg.
+        // After a failover the store may know an older claim than the call's. That is no reason to end its leg.
         let is_nobodys = |open: &Orphan| !calls.holds(open.claim) && !calls.lives(open.claim.attempt);
         let nobodys: Vec<Orphan> = open.into_iter().filter(is_nobodys).collect();
         let found: HashSet<Claim> = nobodys.iter().map(|open| open.claim).collect();
@@ -115,7 +117,7 @@ impl Unsettled {
                 continue;
             }
             let Some(seen_to) = calls.see_to(claim) else { continue };
-            tracing::warn!(attempt = %claim.attempt, "an open attempt that no call holds is settled");
+            tracing::warn!(attempt = %claim.attempt, "settling an open attempt without a call");
             let settled = settled(open);
             self.settling.spawn(async move {
                 let written = settled.await;

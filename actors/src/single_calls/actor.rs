@@ -1,5 +1,5 @@
-//! The actor of single calls: counts what waits, asks for lines, claims, hands over to calls. The queue is the
-//! store's, so that a call outlives the process that queued it.
+//! The actor of single calls: it counts waiting calls, asks for lines, claims calls and starts them. The
+//! queue is in the store, so that a call outlives the process that queued it.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -22,34 +22,34 @@ use domain::{
     },
 };
 
-/// How often it looks for calls that others queued: another node, or a process that died.
+/// Interval at which it looks for calls queued by other nodes or by a process that died.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 
-/// How soon it looks again after trouble with the store, or while calls wait for lines.
+/// Pause before it looks again after a store failure, or while calls wait for lines.
 const LOOK_SOON: Duration = Duration::from_secs(1);
 
-/// What it is started with.
+/// Arguments with which the actor starts.
 #[derive(Clone)]
 pub struct SingleCallsArguments {
-    /// This process.
+    /// Id of this process.
     pub node: NodeId,
-    /// The outside.
+    /// The ports to the outside.
     pub ports: Ports,
-    /// Who has the lines.
+    /// The line pool.
     pub lines: Sibling<LinesMessage>,
-    /// How long a call may ring.
+    /// Longest ringing time of a call.
     pub ring_timeout: Duration,
-    /// Other nodes live.
+    /// Whether other nodes are alive.
     pub other_nodes: bool,
 }
 
 /// The actor of single calls.
 pub struct SingleCallsActor;
 
-/// Its state.
+/// State of the actor.
 pub struct SingleCallsState {
     with: SingleCallsArguments,
-    /// This process is registered: earlier ones are dead for the store.
+    /// Whether this process is registered, so that the store regards earlier ones as dead.
     ready: bool,
     draining: bool,
     counting: bool,
@@ -92,7 +92,7 @@ impl Actor for SingleCallsActor {
             } => state.place(&me, (account, *new, ticket), reply),
             SingleCallsMessage::Resume => {
                 state.ready = true;
-                // Grants of one that crashed flow back.
+                // The grants of a crashed predecessor are returned.
                 let dialer = Dialer::SingleCalls;
                 let requester = Requester::to(&me, SingleCallsMessage::Lines);
                 let _ = state.with.lines.cast(LinesMessage::Attach { dialer, requester });
@@ -108,7 +108,7 @@ impl Actor for SingleCallsActor {
             SingleCallsMessage::Lines(LinesNotice::CallEnded { .. })
             | SingleCallsMessage::LinesRestarted
             | SingleCallsMessage::Look => state.look(&me),
-            // They keep no list of their calls, and a call waits for its turn or its own next try.
+            // Single calls have no list of live calls, and each call waits for its turn or its own next try.
             SingleCallsMessage::Lines(
                 LinesNotice::NoLineFree { .. } | LinesNotice::MetObstacle(_) | LinesNotice::Attached(_),
             ) => {}
@@ -147,7 +147,7 @@ impl SingleCallsState {
         });
     }
 
-    /// Counts what waits.
+    /// Counts the waiting calls.
     fn look(&mut self, me: &ActorRef<SingleCallsMessage>) {
         if !self.dials() {
             return;
@@ -180,7 +180,7 @@ impl SingleCallsState {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "waiting calls could not be counted, trying again");
+                tracing::warn!(%error, "counting waiting calls failed, trying again");
                 LOOK_SOON
             }
         };
@@ -198,7 +198,7 @@ impl SingleCallsState {
         }));
     }
 
-    /// Wishes for as many lines as calls wait. A pool that is being restarted is asked at the next look.
+    /// Requests as many lines as calls wait. A pool that is being restarted is asked at the next look.
     fn request_lines(&self, me: &ActorRef<SingleCallsMessage>, want: usize) {
         let _ = self.with.lines.cast(LinesMessage::RequestLines {
             dialer: Dialer::SingleCalls,
@@ -220,7 +220,7 @@ impl SingleCallsState {
             return;
         }
         let (me, ports, node) = (me.clone(), self.with.ports.clone(), self.with.node);
-        // Not bound to this actor: a claim that was made must find its way back to the queue if the actor is gone.
+        // Not bound to this actor: a claim must find its way back to the queue even if the actor is gone.
         tokio::spawn(async move {
             let claimed = contained(claim(ports, node, lines)).await;
             let _ = me.cast(SingleCallsMessage::Claimed { lines, claimed });
@@ -230,10 +230,10 @@ impl SingleCallsState {
     fn claimed(&mut self, me: &ActorRef<SingleCallsMessage>, lines: usize, claimed: StoreResult<ReadyCalls>) {
         let dialed = match claimed {
             Ok(ready) if self.dials() => self.dial(ready),
-            // Claims that come too late are released as they are dropped.
+            // Claims that come too late are released when they are dropped.
             Ok(_) => 0,
             Err(error) => {
-                tracing::warn!(%error, "waiting calls could not be claimed, trying again");
+                tracing::warn!(%error, "claiming waiting calls failed, trying again");
                 self.return_lines(lines);
                 self.wake(me, LOOK_SOON);
                 return;
@@ -243,7 +243,7 @@ impl SingleCallsState {
         self.look(me);
     }
 
-    /// Hands claimed calls over; how many were taken.
+    /// Hands claimed calls over. Returns how many were taken.
     fn dial(&self, ready: ReadyCalls) -> usize {
         let ReadyCalls { mut held, agents } = ready;
         let mut dialed = 0;
@@ -271,18 +271,18 @@ impl SingleCallsState {
     }
 }
 
-/// What waits, once those that waited too long are ended.
+/// Counts the waiting calls, after ending those that waited too long.
 async fn count(store: &dyn Store) -> StoreResult<WaitingCalls> {
     let waiting = store.waiting_calls().await?;
     if waiting.expired > 0 {
         let ended = store.expire_calls().await?;
-        tracing::warn!(ended, "calls that could not be dialed in time were ended");
+        tracing::warn!(ended, "calls expired in the queue");
     }
     Ok(waiting)
 }
 
-/// Claims for `lines` and reads the agents afresh; calls whose agent cannot dial any more end `failed`, and those that
-/// could not be held now, since their agent's providers are down, go on waiting.
+/// Claims calls for `lines` lines and reads their agents afresh. Calls whose agent can no longer dial end
+/// `failed`. Calls that cannot be held now, because their agent's providers are down, keep waiting.
 async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCalls> {
     let store = ports.store;
     let limit = i64::try_from(lines).unwrap_or(i64::MAX);
@@ -320,18 +320,18 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
     Ok(ReadyCalls { held, agents })
 }
 
-/// The call cannot be made with its agent, now or later.
+/// Ends a call that can never be made with its agent.
 async fn give_up(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttempt, why: &str) -> StoreResult<()> {
     let outcome = EndReason::agent(why).outcome(false, Default::default());
     let finished = store.finish(attempt.claim, outcome, None).await;
     if let Err(error) = &finished {
-        tracing::warn!(attempt = %attempt.claim.attempt, %error, "outcome not written, trying again later");
+        tracing::warn!(attempt = %attempt.claim.attempt, %error, "writing the outcome failed, trying again later");
         held.put_back(attempt);
     }
     finished
 }
 
-/// The call cannot be held now: it is looked at again in a while.
+/// Puts off a call that cannot be held now.
 async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttempt, why: &str) -> StoreResult<()> {
     let after_ms = i64::try_from(LOOK_EVERY.as_millis()).unwrap_or(i64::MAX);
     match store.not_sent(attempt.claim, after_ms, Some(why.to_owned())).await {
@@ -343,7 +343,7 @@ async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttem
     }
 }
 
-/// The agent, or why the call cannot be made with it.
+/// Returns the agent, or the reason why the call cannot be made with it.
 async fn read_agent(
     store: &dyn Store,
     carriers: &Carriers,

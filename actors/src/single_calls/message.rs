@@ -11,7 +11,7 @@ use domain::{
     ports::store::{KeyTicket, NewCall, QueuedCall, StoreError, WaitingCalls},
 };
 
-/// Why a call was not queued.
+/// Reason why a call was not queued.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
     /// The node takes no new work.
@@ -22,41 +22,41 @@ pub enum PlaceError {
     Store(#[from] StoreError),
 }
 
-/// Where the answer to a call that was asked for goes.
+/// Receiver of the answer to a call request.
 pub type PlaceReply = RpcReplyPort<Result<QueuedCall, PlaceError>>;
 
 /// Messages to the actor of single calls. Results of its own tasks that are no longer wanted are dropped.
 pub enum SingleCallsMessage {
-    /// Queue a call; answered after its commit.
+    /// Queues a call. Answered after its commit.
     Place {
-        /// Owner.
+        /// Account that owns the call.
         account: AccountId,
         /// The call.
         new: Box<NewCall>,
         /// The request's idempotency key.
         ticket: Option<KeyTicket>,
-        /// What became of it.
+        /// Receiver of the result.
         reply: PlaceReply,
     },
-    /// Calls may be dialed: this process is registered with the store.
+    /// Calls may be dialed, since this process is registered with the store.
     Resume,
-    /// Dial nothing more; the node is going down.
+    /// The node is shutting down: dial nothing more.
     Drain,
-    /// Whether other nodes live. They dial what a node that is going down still queues.
+    /// Tells whether other nodes are alive. They dial the calls that a node still queues while it shuts down.
     OtherNodes(bool),
-    /// What the line pool tells.
+    /// A notice of the line pool.
     Lines(LinesNotice),
-    /// The line pool was restarted: it knows of no wish.
+    /// The line pool was restarted and has lost all requests.
     LinesRestarted,
-    /// Look again for something to do: a timer, or a call that was just queued.
+    /// A timer fired or a call was just queued: look for something to do.
     Look,
-    /// What waits was counted, own.
+    /// The waiting calls were counted, sent by the actor's own task.
     Counted(Result<WaitingCalls, StoreError>),
-    /// Claims arrived, own.
+    /// Claims arrived, sent by the actor's own task.
     Claimed {
-        /// How many lines were set aside for them.
+        /// Number of lines set aside for them.
         lines: usize,
-        /// The attempts; those not handed on to a call go back to the queue.
+        /// The attempts. Those not handed to a call return to the queue.
         claimed: Result<ReadyCalls, StoreError>,
     },
 }
@@ -65,6 +65,6 @@ pub enum SingleCallsMessage {
 pub struct ReadyCalls {
     /// The attempts.
     pub held: HeldClaims,
-    /// The agent of each.
+    /// The agents by id.
     pub agents: HashMap<AgentId, Arc<Agent>>,
 }

@@ -1,10 +1,10 @@
-//! Waiting longer after each failure: for providers and the database, and for restarts of children.
+//! Delays that grow with each failure, for providers, the database and restarts of children.
 
 use std::{collections::VecDeque, time::Duration};
 
 use tokio::time::Instant;
 
-/// Doubles from `first` to `longest`.
+/// Delay that doubles from `first` to `longest`.
 #[derive(Debug, Clone, Copy)]
 pub struct Backoff {
     first: Duration,
@@ -13,7 +13,7 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Nothing has failed yet.
+    /// Creates a backoff without failures.
     pub const fn new(first: Duration, longest: Duration) -> Self {
         Self {
             first,
@@ -22,19 +22,19 @@ impl Backoff {
         }
     }
 
-    /// One more failure: how long to wait now.
+    /// Counts a failure. Returns how long to wait now.
     pub fn failed(&mut self) -> Duration {
         let wait = self.first.saturating_mul(1 << self.failures.min(16)).min(self.longest);
         self.failures = self.failures.saturating_add(1);
         wait
     }
 
-    /// How many failures there were in a row.
+    /// Returns the number of successive failures.
     pub fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// It works again.
+    /// Resets the failures after a success.
     pub fn reset(&mut self) {
         self.failures = 0;
     }
@@ -44,11 +44,11 @@ impl Backoff {
 #[derive(Debug, Clone, Default)]
 pub struct Restarts(VecDeque<Instant>);
 
-/// Crashes are counted within this time.
+/// Time within which crashes are counted.
 const MEMORY: Duration = Duration::from_secs(60);
 
 impl Restarts {
-    /// It crashed at `now`: how often within the last minute, this time included.
+    /// Counts a crash at `now`. Returns the number of crashes within the last minute, including this one.
     pub fn crashed(&mut self, now: Instant) -> usize {
         while self.0.front().is_some_and(|at| now.duration_since(*at) >= MEMORY) {
             self.0.pop_front();
@@ -57,8 +57,8 @@ impl Restarts {
         self.0.len()
     }
 
-    /// How long to wait before the restart after the `crashes`-th crash of a minute: 50 ms, doubling; a whole minute
-    /// beyond the fifth, so that a child that cannot live does not eat the processor.
+    /// Returns the wait before the restart after the `crashes`-th crash of a minute: 50 ms, doubling. After
+    /// the fifth it is a whole minute, so that a child that cannot live does not use up the processor.
     pub fn delay(crashes: usize) -> Duration {
         match crashes {
             0..=5 => Duration::from_millis(25 << crashes),

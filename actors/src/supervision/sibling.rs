@@ -1,4 +1,5 @@
-//! The address of an actor that may be restarted: a dead child's `ActorRef` stays dead, so siblings look it up.
+//! Address of an actor that may be restarted. A dead child's `ActorRef` stays dead, so siblings look the
+//! present one up.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -11,13 +12,13 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-/// How long a question waits for an actor that is not there: the first restarts of a minute take less.
+/// Time a question waits for an actor that is down. The first restarts of a minute take less.
 const RESTART: Duration = Duration::from_millis(500);
 
-/// How often it looks for it.
+/// Interval at which the restarted actor is looked up.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Where an actor of the tree is reached now. Clones share the address.
+/// Address of the present actor. Clones share it.
 pub struct Sibling<M>(Arc<RwLock<Option<ActorRef<M>>>>);
 
 impl<M> Clone for Sibling<M> {
@@ -39,17 +40,17 @@ impl<M> From<ActorRef<M>> for Sibling<M> {
 }
 
 impl<M: Message> Sibling<M> {
-    /// Makes `actor` the one that is reached from now on.
+    /// Sets the present actor.
     pub fn set(&self, actor: ActorRef<M>) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(actor);
     }
 
-    /// The present actor; none before its first start.
+    /// Returns the present actor, or `None` before its first start.
     pub fn get(&self) -> Option<ActorRef<M>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sends a message; gives it back when nobody is there to take it.
+    /// Sends a message. Returns the message if the actor is gone.
     pub fn cast(&self, message: M) -> Result<(), Option<M>> {
         let Some(actor) = self.get() else {
             return Err(Some(message));
@@ -57,8 +58,9 @@ impl<M: Message> Sibling<M> {
         actor.cast(message).map_err(undelivered)
     }
 
-    /// Asks a question; none when there is no answer within the time. One that finds nobody waits for the actor's
-    /// restart; one that was taken and not answered is not asked again, as nobody knows what became of it.
+    /// Asks a question. Returns `None` if there is no answer in time. A question that finds no actor waits
+    /// for the restart. A question that was taken and not answered is not repeated, since its effect is
+    /// unknown.
     pub async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(RpcReplyPort<T>) -> M,
@@ -79,7 +81,7 @@ impl<M: Message> Sibling<M> {
     }
 }
 
-/// The message out of a failed send.
+/// Returns the message of a failed send.
 pub fn undelivered<M>(error: ractor::MessagingErr<M>) -> Option<M> {
     match error {
         ractor::MessagingErr::SendErr(message) => Some(message),

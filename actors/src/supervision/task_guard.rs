@@ -1,5 +1,5 @@
-//! Tasks beside actors: one that ends with its owner (a panicking actor skips `post_stop`, but drops its state), and
-//! one whose panic is an answer like any other.
+//! Tasks beside actors: a task that ends with its owner (a panicking actor skips `post_stop` but drops its
+//! state), and a task whose panic is returned as an error.
 
 use std::future::Future;
 
@@ -18,8 +18,8 @@ impl TaskGuard {
     }
 }
 
-/// Runs work on the store to its end; a panic in it reads as a store that is away, so that whoever waits for the
-/// answer gets one.
+/// Runs work on the store to its end. A panic is reported as an unavailable store, so that the caller gets an
+/// answer.
 pub async fn contained<T: Send + 'static>(
     work: impl Future<Output = StoreResult<T>> + Send + 'static,
 ) -> StoreResult<T> {

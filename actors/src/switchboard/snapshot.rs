@@ -1,21 +1,21 @@
-//! How a node stands, for metrics, tests and the demo.
+//! Snapshot of a node, for metrics, tests and the demo.
 
 use serde::Serialize;
 
 use crate::dial_gate::HoldsBack;
 
-/// A node's figures at one moment.
+/// Figures of a node at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeSnapshot {
-    /// Calls from dialing to their end.
+    /// Number of calls from dialing to their end.
     pub live_calls: usize,
-    /// Lines in all.
+    /// Number of lines.
     pub lines: usize,
-    /// Campaign actors.
+    /// Number of campaign actors.
     pub campaigns: usize,
-    /// No new work is taken.
+    /// Whether no new work is taken.
     pub draining: bool,
-    /// Why nothing is dialed at present, if so.
+    /// Reason why nothing is dialed at present, if any.
     pub holds_back: Option<HoldsBack>,
 }
