@@ -1,4 +1,5 @@
-//! A carrier that records what it is asked, answers by script, and can call back or open media with the right proof.
+//! A carrier that records requests, answers by script, and can send callbacks or open media with the right
+//! proof.
 
 use std::{
     collections::VecDeque,
@@ -22,12 +23,12 @@ use domain::{
     time::Timestamp,
 };
 
-/// How the carrier answers one dial.
+/// Scripted answer to one dial.
 #[derive(Debug, Clone)]
 pub struct ScriptedDial {
-    /// How long the answer takes.
+    /// Delay of the answer.
     pub after: Duration,
-    /// The answer; none is the next free call id.
+    /// The error, or `None` for success with the next free call id.
     pub result: Option<DialError>,
 }
 
@@ -45,15 +46,15 @@ struct Seen {
     reopen_script: VecDeque<CarrierError>,
     reopened: Vec<WayBack>,
     abilities: CarrierAbilities,
-    /// It opens lost media sockets again.
+    /// Whether it reopens lost media sockets.
     reopens: bool,
 }
 
-/// The fake. Dials not in the script succeed at once with ids `fake-1`, `fake-2` …
+/// The fake carrier. Dials not in the script succeed at once with ids `fake-1`, `fake-2` …
 #[derive(Default)]
 pub struct FakeCarrier(Mutex<Seen>);
 
-/// Both ends of a fake media socket: what the call is given, and what the test holds.
+/// Both ends of a fake media socket: the call's and the test's.
 pub struct FakeSocket {
     /// Audio and marks towards the call.
     pub inbound: Arc<InboundQueue>,
@@ -61,7 +62,7 @@ pub struct FakeSocket {
     pub outbound: mpsc::Receiver<OutboundItem>,
 }
 
-/// A media leg of 8 kHz mu-law with every ability, and its far end.
+/// Creates a media leg of 8 kHz mu-law with every ability, and its far end.
 pub fn media_leg() -> (MediaLeg, FakeSocket) {
     let (sender, outbound) = mpsc::channel(1024);
     let inbound = Arc::new(InboundQueue::default());
@@ -85,63 +86,63 @@ impl FakeCarrier {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next dial not yet scripted is answered so.
+    /// Scripts the answer to the next unscripted dial.
     pub fn script_dial(&self, after: Duration, result: Option<DialError>) {
         self.seen().script.push_back(ScriptedDial { after, result });
     }
 
-    /// The next hang-up not yet scripted fails so.
+    /// Scripts a failure of the next unscripted hang-up.
     pub fn script_hang_up_failure(&self, error: CarrierError) {
         self.seen().hang_up_script.push_back(error);
     }
 
-    /// What `find_calls` lists from now on.
+    /// Sets the listing that `find_calls` returns from now on.
     pub fn set_listing(&self, listing: Vec<ListedCall>) {
         self.seen().listing = listing;
     }
 
-    /// What it offers from now on; lost media sockets it opens again where `reopens`.
+    /// Sets its abilities from now on, and whether it reopens lost media sockets.
     pub fn offer(&self, abilities: CarrierAbilities, reopens: bool) {
         let mut seen = self.seen();
         (seen.abilities, seen.reopens) = (abilities, reopens);
     }
 
-    /// The next transfer not yet scripted fails so.
+    /// Scripts a failure of the next unscripted transfer.
     pub fn script_transfer_failure(&self, error: CarrierError) {
         self.seen().transfer_script.push_back(error);
     }
 
-    /// The next wish for keys not yet scripted fails so.
+    /// Scripts a failure of the next unscripted key request.
     pub fn script_digits_failure(&self, error: CarrierError) {
         self.seen().digits_script.push_back(error);
     }
 
-    /// The next wish for a lost media socket not yet scripted fails so.
+    /// Scripts a failure of the next unscripted request for a lost media socket.
     pub fn script_reopen_failure(&self, error: CarrierError) {
         self.seen().reopen_script.push_back(error);
     }
 
-    /// Every transfer it was asked for.
+    /// Returns all transfer requests.
     pub fn transfers(&self) -> Vec<Transfer> {
         self.seen().transfers.clone()
     }
 
-    /// Every wish for keys.
+    /// Returns all key requests.
     pub fn digits(&self) -> Vec<String> {
         self.seen().digits.clone()
     }
 
-    /// Every wish for a lost media socket.
+    /// Returns all requests for lost media sockets.
     pub fn reopened(&self) -> Vec<WayBack> {
         self.seen().reopened.clone()
     }
 
-    /// Every dial request so far.
+    /// Returns all dial requests.
     pub fn dials(&self) -> Vec<DialRequest> {
         self.seen().dials.clone()
     }
 
-    /// Every leg that was asked to hang up, repetitions included.
+    /// Returns all legs that were asked to hang up, including repetitions.
     pub fn hang_ups(&self) -> Vec<CarrierCallId> {
         self.seen().hang_ups.clone()
     }

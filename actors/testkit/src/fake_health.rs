@@ -1,4 +1,4 @@
-//! Providers that are down when the test says so.
+//! Provider health that a test controls.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -10,22 +10,22 @@ struct Standing {
     asked: usize,
 }
 
-/// The fake; well at the start.
+/// The fake. Providers are healthy at the start.
 #[derive(Default)]
 pub struct FakeHealth(Mutex<Standing>);
 
 impl FakeHealth {
-    /// From now on no call can be held, for this reason.
+    /// Makes all calls impossible from now on, for this reason.
     pub fn down(&self, reason: &str) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).obstacle = Some(reason.to_owned());
     }
 
-    /// The providers are back.
+    /// Makes the providers healthy again.
     pub fn up(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).obstacle = None;
     }
 
-    /// How often it was asked.
+    /// Returns how often it was asked.
     pub fn asked(&self) -> usize {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).asked
     }

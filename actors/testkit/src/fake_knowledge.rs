@@ -1,4 +1,4 @@
-//! Documents that are at hand at once, or away when the test says so.
+//! Documents that are available at once, or unavailable when a test says so.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -13,7 +13,7 @@ use domain::{
     ports::knowledge::{KnowledgeBase, KnowledgeError, OpenKnowledge},
 };
 
-/// The fake: whatever an agent holds, these are its documents.
+/// The fake. It returns its documents for every agent.
 #[derive(Default)]
 pub struct FakeKnowledge {
     documents: Mutex<Vec<Document>>,
@@ -22,17 +22,17 @@ pub struct FakeKnowledge {
 }
 
 impl FakeKnowledge {
-    /// From now on it knows these.
+    /// Sets its documents.
     pub fn holds(&self, documents: Vec<Document>) {
         *self.documents.lock().unwrap_or_else(PoisonError::into_inner) = documents;
     }
 
-    /// Whether it can be opened from now on.
+    /// Sets whether it is unavailable from now on.
     pub fn set_away(&self, away: bool) {
         self.away.store(away, Ordering::Relaxed);
     }
 
-    /// How often it was to be opened.
+    /// Returns how often it was opened, including failures.
     pub fn asked(&self) -> usize {
         self.asked.load(Ordering::Relaxed)
     }

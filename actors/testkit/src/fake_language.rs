@@ -1,4 +1,4 @@
-//! A language model that answers by script and remembers what it was asked.
+//! A language model that answers by script and records its requests.
 
 use std::{
     collections::VecDeque,
@@ -11,17 +11,17 @@ use serde_json::Value;
 
 use domain::ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest};
 
-/// One reply of the script.
+/// One scripted reply.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedReply {
-    /// How long before each event.
+    /// Delay before each event.
     pub gap: Duration,
-    /// What is streamed.
+    /// The events that are streamed.
     pub events: Vec<Result<ReplyEvent, LanguageError>>,
 }
 
 impl ScriptedReply {
-    /// One that says `text` at once.
+    /// Creates a reply that says `text` at once.
     pub fn text(text: &str) -> Self {
         Self {
             gap: Duration::ZERO,
@@ -29,7 +29,7 @@ impl ScriptedReply {
         }
     }
 
-    /// One that fails.
+    /// Creates a reply that fails.
     pub fn error(error: LanguageError) -> Self {
         Self {
             gap: Duration::ZERO,
@@ -55,7 +55,7 @@ impl ScriptedReply {
         self
     }
 
-    /// Waits so long before each event.
+    /// Sets the delay before each event.
     #[must_use]
     pub fn with_gap(mut self, gap: Duration) -> Self {
         self.gap = gap;
@@ -78,12 +78,12 @@ impl ScriptedModel {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next reply not yet scripted is this one.
+    /// Scripts the next unscripted reply.
     pub fn script(&self, reply: ScriptedReply) {
         self.seen().script.push_back(reply);
     }
 
-    /// Everything it was asked.
+    /// Returns all requests.
     pub fn requests(&self) -> Vec<ReplyRequest> {
         self.seen().requests.clone()
     }

@@ -1,4 +1,4 @@
-//! All ports at once: the fakes around a given store, with a clock that follows tokio's.
+//! All fakes around a given store, with a clock that follows tokio's.
 
 use std::sync::Arc;
 
@@ -15,41 +15,41 @@ use domain::{
     time::{Clock, Timestamp, TokioClock},
 };
 
-/// 2026-01-05T12:00:00Z, a Monday: where the fake clock starts.
+/// Start of the fake clock: 2026-01-05T12:00:00Z, a Monday.
 pub const CLOCK_START: Timestamp = Timestamp(1_767_614_400_000_000);
 
-/// The fakes behind a [`Ports`], for scripting and for looking at what was asked.
+/// The fakes behind a [`Ports`], for scripting and for inspecting requests.
 #[derive(Clone)]
 pub struct FakePorts {
     /// The carrier.
     pub carrier: Arc<FakeCarrier>,
-    /// Speech to text.
+    /// Speech to text (stt).
     pub transcriber: FakeTranscriber,
-    /// Text to speech.
+    /// Text to speech (tts).
     pub synthesizer: FakeSynthesizer,
     /// The language model.
     pub language_model: Arc<ScriptedModel>,
     /// Tools that run outside the call.
     pub tools: Arc<FakeTools>,
-    /// What agents know.
+    /// Knowledge of agents.
     pub knowledge: Arc<FakeKnowledge>,
-    /// How the providers are.
+    /// Provider health.
     pub health: Arc<FakeHealth>,
     /// Recordings.
     pub recordings: FakeRecordings,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
-    /// The store that was given.
+    /// The given store.
     pub store: Arc<dyn Store>,
 }
 
 impl FakePorts {
-    /// Fakes around `store`, the clock at [`CLOCK_START`].
+    /// Creates fakes around `store`, with the clock at [`CLOCK_START`].
     pub fn around(store: Arc<dyn Store>) -> Self {
         Self::with_clock(store, Arc::new(TokioClock::starting_at(CLOCK_START)))
     }
 
-    /// Fakes around `store` and a clock it may share.
+    /// Creates fakes around `store` and a clock that it may share.
     pub fn with_clock(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self {
             carrier: Arc::default(),
@@ -65,7 +65,7 @@ impl FakePorts {
         }
     }
 
-    /// What actors are given.
+    /// Returns the ports for actors.
     pub fn ports(&self) -> Ports {
         Ports {
             store: self.store.clone(),

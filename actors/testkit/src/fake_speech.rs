@@ -1,4 +1,4 @@
-//! A recogniser that hears what the test says, a voice whose length is known, and recordings that are thrown away.
+//! A recogniser that hears what the test says, a tts of known speed, and recordings that are discarded.
 
 use std::{
     collections::VecDeque,
@@ -20,8 +20,8 @@ use domain::{
 /// Milliseconds of audio for each byte of text: 15 characters a second, about human speed.
 pub const MS_PER_BYTE: u64 = 66;
 
-/// A recogniser. Events are pushed by the test with [`FakeTranscriber::hear`], or queued with
-/// [`FakeTranscriber::script_final`] to come at the next `finalize`.
+/// A recogniser. The test sends events with [`FakeTranscriber::hear`], or queues them with
+/// [`FakeTranscriber::script_final`] for the next `finalize`.
 #[derive(Clone, Default)]
 pub struct FakeTranscriber(Arc<Mutex<Ears>>);
 
@@ -42,7 +42,7 @@ impl FakeTranscriber {
         }
     }
 
-    /// The next `finalize` not yet scripted is answered with these words.
+    /// Scripts the words that answer the next unscripted `finalize`.
     pub fn script_final(&self, text: &str) {
         let event = TranscriptEvent::Final {
             text: text.to_owned(),
@@ -55,12 +55,12 @@ impl FakeTranscriber {
             .push_back(event);
     }
 
-    /// Whether its code panics when a stream is opened.
+    /// Sets whether its code panics when a stream is opened.
     pub fn panic(&self, panics: bool) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = panics;
     }
 
-    /// Samples pushed so far, over all streams.
+    /// Returns the number of samples pushed so far, over all streams.
     pub fn samples(&self) -> u64 {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).samples
     }
@@ -117,14 +117,14 @@ impl Drop for FakeTranscriptStream {
     }
 }
 
-/// A voice: a square wave, [`MS_PER_BYTE`] for each byte of text, one piece a word, with timings.
+/// A tts. It speaks a square wave, [`MS_PER_BYTE`] for each byte of text, one piece a word, with timings.
 #[derive(Clone, Default)]
 pub struct FakeSynthesizer(Arc<Mutex<Throat>>);
 
 #[derive(Default)]
 struct Throat {
     texts: Vec<String>,
-    /// With the name of the voice.
+    /// Texts with the name of the voice and their directions.
     performed: Vec<(String, String, Vec<Cue>)>,
     /// Voices that were opened, and how many are open.
     opened: Vec<VoiceConfig>,
@@ -136,7 +136,7 @@ struct Throat {
 }
 
 impl FakeSynthesizer {
-    /// The next request not yet scripted fails so.
+    /// Scripts a failure of the next unscripted request.
     pub fn script_failure(&self, error: SpeechError) {
         self.0
             .lock()
@@ -145,33 +145,33 @@ impl FakeSynthesizer {
             .push_back(error);
     }
 
-    /// Whether its code panics when it is asked to speak.
+    /// Sets whether its code panics when it is asked to speak.
     pub fn panic(&self, panics: bool) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).panics = panics;
     }
 
-    /// Every text it was told of ahead.
+    /// Returns all texts announced to it ahead.
     pub fn prepared(&self) -> Vec<Likely> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).prepared.clone()
     }
 
-    /// Whether it says that it acts on directions.
+    /// Sets whether it reports that it supports directions.
     pub fn take_cues(&self, takes: bool) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).takes_cues = takes;
     }
 
-    /// Every text it was asked to speak, behind the name of the voice and before the directions in it.
+    /// Returns all texts it was asked to speak, each with the name of the voice and its directions.
     pub fn performed(&self) -> Vec<(String, String, Vec<Cue>)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).performed.clone()
     }
 
-    /// Every voice that was opened, and how many of them are still open.
+    /// Returns all voices that were opened, and how many of them are still open.
     pub fn opened(&self) -> (Vec<VoiceConfig>, usize) {
         let throat = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (throat.opened.clone(), throat.open)
     }
 
-    /// Every text it was asked to speak.
+    /// Returns all texts it was asked to speak.
     pub fn texts(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).texts.clone()
     }
@@ -252,12 +252,12 @@ impl Voice for FakeVoice {
     }
 }
 
-/// Keeps the number of samples written for each recorded call.
+/// Recordings that keep only the number of samples written for each call.
 #[derive(Clone, Default)]
 pub struct FakeRecordings(Arc<Mutex<Vec<(AttemptId, u64)>>>);
 
 impl FakeRecordings {
-    /// Stereo sample pairs written so far, by call, in the order they were opened.
+    /// Returns the stereo sample pairs written so far, by call, in the order in which they were opened.
     pub fn written(&self) -> Vec<(AttemptId, u64)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,4 +1,4 @@
-//! Tools outside the call that answer by script and remember how they were run.
+//! Outside tools that answer by script and record their runs.
 
 use std::{
     collections::VecDeque,
@@ -27,7 +27,7 @@ impl FakeTools {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every agent may use a tool of this name.
+    /// Offers a tool of this name to every agent.
     pub fn offer(&self, name: &str, within: Duration) {
         self.seen().offers.push(ToolOffer {
             name: name.to_owned(),
@@ -38,12 +38,12 @@ impl FakeTools {
         });
     }
 
-    /// The next run not yet scripted answers this, after so long.
+    /// Scripts the answer to the next unscripted run, after this delay.
     pub fn answer(&self, after: Duration, answer: Result<Value, ToolFault>) {
         self.seen().answers.push_back((after, answer));
     }
 
-    /// Everything that was run.
+    /// Returns all runs.
     pub fn runs(&self) -> Vec<ToolRun> {
         self.seen().runs.clone()
     }

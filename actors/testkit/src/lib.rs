@@ -1,4 +1,4 @@
-//! The store in memory, the suite that every store passes, and fakes of the other ports, for tests.
+//! Test tools: a store in memory, the suite that every store must pass, and fakes of the other ports.
 
 pub mod fake_carrier;
 pub mod fake_health;

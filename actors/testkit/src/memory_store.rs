@@ -1,4 +1,5 @@
-//! The whole store in memory, behind one lock: no I/O and no other thread, so that it works under a paused clock.
+//! The whole store in memory behind one lock. It uses no I/O and no other thread, so that it works under a
+//! paused clock.
 
 mod appointments;
 mod attempts;
@@ -32,7 +33,7 @@ use domain::{
     time::{Clock, Timestamp},
 };
 
-/// A store that forgets everything when it is dropped.
+/// A store that loses everything when it is dropped.
 #[derive(Debug)]
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
@@ -42,7 +43,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store whose time is `clock`'s.
+    /// Creates an empty store that uses the time of `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -52,7 +53,7 @@ impl MemoryStore {
         }
     }
 
-    /// An empty store that several nodes may share.
+    /// Creates an empty store that several nodes may share.
     pub fn shared(clock: Arc<dyn Clock>) -> Self {
         let store = Self::new(clock);
         store.locked().nodes.many = true;
@@ -69,24 +70,24 @@ impl MemoryStore {
         *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = error;
     }
 
-    /// The events of a call in the order they were appended.
+    /// Returns the events of a call in the order in which they were appended.
     pub fn events(&self, attempt: AttemptId) -> Vec<EventFact> {
         let tables = self.locked();
         let own = tables.events.iter().filter(|(id, _)| *id == attempt);
         own.map(|(_, event)| event.clone()).collect()
     }
 
-    /// An attempt's stored state; none if it has no row.
+    /// Returns an attempt's stored state, or `None` if it has no row.
     pub fn attempt_state(&self, attempt: AttemptId) -> Option<AttemptState> {
         self.locked().attempts.get(&attempt).map(|entry| entry.state)
     }
 
-    /// Declares a node dead, as another one does.
+    /// Declares a node dead, like another node does.
     pub fn bury(&self, node: NodeId) {
         self.locked().nodes.bury(node);
     }
 
-    /// Gives an attempt to another node, as a takeover does.
+    /// Gives an attempt to another node, like a takeover does.
     pub fn take_from(&self, attempt: AttemptId, by: NodeId) {
         if let Some(entry) = self.locked().attempts.get_mut(&attempt) {
             entry.owner = Some(by);

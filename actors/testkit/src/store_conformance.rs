@@ -1,4 +1,5 @@
-//! What every store must do, as one suite: run it with [`store_conformance!`](crate::store_conformance).
+//! Required behaviour of every store, as one suite: run it with
+//! [`store_conformance!`](crate::store_conformance).
 
 #![allow(
     clippy::unwrap_used,
@@ -53,10 +54,10 @@ pub use returns::*;
 pub use safeguards::*;
 pub use tools::*;
 
-/// Makes one test of each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture, impl Sized)`
-/// opens an empty store; what comes beside the fixture is dropped after the check. Further tokens are the tests'
-/// settings, such as `flavor = "multi_thread"`; `in_turn` makes no tests but `async fn every_check()`, for a store that
-/// takes long to set up.
+/// Creates one test for each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture,
+/// impl Sized)` opens an empty store. The second value is dropped after the check. Further tokens are
+/// settings of the tests, such as `flavor = "multi_thread"`. With `in_turn` it creates no tests but `async fn
+/// every_check()`, for a store that takes long to set up.
 #[macro_export]
 macro_rules! store_conformance {
     ($fixture:path $(, $($setting:tt)*)?) => {
@@ -230,7 +231,7 @@ macro_rules! store_conformance {
 #[macro_export]
 macro_rules! store_conformance_checks {
     ($fixture:path; [in_turn]; $($check:ident)*) => {
-        /// Makes every check, one after the other, and panics at the end if one failed.
+        /// Runs all checks in order, and panics at the end if one failed.
         pub async fn every_check() {
             let mut failed: Vec<&str> = Vec::new();
             $(

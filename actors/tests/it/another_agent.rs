@@ -1,4 +1,5 @@
-//! Another agent, or another language, in the call's actor: looked up in the store, heard and prompted from then on.
+//! Hand-over to another agent and changes of language in the call actor: look-up in the store, voice and
+//! prompt afterwards.
 
 use actors::call::CallPhase;
 use domain::{agent::Agent, id::AgentId, ports::store::DirectoryStore};
@@ -7,7 +8,7 @@ use testkit::fake_language::ScriptedReply;
 
 use super::call_support::{TestCall, agent, ms};
 
-/// The document of an agent that may take calls over.
+/// Returns the document of an agent that may take calls over.
 fn specialist(name: &str) -> serde_json::Map<String, Value> {
     let document = json!({ "name": name, "conversationConfig": { "agent": {
         "greetingMessage": "Hello {{name}}, {{desk}} here.",
@@ -135,7 +136,7 @@ async fn another_language_brings_its_prompt_voice_and_phrases() {
     );
 }
 
-/// A call that begins with one agent and is handed to another, whose platform settings are these.
+/// Hands a call over between two agents with these platform settings.
 async fn handed_over(first: &Value, second: &Value) -> TestCall {
     let test = TestCall::made_by(async |store, account| {
         let mut document = specialist("Billing");

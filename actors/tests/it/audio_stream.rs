@@ -1,4 +1,4 @@
-//! The audio stream under a paused clock, with real speech in babble both ways.
+//! The audio stream under a paused clock, with babble as speech in both directions.
 
 use std::sync::Arc;
 
@@ -349,7 +349,7 @@ async fn an_agent_that_keeps_no_audio_ends_the_recording_it_takes_over() {
     wait(2_000).await;
     phone.stream.cast(StreamMessage::Adopt(Arc::new(agent(false)))).unwrap();
     wait(2_000).await;
-    // Nobody who comes later begins it again.
+    // No later agent starts the recording again.
     phone.stream.cast(StreamMessage::Adopt(Arc::new(agent(true)))).unwrap();
     wait(2_000).await;
     phone.stream.cast(StreamMessage::Close).unwrap();

@@ -1,5 +1,5 @@
-//! An audio stream on a scripted carrier: a phone whose user speaks babble, which plays what it is sent, returns marks
-//! in time and understands what it played.
+//! An audio stream on a scripted carrier. The phone's user speaks babble; the phone plays the audio it gets,
+//! returns marks in time, and recognises what it played.
 
 use std::{
     collections::VecDeque,
@@ -44,10 +44,10 @@ pub const CARRIER: LegAbilities = LegAbilities {
     digits: false,
 };
 
-/// A text that is never synthesised.
+/// A text whose synthesis never ends.
 pub const STALLS: &str = "stalls";
 
-/// Speech in babble, synthesised in pieces of 100 ms.
+/// A tts that speaks babble in pieces of 100 ms.
 pub struct BabbleVoice;
 
 impl Synthesizer for BabbleVoice {
@@ -84,7 +84,7 @@ impl CallVoice for BabbleMouth {
     }
 }
 
-/// Understands babble at once.
+/// A recogniser that understands babble at once.
 pub struct BabbleEars;
 
 struct BabbleEar {
@@ -138,7 +138,7 @@ impl TranscriptStream for BabbleEar {
     }
 }
 
-/// What the phone saw.
+/// Record of the phone.
 #[derive(Default)]
 pub struct Seen {
     buffer: VecDeque<u8>,
@@ -151,9 +151,9 @@ pub struct Seen {
     pub clears: Vec<u64>,
     pub keys: String,
     pub closed: bool,
-    /// Whether it reads what it is sent.
+    /// Whether it stops reading the audio sent to it.
     pub stuck: bool,
-    /// Whether the network keeps its frames back, to deliver them one behind the other later.
+    /// Whether the network holds its frames back, to deliver them one after the other later.
     pub held_up: bool,
     late: Vec<Vec<u8>>,
     silent_ms: u64,
@@ -201,7 +201,7 @@ impl Seen {
     }
 }
 
-/// The stream, its phone and what it reported.
+/// The stream, its phone and its reported events.
 pub struct Phone {
     pub stream: ActorRef<StreamMessage>,
     pub stopped: JoinHandle<()>,
@@ -288,7 +288,7 @@ impl Phone {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// The agent speaks.
+    /// Lets the agent speak.
     pub fn say(&self, speech: u64, text: &str, last: bool, protected: bool) {
         let (speech, text) = (SpeechId(speech), text.to_owned());
         let say = StreamMessage::Say(Say {
@@ -303,7 +303,7 @@ impl Phone {
         let _ = self.stream.cast(say);
     }
 
-    /// The agent makes this ready to be spoken.
+    /// Lets the agent prepare a held speech.
     pub fn hold(&self, speech: u64, text: &str) {
         let say = StreamMessage::Say(Say {
             speech: SpeechId(speech),
@@ -317,7 +317,7 @@ impl Phone {
         let _ = self.stream.cast(say);
     }
 
-    /// The user says this, beginning now; how long it takes.
+    /// Lets the user say this now. Returns how long it takes.
     pub fn user_says(&self, text: &str) -> u64 {
         let mut speaker = Speaker::new(text, Voice::new(150.0), 8_000).unwrap();
         let ms = speaker.total_samples() / 8;
@@ -340,7 +340,7 @@ impl Phone {
         self.events().iter().find_map(|(at, event)| Some((*at, wanted(event)?)))
     }
 
-    /// What the phone understands of what it played.
+    /// Returns the words recognised in what the phone played.
     pub fn understood(&self) -> String {
         let (mut listener, mut transcript) = (Listener::new(), Transcript::default());
         let mut heard = Vec::new();

@@ -300,7 +300,7 @@ async fn the_users_voice_starts_the_silence_afresh() {
     assert_eq!(test.outcome(), Some(("completed", None)));
 }
 
-/// A noise every 1.5 s: voice without a word, or a click.
+/// Makes a noise every 1.5 s, alternating between voice without words and a click.
 async fn noisy(test: &TestCall, seconds: u64) {
     for n in 0..seconds * 2 / 3 {
         test.stream.user_begins();
@@ -327,7 +327,7 @@ async fn noise_on_the_line_does_not_keep_a_silent_call_open() {
     ms(1_700).await;
     noisy(&test, 9).await;
     assert_eq!(test.ended(), None);
-    // 10 s of silence, what it took to ask back once, and the last sound's due.
+    // 10 s of silence, plus the time for one question and for the last sound.
     noisy(&test, 9).await;
     assert_eq!(test.outcome(), Some(("completed", None)));
 }
@@ -486,7 +486,7 @@ async fn what_was_certainly_not_sent_is_queued_again() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_dial_that_nobody_adopts_fails_after_120_s() {
     let test = dialed_with(DialError::Unknown("timed out".into())).await;
-    // Two calls that bear nobody's mark: which one is ours only a callback can tell.
+    // Two calls without a mark: only a callback can tell which one is ours.
     let unmarked = ["a", "b"].map(|id| listed(id, None, true));
     test.ports.carrier.set_listing(unmarked.to_vec());
     ms(100).await;

@@ -1,4 +1,4 @@
-//! One call with everything around it faked: store, carrier, line pool, journal, audio stream.
+//! One call in fake surroundings: store, carrier, line pool, journal, audio stream.
 
 use actors::{
     attempt::{CallPlan, InboundLeg},
@@ -75,7 +75,7 @@ impl Actor for LinesProbe {
     }
 }
 
-/// Writes nothing.
+/// A journal that writes nothing.
 struct JournalProbe;
 
 impl Actor for JournalProbe {
@@ -108,12 +108,12 @@ pub struct TestCall {
     pub stream: ScriptedStream,
     pub told: Told,
     pub claim: Claim,
-    /// Where the call finds its journal: one that writes nothing, until a test puts a real one there.
+    /// Address of the call's journal. It writes nothing until a test sets a real one.
     journal: Sibling<JournalMessage>,
     backlog: Backlog,
     live: Mutex<(broadcast::Receiver<LiveFact>, Vec<Fact>)>,
     plan: CallPlan,
-    /// What the call uses.
+    /// The call's usage.
     pub meter: Meter,
     _stream_ref: ActorRef<StreamMessage>,
 }
@@ -122,7 +122,7 @@ pub fn agent(document: Value) -> Agent {
     serde_json::from_value(document).unwrap()
 }
 
-/// Greets, and never speaks up by itself.
+/// Returns an agent that greets and never speaks up by itself.
 pub fn greeter() -> Agent {
     agent(json!({
         "conversationConfig": {
@@ -136,7 +136,7 @@ pub async fn ms(ms: u64) {
     tokio::time::sleep(Duration::from_millis(ms)).await;
 }
 
-/// A running campaign with the one contact.
+/// Creates a running campaign with one contact.
 async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> CampaignId {
     let campaign = NewCampaign {
         name: "c".into(),
@@ -191,7 +191,7 @@ async fn claimed(store: &MemoryStore, node: NodeId) -> ClaimedAttempt {
     store.claim(node, campaign, 1).await.unwrap().remove(0)
 }
 
-/// Turns the plan into that of a call from outside to an agent of its own.
+/// Turns the plan into that of an inbound call to an agent of its own.
 async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> CallPlan {
     let (account, to) = (plan.attempt.account, PhoneNumber::parse("+15550000001").unwrap());
     let document = json!({ "direction": "inbound", "phoneNumbers": [{ "number": to.as_str() }] });
@@ -215,12 +215,12 @@ async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> 
 }
 
 impl TestCall {
-    /// A call that came in and waits for its media.
+    /// Starts an inbound call that waits for its media.
     pub async fn inbound(agent: Agent) -> Self {
         Self::start_way(async |_, _| agent, (Speculation::default(), true), async |_, _| {}).await
     }
 
-    /// Another attempt has this call of the carrier's.
+    /// Binds this call of the carrier to another attempt.
     pub async fn bind_to_another_attempt(&self, call: &CarrierCallId) {
         let (account, to) = (self.plan.attempt.account, PhoneNumber::parse("+15550000001").unwrap());
         let document = json!({ "direction": "inbound", "phoneNumbers": [{ "number": to.as_str() }] });
@@ -241,7 +241,7 @@ impl TestCall {
         assert!(received.is_some());
     }
 
-    /// A call that is about to ask for its permit; `prepare` scripts the fakes first.
+    /// Starts a call that is about to ask for its permit. `prepare` scripts the fakes first.
     pub async fn start(agent: Agent, prepare: impl AsyncFnOnce(&FakePorts, &MemoryStore)) -> Self {
         Self::start_with(agent, Speculation::default(), prepare).await
     }
@@ -254,7 +254,7 @@ impl TestCall {
         Self::start_way(async |_, _| agent, (speculation, false), prepare).await
     }
 
-    /// A call whose agent is made of what it puts into the store.
+    /// Starts a call whose agent depends on what it puts into the store.
     pub async fn made_by(agent: impl AsyncFnOnce(&MemoryStore, AccountId) -> Agent) -> Self {
         Self::start_way(agent, (Speculation::default(), false), async |_, _| {}).await
     }
@@ -331,24 +331,24 @@ impl TestCall {
         test
     }
 
-    /// A call that was dialed without trouble.
+    /// Starts a call that was dialed without errors.
     pub async fn dialed(agent: Agent) -> Self {
         Self::start(agent, async |_, _| {}).await
     }
 
-    /// A call that was answered this instant.
+    /// Starts a call that was answered just now.
     pub async fn answered(agent: Agent) -> Self {
         let test = Self::dialed(agent).await;
         test.open_media().await;
         test
     }
 
-    /// A call that was answered in silence and has greeted.
+    /// Starts a call that was answered in silence and has greeted.
     pub async fn greeted(agent: Agent) -> Self {
         Self::greeted_with(agent, Speculation::default()).await
     }
 
-    /// The same, with replies made ahead so far.
+    /// Does the same, with this setting for replies made ahead.
     pub async fn greeted_with(agent: Agent, speculation: Speculation) -> Self {
         let test = Self::start_with(agent, speculation, async |_, _| {}).await;
         test.open_media().await;
@@ -385,14 +385,14 @@ impl TestCall {
         ractor::call!(self.call, CallMessage::Inspect).unwrap()
     }
 
-    /// The one `CallEnded`, none while it has not come.
+    /// Returns the one `CallEnded`, or `None` while it has not come.
     pub fn ended(&self) -> Option<Option<Outcome>> {
         let ended = self.told.ended.lock().unwrap();
         assert!(ended.len() <= 1, "a call ends once");
         ended.first().cloned()
     }
 
-    /// Status and error of the outcome that was told.
+    /// Returns status and error of the reported outcome.
     pub fn outcome(&self) -> Option<(&'static str, Option<String>)> {
         self.ended()
             .flatten()
@@ -418,7 +418,7 @@ impl TestCall {
         actor
     }
 
-    /// The transcript as it is on disk.
+    /// Returns the stored transcript.
     pub async fn stored_turns(&self) -> Vec<TurnFact> {
         self.store.turns(self.attempt()).await.unwrap()
     }
@@ -440,7 +440,7 @@ impl TestCall {
         turns.collect()
     }
 
-    /// The turns as a reader sees them.
+    /// Returns the turns as readers see them.
     pub fn transcript(&self) -> Vec<String> {
         self.turns()
             .into_iter()
@@ -461,7 +461,7 @@ impl TestCall {
         self.store.remaining(self.plan.attempt.campaign.unwrap()).await.unwrap()
     }
 
-    /// Whether the store refuses to dial this number for this account again.
+    /// Returns whether the store refuses to dial this number for this account again.
     pub async fn is_opted_out(&self) -> bool {
         let (attempt, owner) = (&self.plan.attempt, self.claim.owner);
         let campaign = running(&self.store, attempt.account, attempt.agent).await;
@@ -475,7 +475,7 @@ impl TestCall {
     }
 }
 
-/// Calls back about the last dial with its own proof. None when the call is gone.
+/// Sends a callback about the last dial with its own proof. Returns `None` if the call is gone.
 pub async fn call_back(
     carrier: &FakeCarrier,
     call: &ActorRef<CallMessage>,
@@ -486,7 +486,7 @@ pub async fn call_back(
     ractor::call!(call, |reply| CallMessage::Progress { proof, report, reply }).ok()
 }
 
-/// Opens the media socket of the last dial with its own proof. None when the call is gone.
+/// Opens the media socket of the last dial with its own proof. Returns `None` if the call is gone.
 pub async fn open_media(carrier: &FakeCarrier, call: &ActorRef<CallMessage>) -> Option<Result<FakeSocket, LegRefusal>> {
     let proof = carrier.dials().last()?.media_token.clone();
     let (leg, socket) = media_leg();

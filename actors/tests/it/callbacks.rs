@@ -1,4 +1,4 @@
-//! "Call me later": a new attempt at the time that was asked for, inside the window, a few times at most.
+//! "Call me later": a new attempt at the requested time, inside the window, a limited number of times.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ use crate::{
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A call that was answered and hears this; the model's reply is scripted.
+/// Starts an answered call in which the model gives this reply to the user's words.
 async fn told(reply: ScriptedReply) -> TestCall {
     let test = TestCall::greeted(greeter()).await;
     test.ports.language_model.script(reply);
@@ -40,7 +40,7 @@ fn later(at: &str) -> ScriptedReply {
         .then_tool("endCall", json!({ "reason": "call_back" }))
 }
 
-/// All conversations of the call's campaign, the first first.
+/// Returns all conversations of the call's campaign, oldest first.
 async fn rows(test: &TestCall) -> Vec<ConversationRow> {
     let mut rows = test
         .store
@@ -59,7 +59,7 @@ async fn a_call_back_is_planned_with_the_outcome() {
     let statuses: Vec<_> = rows.iter().map(|row| row.status).collect();
     assert_eq!(statuses, [ConversationStatus::Completed, ConversationStatus::Scheduled]);
     let waits = rows[1].started_at.since(rows[0].ended_at.unwrap());
-    // Counted from when it was said.
+    // The time counts from the user's words.
     assert!(waits <= 10 * MINUTE && waits > 9 * MINUTE, "{waits:?}");
     assert_eq!(test.remaining().await.later, 1);
     assert!(
@@ -113,7 +113,8 @@ fn talked() -> Outcome {
     }
 }
 
-/// The next due call of a campaign, in which the callee says when to be called: how many call-backs it had before.
+/// Places the next due call of a campaign, in which the callee says when to be called. Returns the number of
+/// earlier call-backs.
 async fn call_that_asks(world: &World, node: NodeId, campaign: CampaignId, when: &str) -> Option<i64> {
     let attempt = world.store.claim(node, campaign, 1).await.unwrap().pop()?;
     let request = PermitRequest {

@@ -1,4 +1,4 @@
-//! Live calls whose carrier asks how they go on: their own node, another one, and what each of them then does.
+//! Live calls whose carrier asks how they go on: their own node, another node, and the reactions of both.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::support::{World, figures, until};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A call that talks at the first of two nodes.
+/// A call in conversation at the first of two nodes.
 struct Talking {
     worlds: [World; 2],
     nodes: [NodeHandle; 2],
@@ -42,7 +42,7 @@ impl Talking {
         Self::at(lines, "http://10.0.0.1:8080").await
     }
 
-    /// The first node tells the others this address, if any.
+    /// Starts the nodes. The first one announces this address, if any.
     async fn at(lines: usize, address: &str) -> Self {
         let first = World::shared().await;
         let second = first.twin();
@@ -160,7 +160,7 @@ async fn a_call_that_is_brought_to_another_node_goes_on_there_and_its_old_node_l
     assert_eq!(said[..before.len()], before);
     assert!(said[before.len()].starts_with("Sorry"), "{said:?}");
 
-    // Its old node notices only now: no hang-up, no wish for a socket, no outcome.
+    // The old node notices only now: it sends no hang-up, no socket request and no outcome.
     call.worlds[0].carrier.drop_sockets();
     until("the old node to let go", async || call.live().await == [0, 1]).await;
     assert_eq!(call.worlds[0].carrier.hang_ups(), []);
@@ -191,7 +191,7 @@ async fn a_call_whose_socket_broke_goes_on_at_its_own_node_and_not_for_ever() {
     let socket = call.open_media(0).await.unwrap();
     until("words", async || call.said().await.len() > before).await;
     assert_eq!(call.live().await, [1, 0]);
-    // The carrier knows earlier than we that the socket is gone, again and again.
+    // The carrier notices the lost socket earlier than we do, again and again.
     let _socket = socket;
     let mut asked = 1;
     while call.comes_back(0).await.is_ok() {
@@ -256,7 +256,7 @@ async fn what_is_forged_or_of_another_leg_is_hung_up_and_harms_nobody() {
 async fn a_call_that_was_taken_over_and_gets_no_socket_ends_as_lost() {
     let call = Talking::start().await;
     call.comes_back(1).await.unwrap();
-    // Asked once more, it is the same call.
+    // A further request refers to the same call.
     assert!(call.comes_back(1).await.is_ok());
     assert_eq!(
         call.until_over().await,
@@ -295,7 +295,7 @@ async fn a_node_whose_call_was_taken_over_takes_neither_its_socket_nor_its_carri
         call.comes_back(1).await.unwrap();
         match first_asked {
             "question" => assert_eq!(call.comes_back(0).await, Err(NotGoingOn::Elsewhere)),
-            // Whether it has noticed the loss by then or not.
+            // The result is the same whether it has noticed the loss or not.
             "socket" => {
                 while call.live().await != [0, 1] {
                     assert!(call.open_media(0).await.is_err());
@@ -409,7 +409,7 @@ async fn a_call_that_is_a_node_s_by_its_row_alone_goes_on_there() {
 async fn a_node_that_is_about_to_end_waits_for_what_it_took_and_takes_no_more() {
     let call = Talking::start().await;
     let later = Talking::start().await;
-    // Its own calls are over, and it is not out of the proxy yet.
+    // Its own calls are over, but the proxy still sends requests to it.
     call.nodes[1].drain(60 * SECOND, Duration::ZERO).await;
     call.comes_back(1).await.unwrap();
     let socket = call.open_media(1).await.unwrap();

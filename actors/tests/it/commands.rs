@@ -1,4 +1,4 @@
-//! Commands to campaigns: their answers come after the commit, and name the present state when refused.
+//! Commands to campaigns: their answers come after the commit, and refusals name the present state.
 
 use std::time::Duration;
 
@@ -153,7 +153,7 @@ async fn contacts_that_were_replaced_are_removed_within_a_minute() {
         contacts: Some(world.import(new, 100..103).await),
         ..CampaignUpdate::default()
     };
-    // Not with what the start removes.
+    // The contacts must not go with the imports that a start removes.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let update = CampaignCommand::Update(Box::new(update));
     world.command(&node, campaign, update).await.unwrap();

@@ -1,4 +1,4 @@
-//! A panic costs what panicked: a call its own outcome, a campaign nothing, the line pool the calls it held.
+//! Cost of a panic: a call loses its own outcome, a campaign nothing, the line pool the calls it held.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn ended(calls: &[ConversationRow]) -> Vec<(AttemptId, Option<String>)> {
     over.map(|c| (c.id, c.error.clone())).collect()
 }
 
-/// A node with so many calls that have been answered.
+/// Starts a node with this number of answered calls.
 async fn talking(world: &World, calls: usize) -> (NodeHandle, CampaignId) {
     let node = world.node(calls).await;
     let campaign = world.campaign(calls).await;
@@ -283,7 +283,7 @@ async fn commands_and_callbacks_go_on_while_the_campaign_supervisor_is_replaced(
     node.switchboard.campaigns.get().unwrap().kill();
     until("answered calls", async || world.carrier.sockets() == 3).await;
     node.switchboard.campaigns.get().unwrap().kill();
-    // Not waited for: the command comes while nobody is there.
+    // Not awaited: the command arrives while the actor is down.
     tokio::task::yield_now().await;
     let row = world.command(&node, other, CampaignCommand::Launch).await.unwrap();
     assert_eq!(row.status, CampaignStatus::Running);

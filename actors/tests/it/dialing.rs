@@ -1,4 +1,4 @@
-//! A campaign brings every contact to an outcome, and no more than that.
+//! A campaign brings every contact to an outcome, and does nothing beyond that.
 
 use domain::{
     ports::{
@@ -308,7 +308,7 @@ async fn the_next_start_takes_up_a_running_campaign_and_dials_nobody_twice() {
     completed(&world, campaign).await;
     let calls = world.conversations(campaign).await;
     assert_eq!(calls.len(), 200);
-    // Cut off between its permit and its request, a call was not sent, and never is.
+    // A call cut off between its permit and its request was not sent, and never will be.
     let dialed = world.carrier.dialed_attempts();
     let unsent = calls.iter().filter(|call| !dialed.contains(&call.id));
     let unsent = unsent.inspect(|call| assert_eq!(call.error.as_deref(), Some(UNKNOWN_OUTCOME)));
@@ -320,7 +320,7 @@ async fn the_next_start_takes_up_a_running_campaign_and_dials_nobody_twice() {
 #[tokio::test(start_paused = true)]
 async fn contacts_outside_their_calling_hours_keep_nobody_else_waiting() {
     let world = World::new().await;
-    // The clock begins on a Monday.
+    // The clock starts on a Monday.
     let closed = Safeguards {
         calling_hours: CallingHours {
             mode: Mode::Enforce,

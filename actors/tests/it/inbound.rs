@@ -1,4 +1,5 @@
-//! Calls from outside through a node: who takes them, which line they get, and how they end, whatever dies.
+//! Inbound calls through a node: which agent takes them, which line they get, and how they end, whatever
+//! crashes.
 
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ fn ours() -> PhoneNumber {
     PhoneNumber::parse(OURS).unwrap()
 }
 
-/// An agent of the world that answers our number, and repeats the calls it places.
+/// Creates an agent that answers our number and retries the calls it places.
 async fn answering(world: &World, numbers: Value) -> AgentId {
     let mut document = agent_document();
     document["direction"] = json!("inbound");
@@ -46,7 +47,7 @@ async fn answering(world: &World, numbers: Value) -> AgentId {
         .id
 }
 
-/// A world with that agent, and a node.
+/// Creates a world with that agent, and a node.
 async fn called(lines: usize) -> (World, NodeHandle) {
     let world = World::new().await;
     answering(&world, json!([{ "number": OURS }])).await;
@@ -185,7 +186,7 @@ async fn a_caller_who_gives_up_before_the_agent_is_there_was_not_answered() {
     assert_eq!(report(&node, &back, ended).await, Ok(()));
     let over = until_over(&world, back.attempt).await;
     assert_eq!(over, (ConversationStatus::Failed, Some("no-answer".into())));
-    // Retries of the agent are for those it wants to reach.
+    // Retries of the agent apply to people it wants to reach.
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(all(&world).await.len(), 1);
     assert!(world.carrier.dials().is_empty());
@@ -317,7 +318,7 @@ async fn slowly_called() -> (World, NodeHandle) {
     (world, node)
 }
 
-/// A call that was announced now at a slow node has its line then, and not yet its attempt.
+/// Waits until a call announced just now at a slow node has its line but not its attempt.
 async fn has_its_line() {
     tokio::time::sleep(Duration::from_millis(60)).await;
 }
@@ -477,7 +478,7 @@ async fn a_line_pool_that_dies_ends_its_calls_and_settles_those_on_their_way() {
     answering(&world, json!([{ "number": OURS }])).await;
     let node = world.node(3).await;
     let live = announce(&node, announced("leg-a")).await.unwrap();
-    // The second one's attempt is being made as the pool dies.
+    // The second call's attempt is being created when the pool dies.
     let lines = node.switchboard.lines.get().unwrap();
     let (_, second) = tokio::join!(
         async {
@@ -507,7 +508,7 @@ async fn a_line_pool_that_dies_ends_its_calls_and_settles_those_on_their_way() {
 #[tokio::test(start_paused = true)]
 async fn a_store_too_slow_for_the_carrier_leaves_no_open_row() {
     let (world, node) = called(1).await;
-    // The caller gave up: nobody hears the answer.
+    // The caller gave up: nobody receives the answer.
     let (reply, answer) = ractor::concurrency::oneshot();
     let call = announced("leg-a");
     let message = LinesMessage::Inbound {
@@ -540,7 +541,7 @@ async fn an_attempt_that_was_made_too_late_is_there_when_its_call_is_announced_a
         let answer = announce(&node, announced(leg)).await;
         assert_eq!(answer, Err(InboundRefusal::Unavailable));
         assert_eq!(began.elapsed().as_secs(), 4, "the carrier is told in time");
-        // Announced once while the attempt is being made, and once when it is there.
+        // Announced once while the attempt is being created, and once when it exists.
         if leg == "leg-b" {
             tokio::time::sleep(Duration::from_secs(5)).await;
         }
@@ -554,7 +555,7 @@ async fn an_attempt_that_was_made_too_late_is_there_when_its_call_is_announced_a
         until("the line", async || figures(&node).await.live_calls == 0).await;
     }
     assert_eq!(all(&world).await.len(), 2);
-    // One that nobody asks for again is written off, and its line is free.
+    // A call that is not announced again is written off, and its line becomes free.
     let answer = announce(&node, announced("leg-c")).await;
     assert_eq!(answer, Err(InboundRefusal::Unavailable));
     until("a settled row", async || {
@@ -616,10 +617,10 @@ async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
     let refused = dial_in("too many".into(), world.account, mine).await;
     assert_eq!(refused, Err(InboundRefusal::TooMany));
     assert_eq!(figures(&node).await.live_calls, MOST_WITHOUT_SOCKET, "it holds no line");
-    // Neither another account nor a telephone is in the way of that.
+    // Neither another account nor a telephone call is affected by the limit.
     dial_in("theirs".into(), other, theirs).await.unwrap();
     announce(&node, announced("telephone")).await.unwrap();
-    // One that has its socket makes room, and so does one that is over.
+    // A call with its socket makes room, and so does a call that is over.
     let _socket = open_media(&node, &backs[0]).await.unwrap();
     dial_in("next".into(), world.account, mine).await.unwrap();
     let refused = dial_in("too many again".into(), world.account, mine).await;

@@ -1,4 +1,4 @@
-//! A call from outside by itself: it greets at once, listens from the first moment, and asks nobody to dial.
+//! A single inbound call: it greets at once, listens from the first moment, and dials nothing.
 
 use actors::{
     audio_stream::{SessionEvent, SpeechId, StreamEvent},

@@ -1,4 +1,4 @@
-//! Facts reach the store in order and in time, and survive its absence.
+//! Facts reach the store in order and in time, and survive its outages.
 
 use std::{sync::Arc, time::Duration};
 

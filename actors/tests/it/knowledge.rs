@@ -1,4 +1,4 @@
-//! What an agent's documents say reaches each of its replies, and their absence costs no call.
+//! The content of an agent's documents reaches each of its replies, and missing documents fail no call.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn hours() -> Vec<Document> {
     }]
 }
 
-/// The user says this, and the agent answers.
+/// Lets the user say this and the agent answer.
 async fn exchange(test: &TestCall, words: &str) {
     test.ports.language_model.script(ScriptedReply::text("I see."));
     test.stream.user_begins();

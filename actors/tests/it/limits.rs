@@ -135,7 +135,7 @@ async fn a_pause_leaves_the_lines_it_does_not_use_to_others() {
     }
 }
 
-/// Stands in for an actor: passes on what it is told.
+/// Replaces an actor and passes on its messages.
 struct Probe<M>(tokio::sync::mpsc::UnboundedSender<M>);
 
 impl<M: ractor::Message + Sync> ractor::Actor for Probe<M> {
@@ -181,7 +181,7 @@ async fn lines_granted_to_a_campaign_that_does_not_dial_are_given_back() {
     assert!(matches!(back, Some(LinesMessage::ReturnLines { dialer: Dialer::Campaign(c), lines: 3 }) if c == campaign));
 }
 
-/// How often a campaign's state changed: each change is a new version.
+/// Returns a campaign's version, which counts the changes of its state.
 async fn versions(world: &World, campaign: domain::id::CampaignId) -> i64 {
     world.row(campaign).await.version
 }
@@ -324,7 +324,7 @@ async fn a_line_that_comes_while_the_campaign_is_changed_elsewhere_goes_back() {
     let second = world.campaign_of(100..102, None).await;
     world.command(&node, second, CampaignCommand::Launch).await.unwrap();
     until("delay", async || world.status(second).await == CampaignStatus::Delayed).await;
-    // Another process pauses it; this one does not know.
+    // Another process pauses it; this one does not notice.
     let row = world.row(second).await;
     let paused = domain::ports::store::StateChange {
         status: CampaignStatus::Paused,

@@ -1,4 +1,4 @@
-//! Calls that a machine answers: the message and its beep, and somebody who picks up after all.
+//! Calls that a machine answers: the message and its beep, and a person who picks up after all.
 
 use actors::{
     audio_stream::{SessionEvent, StreamEvent},
@@ -19,7 +19,7 @@ fn leaves_messages() -> Agent {
 
 const MACHINE: &str = "You have reached Bo. Please leave a message after the tone.";
 
-/// The mailbox's words are over, and known for what they are.
+/// Lets the mailbox finish its words, which are recognised as such.
 async fn mailbox_greets(test: &TestCall, spoken_ms: u64) {
     test.stream.user_begins();
     ms(spoken_ms).await;

@@ -1,4 +1,4 @@
-//! What happens in the middle of a call, in the call's actor: keys in and out, transfers, media lost and found.
+//! Events in the middle of a call, in the call actor: keys in and out, transfers, media lost and found.
 
 use actors::{
     audio_stream::StreamEvent,
@@ -18,7 +18,7 @@ use super::call_support::{TestCall, agent, greeter, ms, open_media};
 
 const DESK: &str = "+15550109999";
 
-/// Greets, never speaks up, and may hand calls on to the desk.
+/// Returns an agent that greets, never speaks up, and may transfer calls to the desk.
 fn with_transfer(kind: &str, protected: bool) -> Agent {
     agent(json!({ "conversationConfig": {
         "agent": {
@@ -298,7 +298,7 @@ async fn the_carrier_is_asked_who_answered_where_the_agent_wants_to_know() {
             .await
             .unwrap();
         ms(3_000).await;
-        // Without the tool nothing is left, and the machine is hung up on.
+        // Without the tool no message is left, and the machine is hung up on.
         let left: &[&str] = if enabled { &["Call us."] } else { &[] };
         assert_eq!(test.stream.said(), left);
         assert!(test.ended().flatten().unwrap().voicemail);

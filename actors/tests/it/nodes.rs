@@ -21,7 +21,7 @@ use crate::support::{Callees, World, figures, until};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// One world as two nodes see it, each with a carrier of its own.
+/// One world as seen by two nodes, each with a carrier of its own.
 struct Two {
     worlds: [World; 2],
     nodes: [NodeHandle; 2],
@@ -32,7 +32,7 @@ impl Two {
         let first = World::shared().await;
         let second = first.twin();
         let nodes = [first.node_with(settings()).await, second.node_with(settings()).await];
-        // The second one waits two heartbeats before it dials.
+        // The second node waits two heartbeats before it dials.
         sleep(7 * SECOND).await;
         Self {
             worlds: [first, second],
@@ -58,7 +58,7 @@ impl Two {
         [0, 1].map(|node: usize| self.worlds[node].carrier.dialed_attempts())
     }
 
-    /// All dials, none of them twice.
+    /// Returns the number of dials, and checks that none was repeated.
     fn all_dialed(&self) -> usize {
         let all: Vec<_> = self.dialed().concat();
         assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len(), "dialed twice");
@@ -122,7 +122,7 @@ async fn a_pause_a_limit_and_a_stop_on_one_node_hold_on_the_other() {
     assert_eq!(two.all_dialed(), 6);
     assert_eq!(world.status(campaign).await, CampaignStatus::Paused);
 
-    // Launched on the other one, it goes on, on both.
+    // After a launch on the other node, both continue.
     world
         .command(&two.nodes[1], campaign, CampaignCommand::Launch)
         .await
@@ -227,7 +227,7 @@ async fn a_carrier_that_takes_no_calls_of_any_node_delays_the_campaign_until_it_
         .await
         .unwrap();
     sleep(12 * SECOND).await;
-    // Both were asked for a pause of a minute, and said so for all to see until it is over.
+    // Both carriers asked for a pause of a minute, and the campaign shows that until it is over.
     for asked in 1..=3 {
         let row = world.row(campaign).await;
         assert_eq!(row.status, CampaignStatus::Delayed, "{asked}");
@@ -239,7 +239,7 @@ async fn a_carrier_that_takes_no_calls_of_any_node_delays_the_campaign_until_it_
         sleep(left - SECOND).await;
         assert_eq!(world.row(campaign).await.version, row.version, "{asked}");
         assert_eq!(two.dialed().map(|dialed| dialed.len()), dialed);
-        // It is asked again. Nobody had a call in all that time, so it is delayed again soon.
+        // It is asked again. Nobody had a call in all that time, so it is soon delayed again.
         sleep(5 * SECOND).await;
     }
     two.callees(&Callees::Busy(2 * SECOND));
@@ -247,7 +247,7 @@ async fn a_carrier_that_takes_no_calls_of_any_node_delays_the_campaign_until_it_
         world.status(campaign).await == CampaignStatus::Completed
     })
     .await;
-    // Launched, completed, and four times delayed at most.
+    // Launched, completed, and delayed at most four times.
     assert!(world.row(campaign).await.version <= 11);
 }
 
@@ -264,7 +264,8 @@ async fn a_process_that_the_store_will_not_have_ends() {
     world.store.fail_with(refusal());
     let refused = start().await.err().unwrap().to_string();
     assert_eq!(refused, "node did not start: other times");
-    // The same of one that came while the store was away, and of one that was declared dead.
+    // The same applies to a node that started while the store was unavailable, and to a node that was
+    // declared dead.
     world.store.fail_with(Some(StoreError::Unavailable("away".into())));
     let late = start().await.unwrap();
     sleep(20 * SECOND).await;
@@ -308,10 +309,10 @@ async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
     let taken = world.store.take_orphans(other, &Patience::default()).await.unwrap();
     assert_eq!(taken.len(), 2);
     until("another id", async || node.node() != was).await;
-    // Before anybody else could find the other one silent.
+    // This comes before anybody could find the other node silent.
     until("further calls", async || world.carrier.dials().len() == 4).await;
     assert_eq!(figures(&node).await.holds_back, None);
-    // What became of the calls is for their new owner to write, not for this node, nor to hang them up.
+    // The new owner writes the outcome of the calls; this node neither writes nor hangs up.
     assert!(world.carrier.hang_ups().is_empty());
     for attempt in before {
         assert_eq!(world.store.owner_of(attempt).await.unwrap().unwrap().node, other);
@@ -331,7 +332,7 @@ async fn a_process_that_stood_still_lets_go_of_what_it_lost() {
     world.store.register_node(other, None).await.unwrap();
     world.store.take_from(lost, other);
     world.store.fail_with(Some(StoreError::Unavailable("slow".into())));
-    // The machine slept: only its wall clock went on.
+    // The machine slept: only its wall clock advanced.
     clock.advance(4 * SECOND);
     until("doubt", async || {
         figures(&node).await.holds_back == Some(HoldsBack::Suspect)
@@ -341,7 +342,7 @@ async fn a_process_that_stood_still_lets_go_of_what_it_lost() {
     until("one call", async || figures(&node).await.live_calls == 1).await;
     assert_eq!(figures(&node).await.holds_back, None);
     assert!(world.carrier.hang_ups().is_empty());
-    // It still counts as one of two that the campaign may have.
+    // It still counts as one of the two calls that the campaign may have.
     sleep(5 * SECOND).await;
     assert_eq!(world.carrier.dials().len(), 2);
 }
@@ -362,7 +363,7 @@ async fn a_node_that_stops_takes_nothing_more_and_leaves_the_rest_to_the_others_
     let (staying, leaving) = (two.nodes[0].node(), two.nodes[1].node());
     let left = two.dialed()[1].clone();
     let [_staying_node, leaving_node] = two.nodes;
-    // Another one that died is left to the node that stays.
+    // A dead node's calls are left to the node that stays.
     let dead = NodeId::new();
     world.store.register_node(dead, None).await.unwrap();
     let drain = leaving_node.drain(30 * SECOND, Duration::ZERO);

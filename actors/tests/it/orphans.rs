@@ -1,4 +1,4 @@
-//! What a dead process left behind is settled by the next start, and never dialed again.
+//! Attempts of a dead process are settled by the next start, and never dialed again.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::support::{Callees, World, contact, until};
 
-/// A campaign of one contact whose attempt a process that is now dead had brought to `dialing`.
+/// Creates a campaign of one contact whose attempt was brought to `dialing` by a process that is now dead.
 async fn left_dialing(world: &World) -> (CampaignId, ClaimedAttempt) {
     let dead = NodeId::new();
     world.store.register_node(dead, None).await.unwrap();
@@ -160,7 +160,7 @@ async fn a_call_the_carrier_still_has_is_found_and_hung_up_however_long_the_carr
     assert_eq!(
         world.status(campaign).await,
         CampaignStatus::Running,
-        "not completed while a call's fate is open"
+        "not completed while a call's outcome is unknown"
     );
     completed(&world, campaign).await;
     assert_eq!(world.carrier.hang_ups(), [CarrierCallId("found".into())]);
@@ -289,7 +289,7 @@ async fn an_attempt_of_a_living_node_that_no_call_holds_is_settled_and_calls_tha
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("a call", async || world.carrier.sockets() == 1).await;
     let live = world.carrier.dialed_attempts()[0];
-    // As a server that took over has it that knows nothing of the call's end.
+    // The state after a failover to a server that lost the call's end.
     let left = world.store.claim(myself, campaign, 1).await.unwrap().remove(0).claim;
     let request = PermitRequest {
         carrier: "scripted".into(),

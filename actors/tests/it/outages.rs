@@ -1,4 +1,4 @@
-//! The store goes away for a while: nothing is dialed, no call is dropped, and dialing goes on soon after.
+//! Outages of the store: nothing is dialed, no call is dropped, and dialing resumes soon after.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::support::{Callees, World, figures, until};
 
-/// How soon after the store's return somebody is dialed.
+/// Time after the store's return within which somebody is dialed.
 const RESUMED_WITHIN: Duration = Duration::from_secs(5);
 
 #[tokio::test(start_paused = true)]
@@ -95,7 +95,7 @@ async fn a_node_with_too_much_to_do_claims_nobody_and_goes_on_by_itself() {
     assert_eq!(world.carrier.dials().len(), 100);
 }
 
-/// The carrier says that the call of the only dial is over.
+/// Lets the carrier report that the call of the only dial is over.
 async fn ends(world: &World, node: &NodeHandle) {
     let (_, dial) = world.carrier.dials().remove(0);
     let message = |reply| CallMessage::Progress {
@@ -108,8 +108,8 @@ async fn ends(world: &World, node: &NodeHandle) {
     world.carrier.drop_sockets();
 }
 
-/// The only call of a campaign, which is answered after a second, 35 s before it ends. The store is away from its answer
-/// on, or in its middle, until 90 s after its end.
+/// Runs the only call of a campaign. It is answered after a second, 35 s before it ends. The store is
+/// unavailable from the answer on, or from the middle of the call, until 90 s after the end.
 async fn told_late(answer_is_written: bool) -> (World, ConversationRow) {
     let world = World::new().await;
     let node = world.node(1).await;
@@ -183,7 +183,7 @@ async fn a_call_that_crashes_in_an_outage_ends_when_it_crashed() {
     })
     .await;
     let row = world.conversations(campaign).await.remove(0);
-    // Its answer was never written by the call itself.
+    // The call itself never wrote its answer.
     let talked = row.ended_at.unwrap().since(row.answered_at.unwrap());
     assert!((19_500..21_500).contains(&talked.as_millis()), "{talked:?}");
 }

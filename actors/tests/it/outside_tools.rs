@@ -1,4 +1,4 @@
-//! Tools that run outside the call, in the call's actor: offered, run in time, cancelled with the call.
+//! Tools that run outside the call, in the call actor: offered, limited in time, cancelled with the call.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn looks_up() -> ScriptedReply {
     ScriptedReply::default().then_tool("lookUp", json!({ "q": "hours" }))
 }
 
-/// The results the model was told in its last request.
+/// Returns the tool results in the model's last request.
 fn told(test: &TestCall) -> Vec<Value> {
     let requests = test.ports.language_model.requests();
     let items = requests.last().unwrap().history.iter();

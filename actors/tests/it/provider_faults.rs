@@ -1,4 +1,4 @@
-//! What a call makes of providers that are slow, break off, fail or panic, and what it tells of its use of them.
+//! Calls with providers that are slow, break off, fail or panic, and the usage that the calls report.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn away() -> LanguageError {
     LanguageError::Unavailable("503".into())
 }
 
-/// Events with a pause before each.
+/// Returns a reply with a pause before each event.
 fn slow(seconds: u64, events: Vec<Result<ReplyEvent, LanguageError>>) -> ScriptedReply {
     ScriptedReply {
         gap: Duration::from_secs(seconds),
@@ -49,7 +49,7 @@ fn last(test: &TestCall) -> String {
     test.stream.said().last().cloned().unwrap_or_default()
 }
 
-/// What the model was told last that the agent or the user said.
+/// Returns the words of agent and user in the model's last request.
 fn told(test: &TestCall) -> Vec<String> {
     let request = test.ports.language_model.requests().pop().unwrap();
     let said = request.history.into_iter().map(|item| match item {
@@ -318,7 +318,7 @@ async fn what_a_call_used_is_told_at_its_end_however_it_ends() {
     );
 }
 
-/// Two calls are answered; what became of them, and then of one more once the provider's code is mended.
+/// Answers two calls, and one more after the provider's code is mended. Returns their errors.
 async fn ends(world: &World, mend: impl FnOnce()) -> Vec<Option<String>> {
     let node = world.node(2).await;
     let (broken, sound) = (world.campaign(2).await, world.campaign_of(2..3, None).await);

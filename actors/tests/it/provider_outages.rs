@@ -1,4 +1,4 @@
-//! While every provider of a kind is down nothing is claimed or dialed: campaigns are delayed and come back by
+//! While every provider of a kind is down, nothing is claimed or dialed: campaigns are delayed and resume by
 //! themselves, single calls wait.
 
 use std::time::Duration;

@@ -21,7 +21,7 @@ use crate::support::{Callees, World, until};
 const BUSY: Callees = Callees::Busy(Duration::from_secs(5));
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// When every conversation of a campaign was dialed, in minutes after the clock's start, in order.
+/// Returns when the conversations of a campaign were dialed, in minutes after the clock's start, in order.
 async fn dialed_min(world: &World, campaign: CampaignId) -> Vec<i64> {
     let mut calls: Vec<_> = world
         .conversations(campaign)
@@ -58,7 +58,7 @@ async fn a_busy_contact_is_retried_and_followed_up_to_the_end() {
     let campaign = world.followed_up(3, vec![60, 120]).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     tokio::time::sleep(MINUTE).await;
-    // Nothing to dial now: it waits for its retries, and each is a conversation that says when.
+    // Nothing is due now: it waits for its retries, and each is a conversation with a time.
     let row = world.row(campaign).await;
     assert_eq!((row.status, row.active), (CampaignStatus::Waiting, true));
     assert_eq!(row.start_index, 3);
@@ -155,7 +155,7 @@ async fn a_stop_cancels_what_waits_and_a_launch_does_not_bring_it_back() {
     let campaign = world.campaign(3).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     tokio::time::sleep(Duration::from_secs(8)).await;
-    // One is busy and waits, one is in its call, one was never dialed.
+    // One contact is busy and waits, one is in its call, one was never dialed.
     let stop = CampaignCommand::Stop { hang_up: false };
     world.command(&node, campaign, stop).await.unwrap();
     tokio::time::sleep(Duration::from_secs(30)).await;

@@ -1,21 +1,22 @@
-//! Questions in callers' words over documents of small businesses in five languages: how often the passage that answers is
-//! among the first three. `cargo nextest run -p actors --features testkit retrieval --no-capture` prints the figure.
+//! Questions in callers' words about documents of small businesses in five languages. Counts how often the
+//! passage with the answer is among the first three. `cargo nextest run -p actors --features testkit
+//! retrieval --no-capture` prints the figure.
 
 use std::{fs, path::Path};
 
 use domain::knowledge::{Document, Library, Question};
 
-/// Hits of 50 that must be reached; 46 came when this was set. Documents and questions were written before the first search,
-/// which found 45.
+/// Required hits of 50. 46 were found when this was set. Documents and questions were written before the
+/// first search, which found 45.
 const FLOOR: usize = 45;
 
-/// The first passages of an answer.
+/// Number of passages considered.
 const TOP: usize = 3;
 
-/// A question and where its answer is.
+/// A question and the place of its answer.
 struct Asked {
     document: String,
-    /// Words of the passage that answers.
+    /// Words in the passage with the answer.
     has: String,
     words: String,
 }
@@ -50,7 +51,7 @@ fn questions() -> Vec<Asked> {
     questions.collect()
 }
 
-/// The rank at which a passage answers, from 1.
+/// Returns the rank of the passage with the answer, from 1.
 fn rank(library: &Library, documents: &[Document], asked: &Asked) -> Option<usize> {
     let hits = library.search(&Question::of_words(&asked.words), TOP);
     let answers = |passage: usize| {
@@ -72,7 +73,7 @@ fn questions_are_answered_among_the_first_three_passages() {
             asked.has
         );
     }
-    // Names of files would be found by their words.
+    // Files would be found by words in their names.
     let nameless = documents.iter().map(|document| Document {
         name: String::new(),
         text: document.text.clone(),

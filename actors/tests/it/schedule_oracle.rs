@@ -1,5 +1,5 @@
-//! The schedule's arithmetic (chrono-tz) against one of another structure on another library (jiff), in every zone and
-//! around every change of its clocks from 2020 to 2037.
+//! Compares the schedule's arithmetic (chrono-tz) with an implementation of different structure on another
+//! library (jiff), in every zone and around every clock change from 2020 to 2037.
 
 use std::{collections::BTreeMap, thread};
 
@@ -30,11 +30,13 @@ fn to_2038() -> Instant {
     instant("2038-01-01T00:00:00Z")
 }
 
-/// Releases of the IANA database whose rules differ, and in which zones. With other releases this is to be renewed.
+/// Releases of the IANA database in the two libraries. Their rules differ in some zones. With other releases
+/// these values must be updated.
 const RELEASES: (&str, &str) = ("2025b", "2026e");
 
-/// Which zones the two libraries disagree about, and from which week on; only what lies before is compared. What a look
-/// once a week should miss is found by the comparison, and fails it.
+/// Returns the zones about which the two libraries disagree, with the week from which they do. Only earlier
+/// times are compared. This check looks once a week; a difference that it misses is found by the comparison
+/// and fails it.
 fn disagreements() -> BTreeMap<String, Instant> {
     let mut found = BTreeMap::new();
     for zone in chrono_tz::TZ_VARIANTS {
@@ -53,7 +55,7 @@ fn disagreements() -> BTreeMap<String, Instant> {
     found
 }
 
-/// When one daily window is open, found by walking civil days and laying the windows over each other.
+/// Opening times of one daily window, computed by walking through civil days and merging the windows.
 struct Oracle<'z> {
     zone: &'z TimeZone,
     start: Time,
@@ -73,7 +75,7 @@ impl Oracle<'_> {
                 }
             }
             AmbiguousOffset::Gap { after, .. } => {
-                // Read by the later offset it lies before the change of the clocks, which is what is wanted.
+                // With the later offset the time lies before the clock change, as intended.
                 let before = after.to_timestamp(local).unwrap();
                 return self.zone.following(before).next().unwrap().timestamp();
             }
@@ -81,7 +83,7 @@ impl Oracle<'_> {
         offset.to_timestamp(local).unwrap()
     }
 
-    /// Stretches in order, none touching another, of windows that begin within five days around `day`.
+    /// Returns the merged stretches, in order, of windows that begin within five days around `day`.
     fn stretches(&self, day: Date) -> Vec<(Instant, Instant)> {
         let Some(end) = self.end else { return Vec::new() };
         let mut merged: Vec<(Instant, Instant)> = Vec::new();
@@ -105,7 +107,7 @@ impl Oracle<'_> {
         self.zone.to_datetime(now).date()
     }
 
-    /// The instant itself if it is open, else the next opening; and when that closes.
+    /// Returns the instant itself if the window is open then, else the next opening, and when that closes.
     fn opening(&self, at: Instant) -> (Instant, Option<Instant>) {
         if self.end.is_none() {
             return (at, None);
@@ -115,7 +117,8 @@ impl Oracle<'_> {
         (opens.max(at), Some(closes))
     }
 
-    /// A bare start attached now: today if it is still to come or the window is open, else tomorrow.
+    /// Returns the opening for a bare start attached now: today if it is still to come or the window is open,
+    /// else tomorrow.
     fn attached(&self, now: Instant) -> (Instant, Option<Instant>) {
         if self.end.is_some() {
             return self.opening(now);
@@ -133,7 +136,8 @@ fn text(time: Time) -> String {
     time.strftime("%H:%M:%S").to_string()
 }
 
-/// Windows by day, by night, without end, and with edges in and at the hour that the change takes or gives.
+/// Returns windows by day, by night, without end, and with edges in and at the hour that the clock change
+/// skips or repeats.
 fn windows(zone: &TimeZone, change: Instant) -> Vec<(Time, Option<Time>)> {
     let at = |hour, minute| Time::new(hour, minute, 0, 0).unwrap();
     let before = zone.to_offset(change - 1.second()).to_datetime(change).time();
@@ -180,7 +184,7 @@ fn retry(schedule: Schedule, opens_from: Timestamp, now: Instant) -> Timestamp {
     next.due_at
 }
 
-/// Compares around one instant; how many comparisons were made.
+/// Compares around one instant. Returns the number of comparisons.
 fn compare((name, zone): (&str, &TimeZone), change: Instant, most_windows: usize) -> usize {
     let mut compared = 0;
     for (start, end) in windows(zone, change).into_iter().take(most_windows) {
@@ -225,7 +229,7 @@ fn compare((name, zone): (&str, &TimeZone), change: Instant, most_windows: usize
     compared
 }
 
-/// Every change of the zone's clocks in the years asked for, and an instant for zones that have none.
+/// Returns every clock change of the zone in these years, and one instant for zones without any.
 fn changes(zone: &TimeZone) -> Vec<Instant> {
     let all = zone.following(from_2020()).map(|change| change.timestamp());
     let mut changes: Vec<_> = all.take_while(|at| *at < to_2038()).collect();
@@ -233,7 +237,8 @@ fn changes(zone: &TimeZone) -> Vec<Instant> {
     changes
 }
 
-/// A zone and the names it has with the same rules; each name is compared, the first one in every window.
+/// Compares a zone under all names with the same rules, the first name with every window. Returns the number
+/// of comparisons.
 fn compare_zones(names: &[&str], until: &BTreeMap<String, Instant>) -> usize {
     let mut compared = 0;
     for (place, name) in names.iter().enumerate() {
@@ -251,10 +256,11 @@ fn compare_zones(names: &[&str], until: &BTreeMap<String, Instant>) -> usize {
     compared
 }
 
-/// The daytime, the night, no end, and a start in the hour that the change takes or gives.
+/// Windows for further names: the daytime, the night, no end, and a start in the hour that the clock change
+/// skips or repeats.
 const WINDOWS_OF_ALIASES: usize = 4;
 
-/// Names by the changes of their clocks.
+/// Groups zone names by their clock changes.
 fn groups() -> Vec<Vec<&'static str>> {
     let mut groups: BTreeMap<Vec<(i64, i32)>, Vec<&'static str>> = BTreeMap::new();
     for zone in chrono_tz::TZ_VARIANTS {
@@ -275,7 +281,7 @@ fn groups() -> Vec<Vec<&'static str>> {
 fn every_window_and_due_time_is_the_oracles_in_every_zone_and_at_every_change() {
     let disagreements = disagreements();
     let groups = groups();
-    // The long ones, with a change in each half-year, are spread over both halves.
+    // The long lists, with a change in each half-year, are spread over both halves.
     let (even, odd): (Vec<_>, Vec<_>) = groups.iter().enumerate().partition(|(place, _)| place % 2 == 0);
     let compared: usize = thread::scope(|scope| {
         let parts = [even, odd].map(|part| {
@@ -300,14 +306,14 @@ fn only_zones_whose_rules_changed_between_the_two_releases_are_left_out() {
     }
     assert_eq!(releases, RELEASES, "renew the list below: {found:#?}");
     assert_eq!(found, LEFT_OUT);
-    // Nothing of ours is unknown to the other one.
+    // The other library knows all of our zones.
     let known = TimeZoneDatabase::bundled();
     for zone in chrono_tz::TZ_VARIANTS {
         assert!(known.get(zone.name()).is_ok(), "{zone}");
     }
 }
 
-/// The latter knows of changes that were decided since the former.
+/// Zones for which the newer release has changes decided after the older one.
 const LEFT_OUT: [&str; 13] = [
     "Africa/Casablanca",
     "Africa/El_Aaiun",

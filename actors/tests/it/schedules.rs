@@ -1,4 +1,4 @@
-//! Campaigns follow their schedules over days, restarts and jumps of the clock, and dial nothing outside them.
+//! Campaigns follow their schedules over days, restarts and clock jumps, and dial nothing outside them.
 
 use std::{
     sync::{
@@ -25,7 +25,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 const MINUTE: Duration = Duration::from_secs(60);
 const BUSY: Callees = Callees::Busy(Duration::from_secs(10));
 
-/// The clock starts at noon (UTC).
+/// Returns a schedule command. The clock starts at noon (UTC).
 fn schedule(start: &str, end: Option<&str>) -> CampaignCommand {
     CampaignCommand::Schedule(text(start, end))
 }
@@ -38,12 +38,12 @@ fn text(start: &str, end: Option<&str>) -> ScheduleText {
     }
 }
 
-/// Seconds after the clock's start.
+/// Returns the seconds since the clock's start.
 fn seconds(world: &World) -> i64 {
     world.ports.clock.now().since(CLOCK_START).as_secs() as i64
 }
 
-/// Sleeps until so many seconds after the clock's start.
+/// Sleeps until this number of seconds after the clock's start.
 async fn at(world: &World, wanted_s: u64) {
     let wanted = CLOCK_START.plus(Duration::from_secs(wanted_s));
     tokio::time::sleep(wanted.since(world.ports.clock.now())).await;
@@ -53,7 +53,7 @@ fn hours_and(hours: u64, seconds: u64) -> u64 {
     hours * 3_600 + seconds
 }
 
-/// When each dial request was sent, in seconds after the clock's start.
+/// Returns when each dial request was sent, in seconds after the clock's start.
 fn dialed_at(world: &World) -> Vec<i64> {
     let (now, now_s) = (tokio::time::Instant::now(), seconds(world));
     let dials = world.carrier.dials();
@@ -63,7 +63,8 @@ fn dialed_at(world: &World) -> Vec<i64> {
         .collect()
 }
 
-/// Every dial lies in the daily window `from..to` (seconds after the clock's time of day at its start).
+/// Checks that every dial lies in the daily window `from..to` (seconds after the time of day at which the
+/// clock started).
 #[track_caller]
 fn all_dialed_within(world: &World, from: i64, to: i64) {
     for dial in dialed_at(world) {
@@ -148,14 +149,14 @@ async fn a_restart_in_the_pause_or_before_the_start_changes_nothing() {
     let node = world.node(1).await;
     at(&world, hours_and(25, 0) - 1).await;
     assert_eq!(world.carrier.dials().len(), first_day);
-    // Down when the window opens, it begins as soon as it is up.
+    // A node that is down when the window opens starts dialing as soon as it is up.
     node.stop().await;
     at(&world, hours_and(25, 60)).await;
     let node = world.node(1).await;
     at(&world, hours_and(26, 0)).await;
     let second_day = world.carrier.dials().len() - first_day;
     assert!((5..=7).contains(&second_day), "{second_day}");
-    // Down over its end, it pauses when it is up.
+    // A node that is down when the window ends pauses when it is up.
     at(&world, hours_and(49, 30)).await;
     assert_eq!(world.status(campaign).await, CampaignStatus::Running);
     node.stop().await;
@@ -342,7 +343,7 @@ async fn a_removed_campaign_is_gone_and_dials_nothing() {
     assert_eq!(figures(&node).await.campaigns, 0);
 }
 
-/// Tokio's clock, put forward or back.
+/// Tokio's clock, set forward or back.
 #[derive(Debug)]
 struct JumpingClock(TokioClock, AtomicI64);
 
@@ -376,9 +377,9 @@ async fn a_wall_clock_that_jumps_is_noticed_within_a_minute() {
     let dialed = world.carrier.dials().len();
     tokio::time::sleep(MINUTE).await;
     assert_eq!(world.status(campaign).await, CampaignStatus::Paused);
-    // No permit is given outside the window, also before the campaign has noticed.
+    // No permit is given outside the window, even before the campaign has noticed.
     assert!(world.carrier.dials().len() <= dialed + 1, "one may have had its permit");
-    // Set back into the window, it goes on at the opening that it waits for.
+    // After the clock is set back into the window, the campaign resumes at the opening it waits for.
     jump(-5);
     tokio::time::sleep(MINUTE).await;
     assert_eq!(world.status(campaign).await, CampaignStatus::Paused);

@@ -1,5 +1,5 @@
-//! An audio stream without audio: it speaks at a known speed, reports what was heard, and says what the test lets the
-//! user say.
+//! An audio stream without audio. It speaks at a known speed, reports what was heard, and plays the user's
+//! part on the test's command.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -39,12 +39,12 @@ struct Playing {
     text: String,
     started: Instant,
     end: Option<AbortHandle>,
-    /// It may not be heard yet.
+    /// Whether it may not be heard yet.
     held: bool,
     last: bool,
 }
 
-/// The test's hold on the stream.
+/// The test's handle to the stream.
 #[derive(Clone, Default)]
 pub struct ScriptedStream(Arc<Mutex<Seen>>);
 
@@ -56,49 +56,49 @@ impl ScriptedStream {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells it which call to report to.
+    /// Sets the call to which it reports.
     pub fn attach(&self, call: ActorRef<CallMessage>) {
         self.seen().call = Some(call);
     }
 
-    /// The next so many speeches fail.
+    /// Makes the next `count` speeches fail.
     pub fn fail_speeches(&self, count: usize) {
         self.seen().failures = count;
     }
 
-    /// Everything it was told to say, one text for each speech.
+    /// Returns everything it was told to say, one text per speech.
     pub fn said(&self) -> Vec<String> {
         self.seen().said.clone()
     }
 
-    /// Those texts that were protected.
+    /// Returns the texts that were protected.
     pub fn protected(&self) -> Vec<String> {
         self.seen().protected.clone()
     }
 
-    /// The text that is held, waiting for its release.
+    /// Returns the held text that waits for its release.
     pub fn held(&self) -> Option<String> {
         let seen = self.seen();
         let held = seen.present.as_ref().filter(|playing| playing.held)?;
         Some(held.text.clone())
     }
 
-    /// Every `AllowBargeIn`.
+    /// Returns the values of all `AllowBargeIn` messages.
     pub fn barge_in_allowed(&self) -> Vec<bool> {
         self.seen().barge_in.clone()
     }
 
-    /// Whether it was told to close.
+    /// Returns whether it was told to close.
     pub fn closed(&self) -> bool {
         self.seen().closed
     }
 
-    /// Every `Press`.
+    /// Returns the keys of all `Press` messages.
     pub fn pressed(&self) -> Vec<String> {
         self.seen().pressed.clone()
     }
 
-    /// Its socket dies: what was being said ends where it is, and another stream may take its place.
+    /// Lets its socket die. The current speech ends, and another stream may replace this one.
     pub fn dies(&self) {
         self.report(StreamEvent::LineDied);
         if let Some((speech, heard)) = self.stop() {
@@ -121,20 +121,20 @@ impl ScriptedStream {
         }
     }
 
-    /// Milliseconds since the stream opened.
+    /// Returns the milliseconds since the stream opened.
     pub fn now_ms(&self) -> u64 {
         let opened = self.seen().opened;
         opened.map_or(0, |at| u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The user begins to speak.
+    /// Lets the user begin to speak.
     pub fn user_begins(&self) {
         self.report(StreamEvent::Session(SessionEvent::SpeechStarted {
             at_ms: self.now_ms(),
         }));
     }
 
-    /// The user's words are over; they took `spoken_ms`. Without words it was voice that was not understood.
+    /// Ends the user's words, which took `spoken_ms`. Empty text stands for voice without understood words.
     pub fn user_ends(&self, text: &str, spoken_ms: u64) {
         let ended_ms = self.now_ms();
         self.report(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
@@ -146,7 +146,7 @@ impl ScriptedStream {
         })));
     }
 
-    /// It is found who answered.
+    /// Reports a verdict on who answered.
     pub fn finds(&self, verdict: Verdict, reason: Reason) {
         let at_ms = self.now_ms();
         self.report(StreamEvent::Session(SessionEvent::Amd(Finding {
@@ -156,25 +156,25 @@ impl ScriptedStream {
         })));
     }
 
-    /// The voice has stopped, with these words so far.
+    /// Lets the user's voice stop, with these words so far.
     pub fn user_pauses(&self, text: &str) {
         let (text, at_ms) = (text.to_owned(), self.now_ms());
         self.report(StreamEvent::Session(SessionEvent::TurnPaused { text, at_ms }));
     }
 
-    /// The user goes on.
+    /// Lets the user go on.
     pub fn user_resumes(&self) {
         self.report(StreamEvent::Session(SessionEvent::TurnResumed { at_ms: self.now_ms() }));
     }
 
-    /// The user speaks for `spoken_ms`.
+    /// Lets the user speak for `spoken_ms`.
     pub async fn user_says(&self, text: &str, spoken_ms: u64) {
         self.user_begins();
         tokio::time::sleep(Duration::from_millis(spoken_ms)).await;
         self.user_ends(text, spoken_ms);
     }
 
-    /// The user interrupts now: what was played is reported and the rest dropped.
+    /// Lets the user interrupt now: the words played so far are reported and the rest is dropped.
     pub fn interrupt(&self) {
         self.user_begins();
         if let Some((speech, heard)) = self.stop() {

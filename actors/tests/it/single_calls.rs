@@ -36,7 +36,7 @@ async fn place(world: &World, node: &NodeHandle, n: usize) -> Result<QueuedCall,
     placed.await.unwrap()
 }
 
-/// One that is taken: its attempt.
+/// Places a call that must be accepted, and returns its attempt.
 async fn placed(world: &World, node: &NodeHandle, n: usize) -> AttemptId {
     match place(world, node, n).await {
         Ok(QueuedCall::Queued(row)) => row.id,
@@ -44,7 +44,7 @@ async fn placed(world: &World, node: &NodeHandle, n: usize) -> AttemptId {
     }
 }
 
-/// A call that a process queued which died before it dialed.
+/// Creates a call queued by a process that died before it dialed.
 async fn left_behind(world: &World, n: usize) -> AttemptId {
     match world.store.create_call(world.account, new_call(world, n), None).await {
         Ok(QueuedCall::Queued(row)) => row.id,
@@ -224,7 +224,7 @@ async fn an_ended_call_is_hung_up_or_cancelled_and_never_dialed_again() {
     }
 }
 
-/// Ended at every moment from the claim to the dial, it is over and not placed later.
+/// A call that is ended at any moment between claim and dial is over and is not placed later.
 #[tokio::test(start_paused = true)]
 async fn a_call_ended_before_its_dial_is_not_queued_again() {
     for wait_ms in (0..400).step_by(7) {
@@ -235,7 +235,7 @@ async fn a_call_ended_before_its_dial_is_not_queued_again() {
         let node = world.node(5).await;
         let attempt = placed(&world, &node, 1).await;
         tokio::time::sleep(Duration::from_millis(wait_ms)).await;
-        // Whoever ends a call goes on asking until it is over.
+        // A client that ends a call keeps asking until it is over.
         until("the end", async || {
             let _ = end(&node, attempt).await;
             let _ = world.store.cancel_queued(world.account, attempt).await;

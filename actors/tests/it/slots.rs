@@ -1,4 +1,4 @@
-//! Whatever ends a call, its line, its claim and its place in the campaign's count are back.
+//! However a call ends, its line, its claim and its place in the campaign's count are released.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::support::{Callees, World, contact, until};
 
 const LINES: usize = 3;
 
-/// What happens to the calls of a campaign.
+/// Outcome that a campaign's calls meet.
 #[derive(Debug, Clone)]
 enum End {
     Callees(Callees),
@@ -93,7 +93,7 @@ impl End {
     }
 }
 
-/// Runs a campaign to its end and one more on the same lines, which needs them all at once.
+/// Runs a campaign to its end, then another one that needs all the same lines at once.
 async fn all_is_back(end: End, expected: impl FnOnce(&mut Progress)) {
     let world = World::slow().await;
     end.prepare(&world).await;

@@ -1,4 +1,4 @@
-//! Replies made ahead in a pause, by the whole call actor: sooner when the guess was right, harmless when it was not.
+//! Replies made ahead in a pause, by the whole call actor: faster if the guess was right, harmless if not.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ fn slow(text: &str) -> ScriptedReply {
     ScriptedReply::text(text).with_gap(Duration::from_millis(300))
 }
 
-/// The user says `words` and falls silent; the pause lasts `pause_ms` and the turn ends with `settled`.
+/// Lets the user say `words` and fall silent. The pause lasts `pause_ms`, and the turn ends with `settled`.
 async fn user_says(test: &TestCall, words: &str, pause_ms: u64, settled: &str) {
     test.stream.user_begins();
     ms(500).await;

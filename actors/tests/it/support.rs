@@ -1,4 +1,4 @@
-//! A node on fakes: the memory store, a carrier that behaves by script, and an account with an agent.
+//! A node on fakes: the memory store, a scripted carrier, and an account with an agent.
 
 mod carrier;
 mod slow_store;
@@ -58,12 +58,12 @@ pub fn agent_document() -> Value {
 }
 
 impl World {
-    /// One whose store takes its time, for the node.
+    /// Creates a world whose store is slow for the node.
     pub async fn slow() -> Self {
         Self::slow_by(Duration::ZERO).await
     }
 
-    /// One whose store takes so much more time, before and after each operation.
+    /// Creates a world whose store adds this delay before and after each operation.
     pub async fn slow_by(more: Duration) -> Self {
         let mut world = Self::new().await;
         world.ports.store = Arc::new(SlowStore::new(world.store.clone()).slower_by(more));
@@ -74,7 +74,7 @@ impl World {
         Self::with_clock(Arc::new(TokioClock::starting_at(CLOCK_START))).await
     }
 
-    /// One whose store several nodes may share.
+    /// Creates a world whose store several nodes may share.
     pub async fn shared() -> Self {
         Self::shared_with(Arc::new(TokioClock::starting_at(CLOCK_START))).await
     }
@@ -84,7 +84,7 @@ impl World {
         Self::around(store, clock).await
     }
 
-    /// The same account and store with a carrier and providers of another node's.
+    /// Returns a world with the same account and store, and with another node's carrier and providers.
     pub fn twin(&self) -> Self {
         let carrier = Arc::new(ScriptedCarrier::of_legs("other-leg"));
         let fakes = FakePorts::with_clock(self.store.clone(), self.ports.clock.clone());
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Starts a node with so many lines.
+    /// Starts a node with this number of lines.
     pub async fn node(&self, lines: usize) -> NodeHandle {
         self.node_with(NodeSettings {
             lines,
@@ -142,7 +142,7 @@ impl World {
         node
     }
 
-    /// A draft with so many contacts, numbered `+1555000nnnn`.
+    /// Creates a draft with this number of contacts, numbered `+1555000nnnn`.
     pub async fn campaign(&self, contacts: usize) -> CampaignId {
         self.campaign_with(contacts, None).await
     }
@@ -151,7 +151,7 @@ impl World {
         self.campaign_of(0..contacts, most).await
     }
 
-    /// A draft that calls these numbers.
+    /// Creates a draft that calls these numbers.
     pub async fn campaign_of(&self, contacts: std::ops::Range<usize>, most: Option<u32>) -> CampaignId {
         let new = NewCampaign {
             name: "spring".into(),
@@ -164,7 +164,7 @@ impl World {
         self.store.finish_import(id, None).await.unwrap().id
     }
 
-    /// A draft whose contacts are called again after so many minutes each.
+    /// Creates a draft whose contacts are called again after these numbers of minutes.
     pub async fn followed_up(&self, contacts: usize, intervals_minutes: Vec<u32>) -> CampaignId {
         let new = NewCampaign {
             name: "spring".into(),
@@ -181,12 +181,12 @@ impl World {
         self.store.finish_import(id, None).await.unwrap().id
     }
 
-    /// A campaign whose row says that it runs.
+    /// Creates a campaign whose row is running.
     pub async fn running(&self, contacts: usize) -> CampaignId {
         self.running_in(contacts, ScheduleText::default()).await
     }
 
-    /// The same, in a window that is open.
+    /// Creates a running campaign in a window that is open.
     pub async fn running_in(&self, contacts: usize, schedule: ScheduleText) -> CampaignId {
         let now = self.ports.clock.now();
         let plan = Schedule::parse(&schedule).unwrap().map(|schedule| schedule.plan(now));
@@ -213,13 +213,13 @@ impl World {
         id
     }
 
-    /// The agent's calls that do not get through are repeated so often, so many minutes apart.
+    /// Sets the retries of the agent: their number and the minutes between them.
     pub async fn retries(&self, count: i64, delay_min: i64) {
         let retry = json!({ "retryCount": count, "retryDelay": delay_min });
         self.platform_settings(json!({ "callRetry": retry })).await;
     }
 
-    /// The agent's platform settings are these from now on.
+    /// Sets the agent's platform settings.
     pub async fn platform_settings(&self, settings: Value) {
         let mut document = agent_document();
         document["platformSettings"] = settings;
@@ -231,7 +231,7 @@ impl World {
             .unwrap();
     }
 
-    /// A hidden import of these numbers.
+    /// Creates a hidden import of these numbers.
     pub async fn import(&self, new: NewCampaign, contacts: std::ops::Range<usize>) -> CampaignId {
         let id = self.store.begin_import(self.account, new).await.unwrap();
         let contacts: Vec<_> = contacts.map(contact).collect();
@@ -307,7 +307,7 @@ pub fn contact(n: usize) -> CampaignContact {
     }
 }
 
-/// Waits in virtual time until `condition` holds; a test that waits ten minutes has failed.
+/// Waits in virtual time until `condition` holds, and fails after ten minutes.
 pub async fn until<F: Future<Output = bool>>(what: &str, condition: impl Fn() -> F) {
     for _ in 0..12_000 {
         if condition().await {

@@ -16,10 +16,10 @@ use domain::{
     time::Timestamp,
 };
 
-/// An appointment, when its lease ends, and when it was booked.
+/// An appointment, the end of its lease, and the time at which it was booked.
 pub(super) struct AppointmentEntry {
     appointment: Appointment,
-    /// As it was wished for: the calendar may give it another.
+    /// The requested time. The calendar may give it another one.
     wished_at: Timestamp,
     due_at: Timestamp,
     booked_at: Option<Timestamp>,
@@ -37,7 +37,7 @@ impl AppointmentEntry {
         self.appointment.state == AppointmentState::Pending && self.due_at <= now
     }
 
-    /// Whether it keeps its time from the wish of another call.
+    /// Returns whether it blocks its time for a request of another call.
     fn hinders(&self, new: &NewAppointment, now: Timestamp) -> bool {
         let wish = &self.appointment.wish;
         let same = wish.provider == new.provider && wish.calendar == new.calendar && wish.attempt != new.attempt;
@@ -54,7 +54,7 @@ impl AppointmentEntry {
 pub(super) type Appointments = BTreeMap<AppointmentId, AppointmentEntry>;
 
 impl Tables {
-    /// The one that was made last.
+    /// Returns the appointment that was made last.
     pub(super) fn last_appointment(&self, attempt: AttemptId) -> Option<Appointment> {
         let own = self.appointments.values();
         let booked = own.filter(|entry| {

@@ -25,7 +25,7 @@ use domain::{
     time::Timestamp,
 };
 
-/// How long an attempt waits whose number is being called by another one.
+/// Delay of an attempt whose number another attempt is calling.
 const NUMBER_BUSY_DELAY: Duration = Duration::from_secs(30);
 
 impl Tables {
@@ -44,7 +44,7 @@ impl Tables {
         due.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// The first attempt of a contact that has none, as a queued row to be claimed at once.
+    /// Creates the first attempt of a contact that has none, as a queued row to be claimed at once.
     fn first_attempt(&mut self, campaign: CampaignId, index: usize, now: Timestamp) -> Option<AttemptId> {
         let entry = self.campaigns.get(&campaign)?;
         let list = self.lists.get_mut(&entry.list)?;
@@ -66,7 +66,8 @@ impl Tables {
         Some(id)
     }
 
-    /// The attempt after one that ended; its contact is pending again. None in a campaign that was stopped.
+    /// Plans the attempt after one that ended, and makes its contact pending again. Does nothing in a stopped
+    /// campaign.
     fn plan_next(&mut self, ended: AttemptId, next: NextAttempt, now: Timestamp) {
         let Some(entry) = self.attempts.get(&ended) else { return };
         let (campaign, list, index) = (entry.campaign, entry.contact_list, entry.contact_index);
@@ -138,7 +139,7 @@ impl Tables {
         })
     }
 
-    /// Why a claimed attempt may not be sent, if it may not.
+    /// Returns why a claimed attempt may not be sent, or `None`.
     fn refusal(&self, entry: &AttemptEntry, request: &PermitRequest, now: Timestamp) -> Option<Permit> {
         let number = &entry.phone_number;
         let mut open = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
@@ -158,7 +159,7 @@ impl Tables {
         }
     }
 
-    /// The number of the agent's next permit.
+    /// Returns the number for the agent's next permit.
     fn take_turn(&mut self, agent: AgentId, caller: &CallerId) -> Option<PhoneNumber> {
         let permit = match caller {
             CallerId::Fixed(_) => 0,
@@ -377,7 +378,7 @@ impl AttemptStore for MemoryStore {
         let entry = tables.held(claim)?;
         match entry.state {
             AttemptState::Dialing => entry.state = AttemptState::Unknown,
-            // A callback was faster: its fate is known after all.
+            // A callback was faster, so the outcome of the dial is known after all.
             AttemptState::Unknown | AttemptState::Dialed | AttemptState::Answered => {}
             AttemptState::Queued | AttemptState::Claimed | AttemptState::Final => return Err(StoreError::Fenced),
         }
@@ -491,7 +492,8 @@ mod tests {
     use crate::store_conformance::{Fixture, ManualClock, Scene};
     use domain::ports::store::CampaignStatus;
 
-    /// A contact's second attempt, claimed, and with its permit if so wished, in a campaign that is then stopped.
+    /// Creates a contact's second attempt in a campaign that is then stopped. The attempt is claimed, and has
+    /// its permit if `permitted`.
     async fn claimed_retry_at_a_stop(permitted: bool) -> (Scene, CampaignId, Claim) {
         let clock = Arc::new(ManualClock::new());
         let store = Arc::new(MemoryStore::new(clock.clone()));

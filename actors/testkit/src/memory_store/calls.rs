@@ -17,24 +17,24 @@ use domain::{
     time::Timestamp,
 };
 
-/// What a single call has beside its attempt.
+/// Data of a single call beside its attempt.
 #[derive(Debug, Clone)]
 pub(super) struct SingleCall {
     pub(super) name: Option<String>,
     pub(super) variables: Map<String, Value>,
-    /// It is not dialed from then on.
+    /// Time from which it is no longer dialed.
     pub(super) dial_before: Timestamp,
 }
 
 impl Tables {
-    /// The queued single calls.
+    /// Returns the queued single calls.
     fn waiting(&self) -> impl Iterator<Item = (&AttemptEntry, &SingleCall)> {
         let attempts = self.unfinished.iter().filter_map(|id| self.attempts.get(id));
         let queued = attempts.filter(|entry| entry.state == AttemptState::Queued);
         queued.filter_map(|entry| Some((entry, self.calls.get(&entry.id)?)))
     }
 
-    /// Who a single call dials, with the saved contact of the number.
+    /// Returns the contact that a single call dials, merged with the saved contact of the number.
     pub(super) fn called(&self, entry: &AttemptEntry, call: &SingleCall) -> CampaignContact {
         let bare = CampaignContact {
             phone_number: entry.phone_number.clone(),

@@ -1,4 +1,4 @@
-//! What readers ask about campaigns, in memory.
+//! Reads of campaigns in memory.
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,7 +45,7 @@ impl Tables {
         }
     }
 
-    /// The campaign's conversations in the order of their last change.
+    /// Returns the campaign's conversations in the order of their last change.
     fn changes(&self, campaign: CampaignId) -> StoreResult<Vec<ChangedConversation>> {
         self.visible(campaign)?;
         let own = self.attempts.values().filter(|entry| entry.campaign == Some(campaign));

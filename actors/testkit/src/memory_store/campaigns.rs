@@ -36,7 +36,7 @@ impl Tables {
         (before - self.lists.len()) as u64
     }
 
-    /// The first instant from `from` on at which the account made no other campaign.
+    /// Returns the first instant from `from` on at which the account created no other campaign.
     fn free_instant(&self, account: AccountId, except: CampaignId, from: Timestamp) -> Timestamp {
         let taken = |at: Timestamp| {
             let mut others = self.campaigns.values().map(|entry| &entry.row);
@@ -99,7 +99,7 @@ impl Tables {
         Ok(self.row(self.visible(id)?))
     }
 
-    /// The campaign gets the contacts of an import of its account, which ends.
+    /// Moves the contacts of an import of the same account to the campaign. The import ends.
     fn replace_contacts(&mut self, id: CampaignId, import: CampaignId, now: Timestamp) -> StoreResult<()> {
         let account = self.visible(id)?.row.account;
         let source = self.campaigns.get(&import);

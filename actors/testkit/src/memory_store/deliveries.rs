@@ -18,7 +18,7 @@ use domain::{
     time::Timestamp,
 };
 
-/// A delivery and how it stands.
+/// A delivery and its state.
 pub(super) struct DeliveryEntry {
     delivery: Delivery,
     state: DeliveryState,
@@ -27,7 +27,7 @@ pub(super) struct DeliveryEntry {
 }
 
 impl DeliveryEntry {
-    /// Returns until when the whole lane is to wait, if it is.
+    /// Settles the delivery. Returns until when the whole lane must wait, if it must.
     fn settle(&mut self, settled: &Settled, now: Timestamp) -> Option<Timestamp> {
         let (state, error) = match settled {
             Settled::Delivered => (DeliveryState::Done, None),
@@ -40,7 +40,7 @@ impl DeliveryEntry {
         let Settled::PutOff { pause, lane_too, .. } = settled else {
             return None;
         };
-        // The lease ends with it: a sign of life that comes late must not move the next try.
+        // The lease ends too: a late renewal must not move the next try.
         self.delivery.lease += 1;
         self.due_at = now.plus(*pause);
         lane_too.then_some(self.due_at)
@@ -63,7 +63,7 @@ pub(super) struct Outbox {
 }
 
 impl Tables {
-    /// Makes what the agent of a call that ended asks for now.
+    /// Creates the deliveries that the agent of an ended call asks for now.
     pub(super) fn make_deliveries(&mut self, attempt: AttemptId, now: Timestamp) {
         let Some(entry) = self.attempts.get(&attempt) else {
             return;
@@ -84,7 +84,7 @@ impl Tables {
         }
     }
 
-    /// Adds one as it is.
+    /// Adds one delivery unchanged.
     pub(super) fn add_delivery(&mut self, of: (AccountId, AttemptId), wanted: WantedDelivery, now: Timestamp) {
         self.outbox.lanes.entry(wanted.lane.clone()).or_default();
         let delivery = Delivery {
@@ -120,7 +120,7 @@ impl Tables {
 }
 
 impl Outbox {
-    /// Nobody is invited any more to what a call made.
+    /// Removes pending invitations to the appointments of a call.
     pub(super) fn drop_invitations(&mut self, attempt: AttemptId) {
         self.deliveries.retain(|_, entry| {
             let waits = entry.delivery.kind == DeliveryKind::Invitation && entry.state == DeliveryState::Pending;

@@ -19,7 +19,7 @@ use domain::{
 };
 
 impl Tables {
-    /// Those numbers of a document that are another account's, or that another agent answers.
+    /// Returns the numbers of a document that belong to another account or that another agent answers.
     fn taken(&self, account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber> {
         let mut taken = named_numbers(document);
         taken.retain(|number, answered| {
@@ -32,7 +32,7 @@ impl Tables {
         taken.into_keys().collect()
     }
 
-    /// Its numbers are free for it, and the agents it hands calls to are there.
+    /// Checks that its numbers are free, and that the agents to which it hands calls exist.
     fn require_free(
         &self,
         account: AccountId,
@@ -87,7 +87,7 @@ impl Tables {
         }));
         let going = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
         let going = going.filter(|entry| entry.agent == id);
-        // What waits in a campaign waits with it.
+        // An attempt queued in a campaign waits together with its campaign.
         let going = going.filter(|entry| entry.state != AttemptState::Queued || entry.campaign.is_none());
         holders.extend(going.map(|entry| Holder {
             kind: "call",

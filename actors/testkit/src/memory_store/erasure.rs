@@ -66,7 +66,7 @@ impl Tables {
         let jobs = self.jobs.len();
         self.jobs.retain(|_, job| job.attempt != id);
         if self.jobs.len() < jobs {
-            // What waited for the analysis still tells that the call ended.
+            // Deliveries that waited for the analysis still report that the call ended.
             self.make_deliveries(id, now);
         }
     }

@@ -14,13 +14,13 @@ use domain::{
 };
 
 impl Tables {
-    /// The key of a ticket that was neither settled nor taken over.
+    /// Returns the key of a ticket that was neither settled nor taken over.
     fn reserved(&mut self, ticket: &KeyTicket) -> Option<&mut KeyEntry> {
         let entry = self.idempotency.get_mut(&(ticket.account, ticket.key.clone()))?;
         (entry.lease == ticket.lease && entry.made.is_none()).then_some(entry)
     }
 
-    /// Keeps what the request behind a ticket made; without a ticket there is nothing to keep.
+    /// Stores the result of the request behind a ticket. Does nothing without a ticket.
     pub(super) fn settle(
         &mut self,
         ticket: Option<&KeyTicket>,

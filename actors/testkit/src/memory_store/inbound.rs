@@ -1,4 +1,4 @@
-//! Calls from outside in memory.
+//! Inbound calls in memory.
 
 use async_trait::async_trait;
 use serde_json::Map;
@@ -25,7 +25,7 @@ impl Tables {
         self.agents.values().find(answers)
     }
 
-    /// The person on the line, as far as the account has it saved.
+    /// Returns the person on the line, with the account's saved contact if there is one.
     pub(super) fn caller(&self, entry: &AttemptEntry) -> CampaignContact {
         let bare = CampaignContact {
             phone_number: entry.phone_number.clone(),

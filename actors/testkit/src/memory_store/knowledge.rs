@@ -14,7 +14,7 @@ use domain::{
     time::Timestamp,
 };
 
-/// A group; its documents stand in a table of their own.
+/// A group. Its documents are in a table of their own.
 pub(super) struct GroupEntry {
     account: AccountId,
     name: String,
@@ -23,7 +23,7 @@ pub(super) struct GroupEntry {
 }
 
 impl Tables {
-    /// What an agent's document names in its knowledge base is there.
+    /// Checks that everything in the agent document's knowledge base exists.
     pub(super) fn require_knowledge(&self, account: AccountId, document: &Map<String, Value>) -> StoreResult<()> {
         let known = |text: &str| {
             let document = text.parse().ok().and_then(|id| self.documents.get(&id));
@@ -61,7 +61,7 @@ impl Tables {
         if all { Ok(()) } else { Err(StoreError::Stale) }
     }
 
-    /// The agents whose document names `id`.
+    /// Returns the agents whose document names `id`.
     fn agents_holding(&self, id: &str) -> Vec<Holder> {
         let mut holding: Vec<_> = self.agents.values().collect();
         holding.retain(|row| referenced_documents(&row.document).iter().any(|(_, text)| text == id));
@@ -80,7 +80,7 @@ impl Tables {
     }
 }
 
-/// The rows of a list: filtered, sorted, behind the cursor, cut.
+/// Returns the rows of a list: filtered, sorted, after the cursor, limited.
 fn listed<T>(
     rows: impl Iterator<Item = T>,
     filter: &KnowledgeFilter,

@@ -12,18 +12,18 @@ use domain::{
     time::Timestamp,
 };
 
-/// A node gives so often a sign of life; two that lie twice as far apart have a gap between them.
+/// Interval of a node's heartbeats. Two heartbeats twice as far apart have a gap between them.
 const HEARTBEAT: Duration = Duration::from_secs(3);
 
-/// A node among others is dead that was silent for so long.
+/// Silence after which a node among others is dead.
 const DEAD_AFTER: Duration = Duration::from_secs(15);
 
-/// Those that were registered, in their order.
+/// Registered nodes, in order.
 #[derive(Default)]
 pub(super) struct Nodes {
     entries: Vec<Entry>,
     secret: Option<String>,
-    /// Several may live at once.
+    /// Whether several nodes may be alive at once.
     pub(super) many: bool,
 }
 
@@ -40,12 +40,12 @@ impl Nodes {
         self.entry(node).is_some_and(|entry| entry.lives)
     }
 
-    /// The one that was registered last.
+    /// Returns the node that was registered last.
     pub(super) fn last(&self) -> Option<NodeId> {
         self.entries.last().map(|entry| entry.id)
     }
 
-    /// Declares those dead that were silent for too long, if this one was not in all that time.
+    /// Declares nodes dead that were silent for too long, if this one was alive during all that time.
     pub(super) fn bury_silent(&mut self, node: NodeId, now: Timestamp) -> StoreResult<()> {
         if !self.many {
             return Ok(());

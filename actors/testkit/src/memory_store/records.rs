@@ -19,7 +19,7 @@ use domain::{
     time::Timestamp,
 };
 
-/// For how long a job handed out is not handed out again.
+/// Time for which a leased job is not handed out again.
 const LEASE: Duration = Duration::from_secs(60);
 
 impl Tables {
@@ -43,7 +43,7 @@ impl Tables {
             contact_number: entry.phone_number.clone(),
             caller_number: entry.caller_id.clone(),
             carrier: entry.carrier.clone(),
-            // Until the end it only says why the call was put off.
+            // Until the end it holds only the reason why the call was put off.
             error: entry.error.clone().filter(|_| entry.state == AttemptState::Final),
             voicemail: entry.voicemail,
             transferred: entry.transferred,
@@ -54,7 +54,7 @@ impl Tables {
         }
     }
 
-    /// A turn came of a call that may be over: then it is analysed, again if it was.
+    /// Queues the analysis of a call that is over when a turn arrives, even if it was analysed before.
     fn analyse_again(&mut self, attempt: AttemptId, now: Timestamp) {
         let over = self
             .attempts
@@ -73,7 +73,7 @@ impl Tables {
         }
     }
 
-    /// A job whose last lease is the one the caller was given.
+    /// Returns a job if its latest lease is the caller's.
     fn leased(&mut self, job: &Job) -> StoreResult<&mut JobEntry> {
         let entry = self.jobs.get_mut(&job.id);
         let entry = entry.filter(|entry| entry.tries == job.tries + 1);

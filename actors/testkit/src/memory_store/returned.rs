@@ -1,4 +1,4 @@
-//! Live calls that go from node to node.
+//! Live calls that move from node to node.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use domain::{
 };
 
 impl Tables {
-    /// Whether its carrier may yet bring it to a living node.
+    /// Returns whether its carrier may still bring it to a living node.
     pub(super) fn is_waited_for(&self, entry: &AttemptEntry, patience: &Patience, now: Timestamp) -> bool {
         let of_it = self.events.iter().rev().filter(|(attempt, _)| *attempt == entry.id);
         let mut names = of_it.map(|(_, event)| event.name.as_str());
@@ -31,7 +31,7 @@ impl Tables {
         entry.state == AttemptState::Answered && patience.waits(carrier, is_handed_on, silent)
     }
 
-    /// The attempt as its claim brought it.
+    /// Returns the attempt as its claim returned it.
     pub(super) fn attempt_again(&self, id: AttemptId, node: NodeId) -> Option<ClaimedAttempt> {
         let entry = self.attempts.get(&id)?;
         let call = self.calls.get(&id);

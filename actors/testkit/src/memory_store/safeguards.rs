@@ -1,4 +1,4 @@
-//! The rules of accounts in memory.
+//! Rules of accounts in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use domain::{
 };
 
 impl Tables {
-    /// What the account's rules say to a permit that nothing else speaks against.
+    /// Returns the verdict of the account's rules on a permit to which nothing else objects.
     pub(super) fn judge(&self, entry: &AttemptEntry, now: Timestamp) -> Judgement {
         let Some(row) = self.safeguards.get(&entry.account) else {
             return Judgement::default();
@@ -50,7 +50,7 @@ impl Tables {
 }
 
 impl AttemptEntry {
-    /// The rule for which it waits.
+    /// Returns the rule for which it waits.
     fn put_off(&self, now: Timestamp) -> Option<Rule> {
         self.put_off_by
             .filter(|_| self.state == AttemptState::Queued && self.due_at > now)
@@ -58,7 +58,7 @@ impl AttemptEntry {
 }
 
 impl Tables {
-    /// What the account's rules put off is due now.
+    /// Makes attempts due now that the account's rules put off.
     fn let_go(&mut self, account: AccountId, now: Timestamp) {
         let mut campaigns = BTreeSet::new();
         let own = self.attempts.values_mut().filter(|entry| entry.account == account);

@@ -1,4 +1,4 @@
-//! The rows of the memory store and the moves that several operations share.
+//! Rows of the memory store, and changes that several operations share.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,12 +25,12 @@ use domain::{
 pub(super) struct Tables {
     pub(super) accounts: HashMap<AccountId, Account>,
     pub(super) keys: Vec<(AccountId, StoredApiKey)>,
-    /// Secret, and the one before it with the end of its validity.
+    /// Secret, and the previous one with the end of its validity.
     pub(super) secrets: HashMap<AccountId, (String, Option<(String, Timestamp)>)>,
     pub(super) agents: HashMap<AgentId, AgentRow>,
-    /// Their conversations still show their names.
+    /// Deleted agents, since their conversations still show their names.
     pub(super) deleted_agents: HashMap<AgentId, AgentRow>,
-    /// With their texts.
+    /// Documents with their texts.
     pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
     pub(super) groups: HashMap<GroupId, GroupEntry>,
     pub(super) tools: HashMap<ToolId, ToolRow>,
@@ -41,11 +41,11 @@ pub(super) struct Tables {
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
     pub(super) lists: HashMap<i64, ContactList>,
     pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
-    /// The attempts that belong to no campaign.
+    /// Attempts that belong to no campaign.
     pub(super) calls: HashMap<AttemptId, SingleCall>,
-    /// The attempts that are not final: what claims, permits and takeovers look through.
+    /// Attempts that are not final, for claims, permits and takeovers.
     pub(super) unfinished: BTreeSet<AttemptId>,
-    /// Permits of agents whose caller IDs take turns.
+    /// Number of permits of agents whose caller IDs rotate.
     pub(super) turns_taken: HashMap<AgentId, i64>,
     pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
     pub(super) nodes: Nodes,
@@ -65,13 +65,13 @@ impl std::fmt::Debug for Tables {
     }
 }
 
-/// A client's key. Settled once it has a resource.
+/// A client's idempotency key. It is settled once it has a resource.
 pub(super) struct KeyEntry {
     pub(super) operation: String,
     pub(super) request_hash: String,
     pub(super) lease: Uuid,
     pub(super) expires_at: Timestamp,
-    /// The status and the id of what was made.
+    /// Status and id of the result.
     pub(super) made: Option<(i64, String)>,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct CampaignEntry {
     pub(super) list: i64,
 }
 
-/// The contacts of an import, which a campaign points at.
+/// Contacts of an import. A campaign refers to them.
 #[derive(Default)]
 pub(super) struct ContactList {
     pub(super) contacts: Vec<ContactEntry>,
@@ -112,7 +112,7 @@ pub(super) struct AttemptEntry {
     pub(super) account: AccountId,
     pub(super) campaign: Option<CampaignId>,
     pub(super) agent: AgentId,
-    /// It stays the list of the claim when the campaign gets another; 0 for a single call, which has none.
+    /// List of the claim. It stays when the campaign gets another list; 0 for a single call, which has none.
     pub(super) contact_list: i64,
     pub(super) contact_index: usize,
     pub(super) attempt_no: i64,
@@ -128,13 +128,13 @@ pub(super) struct AttemptEntry {
     pub(super) dialing_at: Option<Timestamp>,
     pub(super) answered_at: Option<Timestamp>,
     pub(super) ended_at: Option<Timestamp>,
-    /// When the end was written, if that is not when it was.
+    /// Time at which the end was written, if that differs from the end.
     pub(super) end_written_at: Option<Timestamp>,
     pub(super) dial_token: Option<DialToken>,
     pub(super) carrier: Option<String>,
     pub(super) caller_id: Option<PhoneNumber>,
     pub(super) carrier_call: Option<CarrierCallId>,
-    /// Of a final attempt.
+    /// Status of a final attempt.
     pub(super) status: Option<ConversationStatus>,
     pub(super) error: Option<String>,
     pub(super) voicemail: bool,
@@ -145,7 +145,7 @@ pub(super) struct AttemptEntry {
     pub(super) created_at: Timestamp,
 }
 
-/// What an attempt is of.
+/// Owner and campaign of an attempt.
 pub(super) struct Place {
     pub(super) account: AccountId,
     pub(super) campaign: Option<CampaignId>,
@@ -158,7 +158,7 @@ pub(super) struct Place {
 }
 
 impl AttemptEntry {
-    /// One that waits for its time.
+    /// Creates an attempt that waits for its time.
     pub(super) fn queued(of: Place, due_at: Timestamp, now: Timestamp) -> Self {
         Self {
             id: AttemptId::new(),
@@ -196,12 +196,12 @@ impl AttemptEntry {
         }
     }
 
-    /// An instant of the call as it is written: not before the dial, and not after `now`.
+    /// Returns an instant of the call as it is stored: not before the dial, and not after `now`.
     pub(super) fn bounded(&self, at: Timestamp, now: Timestamp) -> Timestamp {
         at.min(now).max(self.dialing_at.unwrap_or(self.created_at))
     }
 
-    /// The permit was given and the attempt is not over: its number is taken.
+    /// Returns whether the permit was given and the attempt is not over, so that its number is taken.
     pub(super) fn is_sent(&self) -> bool {
         match self.state {
             AttemptState::Dialing | AttemptState::Dialed | AttemptState::Answered | AttemptState::Unknown => true,
@@ -235,7 +235,7 @@ impl Tables {
         self.accounts.get(&id).map(|_| ()).ok_or(StoreError::NotFound)
     }
 
-    /// A campaign that readers see.
+    /// Returns a campaign that readers see.
     pub(super) fn visible(&self, id: CampaignId) -> StoreResult<&CampaignEntry> {
         let entry = self
             .campaigns
@@ -244,27 +244,27 @@ impl Tables {
         entry.ok_or(StoreError::NotFound)
     }
 
-    /// It runs, and its window is open.
+    /// Returns whether it is running and its window is open.
     pub(super) fn is_running(&self, id: CampaignId, now: Timestamp) -> bool {
         self.visible(id).is_ok_and(|entry| {
             entry.row.status == CampaignStatus::Running && entry.row.closes_at.is_none_or(|closes_at| now < closes_at)
         })
     }
 
-    /// It was stopped or removed: nothing of it waits.
+    /// Returns whether it was stopped or removed, so that nothing of it waits.
     pub(super) fn is_stopped(&self, id: CampaignId) -> bool {
         self.visible(id)
             .map_or(true, |entry| entry.row.status == CampaignStatus::Stopped)
     }
 
-    /// The attempt behind a claim that still holds and is not over.
+    /// Returns the attempt behind a claim that is still valid and not over.
     pub(super) fn held(&mut self, claim: Claim) -> StoreResult<&mut AttemptEntry> {
         let entry = self.attempts.get_mut(&claim.attempt).ok_or(StoreError::Fenced)?;
         let ours = entry.owner == Some(claim.owner) && entry.epoch == claim.epoch && entry.state != AttemptState::Final;
         if ours { Ok(entry) } else { Err(StoreError::Fenced) }
     }
 
-    /// How many attempts of a campaign may be claimed beside those that are open.
+    /// Returns how many attempts of a campaign may be claimed in addition to the open ones.
     pub(super) fn room(&self, id: CampaignId) -> usize {
         let most = self.visible(id).ok().and_then(|entry| entry.row.max_concurrent_calls);
         let Some(most) = most else { return usize::MAX };
@@ -273,13 +273,13 @@ impl Tables {
         usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(open.count())
     }
 
-    /// The contacts of a campaign that readers see.
+    /// Returns the contacts of a campaign that readers see.
     pub(super) fn visible_list(&self, id: CampaignId) -> StoreResult<&ContactList> {
         let list = self.visible(id)?.list;
         self.lists.get(&list).ok_or(StoreError::NotFound)
     }
 
-    /// None for a single call: it has no contact.
+    /// Returns a contact, or `None` for a single call, which has none.
     pub(super) fn contact_mut(&mut self, list: i64, index: usize) -> Option<&mut ContactEntry> {
         self.lists.get_mut(&list)?.contacts.get_mut(index)
     }
@@ -290,7 +290,7 @@ impl Tables {
         }
     }
 
-    /// The campaign's contact with the saved contact of its number.
+    /// Returns the campaign's contact merged with the saved contact of its number.
     pub(super) fn with_saved(&self, account: AccountId, contact: &CampaignContact) -> CampaignContact {
         let saved = self
             .contacts
@@ -302,8 +302,8 @@ impl Tables {
         }
     }
 
-    /// A claim given back unsent: a contact's first attempt goes, a later one is queued again, or ends cancelled if
-    /// the campaign was stopped meanwhile. A single call is queued again.
+    /// Returns a claim unsent: a contact's first attempt is removed, a later one is queued again, or
+    /// cancelled if the campaign was stopped meanwhile. A single call is queued again.
     pub(super) fn give_back(&mut self, id: AttemptId, now: Timestamp) {
         let Some(entry) = self.attempts.get(&id) else { return };
         let Some(campaign) = entry.campaign else {
@@ -318,7 +318,7 @@ impl Tables {
         }
     }
 
-    /// Removes an attempt that was never sent; its contact is as it was before.
+    /// Removes an attempt that was never sent, and restores its contact.
     pub(super) fn forget(&mut self, id: AttemptId) {
         self.unfinished.remove(&id);
         let Some(entry) = self.attempts.remove(&id) else { return };
@@ -328,7 +328,7 @@ impl Tables {
         }
     }
 
-    /// Back to the queue under the next epoch; due at `due_at`, or when it was before.
+    /// Queues an attempt again under the next epoch, due at `due_at` or at its old time.
     pub(super) fn requeue(&mut self, id: AttemptId, due_at: Option<Timestamp>) {
         let Some(entry) = self.attempts.get_mut(&id) else {
             return;
@@ -346,7 +346,7 @@ impl Tables {
         self.set_contact_state(list, index, ContactState::Pending);
     }
 
-    /// Has a campaign look again at what is left to do, if it dials or waits for its time.
+    /// Makes a campaign count the remaining work again, if it dials or waits for its time.
     pub(super) fn look_again(&mut self, id: CampaignId, now: Timestamp) {
         let Some(entry) = self.campaigns.get_mut(&id).filter(|entry| !entry.deleted) else {
             return;
@@ -360,12 +360,12 @@ impl Tables {
         entry.row.version += 1;
     }
 
-    /// Ends an attempt that was never sent, and its contact with it.
+    /// Cancels an attempt that was never sent, and its contact.
     pub(super) fn cancel(&mut self, id: AttemptId, error: Option<&str>, now: Timestamp) {
         self.end_unsent(id, ConversationStatus::Cancelled, error, now);
     }
 
-    /// The same, as `cancelled` or `failed`.
+    /// Ends an attempt that was never sent, and its contact, as `cancelled` or `failed`.
     pub(super) fn end_unsent(
         &mut self,
         id: AttemptId,

@@ -17,7 +17,7 @@ use domain::{
 };
 
 impl Tables {
-    /// The tools that an agent's document names are there.
+    /// Checks that the tools in an agent's document exist.
     pub(super) fn require_tools(&self, account: AccountId, document: &Map<String, Value>) -> StoreResult<()> {
         let known = |text: &str| text.parse().is_ok_and(|id| self.tool_of(account, id).is_ok());
         let all = referenced_tools(document).iter().all(|(_, text)| known(text));

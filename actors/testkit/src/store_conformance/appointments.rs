@@ -17,13 +17,13 @@ use domain::{
 
 const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
 
-/// A call that goes on.
+/// Creates a call in progress.
 async fn call(scene: &Scene, contact: usize) -> AttemptId {
     let campaign = scene.running(contact..contact + 1).await;
     scene.dialing(campaign).await.attempt
 }
 
-/// An appointment so many half hours after tomorrow's beginning.
+/// Returns a request for an appointment `slot` half hours after the start of tomorrow.
 fn wish(scene: &Scene, attempt: AttemptId, slot: u32) -> NewAppointment {
     // 2026-01-02T00:00:00Z.
     let starts_at = Timestamp(1_767_312_000_000_000).plus(HALF_AN_HOUR * slot);
@@ -95,7 +95,7 @@ pub async fn an_appointment_is_made_once_for_a_time_of_a_call(fixture: Fixture) 
         .store
         .conversations(scene.account, ConversationFilter::default(), 1);
     assert_eq!(listed.await.unwrap()[0].appointment, None);
-    // Another time of the same call is another one, and the one made last is shown.
+    // Another time in the same call is another appointment, and the latest one is shown.
     scene.clock.advance(Duration::from_secs(1));
     let other = leased(&scene, wish(&scene, attempt, 30)).await;
     settle(&scene, &other, booked(&other)).await.unwrap();
@@ -121,7 +121,7 @@ pub async fn a_booking_whose_holder_died_comes_back_and_fences_it(fixture: Fixtu
     settle(&scene, &again[0], BookingSettled::Failed).await.unwrap();
     scene.clock.advance(BOOKING_LEASE);
     assert_eq!(late().await, [], "what is over does not come back");
-    // What failed may be wished for again, and is looked for first.
+    // A failed appointment may be requested again, and is looked up first.
     let third = leased(&scene, wish(&scene, attempt, 20)).await;
     assert_eq!((third.id, third.lease), (first.id, 3));
     scene.clock.advance(BOOKING_LEASE);

@@ -63,10 +63,10 @@ pub async fn a_claim_brings_the_saved_contacts_fields(fixture: Fixture) {
     let claimed = scene.claim(campaign, 2).await;
     assert_eq!(claimed[0].saved_extra, Map::new());
     assert_eq!(claimed[1].saved_extra, saved.extra);
-    // The campaign's own fields stay as they were imported.
+    // The campaign's own fields stay as imported.
     assert_eq!(claimed[1].contact.extra, contact(1).extra);
     assert_eq!(claimed[1].contact.name, contact(1).name);
-    // They are read with each claim, also of an attempt that was queued.
+    // The saved fields are read with each claim, even if the attempt was queued.
     scene.permit(claimed[1].claim).await.unwrap();
     scene.store.not_sent(claimed[1].claim, 0, None).await.unwrap();
     assert_eq!(scene.claim(campaign, 1).await[0].saved_extra, saved.extra);
@@ -106,7 +106,7 @@ pub async fn many_claimers_get_every_contact_once(fixture: Fixture) {
                         .iter()
                         .map(|attempt| (attempt.contact_index, attempt.claim.attempt)),
                 );
-                // Something is given back now and then, to be claimed by whoever comes; nothing is twice.
+                // Some contacts are released for other claimers; nothing appears twice.
                 let once = |index| index % 10 == 0 && given_back.lock().unwrap().insert(index);
                 if let Some(last) = claimed.last().filter(|attempt| once(attempt.contact_index)) {
                     mine.retain(|(_, id)| *id != last.claim.attempt);
@@ -116,7 +116,7 @@ pub async fn many_claimers_get_every_contact_once(fixture: Fixture) {
         });
     }
     let mut claimed = claimers.join_all().await.concat();
-    // A contact may be given back after the others found nothing.
+    // A contact may be released after the others found nothing.
     let late = scene.claim(campaign, 200).await;
     claimed.extend(
         late.iter()
@@ -141,7 +141,7 @@ pub async fn released_contacts_are_as_if_never_claimed(fixture: Fixture) {
         .map(|attempt| attempt.claim)
         .collect();
     scene.permit(claims[0]).await.unwrap();
-    // The dialed one stays.
+    // The dialed attempt stays.
     scene.store.release(&claims).await.unwrap();
     scene.store.release(&claims).await.unwrap();
     let progress = scene.store.progress(campaign).await.unwrap();
@@ -214,7 +214,7 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
     let campaign = scene.running(0..3).await;
-    // Nothing but a permit, a release or an outcome follows a claim.
+    // A claim is followed only by a permit, a release or an outcome.
     let claim = scene.claim_one(campaign).await;
     let call = CarrierCallId("c1".to_owned());
     assert_eq!(store.dialed(claim, &call).await, Err(StoreError::Fenced));
@@ -230,9 +230,9 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     store.answered(claim, scene.now()).await.unwrap();
     let row = store.conversation(scene.account, claim.attempt).await.unwrap();
     assert_eq!(row.answered_at, Some(answered_at));
-    // What was answered was sent.
+    // An answered call was sent.
     assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
-    // An unknown dial can be adopted, but not be sent again.
+    // An unknown dial can be adopted, but not sent again.
     let claim = scene.dialing(campaign).await;
     store.unknown(claim).await.unwrap();
     assert_eq!(store.not_sent(claim, 0, None).await, Err(StoreError::Fenced));
@@ -245,7 +245,8 @@ pub async fn the_state_only_moves_forward(fixture: Fixture) {
     }
 }
 
-/// A call that was answered 10 s after its permit and talked for 35 s, of which the store hears 90 s later.
+/// Reports late to the store: a call was answered 10 s after its permit and talked for 35 s, and the store
+/// hears of it 90 s later.
 async fn told_late(scene: &Scene, claim: Claim, answer_was_written: bool) -> (Timestamp, Timestamp) {
     scene.clock.advance(Duration::from_secs(10));
     let answered_at = scene.now();
@@ -311,7 +312,7 @@ pub async fn an_end_that_is_written_late_is_a_change_of_that_time(fixture: Fixtu
     assert_eq!(found, [(late.attempt, now.plus(Duration::from_secs(135)))]);
     let latest = store.latest_conversations(campaign, 1).await.unwrap();
     assert_eq!(latest.last().map(|change| change.id), Some(late.attempt));
-    // What was said last may still be on its way to the disk.
+    // The last words may still be on their way to the disk.
     let calls = store.calls_of_contact(scene.account, saved.id).await;
     assert_eq!(calls, Ok(ContactCalls::Going));
 }
@@ -366,7 +367,7 @@ pub async fn a_carrier_call_belongs_to_one_attempt(fixture: Fixture) {
     let other = CarrierCallId("c2".to_owned());
     assert_eq!(scene.store.dialed(one, &other).await, Err(StoreError::Exists("call")));
     scene.store.dialed(two, &other).await.unwrap();
-    // Whose a call is can be asked, also when it is over.
+    // The attempt of a call can be looked up, even after its end.
     scene
         .store
         .finish(one, outcome(ConversationStatus::Failed), None)
@@ -474,7 +475,7 @@ pub async fn a_stop_cancels_what_waits(fixture: Fixture) {
     scene.turn(campaign, CampaignStatus::Paused).await;
     scene.store.conversation(scene.account, waiting.attempt).await.unwrap();
     scene.turn(campaign, CampaignStatus::Stopped).await;
-    // It was never dialed: it leaves no conversation.
+    // It was never dialed, so it leaves no conversation.
     let gone = scene.store.conversation(scene.account, waiting.attempt).await;
     assert_eq!(gone, Err(StoreError::NotFound));
     let progress = scene.store.progress(campaign).await.unwrap();

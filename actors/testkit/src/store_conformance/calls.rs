@@ -1,4 +1,4 @@
-//! Single calls: queued, claimed, given back, expired and cancelled; and the cancelling of any attempt that waits.
+//! Single calls: queued, claimed, returned, expired and cancelled; and cancelling any attempt that waits.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What readers ask about a campaign's contacts and calls.
+//! Reads of a campaign's contacts and calls.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn saved(n: usize) -> NewContact {
     }
 }
 
-/// Six contacts: completed by voicemail, failed, dialing, tried and waiting, claimed, and one never tried.
+/// Creates six contacts: completed by voicemail, failed, dialing, tried and waiting, claimed, and never tried.
 async fn mixed(scene: &Scene) -> CampaignId {
     let campaign = scene.running(0..6).await;
     let claim = scene.dialing(campaign).await;
@@ -118,7 +118,7 @@ pub async fn changes_of_conversations_are_read_in_their_order(fixture: Fixture) 
     let limited = store.changed_conversations(campaign, from_start, 1).await.unwrap();
     assert_eq!(limited, dialing[1..]);
 
-    // The newest, and what is in progress however old.
+    // The newest conversations, and those in progress however old.
     let latest = async |newest| store.latest_conversations(campaign, newest).await.unwrap();
     assert_eq!(latest(10).await, [dialing[1].clone(), ended[0].clone()]);
     assert_eq!(latest(1).await, [dialing[1].clone(), ended[0].clone()]);

@@ -38,7 +38,7 @@ pub async fn an_import_is_seen_by_no_reader_until_it_is_finished(fixture: Fixtur
     assert_eq!((&row.schedule, &row.follow_up), (&new.schedule, &new.follow_up));
     assert_eq!(row.max_concurrent_calls, Some(7_000));
     assert_eq!(store.campaign(scene.account, import).await, Ok(row));
-    // It is no import any more.
+    // It is no longer an import.
     assert_eq!(store.finish_import(import, None).await, Err(StoreError::NotFound));
     assert_eq!(
         store.append_contacts(import, &[contact(3)]).await,
@@ -65,7 +65,7 @@ pub async fn contacts_keep_their_order_and_fields(fixture: Fixture) {
     assert_eq!(store.campaign_contacts(row.id, 0, 10).await.as_ref(), Ok(&expected));
     let some = store.campaign_contacts(row.id, 1, 2).await.unwrap();
     assert_eq!(some, expected[1..3]);
-    // Keys of the further fields keep the order they were given in.
+    // Keys of the further fields keep their order.
     let keys: Vec<_> = some[0].extra.keys().cloned().collect();
     assert_eq!(keys, ["persona", "zebra", "apple"]);
     let other = store.campaign_contacts(CampaignId::new(), 0, 10).await;
@@ -100,7 +100,7 @@ pub async fn abandoned_imports_are_swept(fixture: Fixture) {
     store.abandon_import(imports[0]).await.unwrap();
     store.abandon_import(imports[0]).await.unwrap();
     assert_eq!(store.finish_import(imports[0], None).await, Err(StoreError::NotFound));
-    // Its node lives, however long it takes.
+    // Its node is alive, however long it takes.
     scene.clock.advance(Duration::from_secs(2 * 60 * 60));
     assert_eq!(store.sweep_imports().await, Ok(0));
     let heir = scene.heir().await;
@@ -255,7 +255,7 @@ pub async fn a_stop_that_hangs_up_is_told_to_every_node(fixture: Fixture) {
     assert_eq!(wanted(stopped.version).await, Ok(false));
     scene.store.want_hang_up(campaign, stopped.version).await.unwrap();
     assert_eq!(wanted(stopped.version).await, Ok(true));
-    // It ends with the next change of state.
+    // The request ends with the next change of state.
     let running = scene.turn(campaign, CampaignStatus::Running).await;
     assert_eq!(wanted(running.version).await, Ok(false));
 }

@@ -1,4 +1,4 @@
-//! What many at once may not break: what is unique stays unique, one of several changes wins, a stop is final.
+//! Guarantees under concurrency: unique things stay unique, one of several changes wins, a stop is final.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use super::{Fixture, Scene, document, number};
 use domain::ports::store::{CampaignStatus, NewContact, Permit, StoreError};
 
-/// Runs `many` of a work at once, each in a task of its own.
+/// Runs the work `many` times at once, each in a task of its own.
 async fn at_once<T: Send + 'static, W: Future<Output = T> + Send + 'static>(
     many: usize,
     scene: &Scene,
@@ -86,7 +86,7 @@ pub async fn after_a_stop_nothing_more_is_claimed_or_dialed(fixture: Fixture) {
         tokio::task::yield_now().await;
     }
     scene.turn(campaign, CampaignStatus::Stopped).await;
-    // Whoever asks from now on gets nothing.
+    // Later claims get nothing.
     assert!(scene.claim(campaign, 3).await.is_empty());
     let dialed: i64 = join_all(callers).await.into_iter().map(Result::unwrap).sum();
     let progress = scene.store.progress(campaign).await.unwrap();
@@ -103,7 +103,7 @@ pub async fn a_number_is_not_called_once_it_is_on_the_list(fixture: Fixture) {
     let permits = at_once(24, &scene, |scene, n| {
         let claims = Arc::clone(&claims);
         async move {
-            // Others ask for their permits all the while.
+            // Others keep asking for their permits.
             if n % 2 == 0 {
                 scene.store.add_do_not_call(scene.account, &number(n)).await.unwrap();
             }

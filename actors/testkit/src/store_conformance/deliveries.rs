@@ -27,7 +27,7 @@ fn asking(url: &str, mail: bool) -> Map<String, Value> {
     document.as_object().cloned().unwrap()
 }
 
-/// The scene's agent asks for a webhook at `url`, and for mail too.
+/// Lets the scene's agent ask for a webhook at `url`, and optionally for mail.
 async fn asks(scene: &Scene, url: &str, mail: bool) {
     let row = scene.store.agent(scene.account, scene.agent).await.unwrap();
     let saved = scene
@@ -49,7 +49,7 @@ async fn lanes(scene: &Scene, failing_too: bool) -> Vec<DueLane> {
     scene.store.due_lanes(sought, 100).await.unwrap()
 }
 
-/// All that is due, leased.
+/// Leases everything that is due.
 async fn leased(scene: &Scene) -> Vec<Delivery> {
     let lanes = lanes(scene, true).await;
     let wanted: Vec<_> = lanes.into_iter().map(|due| (due.lane, 100)).collect();
@@ -64,7 +64,7 @@ fn put_off(seconds: u64, lane_too: bool) -> Settled {
     }
 }
 
-/// A contact that was busy.
+/// Creates a contact that was busy.
 async fn busy(scene: &Scene, contact: usize) -> AttemptId {
     let campaign = scene.running(contact..contact + 1).await;
     let claim = scene.dialing(campaign).await;
@@ -81,7 +81,7 @@ pub async fn a_call_that_ends_makes_what_its_agent_asks_for(fixture: Fixture) {
     let unanswered = busy(&scene, 1).await;
     let both = [DeliveryKind::Webhook, DeliveryKind::Email];
     assert_eq!(kinds(&scene, unanswered).await, both);
-    // One that was answered tells of its analysis too.
+    // An answered call also reports its analysis.
     let campaign = scene.running(2..3).await;
     let answered = scene.completed(campaign, 1).await.attempt;
     assert_eq!(kinds(&scene, answered).await, []);
@@ -153,7 +153,7 @@ pub async fn a_delivery_whose_holder_died_comes_back_unchanged(fixture: Fixture)
     busy(&scene, 0).await;
     let first = leased(&scene).await.remove(0);
     assert_eq!(leased(&scene).await, []);
-    // As long as the holder lives, it keeps it.
+    // The holder keeps it as long as it renews its lease.
     for _ in 0..3 {
         scene.clock.advance(DELIVERY_LEASE - Duration::from_secs(1));
         assert_eq!(leased(&scene).await, []);
@@ -162,7 +162,7 @@ pub async fn a_delivery_whose_holder_died_comes_back_unchanged(fixture: Fixture)
     scene.clock.advance(DELIVERY_LEASE);
     let second = leased(&scene).await.remove(0);
     assert_eq!((second.id, second.failed, second.lease), (first.id, 0, first.lease + 1));
-    // Whoever held it before is fenced.
+    // The previous holder is fenced.
     let late = scene.store.settle_delivery(&first, Settled::Delivered).await;
     assert_eq!(late, Err(StoreError::Fenced));
     scene.store.renew_deliveries(&[(first.id, first.lease)]).await.unwrap();
@@ -185,7 +185,7 @@ pub async fn a_failed_delivery_waits_and_is_given_up_in_the_end(fixture: Fixture
         .settle_delivery(&delivery, put_off(300, false))
         .await
         .unwrap();
-    // A sign of life that comes late, and a result that comes twice, change nothing.
+    // A late renewal and a repeated result change nothing.
     scene
         .store
         .renew_deliveries(&[(delivery.id, delivery.lease)])
@@ -251,7 +251,7 @@ pub async fn deliveries_that_are_over_are_forgotten_piece_by_piece(fixture: Fixt
     assert_eq!(left().await, [0, 1, 0, 1], "and what is young");
     assert_eq!(forget(scene.clock.now(), 100).await, Ok(1));
     assert_eq!(left().await, [0, 1, 0, 0]);
-    // What is told of a call once is not told again.
+    // Each event of a call is reported only once.
     assert_eq!(leased(&scene).await, []);
 }
 
@@ -279,7 +279,7 @@ pub async fn lanes_are_picked_apart_and_tell_how_they_stand(fixture: Fixture) {
         taken.iter().map(|taken| &taken.lane).collect::<Vec<_>>(),
         [&one, &one, &two]
     );
-    // The one works, the other fails and is seen only by those who ask for failing lanes.
+    // One lane works. The other fails and is seen only by readers who ask for failing lanes.
     scene
         .store
         .settle_delivery(&taken[0], Settled::Delivered)
@@ -293,7 +293,7 @@ pub async fn lanes_are_picked_apart_and_tell_how_they_stand(fixture: Fixture) {
     assert_eq!(lanes(&scene, false).await, [standing(&one, Standing::Proven)]);
     let both = [standing(&one, Standing::Proven), standing(&two, Standing::Failing)];
     assert_eq!(lanes(&scene, true).await, both);
-    // A lane that worked is forgiven a few failures.
+    // A lane that worked is allowed a few failures.
     let mut delivery = taken[1].clone();
     for failures in 1..=FAILURES_FORGIVEN {
         scene.store.settle_delivery(&delivery, put_off(0, false)).await.unwrap();
@@ -375,7 +375,7 @@ pub async fn an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
     let row = scene.store.deliveries_of(second).await.unwrap().remove(0);
     assert_eq!((row.failed, row.last_error), (0, Some(error.clone())));
 
-    // Saved again, it is asked again; gone again, it gets nothing.
+    // Saved again, it gets requests again; gone again, it gets none.
     scene.clock.advance(Duration::from_secs(1));
     asks(&scene, "https://example.com/gone", false).await;
     let third = busy(&scene, 3).await;

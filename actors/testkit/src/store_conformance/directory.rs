@@ -34,7 +34,7 @@ pub async fn accounts_have_unique_addresses(Fixture { store, .. }: Fixture) {
     );
     assert_eq!(store.account(new.account.id).await, Ok(new.account));
     assert_eq!(store.account(again.account.id).await, Err(StoreError::NotFound));
-    // The key of the refused account is not there either.
+    // The key of the refused account does not exist either.
     assert_eq!(store.api_keys("rb_ada@example.com").await.unwrap().len(), 1);
 }
 
@@ -136,7 +136,7 @@ pub async fn agents_are_listed_newest_first_without_gap_or_repeat(fixture: Fixtu
     let scene = fixture.scene().await;
     let mut made = vec![scene.agent];
     for n in 0..6 {
-        // Some share their instant.
+        // Some have the same instant.
         scene.clock.advance(Duration::from_micros(n % 2));
         let row = scene
             .store
@@ -259,7 +259,7 @@ pub async fn an_agent_in_use_is_not_deleted(fixture: Fixture) {
         Err(StoreError::NotFound)
     );
     assert_eq!(store.agent(account, scene.agent).await, Err(StoreError::NotFound));
-    // For what is still to be done for its calls.
+    // It is kept for the remaining work on its calls.
     let kept = store.kept_agent(account, scene.agent).await.unwrap();
     assert_eq!((kept.id, kept.account), (scene.agent, account));
     let foreign = store.kept_agent(bob.account.id, scene.agent).await;
@@ -268,7 +268,7 @@ pub async fn an_agent_in_use_is_not_deleted(fixture: Fixture) {
         store.kept_agent(account, AgentId::new()).await,
         Err(StoreError::NotFound)
     );
-    // Nobody takes hold of it any more.
+    // New references to it are refused.
     let late = store
         .create_agent(account, transferring("Late", scene.agent), None)
         .await;
@@ -284,14 +284,14 @@ pub async fn a_number_has_one_owner_and_one_agent_that_answers(fixture: Fixture)
     let taken = Err(StoreError::Exists("number"));
     let inbound = agent_document("In", &[1], &[2], "inbound");
     let holder = store.create_agent(account, inbound, None).await.unwrap();
-    // Outbound beside inbound is fine within an account.
+    // Outbound beside inbound is allowed within an account.
     let outbound = agent_document("Out", &[1, 2], &[3], "outbound");
     let second = store.create_agent(account, outbound, None).await.unwrap();
     let both = agent_document("Both", &[1], &[], "both");
     assert_eq!(store.create_agent(account, both.clone(), None).await.map(drop), taken);
     assert_eq!(store.taken_numbers(account, None, &both).await, Ok(vec![number(1)]));
     assert_eq!(store.taken_numbers(account, Some(holder.id), &both).await, Ok(vec![]));
-    // Rotated numbers are owned, too.
+    // Rotated numbers have an owner too.
     for n in [1, 2, 3] {
         let his = agent_document("His", &[n], &[], "outbound");
         assert_eq!(store.create_agent(bob, his.clone(), None).await.map(drop), taken, "{n}");
@@ -302,7 +302,7 @@ pub async fn a_number_has_one_owner_and_one_agent_that_answers(fixture: Fixture)
         taken
     );
     assert_eq!(store.agent(account, second.id).await.unwrap().version, 1);
-    // Given up, it is free.
+    // A number that was given up is free.
     store.update_agent(account, holder.id, 1, document("In")).await.unwrap();
     store.update_agent(account, second.id, 1, both).await.unwrap();
     store.delete_agent(account, second.id).await.unwrap();

@@ -1,4 +1,4 @@
-//! New values of a campaign's fields, its removal, its window.
+//! Edits of a campaign's fields, its removal, its window.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use domain::{
     time::{Clock, Timestamp},
 };
 
-/// The state as it is, for an edit that leaves it alone.
+/// Returns the present state, for an edit that does not change it.
 async fn unchanged(scene: &Scene, id: CampaignId) -> (i64, StateChange) {
     let row = scene.store.campaign(scene.account, id).await.unwrap();
     let state = StateChange {
@@ -143,7 +143,7 @@ pub async fn replaced_contacts_are_dialed_from_the_first(fixture: Fixture) {
         Ok(left),
         "the retry was cancelled"
     );
-    // The import is no more; naming it again, or nothing at all, changes nothing.
+    // The import no longer exists; naming it again, or nothing, changes nothing.
     let gone = scene
         .store
         .update_campaign(campaign, row.version, edit, state.clone())
@@ -151,7 +151,7 @@ pub async fn replaced_contacts_are_dialed_from_the_first(fixture: Fixture) {
     assert_eq!(gone, Err(StoreError::NotFound));
     assert_eq!(scene.store.campaign(scene.account, campaign).await, Ok(row));
     assert_eq!(scene.store.sweep_imports().await, Ok(0));
-    // What was dialed before stays readable.
+    // Earlier calls stay readable.
     let before = scene.store.conversation(scene.account, busy.attempt).await.unwrap();
     assert_eq!(before.status, ConversationStatus::Failed);
     scene.turn(campaign, CampaignStatus::Running).await;
@@ -274,7 +274,7 @@ pub async fn a_next_attempt_is_planned_with_the_outcome(fixture: Fixture) {
     );
     assert!(scene.claim(campaign, 9).await.is_empty());
 
-    // Each counts on from the one before; retries count anew in each follow-up and in each call-back.
+    // Numbers continue from the previous attempt; retries restart in each follow-up and in each call-back.
     let steps = [
         (AttemptKind::Retry, (2, 0, 1, 0)),
         (AttemptKind::FollowUp, (3, 0, 2, 0)),
@@ -314,7 +314,7 @@ pub async fn nothing_is_planned_in_a_campaign_that_was_stopped(fixture: Fixture)
         due_at: scene.clock.now(),
     });
     let failed = outcome(ConversationStatus::Failed);
-    // A pause changes nothing: it will go on.
+    // A pause changes nothing, since the campaign will continue.
     scene.turn(campaign, CampaignStatus::Paused).await;
     scene.store.finish(one, failed.clone(), next).await.unwrap();
     let progress = scene.store.progress(campaign).await.unwrap();

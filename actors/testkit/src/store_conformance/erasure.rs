@@ -73,7 +73,7 @@ pub async fn an_erased_person_leaves_anonymous_rows(fixture: Fixture) {
             (&number(1), &contact(1).name)
         );
     }
-    // Its turn came behind its outcome.
+    // Its turn came after its outcome.
     scene
         .clock
         .advance(Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs()));
@@ -91,7 +91,7 @@ pub async fn nothing_is_erased_while_a_call_goes_on(fixture: Fixture) {
     let ada = saved(&scene, 0).await;
     let campaign = scene.running(0..1).await;
     scene.completed(campaign, 20).await;
-    // What was said last may still be on its way to the disk.
+    // The last words may still be on their way to the disk.
     assert_eq!(store.calls_of_contact(account, ada).await, Ok(ContactCalls::Going));
     assert_eq!(store.erase_contact(account, ada).await, Ok(ContactCalls::Going));
     scene.clock.advance(Duration::from_secs(10));

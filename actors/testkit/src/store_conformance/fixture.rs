@@ -1,4 +1,4 @@
-//! What the checks stand on: a store, its clock, and short ways to make rows.
+//! Basis of the checks: a store, its clock, and short ways to create rows.
 
 use std::{
     sync::{
@@ -25,17 +25,17 @@ use domain::{
     time::{Clock, Timestamp},
 };
 
-/// A clock that stands until it is moved.
+/// A clock that stands still until it is moved.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// 2026-01-01T00:00:00Z.
+    /// Starts at 2026-01-01T00:00:00Z.
     pub fn new() -> Self {
         Self(AtomicI64::new(1_767_225_600_000_000))
     }
 
-    /// Moves the clock on.
+    /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
     }
@@ -164,7 +164,7 @@ impl Fixture {
 }
 
 impl Scene {
-    /// The same as another node sees it, once this one is dead.
+    /// Returns the scene as another node sees it once this one is dead.
     pub async fn heir(&self) -> Scene {
         let heir = Scene {
             node: NodeId::new(),
@@ -194,7 +194,7 @@ impl Scene {
         }
     }
 
-    /// A draft with contacts `from..to`.
+    /// Creates a draft with contacts `from..to`.
     pub async fn draft(&self, name: &str, contacts: std::ops::Range<usize>) -> CampaignRow {
         let new = self.new_campaign(name);
         let import = self.store.begin_import(self.account, new).await.unwrap();
@@ -232,7 +232,7 @@ impl Scene {
         self.store.permit(claim, request()).await
     }
 
-    /// A claim with its permit.
+    /// Creates a claim with its permit.
     pub async fn dialing(&self, campaign: CampaignId) -> Claim {
         let claim = self.claim_one(campaign).await;
         let permit = self.permit(claim).await.unwrap();
@@ -240,7 +240,7 @@ impl Scene {
         claim
     }
 
-    /// A whole call of `seconds` that was answered.
+    /// Creates an answered call of `seconds` that is over.
     pub async fn completed(&self, campaign: CampaignId, seconds: u64) -> Claim {
         let claim = self.dialing(campaign).await;
         let call = CarrierCallId(claim.attempt.to_string());

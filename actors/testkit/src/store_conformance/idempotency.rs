@@ -1,4 +1,5 @@
-//! Idempotency keys: one holder at a time, settled with what was made, free again after a failure, a death or a day.
+//! Idempotency keys: one holder at a time, settled with the result, free again after a failure, a death or a
+//! day.
 
 use std::time::Duration;
 
@@ -134,7 +135,7 @@ pub async fn a_failure_frees_its_key_and_a_success_keeps_it(fixture: Fixture) {
     store.release_key(&failed).await.unwrap();
     let ticket = scene.fresh("k").await;
     assert_ne!(ticket.lease, failed.lease);
-    // The first holder has no say any more.
+    // The first holder is fenced.
     store.release_key(&failed).await.unwrap();
     assert_eq!(store.renew_key(&failed).await, Err(StoreError::Fenced));
     let late = store.create_contact(account, new_contact(2), Some(&failed)).await;
@@ -156,7 +157,7 @@ pub async fn a_key_whose_request_died_is_free_after_its_lease(fixture: Fixture) 
     let died = scene.fresh("k").await;
     scene.clock.advance(LEASE - Duration::from_secs(1));
     assert_eq!(scene.reserve("k").await, Reservation::InProgress);
-    // A sign of life is worth a whole lease.
+    // A renewal extends the whole lease.
     store.renew_key(&died).await.unwrap();
     scene.clock.advance(LEASE - Duration::from_secs(1));
     assert_eq!(scene.reserve("k").await, Reservation::InProgress);
@@ -179,7 +180,7 @@ pub async fn a_settled_key_is_kept_for_a_day(fixture: Fixture) {
         .create_contact(account, new_contact(1), Some(&ticket))
         .await
         .unwrap();
-    // Keys that are cleared away by the way: more than one reservation takes.
+    // Expired keys are removed on the way. There are more of them than one reservation removes.
     for n in 0..20 {
         scene.fresh(&format!("dead {n}")).await;
     }

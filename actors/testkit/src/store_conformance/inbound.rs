@@ -1,4 +1,4 @@
-//! Calls from outside: who answers, one attempt for each leg, taken over like any other, never queued.
+//! Inbound calls: the agent that answers, one attempt for each leg, taken over like any other, never queued.
 
 use std::time::Duration;
 
@@ -133,7 +133,7 @@ pub async fn a_leg_becomes_one_attempt(fixture: Fixture) {
         ..call(&scene, agent, "leg")
     };
     assert!(receive(&scene, elsewhere).await.unwrap().is_some());
-    // A leg that we dialed is no call from outside either.
+    // A leg that we dialed is not an inbound call.
     let campaign = scene.running(0..1).await;
     let dialing = scene.dialing(campaign).await;
     let leg = CarrierCallId("ours".to_owned());
@@ -153,7 +153,7 @@ pub async fn only_the_agent_that_answers_receives_a_call(fixture: Fixture) {
     let found = store.answering_agent(&caller_number()).await.unwrap();
     assert_eq!(found.map(|row| row.id), Some(answers));
     assert_eq!(receive(&scene, call(&scene, dials, "a")).await, Ok(None));
-    // It changes between the question and the call.
+    // The agent changes between the look-up and the call.
     let version = store.agent(account, answers).await.unwrap().version;
     let now_dials = answering("outbound");
     let row = store.update_agent(account, answers, version, now_dials).await.unwrap();
@@ -163,7 +163,7 @@ pub async fn only_the_agent_that_answers_receives_a_call(fixture: Fixture) {
         .await
         .unwrap();
     let call_before = received(&scene, answers, "a").await;
-    // As long as it has a call.
+    // The agent is held as long as it has a call.
     let claim = call_before.attempt.claim;
     let Ok(Removal::Held(holders)) = store.delete_agent(account, answers).await else {
         panic!("not held")
@@ -283,7 +283,7 @@ pub async fn an_agent_asked_for_by_its_id_needs_no_number(fixture: Fixture) {
     assert_eq!((received.account, received.agent), (account, agent));
     let row = store.conversation(account, received.claim.attempt).await.unwrap();
     assert_eq!((row.contact_number, row.caller_number), (number(7), None));
-    // A number is still only answered by who has it.
+    // A number is still answered only by its owner's agent.
     assert_eq!(receive(&scene, call(&scene, agent, "b")).await, Ok(None));
     let elsewhere = NewInboundCall {
         account: AccountId::new(),
@@ -307,7 +307,7 @@ pub async fn who_is_on_the_line_is_not_dialed(fixture: Fixture) {
     scene.store.finish(calling, over, None).await.unwrap();
     scene.clock.advance(Duration::from_secs(30));
     let dialing = scene.dialing(campaign).await;
-    // Who is being dialed may well call in.
+    // A callee who is being dialed may call in at the same time.
     received(&scene, agent, "b").await;
     scene.store.answered(dialing, scene.now()).await.unwrap();
 }

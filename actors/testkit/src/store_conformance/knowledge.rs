@@ -1,4 +1,4 @@
-//! Documents, groups, and who holds them.
+//! Documents, groups, and their holders.
 
 use std::time::Duration;
 
@@ -107,7 +107,7 @@ pub async fn documents_are_searched_and_sorted(Fixture { store, clock }: Fixture
 
 pub async fn documents_page_without_gap_or_repeat(Fixture { store, clock }: Fixture) {
     let (ada, _) = accounts(&*store).await;
-    // Several of one name, and several of one instant.
+    // Several have the same name, and several the same instant.
     for n in 0..7 {
         made(&*store, ada, ["b", "A", "a"][n % 3]).await;
         clock.advance(Duration::from_secs(u64::from(n % 2 == 0)));
@@ -270,7 +270,7 @@ pub async fn an_agent_takes_hold_only_of_what_is_there(Fixture { store, .. }: Fi
     }
     let missing = store.update_agent(ada, AgentId::new(), 1, document("Ann")).await;
     assert_eq!(missing, Err(StoreError::NotFound));
-    // What was refused holds nothing.
+    // A refused agent holds nothing.
     let by_agent = Removal::Held(vec![holder("agent", &agent.id, "Ann")]);
     assert_eq!(store.delete_document(ada, own.id).await, Ok(by_agent));
     assert_eq!(store.delete_document(bob, foreign.id).await, Ok(Removal::Done));

@@ -1,4 +1,4 @@
-//! How nodes know of each other.
+//! Nodes that know of each other.
 
 use super::Fixture;
 use crate::store_conformance::{change, outcome};

@@ -1,4 +1,4 @@
-//! Nodes, and what the dead ones leave behind.
+//! Nodes, and the attempts that dead ones leave behind.
 
 use std::time::Duration;
 
@@ -27,7 +27,8 @@ pub async fn a_new_node_declares_earlier_ones_dead(fixture: Fixture) {
     store.heartbeat(new).await.unwrap();
 }
 
-/// A node's signs of life, until a process that is silent meanwhile counts as dead wherever silence tells.
+/// Sends a node's heartbeats until a process that is silent meanwhile counts as dead, in stores where silence
+/// matters.
 pub(super) async fn live_on(store: &dyn Store, clock: &ManualClock, node: NodeId) {
     for _ in 0..6 {
         clock.advance(Duration::from_secs(3));
@@ -46,7 +47,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     store.dialed(dialed, &call).await.unwrap();
     let answered = scene.dialing(campaign).await;
     store.answered(answered, scene.now()).await.unwrap();
-    // What comes after the answer does not take the state back.
+    // Reports after the answer do not take the state back.
     let late_call = CarrierCallId("c2".to_owned());
     store.dialed(answered, &late_call).await.unwrap();
     store.unknown(answered).await.unwrap();
@@ -96,7 +97,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     assert_eq!(orphans, expected);
     assert_eq!(store.take_orphans(heir.node, &Patience::default()).await, Ok(vec![]));
 
-    // The dead node is fenced, also for what went back to the queue.
+    // The dead node is fenced, even for attempts that went back to the queue.
     for claim in [claimed, dialing, dialed, answered, unknown] {
         let late = store.finish(claim, outcome(ConversationStatus::Completed), None).await;
         assert_eq!(late, Err(StoreError::Fenced));
@@ -124,7 +125,7 @@ pub async fn what_a_node_left_that_signed_off_is_taken_at_once(fixture: Fixture)
     let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
     let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
     assert_eq!(taken, [dialing.attempt]);
-    // What was not sent waits for its turn, and its old claim sends nothing any more.
+    // An unsent attempt waits for its turn, and its old claim can no longer send.
     assert_eq!(scene.permit(claimed).await, Err(StoreError::Fenced));
     assert_eq!(store.remaining(campaign).await.unwrap().due, 2);
 }

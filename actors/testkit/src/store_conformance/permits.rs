@@ -117,7 +117,7 @@ pub async fn a_number_is_called_by_one_attempt_at_a_time(fixture: Fixture) {
     assert_eq!((remaining.later, remaining.next_due), (1, Some(due_at)));
     assert_eq!(scene.store.progress(two).await.unwrap().pending, 1);
 
-    // Nor does an unknown fate free it.
+    // An unknown outcome does not free it either.
     scene.store.unknown(first).await.unwrap();
     scene.clock.advance(Duration::from_secs(30));
     let second = scene.claim_one(two).await;
@@ -167,12 +167,12 @@ pub async fn the_dial_token_lasts_as_long_as_the_call(fixture: Fixture) {
         .await
         .unwrap();
     assert_eq!(scene.store.dial_token(claim.attempt).await, Err(StoreError::NotFound));
-    // What comes for it later can still be told from what anybody might send.
+    // Later reports for it can still be verified.
     let carrier = "exchange".to_owned();
     let sent = SentWith { carrier, token };
     assert_eq!(scene.store.sent_with(claim.attempt).await, Ok(Some(sent)));
     assert_eq!(scene.store.sent_with(AttemptId::new()).await, Ok(None));
-    // Somebody else talks on the leg of a call that was handed on.
+    // Somebody else talks on the leg of a transferred call.
     let campaign = scene.running(1..2).await;
     let claim = scene.claim_one(campaign).await;
     scene.permit(claim).await.unwrap();
@@ -198,7 +198,7 @@ fn in_turn(numbers: &[usize], calls_each: i64) -> PermitRequest {
     }
 }
 
-/// Asks for a permit: the number that it shows, or its refusal.
+/// Asks for a permit. Returns the number that it shows, or its refusal.
 async fn shown(scene: &Scene, claim: Claim, request: PermitRequest) -> Result<Option<PhoneNumber>, Permit> {
     let row = async || scene.store.conversation(scene.account, claim.attempt).await.unwrap();
     match scene.store.permit(claim, request).await.unwrap() {
@@ -227,7 +227,8 @@ pub async fn caller_ids_take_turns_by_the_agents_permits(fixture: Fixture) {
     let turns = |order: &[usize]| order.iter().map(|n| number(*n)).collect::<Vec<_>>();
     assert_eq!(seen, turns(&[91, 91, 92, 92, 93, 93, 91]), "a refusal takes no turn");
 
-    // A call that shows a number of its own takes none either, and another campaign of the agent goes on.
+    // A call with a fixed number takes no turn either, and another campaign of the agent continues the
+    // rotation.
     let fixed = scene.claim_one(campaign).await;
     let shown_fixed = shown(&scene, fixed, request()).await;
     assert_eq!(shown_fixed, Ok(Some(caller_number())));
@@ -238,7 +239,7 @@ pub async fn caller_ids_take_turns_by_the_agents_permits(fixture: Fixture) {
         Ok(Some(number(91)))
     );
 
-    // Another agent has its own turns, and no number is none.
+    // Another agent has its own rotation, and a call without a number shows none.
     let stranger = scene
         .store
         .create_agent(scene.account, document("Bo"), None)

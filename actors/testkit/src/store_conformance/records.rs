@@ -186,7 +186,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         .unwrap();
     expected.analysis = Some(analysis("They said no."));
     assert_eq!(stored().await, expected);
-    // A list shows the summary alone.
+    // A list shows the summary only.
     expected.analysis = Some(Analysis::of_summary("They said no.".to_owned()));
     assert_eq!(listed().await, [expected]);
     let other = scene.store.conversation(AccountId::new(), claim.attempt).await;
@@ -298,7 +298,7 @@ pub async fn conversations_are_filtered(fixture: Fixture) {
 pub async fn conversations_page_without_gap_or_repeat(fixture: Fixture) {
     let scene = fixture.scene().await;
     let campaign = scene.running(0..23).await;
-    // Several share their start, so that the id has to decide.
+    // Several have the same start, so that the id decides.
     for batch in 0..5 {
         scene.claim(campaign, 4 + batch % 2).await;
         scene.clock.advance(Duration::from_secs(1));
@@ -385,7 +385,7 @@ pub async fn turns_that_come_late_are_analysed_too(fixture: Fixture) {
     let wait = Duration::from_millis(FACTS_FOLLOW_MS.unsigned_abs());
     let campaign = scene.running(0..3).await;
     let attempt = scene.completed(campaign, 1).await.attempt;
-    // Whoever is at it has not seen them.
+    // The running analysis has not seen the new turns.
     let unseen = store.due_analyses(9).await.unwrap().remove(0);
     store
         .append_facts(&[(attempt, said(0)), (attempt, said(1))])
@@ -397,7 +397,7 @@ pub async fn turns_that_come_late_are_analysed_too(fixture: Fixture) {
     scene.clock.advance(wait);
     let job = store.due_analyses(9).await.unwrap().remove(0);
     store.save_analysis(&job, analysis("Two")).await.unwrap();
-    // Nor has one that was made.
+    // Nor has a finished one.
     store.append_facts(&[(attempt, said(2))]).await.unwrap();
     scene.clock.advance(wait);
     let again = store.due_analyses(9).await.unwrap().remove(0);
@@ -405,7 +405,7 @@ pub async fn turns_that_come_late_are_analysed_too(fixture: Fixture) {
     store.save_analysis(&again, analysis("Three")).await.unwrap();
     let row = store.conversation(scene.account, attempt).await.unwrap();
     assert_eq!(row.analysis, Some(analysis("Three")));
-    // A call that goes on, or that nobody answered, is none to analyse.
+    // A call in progress, or one that nobody answered, is not analysed.
     let (going, busy) = (scene.dialing(campaign).await, scene.dialing(campaign).await);
     store.answered(going, scene.now()).await.unwrap();
     let failed = outcome(ConversationStatus::Failed);
@@ -459,7 +459,7 @@ pub async fn an_analysis_keeps_values_on_the_saved_contact(fixture: Fixture) {
         };
         store.save_analysis(job, analysis).await.unwrap();
     }
-    // The second call's number is nobody's that is saved.
+    // The second call's number belongs to no saved contact.
     for claim in claims {
         let row = store.conversation(account, claim.attempt).await.unwrap();
         assert_eq!(row.collected, BTreeMap::from([("city".to_owned(), "Paris".to_owned())]));

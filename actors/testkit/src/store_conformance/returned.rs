@@ -43,7 +43,8 @@ fn event(name: &str) -> Fact {
 }
 
 impl Scene {
-    /// A node that lives beside this scene's, where a store may have several; else one that comes after it.
+    /// Returns a node that lives beside this scene's, if a store may have several, else one that comes after
+    /// it.
     async fn beside(&self) -> NodeId {
         let node = NodeId::new();
         self.store.register_node(node, None).await.unwrap();
@@ -120,12 +121,12 @@ pub async fn a_live_call_goes_to_the_node_that_it_was_brought_to(fixture: Fixtur
     );
     assert_eq!(store.lost_claims(&[held, claim]).await, Ok(vec![held]));
 
-    // Another time it is the next owner's, who is told so.
+    // The next time it goes to the next owner, which gets the opt-out.
     store.add_do_not_call(scene.account, &number(3)).await.unwrap();
     let taken = scene.brought(node, claim, "c1").await.unwrap();
     let told: Vec<_> = taken.events.iter().map(|event| event.name.as_str()).collect();
     assert_eq!((told, taken.opted_out), (vec!["amd", "taken_over"], true));
-    // Not for ever: whatever its nodes died of, they do not all die of it.
+    // The number of takeovers is limited, in case the call itself crashes its nodes.
     let third = scene.brought(node, taken.attempt.claim, "c1").await;
     assert_eq!(third, Err(StoreError::Exists("heirs")));
     assert_eq!(
@@ -178,7 +179,7 @@ pub async fn a_call_that_was_brought_back_goes_to_one_node_and_only_while_it_liv
         "nothing was taken"
     );
 
-    // A dial whose answer was lost: that its leg comes tells that it was answered.
+    // The answer to a dial was lost. Its leg comes back, so it was answered.
     store.unknown(dialing).await.unwrap();
     let taken = scene.brought(node, dialing, "c1").await.unwrap();
     assert_eq!(
@@ -220,7 +221,7 @@ pub async fn what_a_call_collects_is_kept_while_it_lasts(fixture: Fixture) {
         (row.status, row.collected),
         (ConversationStatus::InProgress, collected.clone())
     );
-    // Whoever settles a lost call knows of none.
+    // Recovery finds no call-back.
     store
         .finish(held, outcome(ConversationStatus::Failed), None)
         .await
@@ -250,7 +251,7 @@ pub async fn single_calls_and_calls_from_outside_are_taken_over_too(fixture: Fix
         carrier: "exchange".to_owned(),
         call: call("in"),
         from: number(2),
-        // Asked for by its id, an agent needs no number.
+        // An agent that is requested by its id needs no number.
         to: PhoneNumber::withheld(),
         ticket: None,
     };

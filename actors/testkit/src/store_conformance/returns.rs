@@ -1,4 +1,4 @@
-//! Claims that come back unsent: after a stop, and those nobody holds any more.
+//! Claims that return unsent: after a stop, and those that nobody holds any more.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ pub async fn unsettled_attempts_are_the_nodes_own_old_and_sent_ones(fixture: Fix
     assert_eq!((all.len(), all.last().map(|left| left.claim)), (3, Some(young)));
     let found = store.unsettled(another.node, 60_000).await.unwrap();
     assert_eq!(found.iter().map(|left| left.claim).collect::<Vec<_>>(), [anothers]);
-    // They stay as they are: whoever settles one does so under its claim.
+    // They stay unchanged: an attempt is settled under its own claim.
     store
         .finish(dialing, outcome(ConversationStatus::Failed), None)
         .await

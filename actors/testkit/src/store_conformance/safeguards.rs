@@ -1,4 +1,4 @@
-//! The rules of accounts, and what a permit makes of them.
+//! Rules of accounts, and their effect on permits.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -74,7 +74,7 @@ async fn set(scene: &Scene, rules: Safeguards) {
     assert_eq!((row.safeguards, row.version), (rules, version + 1));
 }
 
-/// Lets the clock go on to an instant of tomorrow, UTC.
+/// Moves the clock to a time of tomorrow, UTC.
 fn until(scene: &Scene, time: &str) {
     let now = scene.clock.now();
     let tomorrow = now.plus(DAY).to_utc().date_naive();
@@ -82,7 +82,7 @@ fn until(scene: &Scene, time: &str) {
     scene.clock.advance(Timestamp::from(at).since(now));
 }
 
-/// A running campaign that calls one number.
+/// Creates a running campaign that calls one number.
 async fn calling(scene: &Scene, to: &str) -> CampaignId {
     calling_all(scene, &[to]).await
 }
@@ -111,7 +111,7 @@ async fn granted(scene: &Scene, claim: Claim) {
     assert!(matches!(permit, Permit::Granted { .. }), "{permit:?}");
 }
 
-/// A whole call that nobody answered.
+/// Completes a call that nobody answered.
 async fn called(scene: &Scene, claim: Claim) {
     granted(scene, claim).await;
     scene
@@ -168,11 +168,11 @@ pub async fn a_destination_that_is_not_allowed_fails_for_good(fixture: Fixture) 
     assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     assert!(fact(&scene, claim.attempt).await.unwrap().contains("refused"));
 
-    // A warning dials and is kept.
+    // With a warning the call is dialed and the warning is recorded.
     set(&scene, prefixes(Mode::Warn, &["+44"])).await;
     let warned = scene.dialing(scene.running(1..2).await).await;
     assert!(fact(&scene, warned.attempt).await.unwrap().contains("warned"));
-    // Nothing is kept of a call that no rule speaks against.
+    // Nothing is recorded about a call that no rule objects to.
     set(&scene, prefixes(Mode::Enforce, &["+15"])).await;
     let plain = scene.dialing(scene.running(2..3).await).await;
     assert_eq!(fact(&scene, plain.attempt).await, None);
@@ -216,7 +216,7 @@ pub async fn outside_the_callees_hours_an_attempt_waits_and_uses_up_none(fixture
     let again = &scene.claim(campaign, 1).await[0];
     assert_eq!((again.claim.attempt, again.attempt_no), (claim.attempt, 1));
     granted(&scene, again.claim).await;
-    // A stop leaves nothing of what waits for the morning.
+    // A stop removes everything that waits for the morning.
     let campaign = calling(&scene, "+12125550100").await;
     let claim = scene.claim_one(campaign).await;
     assert!(matches!(scene.permit(claim).await, Ok(Permit::PutOff { .. })));
@@ -240,7 +240,7 @@ pub async fn what_a_safeguard_put_off_is_due_when_the_rules_change(fixture: Fixt
     scene.turn(waiting, CampaignStatus::Waiting).await;
     let read = async |campaign| store.campaign(scene.account, campaign).await.unwrap();
     let (before, ran) = (read(waiting).await, read(running).await);
-    // The same rules once more are no change.
+    // Setting the same rules again changes nothing.
     set(&scene, hours(Mode::Enforce)).await;
     assert_eq!(store.remaining(waiting).await.unwrap().later, 2);
     assert_eq!(read(waiting).await, before);
@@ -255,7 +255,7 @@ pub async fn what_a_safeguard_put_off_is_due_when_the_rules_change(fixture: Fixt
         (after.status, after.next_run_at, after.version),
         (CampaignStatus::Waiting, Some(now), before.version + 1)
     );
-    // One that dials may have counted just now: its next change finds that it has to look again.
+    // A running campaign may have counted just now: its next change finds that it has to count again.
     let after = read(running).await;
     assert_eq!((after.next_run_at, after.version), (None, ran.version + 1));
     assert_eq!(store.remaining(running).await.unwrap().due, 1);
@@ -267,7 +267,7 @@ pub async fn what_waits_for_something_else_is_not_hurried_by_safeguards(fixture:
     let scene = fixture.scene().await;
     set(&scene, hours(Mode::Enforce)).await;
     until(&scene, "12:00:00");
-    // Put off once, it waits for its carrier now.
+    // The attempt was put off before; now it waits for its carrier.
     let campaign = calling(&scene, "+12135550100").await;
     let claim = scene.claim_one(campaign).await;
     assert!(matches!(scene.permit(claim).await, Ok(Permit::PutOff { .. })));
@@ -313,12 +313,12 @@ pub async fn a_number_waits_until_its_counts_allow_it(fixture: Fixture) {
     let third = next(&scene).await;
     let until = started.plus(DAY);
     assert_eq!(scene.permit(third).await, Ok(Permit::PutOff { until }));
-    // Another number, and another account, have counts of their own.
+    // Another number and another account have counts of their own.
     called(&scene, scene.claim_one(scene.running(1..2).await).await).await;
     scene.clock.advance(until.since(scene.clock.now()));
     let campaign = scene.running(0..1).await;
     called(&scene, scene.claim_one(campaign).await).await;
-    // Three in the week: until the first of them is a week old.
+    // Three in the week: no more until the first of them is a week old.
     scene.clock.advance(DAY * 2);
     let until = started.plus(DAY * 7);
     let fourth = next(&scene).await;
@@ -347,7 +347,7 @@ pub async fn calls_from_outside_and_unsent_permits_count_for_nobody(fixture: Fix
     scene.store.finish(received.attempt.claim, over, None).await.unwrap();
     let claim = scene.claim_one(scene.running(0..1).await).await;
     granted(&scene, claim).await;
-    // Nothing was sent: the count is as it was.
+    // Nothing was sent, so the count is unchanged.
     scene.store.not_sent(claim, 0, None).await.unwrap();
     let claim = scene.claim_one(scene.running(0..1).await).await;
     granted(&scene, claim).await;
@@ -365,7 +365,7 @@ pub async fn calls_from_outside_and_unsent_permits_count_for_nobody(fixture: Fix
 pub async fn the_days_calls_end_and_begin_again_at_midnight(fixture: Fixture) {
     let scene = fixture.scene().await;
     until(&scene, "12:00:00");
-    // Calls that were made before the rule count.
+    // Calls made before the rule count.
     let campaign = scene.running(0..5).await;
     called(&scene, scene.claim_one(campaign).await).await;
     set(&scene, daily(Mode::Enforce, 3)).await;
@@ -383,7 +383,8 @@ pub async fn the_days_calls_end_and_begin_again_at_midnight(fixture: Fixture) {
     // It is as if it had never been claimed.
     let remaining = scene.store.remaining(campaign).await.unwrap();
     assert_eq!((remaining.due, remaining.later, remaining.open), (2, 0, 0));
-    // A higher limit holds at once, another rule of the same day as well, and a warning dials.
+    // A higher limit takes effect at once, and so does another rule of the same day; with a warning the call
+    // is dialed.
     set(&scene, daily(Mode::Enforce, 4)).await;
     called(&scene, scene.claim_one(campaign).await).await;
     set(&scene, daily(Mode::Warn, 1)).await;

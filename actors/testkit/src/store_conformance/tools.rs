@@ -1,4 +1,4 @@
-//! HTTP tools: names, versions, lists, and who holds them.
+//! HTTP tools: names, versions, lists, and their holders.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! A carrier whose callees all behave in the same way until told otherwise. It calls back and opens media sockets
-//! through the node's door with the proofs it was given, as a real one does.
+//! A carrier whose callees all behave in the same way until told otherwise. It sends callbacks and opens
+//! media sockets through the node's webhooks with the proofs it was given, as a real carrier does.
 
 use std::{
     collections::HashMap,
@@ -24,19 +24,19 @@ use domain::{
 use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::time::Instant;
 
-/// What the callees do.
+/// Behaviour of the callees.
 #[derive(Debug, Clone, Default)]
 pub enum Callees {
-    /// They are busy, said after so long.
+    /// Busy, reported after this time.
     Busy(Duration),
-    /// They do not answer: so the call ends after a second.
+    /// No answer; the call ends with this cause after a second.
     End(EndCause),
-    /// They pick up after a second and say nothing.
+    /// Answer after a second, then silence.
     #[default]
     Answer,
-    /// They let it ring.
+    /// Ringing without an answer.
     Ring,
-    /// The carrier does not take the call.
+    /// The carrier refuses the call.
     Refused(DialError),
     /// The carrier never answers the request.
     Silence,
@@ -53,7 +53,7 @@ struct Seen {
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
     door: Option<Switchboard>,
-    /// How the names of its legs begin; `leg` where none is said.
+    /// Prefix of the names of its legs; `leg` by default.
     legs: Option<&'static str>,
     abilities: CarrierAbilities,
 }
@@ -63,7 +63,7 @@ struct Seen {
 pub struct ScriptedCarrier(Arc<Mutex<Seen>>);
 
 impl ScriptedCarrier {
-    /// One whose legs have other names.
+    /// Creates a carrier whose legs have another prefix.
     pub fn of_legs(legs: &'static str) -> Self {
         let carrier = Self::default();
         carrier.seen().legs = Some(legs);
@@ -78,7 +78,7 @@ impl ScriptedCarrier {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// It asks by itself how calls go on whose media socket broke.
+    /// Makes it ask by itself how calls with a broken media socket go on.
     pub fn brings_calls_back(&self) {
         self.seen().abilities.comes_back = true;
     }
@@ -87,12 +87,12 @@ impl ScriptedCarrier {
         self.seen().door = Some(door);
     }
 
-    /// What callees dialed from now on do.
+    /// Sets the behaviour of callees dialed from now on.
     pub fn callees(&self, callees: Callees) {
         self.seen().callees = callees;
     }
 
-    /// What is listed from now on, after so many failures.
+    /// Sets the listing from now on, after this number of failures.
     pub fn list(&self, failures: usize, calls: Vec<ListedCall>) {
         let mut seen = self.seen();
         seen.listings_failing = failures;
@@ -107,12 +107,12 @@ impl ScriptedCarrier {
         self.seen().dials.iter().map(|(_, dial)| dial.attempt).collect()
     }
 
-    /// Makes every wish for a hang-up panic from now on.
+    /// Makes every hang-up request panic from now on.
     pub fn crash_hang_ups(&self) {
         self.seen().hang_ups_crash = true;
     }
 
-    /// Leaves every wish for a hang-up without an answer from now on.
+    /// Leaves every hang-up request without an answer from now on.
     pub fn hang_hang_ups(&self) {
         self.seen().hang_ups_hang = true;
     }
@@ -121,17 +121,17 @@ impl ScriptedCarrier {
         self.seen().hang_ups.clone()
     }
 
-    /// Media sockets that are open.
+    /// Returns the number of open media sockets.
     pub fn sockets(&self) -> usize {
         self.seen().sockets.len()
     }
 
-    /// Every media socket dies, without a word of the carrier.
+    /// Lets every media socket die without a report of the carrier.
     pub fn drop_sockets(&self) {
         self.seen().sockets.clear();
     }
 
-    /// The leg of an attempt.
+    /// Returns the leg of an attempt.
     pub fn leg_of(&self, attempt: AttemptId) -> CarrierCallId {
         let number = self.dialed_attempts().iter().position(|a| *a == attempt).unwrap();
         self.leg(number)

@@ -1,4 +1,4 @@
-//! A store that takes its time before and after each operation, so that messages cross as they do in production.
+//! A store that delays each operation and its answer, so that messages cross as they do in production.
 
 use std::{
     collections::BTreeMap,
@@ -24,7 +24,8 @@ use domain::{
 use serde_json::{Map, Value};
 use testkit::memory_store::MemoryStore;
 
-/// Every operation takes up to 40 ms before it happens and up to 40 ms until its answer is there, each time after `more`.
+/// Every operation is delayed by up to 40 ms before it happens and up to 40 ms before its answer, each time
+/// plus `more`.
 pub struct SlowStore {
     store: Arc<MemoryStore>,
     seed: AtomicU64,
@@ -44,7 +45,7 @@ impl SlowStore {
         Self { more, ..self }
     }
 
-    /// The same sequence of times in every run.
+    /// Waits for the next delay. The sequence is the same in every run.
     async fn delay(&self) {
         let step = |x: u64| {
             Some(
