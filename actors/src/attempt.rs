@@ -1,5 +1,4 @@
-//! Covers an attempt from its claim to its outcome: the plan its call starts with, and the attempt that
-//! follows it.
+//! Covers an attempt from its claim to its outcome: the plan its call starts with, and the attempt that follows it.
 
 mod call_plan;
 mod finish;

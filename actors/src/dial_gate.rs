@@ -142,8 +142,7 @@ impl DialGate {
         gate.took(began, pulse);
     }
 
-    /// Notes a successful heartbeat that began at `began` with `suspicions` known. Returns true if it clears
-    /// one.
+    /// Notes a successful heartbeat that began at `began` with `suspicions` known. Returns true if it clears one.
     pub fn beat(&self, began: Instant, suspicions: u64, pulse: Pulse) -> bool {
         let mut gate = self.locked();
         gate.waits = gate.waits.saturating_sub(1);

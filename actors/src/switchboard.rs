@@ -62,8 +62,7 @@ impl Switchboard {
         self.campaigns.ask(message, ANSWER_WITHIN).await
     }
 
-    /// Queues a call that belongs to no campaign. Answered after its commit. `ticket` is the request's
-    /// idempotency key.
+    /// Queues a call that belongs to no campaign. Answered after its commit. `ticket` is the request's idempotency key.
     pub async fn place_call(
         &self,
         account: AccountId,

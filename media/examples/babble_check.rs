@@ -1,6 +1,6 @@
-//! Sends random texts through a simulated telephone line as babble and counts what became of them:
-//! `cargo run --release -p media --example babble_check -- --cases 10000`. Fails if a word is ever wrong or missing
-//! without being reported.
+//! Sends random texts through a simulated telephone line as babble and counts the results: `cargo run
+//! --release -p media --example babble_check -- --cases 10000`. Fails if a word is ever wrong, or missing
+//! without a report.
 
 #[path = "babble_check/chain.rs"]
 mod chain;
@@ -18,7 +18,7 @@ fn cases() -> Result<u64, String> {
             ("--cases", Some(number)) => {
                 cases = number
                     .parse()
-                    .map_err(|_| format!("--cases wants a number, not `{number}`"))?;
+                    .map_err(|_| format!("--cases needs a number, got `{number}`"))?;
             }
             _ => {
                 return Err(format!(
@@ -30,7 +30,7 @@ fn cases() -> Result<u64, String> {
     Ok(cases)
 }
 
-/// Runs all cases on one line and prints the counts; returns how many were silent errors.
+/// Runs all cases on one line and prints the counts. Returns the number of silent errors.
 fn check(line: LineQuality, cases: u64) -> usize {
     let (mut exact, mut flagged, mut silent, mut interims) = (0, 0, 0, 0);
     let (mut characters, mut samples) = (0, 0);

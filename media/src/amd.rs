@@ -1,7 +1,9 @@
-//! Who answered: a person, a mailbox, a menu or assistant, an announcement. Fed with voice, words and beeps beside the
-//! conversation; it delays nobody, and changes its mind when somebody picks up in the middle of a greeting.
+//! Detects who answered: a person, a mailbox, a menu or assistant, or an announcement. The detector is fed
+//! with voice, words and beeps beside the conversation. It delays nobody, and changes its verdict when
+//! somebody picks up in the middle of a greeting.
 //!
-//! A machine is never found by its shape alone: words decide, shape and beep are second witnesses (`judge`).
+//! A machine is never detected by its shape alone: words decide, and shape and beep only confirm them
+//! (`judge`).
 
 mod hints;
 mod judge;
@@ -17,36 +19,37 @@ pub use menu::{announces_somebody, key_to_a_person, names_keys};
 use phrase::Hint;
 use shape::Shape;
 
-/// A greeting that begins so long after the answer is no longer looked at: by then somebody talks with the agent.
+/// Time in milliseconds after the answer at which a greeting must have begun to be considered. Later,
+/// somebody is talking with the agent.
 pub const WINDOW_MS: u64 = 25_000;
 
-/// A greeting that goes on for so long is none.
+/// Duration in milliseconds beyond which speech is not a greeting.
 const LONGEST_GREETING_MS: u64 = 60_000;
 
-/// Silence after the answer before which nobody is missed.
+/// Silence in milliseconds after the answer before nobody is assumed to be there.
 const NO_SPEECH_MS: u64 = 10_000;
 
-/// People answer in less than this ...
+/// People answer with less speech than this, in milliseconds, ...
 const SHORT_MS: u64 = 1_800;
 
-/// ... and then wait for so long.
+/// ... and then wait at least this long, in milliseconds.
 const WAITS_MS: u64 = 1_000;
 
-/// A beep so long after the last word belongs to the greeting.
+/// Longest time in milliseconds from the last word to a beep of the greeting.
 const BEEP_AFTER_MS: u64 = 3_000;
 
-/// A greeting's words beyond this are not kept.
+/// Most bytes of a greeting's words that are kept.
 const MAX_BYTES: usize = 4_000;
 
-/// A sentence of so many words that comes again is read out.
+/// Number of words from which a repeated sentence counts as read out by a machine.
 const REPEATED_WORDS: usize = 8;
 
-/// The three rising tones before an announcement, in Hz (ITU-T E.180), their spread, and the longest they take.
+/// The three rising tones before an announcement, in Hz (ITU-T E.180), their tolerance, and the longest time they take.
 const SPECIAL_TONES_HZ: [f32; 3] = [950.0, 1_400.0, 1_777.0];
 const SPECIAL_TONES_SPREAD: f32 = 0.05;
 const SPECIAL_TONES_MS: u64 = 1_600;
 
-/// Who is on the line.
+/// Kind of party on the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// A person.
@@ -57,12 +60,12 @@ pub enum Verdict {
     Ivr,
     /// An announcement, or a mailbox that takes no message.
     Unavailable,
-    /// Nobody can say.
+    /// Unknown.
     Unknown,
 }
 
 impl Verdict {
-    /// Its name in facts and metrics.
+    /// Returns the name for facts and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Human => "human",
@@ -73,24 +76,24 @@ impl Verdict {
         }
     }
 
-    /// Whether no person is on the line.
+    /// Returns whether no person is on the line.
     pub fn is_machine(self) -> bool {
         matches!(self, Self::Voicemail | Self::Ivr | Self::Unavailable)
     }
 }
 
-/// What a verdict rests on.
+/// Evidence for a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// A few words, then silence: somebody waits for the caller.
     ShortAndWaits,
-    /// Words said to somebody who can answer.
+    /// Words to somebody who can answer.
     Converses,
     /// A person's words after a machine's.
     PickedUp,
-    /// Words of mailboxes.
+    /// Words that mailboxes use.
     MachineWords,
-    /// Long steady talk, and words that hint at a mailbox.
+    /// Long steady talk, with words that hint at a mailbox.
     ShapeAndWords,
     /// A beep after a machine-like greeting.
     BeepAfterGreeting,
@@ -98,24 +101,24 @@ pub enum Reason {
     Menu,
     /// The same announcement again.
     Repeated,
-    /// An assistant asks who calls and why.
+    /// An assistant that asks who calls and why.
     Screening,
-    /// The mailbox is full or not set up.
+    /// A full mailbox, or one that is not set up.
     MailboxFull,
     /// The callee's telephone is off or out of reach.
     NotReachable,
-    /// There is no such number.
+    /// The number does not exist.
     NotInService,
     /// The three tones before an announcement.
     SpecialTones,
     /// Nobody said anything.
     Silence,
-    /// The evidence tells nothing.
+    /// The evidence is inconclusive.
     Undecided,
 }
 
 impl Reason {
-    /// Its name in facts.
+    /// Returns the name for facts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ShortAndWaits => "short-and-waits",
@@ -137,56 +140,57 @@ impl Reason {
     }
 }
 
-/// A verdict that is new, or differs from the one before.
+/// A verdict that is new or differs from the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finding {
     /// The verdict.
     pub verdict: Verdict,
-    /// What it rests on.
+    /// The evidence.
     pub reason: Reason,
-    /// When it was reached, in milliseconds of the stream.
+    /// Time of the verdict in milliseconds of the stream.
     pub at_ms: u64,
 }
 
-/// A single tone that has ended, in the stream's time.
+/// A single tone that has ended. Times are milliseconds of the stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tone {
-    /// Its pitch.
+    /// Frequency in Hz.
     pub frequency_hz: f32,
-    /// Its beginning.
+    /// Start.
     pub start_ms: u64,
-    /// Its end.
+    /// End.
     pub end_ms: u64,
-    /// No other tone sounded directly before or after it.
+    /// Whether no other tone sounded directly before or after it.
     pub alone: bool,
 }
 
-/// Listens to the first words of a call. Times are milliseconds of the stream and never go back.
+/// Detector that listens to the first words of a call. Times are milliseconds of the stream and never decrease.
 #[derive(Debug, Clone, Default)]
 pub struct Detector {
     shape: Shape,
-    /// The words of the greeting's turns that are over, normalised.
+    /// Normalised words of the greeting's turns that are over.
     said: String,
-    /// The last of these was a question.
+    /// Whether the last of these turns was a question.
     question: bool,
     repeated: bool,
     beep_ms: Option<u64>,
     tones: Vec<Tone>,
     verdict: Option<Verdict>,
     reason: Option<Reason>,
-    /// A person was once taken to be on the line.
+    /// Whether a person was once assumed to be on the line.
     was_human: bool,
-    /// Nothing more is to be found.
+    /// Whether nothing more can be detected.
     closed: bool,
 }
 
 impl Detector {
-    /// A detector that has heard nothing.
+    /// Creates a detector that has heard nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A block of the line up to `at_ms`: since when there is voice, and how much of the block is voiced.
+    /// Takes a block of the line that ends at `at_ms`, with the start of the present voice and the voiced
+    /// duration of the block.
     pub fn block(&mut self, onset_ms: Option<u64>, voiced_ms: u64, at_ms: u64) -> Option<Finding> {
         if self.closed {
             return None;
@@ -201,7 +205,7 @@ impl Detector {
         self.silence(at_ms)
     }
 
-    /// The words so far of the user's turn, which may change.
+    /// Takes the words so far of the user's turn, which may change.
     pub fn words(&mut self, text: &str, at_ms: u64) -> Option<Finding> {
         if self.closed || text.is_empty() || self.is_late() {
             return None;
@@ -211,7 +215,7 @@ impl Detector {
         self.judge(&evidence, at_ms)
     }
 
-    /// A turn of the user is over.
+    /// Takes a turn of the user that is over.
     pub fn turn_ended(&mut self, text: &str, started_ms: u64, ended_ms: u64, at_ms: u64) -> Option<Finding> {
         if self.closed || text.trim().is_empty() {
             return None;
@@ -234,7 +238,7 @@ impl Detector {
         found
     }
 
-    /// A single tone has ended.
+    /// Takes a single tone that has ended.
     pub fn tone(&mut self, tone: Tone) -> Option<Finding> {
         if self.closed {
             return None;
@@ -252,12 +256,12 @@ impl Detector {
         None
     }
 
-    /// The present verdict.
+    /// Returns the present verdict.
     pub fn verdict(&self) -> Option<Verdict> {
         self.verdict
     }
 
-    /// Silence tells a person who waits, and that nobody is there.
+    /// Judges silence: a person waits, or nobody is there.
     fn silence(&mut self, at_ms: u64) -> Option<Finding> {
         let silent_ms = self.shape.silent_ms(at_ms);
         match self.verdict {
@@ -276,7 +280,7 @@ impl Detector {
         }
     }
 
-    /// Past the window, nothing that is said counts any more.
+    /// Stops considering words after the window.
     fn undecided(&mut self, at_ms: u64) -> Option<Finding> {
         let known = self.verdict.is_some();
         let greeting_over = self.shape.silent_ms(at_ms) >= BEEP_AFTER_MS;
@@ -337,7 +341,7 @@ impl Detector {
         }
     }
 
-    /// A person speaks: instead of a machine, or so that it is plain what answered.
+    /// Judges words of a person, instead of a machine or as a first verdict.
     fn person(&mut self, words: &str, at_ms: u64) -> Option<Finding> {
         let hints = Hints::of(words);
         let count = words.split(' ').count();
@@ -363,7 +367,7 @@ impl Detector {
         self.reason = Some(reason);
         if verdict == Verdict::Human {
             self.was_human = true;
-            // What the machine said before is not said by this person.
+            // The machine's words do not belong to this person.
             self.said.clear();
             self.beep_ms = None;
             self.repeated = false;
@@ -371,7 +375,7 @@ impl Detector {
         Some(Finding { verdict, reason, at_ms })
     }
 
-    /// Whether `tone` is the last of the three.
+    /// Returns whether `tone` is the last of the three special tones.
     fn are_special(&mut self, tone: Tone) -> bool {
         self.tones.push(tone);
         if self.tones.len() > SPECIAL_TONES_HZ.len() {
@@ -387,17 +391,17 @@ impl Detector {
     }
 }
 
-/// Whether these words ask the caller to wait for somebody, as an assistant does that looks for the person called.
+/// Returns whether these words ask the caller to wait, like an assistant that looks for the person called.
 pub fn asks_to_wait(text: &str) -> bool {
     Hints::of(&normalised(text)).has(Hint::Holds)
 }
 
-/// Whether these words ask who calls or why.
+/// Returns whether these words ask who calls or why.
 pub fn asks_who_calls(text: &str) -> bool {
     Hints::of(&normalised(text)).any(&[Hint::Who, Hint::Why, Hint::Screening])
 }
 
-/// Whether these words are how a person answers the telephone.
+/// Returns whether a person answers the telephone with such words.
 pub fn says_hello(text: &str) -> bool {
     let words = normalised(text);
     Hints::of(&words).has(Hint::Hello) && words.split(' ').count() <= judge::HELLO_WORDS

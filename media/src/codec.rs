@@ -8,8 +8,9 @@ use crate::format::Encoding;
 
 /// Decodes `bytes` and appends the samples to `into`.
 ///
-/// Every byte is a valid sample in G.711. In [`Encoding::Linear16`] an odd trailing byte is half a sample and is
-/// ignored: carriers send whole frames, so half a sample is a broken frame and must not shift those that follow.
+/// Every byte is a valid sample in G.711. In [`Encoding::Linear16`] an odd trailing byte is half a sample and
+/// is ignored: carriers send whole frames, so half a sample means a broken frame and must not shift the
+/// following ones.
 pub fn decode(encoding: Encoding, bytes: &[u8], into: &mut Vec<i16>) {
     match encoding {
         Encoding::MuLaw => mulaw::decode(bytes, into),
@@ -27,7 +28,7 @@ pub fn encode(encoding: Encoding, samples: &[i16], into: &mut Vec<u8>) {
     }
 }
 
-/// The byte that means silence: what to fill a missing frame with.
+/// Returns the byte of silence, with which a missing frame is filled.
 pub fn silence(encoding: Encoding) -> u8 {
     match encoding {
         Encoding::MuLaw => 0xFF,
@@ -61,7 +62,7 @@ mod tests {
                 decode(encoding, &[byte], &mut samples);
                 let mut back = Vec::new();
                 encode(encoding, &samples, &mut back);
-                // Mu-law has two zeros; the negative one comes back as the positive.
+                // Mu-law has two zeros, and the negative one comes back as the positive.
                 let want = if encoding == Encoding::MuLaw && byte == 0x7F {
                     0xFF
                 } else {

@@ -1,4 +1,4 @@
-//! What a line carries: encoding and rate.
+//! Format of a line: encoding and rate.
 
 /// Sample encoding on a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Bytes of one sample.
+    /// Returns the number of bytes of one sample.
     pub fn bytes_per_sample(self) -> usize {
         match self {
             Self::MuLaw | Self::ALaw => 1,
@@ -24,20 +24,20 @@ impl Encoding {
 /// Encoding and rate of a line, mono.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LineFormat {
-    /// Encoding.
+    /// Sample encoding.
     pub encoding: Encoding,
-    /// Samples a second.
+    /// Samples per second.
     pub sample_rate: u32,
 }
 
 impl LineFormat {
-    /// What telephone carriers stream: 8 kHz mu-law.
+    /// Format that telephone carriers stream: 8 kHz mu-law.
     pub const MULAW_8000: Self = Self {
         encoding: Encoding::MuLaw,
         sample_rate: 8_000,
     };
 
-    /// Bytes of `ms` milliseconds.
+    /// Returns the number of bytes of `ms` milliseconds.
     pub fn bytes_for_ms(self, ms: u32) -> usize {
         (self.sample_rate as usize * ms as usize / 1000) * self.encoding.bytes_per_sample()
     }

@@ -1,6 +1,7 @@
-//! Sans-IO audio: no async, no clock, no socket. Time enters as a number, audio as slices, facts leave as values.
+//! Sans-IO audio: no async, no clock, no socket. Time is passed in as a number, audio as slices, and facts
+//! are returned as values.
 //!
-//! Everything inside is mono `i16`; the recogniser's side is 16 kHz, a telephone line 8 kHz.
+//! All audio inside is mono `i16`. The recogniser's side runs at 16 kHz, a telephone line at 8 kHz.
 
 pub mod amd;
 pub mod babble;

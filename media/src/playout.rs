@@ -1,5 +1,5 @@
-//! Playout of the agent's speech: the account of every sample sent ([`Ledger`]) and the speech it is sent from
-//! ([`Speech`]).
+//! Playout of the agent's speech: the account of every sample sent ([`Ledger`]), and the speech from which
+//! samples are sent ([`Speech`]).
 
 mod ledger;
 mod speech;

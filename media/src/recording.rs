@@ -1,24 +1,25 @@
-//! A call's two sides on one time axis: user left, agent right, interleaved for a stereo file.
+//! Records a call's two sides on one time axis: user left, agent right, interleaved for a stereo file.
 //!
-//! Positions count samples from the start of the call. The user's audio arrives as time passes; the agent's is placed
-//! where the line plays it, possibly ahead of time, and taken back when it is cleared before it was played.
+//! Positions count samples from the start of the call. The user's audio arrives as time passes. The agent's
+//! audio is placed where the line plays it, possibly ahead of time, and is removed again if it is cleared
+//! before it was played.
 
 use std::collections::VecDeque;
 
-/// Aligns the two sides, sample by sample.
+/// Aligns the two sides sample by sample.
 #[derive(Debug, Clone)]
 pub struct StereoMixer {
-    /// Everything before this position has been taken.
+    /// Position before which everything has been taken.
     taken: u64,
     user: VecDeque<i16>,
     agent: VecDeque<i16>,
-    /// Most samples a side may wait.
+    /// Most samples of a side that may wait.
     capacity: usize,
     dropped: u64,
 }
 
 impl StereoMixer {
-    /// A mixer at position 0 that keeps at most `capacity` samples of each side ahead of what has been taken.
+    /// Creates a mixer at position 0 that keeps at most `capacity` samples of each side ahead of the position taken.
     pub fn new(capacity: usize) -> Self {
         Self {
             taken: 0,
@@ -29,30 +30,30 @@ impl StereoMixer {
         }
     }
 
-    /// Where the user's next sample goes.
+    /// Returns the position of the user's next sample.
     pub fn user_position(&self) -> u64 {
         self.taken + self.user.len() as u64
     }
 
-    /// One past the last sample taken.
+    /// Returns the position one past the last sample taken.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// Samples that did not fit, all in all.
+    /// Returns the total number of samples that did not fit.
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Appends the user's samples. What exceeds the capacity is dropped and counted.
+    /// Appends the user's samples. Samples beyond the capacity are dropped and counted.
     pub fn push_user(&mut self, samples: &[i16]) {
         let fits = samples.len().min(self.capacity - self.user.len());
         self.user.extend(&samples[..fits]);
         self.dropped += (samples.len() - fits) as u64;
     }
 
-    /// Places the agent's samples from `position_samples` on, over what may be there; what has been taken already
-    /// stays, and what exceeds the capacity is dropped and counted.
+    /// Places the agent's samples from `position_samples` on, and overwrites existing ones. Samples already
+    /// taken stay, and samples beyond the capacity are dropped and counted.
     pub fn push_agent_at(&mut self, position_samples: u64, samples: &[i16]) {
         let late = usize::try_from(self.taken.saturating_sub(position_samples)).unwrap_or(usize::MAX);
         let samples = samples.get(late..).unwrap_or_default();
@@ -70,14 +71,14 @@ impl StereoMixer {
         }
     }
 
-    /// Takes back the agent's audio from `position_samples` on: it was cleared and never heard.
+    /// Removes the agent's audio from `position_samples` on, since it was cleared and never heard.
     pub fn truncate_agent(&mut self, position_samples: u64) {
         let keep = position_samples.saturating_sub(self.taken);
         self.agent.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
     }
 
-    /// Takes both sides up to the position `up_to`, interleaved (user, agent, user …). A side that is not there yet
-    /// counts as silence: pass [`user_position`](Self::user_position) to take what is complete.
+    /// Takes both sides up to the position `up_to`, interleaved (user, agent, user …). Missing samples of a
+    /// side count as silence; pass [`user_position`](Self::user_position) to take only complete audio.
     ///
     /// At most the capacity is taken at once, so that a wrong position cannot ask for hours of silence.
     pub fn take(&mut self, up_to: u64) -> Vec<i16> {
@@ -119,7 +120,7 @@ mod tests {
         ]
     }
 
-    /// The same with plain arrays that never forget.
+    /// A model of the mixer with plain arrays that keep everything.
     #[derive(Default)]
     struct Model {
         user: Vec<i16>,

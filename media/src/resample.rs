@@ -1,5 +1,6 @@
-//! Sample-rate conversion of mono `i16` streams, any chunk length. 8 ↔ 16 kHz, the live path, goes through a half-band
-//! filter of 1.5 ms delay; other rates of speech providers through rubato's FFT resampler, of a line through its sinc.
+//! Sample-rate conversion of mono `i16` streams in chunks of any length. 8 ↔ 16 kHz, the live path, uses a
+//! half-band filter of 1.5 ms delay. Other rates use rubato: its FFT resampler for speech providers, its sinc
+//! resampler for lines.
 
 mod half_band;
 mod spectral;
@@ -12,13 +13,13 @@ use windowed::Windowed;
 /// Rates accepted by [`Resampler::new`], in Hz.
 pub const RATES_HZ: std::ops::RangeInclusive<u32> = 4_000..=192_000;
 
-/// A pair of rates that cannot be converted.
+/// Error: a pair of rates that cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResampleError {
     /// A rate is out of range.
     #[error("a sample rate of {0} Hz is outside {min} to {max} Hz", min = RATES_HZ.start(), max = RATES_HZ.end())]
     Rate(u32),
-    /// The two rates have no small common measure, so that the filter would be huge.
+    /// The two rates have no small common measure, so the filter would be huge.
     #[error(
         "no converter from {from_hz} to {to_hz} Hz: {problem}; use a common rate such as 8000, 16000, 24000 or 48000"
     )]
@@ -27,7 +28,7 @@ pub enum ResampleError {
         from_hz: u32,
         /// The rate of the output.
         to_hz: u32,
-        /// Why.
+        /// The reason.
         problem: String,
     },
 }
@@ -40,27 +41,27 @@ enum Kind {
     Windowed(Box<Windowed>),
 }
 
-/// Converts one stream from one rate to another. The delay of the filter shows at the start of the output as silence;
-/// [`flush`](Self::flush) brings out the end.
+/// Converts one stream from one rate to another. The delay of the filter appears as silence at the start of
+/// the output; [`flush`](Self::flush) returns the end.
 pub struct Resampler {
     kind: Kind,
 }
 
 impl Resampler {
-    /// A converter from `from_hz` to `to_hz`.
+    /// Creates a converter from `from_hz` to `to_hz`.
     ///
     /// # Errors
-    /// A rate outside [`RATES_HZ`], or a pair without a common measure.
+    /// Returns an error if a rate is outside [`RATES_HZ`], or if the pair has no common measure.
     pub fn new(from_hz: u32, to_hz: u32) -> Result<Self, ResampleError> {
         let other = || Spectral::new(from_hz, to_hz).map(|filter| Kind::Spectral(Box::new(filter)));
         Self::or_else(from_hz, to_hz, other)
     }
 
-    /// A converter for audio as it is spoken: other rates than 8 and 16 kHz come out 4 ms later, not 20, for a little
-    /// more work.
+    /// Creates a converter for live audio. Rates other than 8 and 16 kHz are delayed by 4 ms instead of 20,
+    /// for a little more work.
     ///
     /// # Errors
-    /// A rate outside [`RATES_HZ`].
+    /// Returns an error if a rate is outside [`RATES_HZ`].
     pub fn live(from_hz: u32, to_hz: u32) -> Result<Self, ResampleError> {
         let other = || Windowed::new(from_hz, to_hz).map(|filter| Kind::Windowed(Box::new(filter)));
         Self::or_else(from_hz, to_hz, other)
@@ -83,7 +84,7 @@ impl Resampler {
         Ok(Self { kind })
     }
 
-    /// Converts a chunk of any length and appends what is ready to `into`.
+    /// Converts a chunk of any length and appends the finished samples to `into`.
     pub fn process(&mut self, input: &[i16], into: &mut Vec<i16>) {
         match &mut self.kind {
             Kind::Identity => into.extend_from_slice(input),
@@ -94,8 +95,8 @@ impl Resampler {
         }
     }
 
-    /// Appends the rest of the stream to `into` and makes the converter new. All in all
-    /// `input · to_hz / from_hz` samples, rounded up, have come out after the delay.
+    /// Appends the rest of the stream to `into` and resets the converter. In total, `input · to_hz / from_hz`
+    /// samples, rounded up, follow the delay.
     pub fn flush(&mut self, into: &mut Vec<i16>) {
         match &mut self.kind {
             Kind::Identity => {}
@@ -112,7 +113,7 @@ impl Resampler {
         }
     }
 
-    /// Forgets what it holds of the stream.
+    /// Resets the converter and drops its samples.
     pub fn restart(&mut self) {
         match &mut self.kind {
             Kind::Identity => {}
@@ -140,7 +141,7 @@ mod tests {
             .collect()
     }
 
-    /// The level of `hz` in the steady middle of a signal, in dB of [`AMPLITUDE`].
+    /// Returns the level of `hz` in the steady middle of a signal, in dB relative to [`AMPLITUDE`].
     fn level_db(signal: &[i16], rate: u32, hz: f64) -> f64 {
         let middle = &signal[signal.len() / 4..signal.len() * 3 / 4];
         let (mut re, mut im, mut weight) = (0.0, 0.0, 0.0);
@@ -305,7 +306,7 @@ mod tests {
         ) {
             let whole = convert(rates.0, rates.1, &samples, 3_000);
             prop_assert_eq!(&convert(rates.0, rates.1, &samples, chunk), &whole);
-            // Nothing is lost: at least as long as the input lasts, and no longer than the delay of the filter adds.
+            // Nothing is lost: the output is at least as long as the input, and no longer than the filter's delay adds.
             let lasts = (samples.len() as u64 * u64::from(rates.1)).div_ceil(u64::from(rates.0)) as usize;
             prop_assert!(whole.len() >= lasts && whole.len() <= lasts + rates.1 as usize / 25, "{} {}", whole.len(), lasts);
         }

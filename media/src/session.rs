@@ -1,5 +1,6 @@
-//! One call's audio without I/O: decoding, voice activity, turns, barge-in, playout and recording joined. Line bytes,
-//! words and synthesised speech go in with the time; line output, the recogniser's samples and facts come out.
+//! Audio of one call without I/O: combines decoding, voice activity, turns, barge-in, playout and recording.
+//! Line bytes, words and synthesised speech go in with the time; line output, samples for the recogniser and
+//! facts come out.
 
 mod adopting;
 mod clock;
@@ -32,60 +33,60 @@ use crate::{
     },
 };
 
-/// A backchannel that ended so shortly before the agent's last word is an answer after all.
+/// Time in milliseconds before the agent's last word within which a backchannel counts as an answer after all.
 const ANSWER_SLACK_MS: u64 = 1_500;
 
-/// Recorded audio that may wait to be taken.
+/// Seconds of recorded audio that may wait to be taken.
 const RECORDING_SECONDS: usize = 10;
 
-/// The audio of one call. Times are milliseconds since it began and never go back.
+/// Audio of one call. Times are milliseconds since it began and never decrease.
 pub struct AudioSession {
     hearing: Hearing,
     blocks: Vec<HeardBlock>,
     echo: EchoGuard,
-    /// Blocks the guard passed on; kept for its room.
+    /// Blocks that the guard passed on. Kept to reuse the allocation.
     passed: Vec<HeardBlock>,
-    /// What the agent said last, and when that was over, in the stream's time.
+    /// The agent's last words, and the time of their end in the stream.
     said: String,
     said_ms: u64,
-    /// The end of the last voice whose turn ended without words: they may come yet.
+    /// End of the last voice whose turn ended without words. Its words may still come.
     unworded_ms: Option<u64>,
     /// The speech whose echo was reported.
     echo_told: Option<SpeechId>,
     endpointing: Endpointing,
-    /// The words so far of the user's turn; kept, since barge-in looks at them at every block.
+    /// The words so far of the user's turn. Kept because barge-in needs them for every block.
     words: String,
     voice: listening::VoiceNews,
-    /// Since when there is voice, and the end of the last voiced block.
+    /// Start of the present voice, and the end of the last voiced block.
     onset_ms: Option<u64>,
     last_voiced_ms: u64,
     barge_in: BargeIn,
-    /// Since when speech of the user interrupts, in the stream's time; none while it does not.
+    /// Time of the stream since which the user's speech interrupts, or `None` while it does not.
     barge_in_from_ms: Option<u64>,
     speaking: Speaking,
-    /// A pause of this turn was reported.
+    /// Whether a pause of this turn was reported.
     pause_told: bool,
-    /// A backchannel said during playout, which may yet turn out an answer.
+    /// A backchannel during playout that may turn out to be an answer.
     backchannel: Option<Utterance>,
-    /// When the recogniser's last final words of this turn came.
+    /// Time of the recogniser's last final words in this turn.
     final_ms: Option<u64>,
-    /// When the agent began to speak last, in the time of the line's audio.
+    /// Time at which the agent last began to speak, in the time of the line's audio.
     began_ms: u64,
-    /// From when to when it said its last words, unless it was interrupted.
+    /// Time span of the agent's last words, unless it was interrupted.
     spoke_ms: Option<Range<u64>>,
     events: VecDeque<SessionEvent>,
     outputs: VecDeque<LineOutput>,
     mixer: Option<StereoMixer>,
-    /// Finds out who answered; none where we were called.
+    /// Detector of who answered. `None` for inbound calls.
     who_answered: Option<amd::Detector>,
     now_ms: u64,
 }
 
 impl AudioSession {
-    /// A session in which nothing was heard or said. Barge-in is not allowed yet.
+    /// Creates a session in which nothing was heard or said. Barge-in is not allowed yet.
     ///
     /// # Errors
-    /// A rate other than 8000 or 16000 Hz.
+    /// Returns an error if a rate is neither 8000 nor 16000 Hz.
     pub fn new(config: &SessionConfig) -> Result<Self, SessionError> {
         Ok(Self {
             hearing: Hearing::new(config)?,
@@ -119,7 +120,7 @@ impl AudioSession {
         })
     }
 
-    /// Takes audio in the line's encoding, any length; several frames that came at once are best given as one.
+    /// Takes audio of any length in the line's encoding. Frames that arrived together should be passed as one.
     pub fn receive(&mut self, audio: &[u8], now_ms: u64) {
         let now_ms = self.advance(now_ms);
         let mut blocks = std::mem::take(&mut self.blocks);
@@ -134,14 +135,14 @@ impl AudioSession {
         self.settle();
     }
 
-    /// A mark came back from the carrier. One that is not ours counts for nothing.
+    /// Handles a mark that came back from the carrier. Unknown marks are ignored.
     pub fn mark(&mut self, name: &str, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         self.speaking.marked(name, now_ms);
         self.settle();
     }
 
-    /// The recogniser's words since its last final, replacing those before.
+    /// Takes the recogniser's words since its last final. They replace the previous ones.
     pub fn interim(&mut self, text: &str, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
         let own = self.without_echo(text, at_ms);
@@ -149,21 +150,21 @@ impl AudioSession {
         self.words_changed(began);
     }
 
-    /// Words of the recogniser that will not change; part of the speech may have been heard and not understood.
+    /// Takes final words of the recogniser. With `damaged`, part of the speech may have been heard and not understood.
     pub fn settled(&mut self, text: &str, damaged: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
         if damaged || !text.is_empty() {
             self.final_ms = Some(self.now_ms);
         }
         let own = self.without_echo(text, at_ms);
-        // What was lost of an echo is no loss.
+        // Words lost from an echo are no loss.
         let damaged = damaged && own.is_none_or(|words| !words.is_empty());
         let began = self.endpointing.settle(own.unwrap_or(text), damaged, at_ms);
         self.words_changed(began);
     }
 
-    /// Queues text of a speech. A new speech drops an unfinished one, unless it is held: then it only takes the place
-    /// of another that is held. Text of an earlier speech is ignored.
+    /// Queues text of a speech. A new speech drops an unfinished one, a held one only another held one. Text of an
+    /// earlier speech is ignored.
     pub fn say(&mut self, say: Say, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         if self.speaking.is_new(say.speech) && !say.held {
@@ -174,7 +175,7 @@ impl AudioSession {
         self.settle();
     }
 
-    /// Lets a held speech play, in the place of an unfinished one. Any other number is ignored.
+    /// Lets a held speech play in place of an unfinished one. Any other number is ignored.
     pub fn release(&mut self, speech: SpeechId, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         if self.speaking.is_held(speech) {
@@ -185,7 +186,7 @@ impl AudioSession {
         self.settle();
     }
 
-    /// Drops everything not yet played, and what is held; that is not reported, since nobody heard of it.
+    /// Drops everything not played yet, and the held speech. The latter is not reported, since nobody heard it.
     pub fn stop_speaking(&mut self, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         self.speaking.drop_held();
@@ -193,7 +194,7 @@ impl AudioSession {
         self.settle();
     }
 
-    /// Whether speech of the user interrupts playout. When it begins to, speech counts from that moment.
+    /// Sets whether the user's speech interrupts playout. Speech counts from the moment at which this is allowed.
     pub fn allow_barge_in(&mut self, allowed: bool, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
         self.barge_in_from_ms = allowed.then_some(at_ms);
@@ -201,36 +202,37 @@ impl AudioSession {
         self.settle();
     }
 
-    /// The text to be synthesised next, if one is needed now; at most one at a time.
+    /// Returns the text to synthesise next, if one is needed now; at most one at a time.
     pub fn next_text(&mut self) -> Option<SynthesisJob> {
         self.speaking.next_text()
     }
 
-    /// The synthesis whose audio is still wanted.
+    /// Returns the synthesis whose audio is still wanted.
     pub fn synthesis(&self) -> Option<u64> {
         self.speaking.job()
     }
 
-    /// Whether enough audio waits that synthesis should pause.
+    /// Returns whether so much audio waits that synthesis should pause.
     pub fn is_well_ahead(&self) -> bool {
         self.speaking.is_well_ahead()
     }
 
-    /// A piece of synthesised speech at the line's rate, with the words that end in it. Stale ones are dropped.
+    /// Takes a piece of synthesised speech at the line's rate, with the words that end in it. Stale pieces are dropped.
     pub fn synthesized(&mut self, generation: u64, samples: &[i16], words: &[WordEnd], now_ms: u64) {
         let now_ms = self.advance(now_ms);
         self.speaking.synthesized(generation, samples, words, now_ms);
         self.settle();
     }
 
-    /// A synthesis has no more audio.
+    /// Ends a synthesis that has no more audio.
     pub fn synthesis_ended(&mut self, generation: u64, now_ms: u64) {
         self.advance(now_ms);
         self.speaking.synthesis_ended(generation);
         self.settle();
     }
 
-    /// A synthesis failed: nothing more of its speech plays. The speech, unless the synthesis was stale.
+    /// Handles a failed synthesis: nothing more of its speech plays. Returns the speech, unless the synthesis
+    /// was stale.
     pub fn synthesis_failed(&mut self, generation: u64, now_ms: u64) -> Option<SpeechId> {
         let now_ms = self.advance(now_ms);
         let (speech, held) = self.speaking.speech_of(generation)?;
@@ -242,13 +244,13 @@ impl AudioSession {
         Some(speech)
     }
 
-    /// What time brings.
+    /// Performs the work that is due by now.
     pub fn tick(&mut self, now_ms: u64) {
         self.advance(now_ms);
         self.settle();
     }
 
-    /// The line is gone: ends the user's turn with the words so far, and the agent's speech.
+    /// Ends the session because the line is gone: ends the user's turn with the words so far, and the agent's speech.
     pub fn close(&mut self, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         self.speaking.drop_held();
@@ -260,7 +262,7 @@ impl AudioSession {
         }
     }
 
-    /// When [`Self::tick`] is needed, should nothing else happen before.
+    /// Returns when [`Self::tick`] is needed if nothing else happens before.
     pub fn next_deadline(&self) -> Option<u64> {
         let paused = self.barge_in.deadline(self.last_voiced_ms, &self.words);
         let paused = paused.filter(|_| self.speaking.is_paused());
@@ -273,43 +275,44 @@ impl AudioSession {
         next.map(|at_ms| at_ms.max(self.now_ms + 1))
     }
 
-    /// The next fact.
+    /// Returns the next fact.
     pub fn poll_event(&mut self) -> Option<SessionEvent> {
         self.events.pop_front()
     }
 
-    /// The next thing to send to the line.
+    /// Returns the next output for the line.
     pub fn poll_output(&mut self) -> Option<LineOutput> {
         self.outputs.pop_front()
     }
 
-    /// The samples for the recogniser since they were last discarded, at its rate.
+    /// Returns the samples for the recogniser, at its rate, since they were last cleared.
     pub fn recogniser_samples(&mut self) -> &mut Vec<i16> {
         self.hearing.recogniser_samples()
     }
 
-    /// Whether nothing is being said or waits to be said. A held speech does not count.
+    /// Returns whether nothing is being said or waits to be said. A held speech does not count.
     pub fn is_quiet(&self) -> bool {
         self.speaking.is_quiet()
     }
 
-    /// Whether no audio has come for so long that the line counts as silent. What was only held up comes all at once
-    /// and is to be given to [`Self::receive`] as one; piece by piece it would be taken for audio after a silence.
+    /// Returns whether no audio has come for so long that the line counts as silent. Delayed audio arrives
+    /// all at once and must be passed to [`Self::receive`] as one piece. In several pieces it would count as
+    /// audio after a silence.
     pub fn is_stalled(&self, now_ms: u64) -> bool {
         self.hearing.is_stalled(now_ms)
     }
 
-    /// By how many milliseconds the audio received is ahead of the clock.
+    /// Returns by how many milliseconds the received audio is ahead of the clock.
     pub fn lead_ms(&self) -> u64 {
         self.hearing.heard_ms().saturating_sub(self.now_ms)
     }
 
-    /// Milliseconds of audio sent and not yet played.
+    /// Returns the milliseconds of audio sent and not played yet.
     pub fn ahead_ms(&self) -> u64 {
         self.speaking.ahead_ms(self.now_ms)
     }
 
-    /// Samples sent, played, cleared and outstanding.
+    /// Returns the numbers of samples sent, played, cleared and outstanding.
     pub fn account(&self) -> [u64; 4] {
         self.speaking.account(self.now_ms)
     }
@@ -324,7 +327,7 @@ impl AudioSession {
         self.hearing.now(now_ms)
     }
 
-    /// Everything that may follow from any input.
+    /// Performs everything that may follow from any input.
     fn settle(&mut self) {
         let at_ms = self.hearing.now(self.now_ms);
         // A stall of the line is silence.
@@ -385,7 +388,7 @@ impl AudioSession {
             .extend(speech.map(|speech| SessionEvent::PlayoutResumed { speech, at_ms }));
     }
 
-    /// A sound of attention while the agent speaks is no turn that might be over.
+    /// Reports a pause in the turn. A backchannel while the agent speaks is not a turn that might be over.
     fn turn_paused(&mut self, text: String) {
         let began_ms = self.endpointing.started_ms();
         if words::is_backchannel(&text)
@@ -398,14 +401,15 @@ impl AudioSession {
         self.events.push_back(SessionEvent::TurnPaused { text, at_ms });
     }
 
-    /// Whether the words of a turn that began then are a sound of attention over the agent's last words, which it said
-    /// to the end, and no answer to them.
+    /// Returns whether the words of a turn that began at `began_ms` are a backchannel over the agent's last
+    /// words, which the agent finished, and not an answer to them.
     fn is_only_attention(&self, began_ms: u64, text: &str) -> bool {
         let over_agent = self.spoke_ms.as_ref().is_some_and(|spoke| spoke.contains(&began_ms));
         over_agent && words::is_backchannel(text) && !self.endpointing.expectation().takes_backchannel(text)
     }
 
-    /// A turn during playout that told nothing is not reported; one that told something interrupts.
+    /// Ends a turn. During playout, a turn without telling words is not reported, and one with telling words
+    /// interrupts.
     fn turn_over(&mut self, utterance: Utterance) {
         self.words.clear();
         self.pause_told = false;
@@ -418,7 +422,7 @@ impl AudioSession {
             if !words::any(&utterance.text) {
                 return;
             }
-            // Words begun before that belong to the pick-up, however late they are understood.
+            // Words begun earlier belong to the pick-up, however late they are recognised.
             let interrupts = self
                 .barge_in_from_ms
                 .is_some_and(|from_ms| utterance.started_ms >= from_ms);
@@ -478,7 +482,7 @@ impl AudioSession {
         }
     }
 
-    /// What the agent said last tells which answer is expected, and which words may come back.
+    /// Updates the expected answer, and the words that may come back as echo, from the agent's last words.
     fn agent_said(&mut self, event: &SessionEvent) {
         if let SessionEvent::BargedIn { heard, .. } | SessionEvent::SpeakingEnded { heard, .. } = event
             && !heard.is_empty()

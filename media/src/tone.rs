@@ -1,4 +1,4 @@
-//! Tones on a line: finds the beep of an answering machine, on lines of 8 and 16 kHz.
+//! Tones on a line: finds the beep of an answering machine on lines of 8 and 16 kHz.
 
 pub mod generate;
 pub mod keys;
@@ -9,44 +9,45 @@ use std::f32::consts::TAU;
 
 use crate::resample::HalfBandDown;
 
-/// Samples a second; a line of 16 kHz is brought down to it.
+/// Samples per second. A line of 16 kHz is converted to it.
 const RATE_HZ: f32 = 8_000.0;
 /// Samples judged together: 10 ms.
 const FRAME: usize = 80;
-/// A beep lasts at least so many whole frames: those that fit into 100 ms wherever it starts.
+/// Fewest whole frames of a beep: those that fit into 100 ms, wherever it starts.
 const FEWEST_FRAMES: u64 = 9;
-/// And no more than these: 1.5 s, and as much as its edges may add. What lasts longer is a fax's answer or a fault.
+/// Most frames of a beep: 1.5 s, plus its edges. A longer tone is a fax's answer or a fault.
 const MOST_FRAMES: u64 = 155;
-/// Frames after a tone in which another may begin: 60 ms. Tones so close together are a melody or an announcement's.
+/// Frames after a tone in which another may begin: 60 ms. Tones so close together belong to a melody or an
+/// announcement.
 const ALONE_FRAMES: u64 = 6;
-/// Where a beep's pitch may lie, in Hz: 350 to 2100, and as far as noise may move it.
+/// Pitch of a beep in Hz: 350 to 2100, widened by the shift that noise may cause.
 const PITCH_HZ: std::ops::RangeInclusive<f32> = 325.0..=2_125.0;
-/// The single tone of ringing and busy in most of the world, in Hz: never a beep.
+/// The single tone of ringing and busy in most of the world, in Hz, which is never a beep.
 const CALL_PROGRESS_HZ: std::ops::RangeInclusive<f32> = 415.0..=435.0;
-/// Share of the energy that must lie at one frequency.
+/// Least share of the energy at one frequency.
 const PURITY: f32 = 0.9;
-/// A beep's pitch moves by no more than this share of itself, or by so many Hz: noise moves a low one more.
+/// Largest movement of a beep's pitch, as a share of itself or in Hz: noise moves a low pitch more.
 const PITCH_DRIFT: f32 = 0.03;
 const PITCH_DRIFT_HZ: f32 = 20.0;
-/// A beep's level moves by no more than this factor (3 dB in power) from one frame to the next.
+/// Largest factor (3 dB in power) by which a beep's level changes from one frame to the next.
 const LEVEL_DRIFT: f32 = 2.0;
-/// Mean square below which there is nothing to hear: RMS 150, or -47 dBFS.
+/// Mean square below which there is silence: RMS 150, or -47 dBFS.
 const FLOOR: f32 = 150.0 * 150.0;
 
 /// A beep that has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Beep {
-    /// Its pitch.
+    /// Frequency in Hz.
     pub frequency_hz: f32,
-    /// Its first sample, counted from the start of the stream, to within 10 ms.
+    /// First sample, counted from the start of the stream, to within 10 ms.
     pub start_sample: u64,
-    /// One past its last sample, to within 10 ms.
+    /// One past the last sample, to within 10 ms.
     pub end_sample: u64,
-    /// No other tone sounded within 60 ms before or after it.
+    /// Whether no other tone sounded within 60 ms before or after it.
     pub alone: bool,
 }
 
-/// A frame that holds one tone and next to nothing else.
+/// A frame with one tone and almost nothing else.
 #[derive(Debug, Clone, Copy)]
 struct Pure {
     hz: f32,
@@ -58,10 +59,10 @@ struct Pure {
 struct Running {
     hz: f32,
     level: f32,
-    /// Its first frame.
+    /// First frame.
     start: u64,
     frames: u64,
-    /// The frame just judged was not of it; one such frame is a fault of the line.
+    /// Whether the last frame did not belong to it. One such frame counts as a fault of the line.
     missed: bool,
 }
 
@@ -87,7 +88,7 @@ impl Running {
     }
 }
 
-/// A tone that has ended and may turn out the first of several.
+/// A tone that has ended and may turn out to be the first of several.
 #[derive(Debug, Clone, Copy)]
 struct Ended {
     hz: f32,
@@ -96,29 +97,29 @@ struct Ended {
     alone: bool,
 }
 
-/// Finds single steady tones of 100 to 1500 ms, and tells each within 100 ms of its end. The three tones before a
-/// carrier's announcement are each such a tone, but not alone.
+/// Finds single steady tones of 100 to 1500 ms, and reports each within 100 ms of its end. The three tones
+/// before a carrier's announcement are such tones, but not alone.
 #[derive(Default)]
 pub struct BeepDetector {
-    /// Of a line of 16 kHz.
+    /// Converter for a line of 16 kHz.
     down: Option<HalfBandDown>,
     halved: Vec<i16>,
     frame: Vec<f32>,
-    /// Frames judged so far.
+    /// Number of frames judged so far.
     position: u64,
     running: Option<Running>,
     ended: Option<Ended>,
-    /// The end of the last frame that belonged to a tone.
+    /// End of the last frame that belonged to a tone.
     last_tone: Option<u64>,
 }
 
 impl BeepDetector {
-    /// A detector that has heard nothing of a line of 8 kHz.
+    /// Creates a detector for a line of 8 kHz that has heard nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same for a line of `sample_rate` Hz: 16000, or else taken for 8000.
+    /// Creates a detector for a line of `sample_rate` Hz: 16000, otherwise 8000 is assumed.
     pub fn for_rate(sample_rate: u32) -> Self {
         Self {
             down: (sample_rate == 16_000).then(HalfBandDown::new),
@@ -139,7 +140,7 @@ impl BeepDetector {
         self.halved = halved;
     }
 
-    /// Whether a tone that is long enough for a beep sounds just now.
+    /// Returns whether a tone that is long enough for a beep sounds now.
     pub fn is_sounding(&self) -> bool {
         self.running.is_some_and(|running| running.is_tone())
     }
@@ -195,7 +196,7 @@ impl BeepDetector {
         }
     }
 
-    /// The tone that has ended, once it is known what follows it.
+    /// Returns the tone that has ended, once it is known what follows it.
     fn tell(&mut self) -> Option<Beep> {
         let next = self.running.filter(|next| next.frames >= FEWEST_FRAMES / 3);
         let ended = self.ended?;
@@ -220,14 +221,14 @@ fn pure_tone(frame: &[f32]) -> Option<Pure> {
         return None;
     }
     let guess = rough_pitch(frame)?;
-    // The tone's phase moves between the two halves of the frame by what the guess is off.
+    // The tone's phase moves between the two halves of the frame according to the error of the guess.
     let (early, late) = frame.split_at(frame.len() / 2);
     let moved = (goertzel(late, guess).angle() - goertzel(early, guess).angle()) / TAU;
     let expected = guess * early.len() as f32 / RATE_HZ;
     let off = moved - expected;
     let step = RATE_HZ / early.len() as f32;
     let hz = guess + (off - off.round()) * step;
-    // Noise lifts the guess for a low pitch, by more than the phase can tell.
+    // Noise raises the guess for a low pitch by more than the phase can show.
     [hz, hz - step].into_iter().find_map(|hz| {
         let purity = || 2.0 * goertzel(frame, hz).power() / (frame.len() as f32 * energy);
         (PITCH_HZ.contains(&hz) && purity() >= PURITY).then(|| Pure {
@@ -237,7 +238,7 @@ fn pure_tone(frame: &[f32]) -> Option<Pure> {
     })
 }
 
-/// The pitch of the sine that fits best: for a sine, x[n] + x[n-2] = 2 cos(w) x[n-1].
+/// Returns the pitch of the sine that fits best: for a sine, x[n] + x[n-2] = 2 cos(w) x[n-1].
 fn rough_pitch(frame: &[f32]) -> Option<f32> {
     let (mut cross, mut square) = (0.0, 0.0);
     for three in frame.windows(3) {
@@ -248,7 +249,7 @@ fn rough_pitch(frame: &[f32]) -> Option<f32> {
     (-1.0..=1.0).contains(&cosine).then(|| cosine.acos() / TAU * RATE_HZ)
 }
 
-/// One frequency of a frame, referred to the frame's first sample.
+/// One frequency of a frame, relative to the frame's first sample.
 struct Phasor {
     re: f32,
     im: f32,
@@ -264,7 +265,7 @@ impl Phasor {
     }
 }
 
-/// Goertzel's algorithm for any frequency, run from the back so that the phase refers to the first sample.
+/// Applies Goertzel's algorithm for any frequency, from the back so that the phase refers to the first sample.
 fn goertzel(samples: &[f32], hz: f32) -> Phasor {
     let (sine, cosine) = (TAU * hz / RATE_HZ).sin_cos();
     let (mut newer, mut older) = (0.0, 0.0);

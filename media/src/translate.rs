@@ -1,5 +1,5 @@
-//! One stream from one line format to another, frame by frame: nothing is lost, added or late but for the delay of the
-//! filter, which is at most 4 ms and another 2 until its block is full.
+//! Converts one stream from one line format to another, frame by frame. Nothing is lost or added. The only
+//! delay is that of the filter, at most 4 ms, plus another 2 ms until its block is full.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::{
     resample::{ResampleError, Resampler},
 };
 
-/// A stream being translated.
+/// A stream being converted.
 pub struct Translator {
     from: LineFormat,
     to: LineFormat,
@@ -28,11 +28,11 @@ impl fmt::Debug for Translator {
 }
 
 impl Translator {
-    /// A translator at the start of a stream; none is needed between equal formats.
+    /// Creates a translator at the start of a stream, or returns `None` if the formats are equal.
     ///
     /// # Errors
     ///
-    /// Rates between which there is no converter.
+    /// Returns an error if there is no converter between the rates.
     pub fn between(from: LineFormat, to: LineFormat) -> Result<Option<Self>, ResampleError> {
         if from == to {
             return Ok(None);
@@ -46,7 +46,7 @@ impl Translator {
         }))
     }
 
-    /// Translates a frame of any length, in whole samples.
+    /// Converts a frame of any length, in whole samples.
     pub fn translate(&mut self, audio: &[u8]) -> Vec<u8> {
         self.samples.clear();
         self.converted.clear();
@@ -57,7 +57,7 @@ impl Translator {
         translated
     }
 
-    /// Forgets what the filter still holds: what follows is another stream.
+    /// Drops the samples in the filter, because another stream follows.
     pub fn restart(&mut self) {
         self.resampler.restart();
     }
@@ -92,7 +92,7 @@ mod tests {
             .collect()
     }
 
-    /// The pairs in which one side is what the session works with.
+    /// Returns the pairs in which one side is a rate of the session.
     fn pairs() -> Vec<(u32, u32)> {
         let with = |inner: u32| {
             RATES
@@ -114,7 +114,7 @@ mod tests {
                 came += translator.translate(&frame).len() as u64 / 2;
                 if n % 100 == 0 {
                     let due = sent * u64::from(to) / u64::from(from);
-                    // What waits for its block, and the filter's two samples ahead.
+                    // The samples that wait for their block, and the two samples by which the filter looks ahead.
                     let waits = u64::from(to) / 400;
                     assert!(came <= due && came + waits >= due, "{from} to {to}: {came} of {due}");
                 }
@@ -122,7 +122,8 @@ mod tests {
         }
     }
 
-    /// The largest difference from the same sine at the other rate, in dB below it, and the delay in ms that fits best.
+    /// Returns the largest difference from the same sine at the other rate, in dB below it, and the delay in
+    /// ms that fits best.
     fn error_db(from: u32, to: u32, hz: f64) -> (f64, f64) {
         let mut translator = translator(linear(from), linear(to));
         let (mut out, step) = (Vec::new(), linear(from).bytes_for_ms(20) / 2);
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn a_sine_comes_out_the_same_and_a_little_later() {
         for (from, to) in pairs() {
-            // 100 Hz: ten milliseconds of delay could be told.
+            // At 100 Hz, a delay of ten milliseconds could be detected.
             let (error, delay_ms) = error_db(from, to, 100.0);
             assert!(error < -50.0, "{from} to {to}: {error:.1} dB");
             assert!(delay_ms < 4.6, "{from} to {to}: {delay_ms:.2} ms");

@@ -1,5 +1,5 @@
-//! Voice activity of a line: an absolute energy gate in front of a neural detector, so that silence costs next to
-//! nothing. The detector decides that there is voice; energy dates its first and last block.
+//! Voice activity of a line: an absolute energy gate in front of a neural detector, so that silence costs
+//! almost nothing. The detector decides whether there is voice; energy dates its first and last block.
 
 mod gate;
 mod steady;
@@ -10,7 +10,7 @@ use earshot::Detector;
 use gate::Gate;
 use steady::Steady;
 
-/// Length of a block: what the detector judges at once.
+/// Length of a block, the unit that the detector judges, in milliseconds.
 pub const BLOCK_MS: u32 = 16;
 
 /// Samples of a block at the detector's 16 kHz.
@@ -22,43 +22,44 @@ const OPEN_SCORE: f32 = 0.6;
 /// Score below which voice ends.
 const CLOSE_SCORE: f32 = 0.4;
 
-/// Blocks kept while the gate is shut and shown to the detector first when it opens: 96 ms.
+/// Blocks kept while the gate is closed and passed to the detector first when it opens: 96 ms.
 const PRE_ROLL_BLOCKS: usize = 6;
 
-/// How far before the detector's verdict energy may date the onset, in blocks: it opens 24 to 88 ms late,
-/// on a new line later, in noise 10 dB below the voice 248 ms.
+/// Most blocks by which energy may date the onset before the detector's verdict. The detector opens 24 to 88
+/// ms late, later on a new line, and 248 ms late in noise 10 dB below the voice.
 const ONSET_BLOCKS: u64 = 12;
 
-/// Quiet blocks that a sound may have in it: 32 ms, more than the gaps between words of babble.
+/// Quiet blocks that a sound may contain: 32 ms, more than the gaps between words of babble.
 const QUIET_BLOCKS: u32 = 2;
 
-/// The line's noise ends a voice that the detector still hears in it: a block less than so far above is not voiced.
+/// Level in dB above the line's noise below which a block is not voiced, so that noise ends a voice that the
+/// detector still hears in it.
 const ABOVE_NOISE_DB: f32 = 5.0;
 
-/// How fast the noise is followed while there is no voice: up with a time constant of 0.8 s, so that the moments before
-/// the detector opens do not count; down, also within voice, in 50 ms.
+/// Speed at which the noise is followed while there is no voice. Upwards the time constant is 0.8 s, so that
+/// the time before the detector opens does not count. Downwards it is 50 ms, even within voice.
 const NOISE_RISE: f32 = 0.02;
 const NOISE_FALL: f32 = 0.3;
 
-/// Noise is never taken for louder than this, in dBFS: then voices would be lost in it.
+/// Loudest level assumed for noise in dBFS. With a louder one, voices would be lost.
 const MOST_NOISE_DB: f32 = -28.0;
 
-/// Where the noise is taken to be at first.
+/// Level in dBFS assumed for the noise at first.
 const LEAST_NOISE_DB: f32 = -60.0;
 
-/// The verdict on one block.
+/// Verdict on one block.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Block {
     /// Position one past the block, in samples of the line since the start.
     pub end: u64,
-    /// While there is voice: the position at which it began.
+    /// Position at which the present voice began, while there is voice.
     pub onset: Option<u64>,
-    /// While there is a sound louder than the line's noise, voice or not: the position at which it began.
+    /// Position at which the present sound louder than the line's noise began, voice or not.
     pub sound: Option<u64>,
-    /// There is voice, and this block has energy up to this position: finer than a block, so that the voice's end is
-    /// not dated after the line's frame that brought it.
+    /// Position up to which this block has energy, while there is voice. It is finer than a block, so that
+    /// the end of voice is not dated after the line's frame that brought it.
     pub voiced_until: Option<u64>,
-    /// Level above 200 Hz, in dBFS; -100 at least.
+    /// Level above 200 Hz in dBFS; at least -100.
     pub level_db: f32,
 }
 
@@ -79,7 +80,7 @@ pub struct Vad {
 }
 
 impl Vad {
-    /// A detector for a line of `sample_rate` Hz: 16000, or else taken for 8000.
+    /// Creates a detector for a line of `sample_rate` Hz: 16000, otherwise 8000 is assumed.
     pub fn new(sample_rate: u32) -> Self {
         let wide = sample_rate == 16_000;
         let block = if wide { DETECTOR_BLOCK } else { DETECTOR_BLOCK / 2 };
@@ -98,7 +99,7 @@ impl Vad {
         }
     }
 
-    /// Takes samples of the line, in order, any number, and gives the verdict on each block they fill.
+    /// Takes any number of samples of the line, in order, and gives the verdict on each block they fill.
     pub fn process(&mut self, samples: &[i16], mut verdict: impl FnMut(Block)) {
         for &sample in samples {
             self.partial.push(self.gate.filter(sample));
@@ -158,7 +159,7 @@ impl Vad {
         self.noise_db = noise_db.clamp(LEAST_NOISE_DB, MOST_NOISE_DB);
     }
 
-    /// Since when there is a sound.
+    /// Tracks the start of the present sound.
     fn date_sound(&mut self, loud: bool, start: u64) {
         self.quiet_blocks = if loud { 0 } else { self.quiet_blocks.saturating_add(1) };
         if loud {
@@ -173,8 +174,8 @@ impl Vad {
         self.loud_since.unwrap_or(start).max(earliest)
     }
 
-    /// The block at 16 kHz. Samples of 8 kHz are held, not interpolated: cleanly upsampled audio has nothing above
-    /// 4 kHz, and the detector takes steady noise of that kind for speech.
+    /// Returns the block at 16 kHz. Samples of 8 kHz are held, not interpolated: cleanly upsampled audio has
+    /// nothing above 4 kHz, and the detector takes steady noise of that kind for speech.
     fn frame(&self) -> [i16; DETECTOR_BLOCK] {
         let mut frame = [0; DETECTOR_BLOCK];
         if self.block == DETECTOR_BLOCK {
@@ -183,7 +184,7 @@ impl Vad {
                 .zip(&self.partial)
                 .for_each(|(to, &sample)| *to = sample);
         } else {
-            // The length of a pair is a constant, so that this becomes a few vector operations.
+            // The constant length of a pair turns this into a few vector operations.
             for (pair, &sample) in frame.chunks_exact_mut(2).zip(&self.partial) {
                 pair.fill(sample);
             }
@@ -222,7 +223,7 @@ mod tests {
         blocks
     }
 
-    /// Vowel-like: harmonics of 120 Hz under moving formants, with syllables.
+    /// Returns vowel-like sound: harmonics of 120 Hz under moving formants, with syllables.
     fn speech(ms: usize) -> Vec<i16> {
         (0..ms * 8)
             .map(|n| {
@@ -286,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_end_of_voice_is_dated_within_its_block() {
-        // Ends of voice at every place within a block: none is dated more than 4 ms and a ring later.
+        // Ends of voice at every place within a block. None is dated more than 4 ms and a ring later.
         for end_ms in 1_000..1_016 {
             let mut audio = vec![0i16; 8_000];
             audio.extend(speech(end_ms));

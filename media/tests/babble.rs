@@ -1,4 +1,4 @@
-//! A few hundred random texts through a simulated telephone line; `examples/babble_check.rs` runs thousands.
+//! Sends a few hundred random texts through a simulated telephone line; `examples/babble_check.rs` runs thousands.
 
 #[path = "../examples/babble_check/chain.rs"]
 #[expect(dead_code, reason = "the example uses all of it")]
@@ -46,7 +46,7 @@ fn a_voice_detector_takes_babble_for_speech() {
         .iter()
         .map(|frame| detector.predict_i16(frame))
         .collect();
-    // Frames of 16 ms: 128 samples of the line. 160 ms of lead-in are there to open the detector.
+    // Frames of 16 ms: 128 samples of the line. The 160 ms of lead-in open the detector.
     let opened = scores.iter().position(|&score| score >= 0.5).unwrap() * 128;
     assert!(
         (1_600 - 128..1_600 + 1_280).contains(&opened),

@@ -19,8 +19,7 @@ pub struct Delays([AtomicU64; DELAY_BOUNDS_US.len() + 1]);
 /// Delay from reading a frame off the socket until its samples are in the session.
 pub static FRAME_DELAYS: Delays = Delays::new();
 
-/// Delay from the decision to drop audio that the carrier has not played until `clear` is written to the
-/// socket.
+/// Delay from the decision to drop audio that the carrier has not played until `clear` is written to the socket.
 pub static CLEAR_DELAYS: Delays = Delays::new();
 
 impl Delays {

@@ -53,8 +53,7 @@ pub enum StreamMessage {
 /// Events an audio stream reports to its call. Times are milliseconds since the stream opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// What was heard and said. [`SessionEvent::FinalWanted`] is never reported, since the stream handles it
-    /// itself.
+    /// What was heard and said. [`SessionEvent::FinalWanted`] is never reported, since the stream handles it itself.
     Session(SessionEvent),
     /// A speech could not be synthesised; nothing more of it plays.
     SpeechFailed {
@@ -67,8 +66,7 @@ pub enum StreamEvent {
     Digit(char),
     /// The recogniser failed for good.
     DeafnessBegan(SpeechError),
-    /// The media socket died. What was said and heard until then is reported next, then that the socket is
-    /// closed.
+    /// The media socket died. What was said and heard until then is reported next, then that the socket is closed.
     LineDied,
     /// The media socket is closed.
     MediaClosed {

@@ -12,8 +12,7 @@ use domain::ports::transcriber::TranscriptEvent::{self, Failed, Final, Interim, 
 /// within milliseconds, and nobody finishes so many sentences meanwhile.
 const MOST_WAITING: usize = 32;
 
-/// Longest text of one event in bytes: about five minutes of speech. Longer texts are cut and marked as
-/// damaged.
+/// Longest text of one event in bytes: about five minutes of speech. Longer texts are cut and marked as damaged.
 const MOST_WORDS: usize = 32 * 1024;
 
 /// The queue. The recogniser fills it, the stream empties it.

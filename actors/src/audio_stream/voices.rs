@@ -97,8 +97,7 @@ impl Voices {
     }
 }
 
-/// Returns the agent as its voices can speak it: without expressive mode if none of its voices supports audio
-/// tags.
+/// Returns the agent as its voices can speak it: without expressive mode if none of its voices supports audio tags.
 pub(crate) fn performable(agent: &Arc<Agent>, synthesizer: &dyn Synthesizer) -> Arc<Agent> {
     let tts = &agent.conversation_config.tts;
     let meter = Meter::default;

@@ -12,12 +12,10 @@ use domain::{
     text::plain,
 };
 
-/// Limit in bytes for the tool calls shown to the model: some hundreds of usual ones. The oldest are dropped
-/// first.
+/// Limit in bytes for the tool calls shown to the model: some hundreds of usual ones. The oldest are dropped first.
 const MOST_TOOL_BYTES: usize = 128 * 1024;
 
-/// Turn numbers left free after those of the previous owner. A process that stalled may still write its last
-/// turns.
+/// Turn numbers left free after those of the previous owner. A process that stalled may still write its last turns.
 const LEFT_FREE: i64 = 16;
 
 /// Limit in bytes for all values collected in one call.

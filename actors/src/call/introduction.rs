@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 
 use domain::agent::Agent;
 
-/// Longest first sentence of a prompt, in bytes, that is taken for an introduction. A longer one is an
-/// instruction.
+/// Longest first sentence of a prompt, in bytes, that is taken for an introduction. A longer one is an instruction.
 const LONGEST_ROLE: usize = 160;
 
 /// Returns name and purpose: the greeting without its questions, or without a greeting the agent's name, its

@@ -1,5 +1,4 @@
-//! Looks up the node that owns a call according to its row, since the carrier may have moved the call to
-//! another node.
+//! Looks up the node that owns a call according to its row, since the carrier may have moved the call to another node.
 
 use std::{sync::Arc, time::Duration};
 

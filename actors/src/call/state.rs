@@ -132,8 +132,7 @@ struct User {
     speaking: bool,
     /// Words heard while the agent went on speaking are still to be answered.
     unanswered: bool,
-    /// Words spoken over the agent's speech. They follow it in the history once it is known how much of it
-    /// was heard.
+    /// Words spoken over the agent's speech. They follow it in the history once it is known how much of it was heard.
     over_speech: Vec<Utterance>,
     /// The last utterance had no words and was answered as damaged.
     was_wordless: bool,

@@ -64,8 +64,7 @@ const AGENT_WITHIN: Duration = Duration::from_secs(3);
 pub(super) struct InTime {
     pub(super) gate: DialGate,
     pub(super) clock: Arc<dyn Clock>,
-    /// Time of the permit request, by the monotonic clock, which stops while a machine sleeps, and by the
-    /// wall clock.
+    /// Time of the permit request, by the monotonic clock, which stops while a machine sleeps, and by the wall clock.
     pub(super) asked: (Instant, Timestamp),
     pub(super) within: Duration,
 }
@@ -104,8 +103,7 @@ pub(super) async fn ask_permit(
     let _ = me.cast(CallMessage::Permitted(answer));
 }
 
-/// Sends the one dial request if there is still time. The carrier checks again once everything it waits for
-/// is there.
+/// Sends the one dial request if there is still time. The carrier checks again once everything it waits for is there.
 pub(super) async fn dial(
     carrier: Arc<dyn Carrier>,
     mut request: DialRequest,

@@ -1,5 +1,4 @@
-//! The call's timers. There is one of each kind at a time, each setting has its own generation, and dropping
-//! stops all.
+//! The call's timers. There is one of each kind at a time, each setting has its own generation, and dropping stops all.
 
 use std::{collections::HashMap, time::Duration};
 

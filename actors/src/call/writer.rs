@@ -184,8 +184,7 @@ impl Writer {
     async fn finish(&self, ending: Ending) -> StoreResult<()> {
         match ending {
             Ending::Outcome(outcome) => {
-                // Facts are less important than the outcome, so a journal that does not answer is not waited
-                // for.
+                // Facts are less important than the outcome, so a journal that does not answer is not waited for.
                 let facts_follow = !self.journal.flush(FLUSH_WITHIN).await;
                 if facts_follow {
                     tracing::warn!(attempt = %self.ended.claim.attempt, "journal flush timed out, writing outcome first");

@@ -1,5 +1,4 @@
-//! Decides how many lines a campaign asks for, and how long it holds back when nothing gets through. Free of
-//! I/O.
+//! Decides how many lines a campaign asks for, and how long it holds back when nothing gets through. Free of I/O.
 
 use std::time::Duration;
 
@@ -72,8 +71,7 @@ impl Pacing {
         self.patience = PATIENCE;
     }
 
-    /// Notes a request for `want` lines with `live` calls running. Returns until when it may be without any
-    /// line.
+    /// Notes a request for `want` lines with `live` calls running. Returns until when it may be without any line.
     pub fn asks(&mut self, want: usize, live: usize, now: Instant) -> Option<Instant> {
         if want == 0 || live + self.granted + self.claiming > 0 {
             self.starving_since = None;
@@ -117,8 +115,7 @@ impl Pacing {
 
     /// Takes the store's count.
     pub fn counted(&mut self, remaining: &Remaining) {
-        // The store stops counting attempts of a claim in progress at some point; the next claim corrects the
-        // number.
+        // The store stops counting attempts of a claim in progress at some point; the next claim corrects the number.
         self.due = usize::try_from(remaining.due).unwrap_or(0);
     }
 

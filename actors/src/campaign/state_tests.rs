@@ -122,8 +122,7 @@ fn a_refusal_names_the_present_state() {
 }
 
 proptest! {
-    /// From any state, after any events, the user can bring the campaign to rest with one stop, and nothing
-    /// panics.
+    /// From any state, after any events, the user can bring the campaign to rest with one stop, and nothing panics.
     #[test]
     fn any_sequence_can_be_brought_to_rest(start in 0..STATES.len(), events in prop::collection::vec(0..EVENTS.len(), 0..40)) {
         let mut state = STATES[start];

@@ -92,8 +92,7 @@ impl JournalState {
         self.trouble.failures() > 0
     }
 
-    /// Writes at once if a batch is full, else when its time is up. While the store fails, only the timer
-    /// decides.
+    /// Writes at once if a batch is full, else when its time is up. While the store fails, only the timer decides.
     fn go_on(&mut self, me: &ActorRef<JournalMessage>) {
         let (full, writing, empty) = self.backlog.with(|b| (b.full(), b.writing(), b.is_empty()));
         if full && !writing && !self.in_trouble() {

@@ -39,8 +39,7 @@ pub struct Buffer {
     next: u64,
     /// Number of facts dropped because the store was unavailable for too long or refused them.
     dropped: u64,
-    /// Number of facts lost over the bound for each call. It is written to the call's record when the store
-    /// is back.
+    /// Number of facts lost over the bound for each call. It is written to the call's record when the store is back.
     lost: HashMap<AttemptId, u64>,
 }
 
@@ -158,8 +157,7 @@ impl Buffer {
         }
     }
 
-    /// Handles a batch that the store refuses for good: its facts are tried one by one, and a single one is
-    /// dropped.
+    /// Handles a batch that the store refuses for good: its facts are tried one by one, and a single one is dropped.
     pub fn refused(&mut self) {
         match self.under_way.as_ref().map(|batch| batch.len()) {
             Some(0 | 1) => {

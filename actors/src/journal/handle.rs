@@ -22,8 +22,7 @@ use domain::{
 /// Pause before a journal that was gone, or that died before it answered, is asked again.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
 
-/// Facts on their way to the store, bounded like [`Buffer`]. Clones share it; the journal's supervisor keeps
-/// one.
+/// Facts on their way to the store, bounded like [`Buffer`]. Clones share it; the journal's supervisor keeps one.
 #[derive(Debug, Clone, Default)]
 pub struct Backlog(Arc<Mutex<Buffer>>);
 
@@ -89,8 +88,7 @@ impl Journal {
         let _ = self.address.cast(JournalMessage::Recorded);
     }
 
-    /// Waits until everything recorded before is on disk or dropped. Returns false if that took longer than
-    /// `within`.
+    /// Waits until everything recorded before is on disk or dropped. Returns false if that took longer than `within`.
     pub async fn flush(&self, within: Duration) -> bool {
         let until = Instant::now() + within;
         while Instant::now() < until {

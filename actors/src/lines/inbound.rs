@@ -27,8 +27,7 @@ use domain::{
 /// Time limit for the store: a carrier's announcement is answered within 5 s.
 const TAKEN_WITHIN: Duration = Duration::from_secs(4);
 
-/// Additional time for the store after the carrier got its answer. The attempt then waits for a second
-/// announcement.
+/// Additional time for the store after the carrier got its answer. The attempt then waits for a second announcement.
 const MADE_WITHIN: Duration = Duration::from_secs(20);
 
 /// Time that an attempt created too late waits for its call to be announced again.

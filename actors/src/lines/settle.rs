@@ -51,8 +51,7 @@ pub struct LostCall {
     pub leg: Option<CarrierCallId>,
     /// Earliest instant at which it may have been dialed.
     pub since: Timestamp,
-    /// Times of answer and loss, as far as this process knows them. If unknown, the call ends when its leg
-    /// does.
+    /// Times of answer and loss, as far as this process knows them. If unknown, the call ends when its leg does.
     pub times: CallTimes,
     /// Outcome error if there was a leg.
     pub error: String,

@@ -131,8 +131,7 @@ impl<D: Copy + Ord> LinePool<D> {
         self.closed = true;
     }
 
-    /// Sets the level of work that is given up. A pool that may not dial grants nothing, and earlier grants
-    /// stay valid.
+    /// Sets the level of work that is given up. A pool that may not dial grants nothing, and earlier grants stay valid.
     pub fn set_level(&mut self, level: Level) {
         self.level = level;
     }

@@ -262,8 +262,7 @@ async fn fetch(
         owner: owner.node,
         epoch: owner.epoch,
     };
-    // A call of this node also goes on if nobody here handles it: the answer that it was taken over may have
-    // been lost.
+    // A call of this node also goes on if nobody here handles it: the answer that it was taken over may have been lost.
     let _seen_to = match owner.node == node {
         true => Some(registry.see_to(held).ok_or(NotGoingOn::Over)?),
         false => None,

@@ -186,8 +186,7 @@ impl NodeHandle {
         self.registry.clone()
     }
 
-    /// Returns when the store refuses this process as a node, with the reason. It dials nobody any more and
-    /// should end.
+    /// Returns when the store refuses this process as a node, with the reason. It dials nobody any more and should end.
     pub fn refused(&self) -> impl Future<Output = String> + Send + use<> {
         let mut refused = self.refused.subscribe();
         async move {

@@ -18,8 +18,7 @@ impl TaskGuard {
     }
 }
 
-/// Runs work on the store to its end. A panic is reported as an unavailable store, so that the caller gets an
-/// answer.
+/// Runs work on the store to its end. A panic is reported as an unavailable store, so that the caller gets an answer.
 pub async fn contained<T: Send + 'static>(
     work: impl Future<Output = StoreResult<T>> + Send + 'static,
 ) -> StoreResult<T> {

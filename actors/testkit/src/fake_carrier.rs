@@ -1,5 +1,4 @@
-//! A carrier that records requests, answers by script, and can send callbacks or open media with the right
-//! proof.
+//! A carrier that records requests, answers by script, and can send callbacks or open media with the right proof.
 
 use std::{
     collections::VecDeque,

@@ -1,5 +1,4 @@
-//! Required behaviour of every store, as one suite: run it with
-//! [`store_conformance!`](crate::store_conformance).
+//! Required behaviour of every store, as one suite: run it with [`store_conformance!`](crate::store_conformance).
 
 #![allow(
     clippy::unwrap_used,

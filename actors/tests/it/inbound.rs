@@ -1,5 +1,4 @@
-//! Inbound calls through a node: which agent takes them, which line they get, and how they end, whatever
-//! crashes.
+//! Inbound calls through a node: which agent takes them, which line they get, and how they end, whatever crashes.
 
 use std::time::Duration;
 

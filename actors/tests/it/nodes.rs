@@ -264,8 +264,7 @@ async fn a_process_that_the_store_will_not_have_ends() {
     world.store.fail_with(refusal());
     let refused = start().await.err().unwrap().to_string();
     assert_eq!(refused, "node did not start: other times");
-    // The same applies to a node that started while the store was unavailable, and to a node that was
-    // declared dead.
+    // The same applies to a node that started while the store was unavailable, and to a node that was declared dead.
     world.store.fail_with(Some(StoreError::Unavailable("away".into())));
     let late = start().await.unwrap();
     sleep(20 * SECOND).await;

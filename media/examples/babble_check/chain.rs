@@ -1,4 +1,4 @@
-//! One random text through a simulated telephone line, and what became of it.
+//! Sends one random text through a simulated telephone line and judges the result.
 
 use media::{
     babble::{Listener, ListenerEvent, Speaker, Voice},
@@ -10,44 +10,44 @@ use media::{
 /// Samples of a frame of 20 ms at 8 kHz.
 const FRAME: usize = 160;
 
-/// What happens to the line's audio, besides 30 dB of noise.
+/// Damage to the line's audio, besides 30 dB of noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineQuality {
-    /// Nothing.
+    /// No damage.
     Clean,
-    /// 5 % of the frames are silenced, replaced by the one before, or by random bytes.
+    /// 5 % of the frames are silenced, replaced by the previous one, or replaced by random bytes.
     Corrupted,
 }
 
-/// What became of a text.
+/// Result of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Arrived as sent, and nothing was reported missing.
+    /// It arrived as sent, and nothing was reported missing.
     Exact,
-    /// Reported as damaged; what did arrive is right.
+    /// It was reported as damaged, and the part that arrived is right.
     Flagged,
     /// A word is wrong, or missing without a report.
     Silent(String),
 }
 
-/// One case.
+/// Result of one case.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What became of the text.
+    /// Result of the text.
     pub outcome: Outcome,
-    /// Characters of the text.
+    /// Number of characters of the text.
     pub characters: usize,
-    /// Samples of the speech, at 16 kHz.
+    /// Number of samples of the speech, at 16 kHz.
     pub samples: u64,
-    /// Interim texts that were no true continuation.
+    /// Number of interim texts that were not a true continuation.
     pub wrong_interims: usize,
 }
 
-/// A small generator (xorshift64*), so that a case is its seed.
+/// A small random generator (xorshift64*), so that a case is determined by its seed.
 pub struct Random(u64);
 
 impl Random {
-    /// A generator for a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
@@ -59,23 +59,23 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 11
     }
 
-    /// Below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
 
-    /// From `low` to `high`.
+    /// Returns a number from `low` to `high`.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.next() as f32 / (1u64 << 53) as f32
     }
 
-    /// Normally distributed to sight, variance 1.
+    /// Returns an approximately normally distributed number of variance 1.
     fn normal(&mut self) -> f32 {
         (0..12).map(|_| self.between(0.0, 1.0)).sum::<f32>() - 6.0
     }
 }
 
-/// Two thirds words, one third any characters.
+/// Returns a random text: words in two thirds of the cases, any characters in one third.
 pub fn random_text(random: &mut Random) -> String {
     if random.below(3) > 0 {
         let words: Vec<String> = (0..=random.below(12))
@@ -114,7 +114,7 @@ pub fn speak(text: &str, voice: Voice) -> Vec<i16> {
     audio
 }
 
-/// Audio at 16 kHz as mu-law frames, noisy and softer, after silence of a random length.
+/// Converts audio at 16 kHz to mu-law frames, noisy and softer, after silence of a random length.
 fn transmit(audio: &[i16], random: &mut Random) -> Vec<[u8; FRAME]> {
     let gain = random.between(0.3, 1.0);
     let mut narrow = vec![0; random.below(1_600)];
@@ -143,7 +143,7 @@ fn corrupt(frames: &mut [[u8; FRAME]], random: &mut Random) {
     }
 }
 
-/// Everything a listener hears in the frames.
+/// Returns everything a listener hears in the frames.
 pub fn listen(frames: &[[u8; FRAME]]) -> Vec<ListenerEvent> {
     let mut listener = Listener::new();
     let (mut heard, mut samples) = (Vec::new(), Vec::new());
@@ -156,7 +156,7 @@ pub fn listen(frames: &[[u8; FRAME]]) -> Vec<ListenerEvent> {
     heard
 }
 
-/// Judges what was heard of `sent`.
+/// Judges the events heard against the text `sent`.
 fn judge(sent: &str, heard: &[ListenerEvent]) -> (Outcome, usize) {
     let (mut arrived, mut from, mut gap, mut ends, mut wrong_interims) = (String::new(), 0, false, 0, 0);
     for event in heard {

@@ -1,4 +1,4 @@
-//! Finds the phrases of [`super::phrase`] in words: one pass over the words, phrases looked up by their first word.
+//! Finds the phrases of [`super::phrase`] in words. One pass over the words looks up phrases by their first word.
 
 use std::{collections::HashMap, sync::LazyLock};
 
@@ -22,7 +22,7 @@ static BY_FIRST_WORD: LazyLock<Index> = LazyLock::new(|| {
 });
 
 impl Hints {
-    /// The hints in words as [`normalised`] gives them.
+    /// Returns the hints in words that were normalised by [`normalised`].
     pub(super) fn of(words: &str) -> Self {
         let mut hints = Self::default();
         let mut at = 0;
@@ -43,18 +43,18 @@ impl Hints {
         self.0 & (1 << hint as u32) != 0
     }
 
-    /// How many of `wanted` are in it.
+    /// Returns how many of `wanted` are in the set.
     pub(super) fn count(self, wanted: &[Hint]) -> usize {
         wanted.iter().filter(|hint| self.has(**hint)).count()
     }
 
-    /// Whether any of `wanted` is in it.
+    /// Returns whether any of `wanted` is in the set.
     pub(super) fn any(self, wanted: &[Hint]) -> bool {
         self.count(wanted) > 0
     }
 }
 
-/// Words in lower case, one space between them, without punctuation and without the accents of Latin letters.
+/// Normalises words: lower case, one space between them, no punctuation, no accents on Latin letters.
 pub(super) fn normalised(text: &str) -> String {
     let mut words = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c == '-') {
@@ -71,7 +71,7 @@ pub(super) fn normalised(text: &str) -> String {
     words
 }
 
-/// The letter without its accent; none for punctuation. Marks of other scripts are part of their words.
+/// Returns the letter without its accent, or `None` for punctuation. Marks of other scripts belong to their words.
 fn letter(c: char) -> Option<char> {
     Some(match c {
         'á' | 'à' | 'â' | 'ä' | 'ã' | 'å' => 'a',

@@ -1,23 +1,24 @@
-//! The fusion rule: what words, shape and beep say together. Pure, and the one place where a machine is found.
+//! The fusion rule that combines words, shape and beep. It is pure, and the only place where a machine is detected.
 
 use super::{Reason, Verdict, hints::Hints, phrase::Hint};
 
-/// Steady talk that a short answer to the telephone does not reach: people say less than 1.8 s and wait.
+/// Steady talk in milliseconds that a short answer to the telephone does not reach: people say less than 1.8
+/// s and wait.
 const STEADY_MS: u64 = 3_200;
 
-/// Steady talk after which a beep is a mailbox's even where no word was understood.
+/// Steady talk in milliseconds after which a beep indicates a mailbox even if no word was understood.
 const WORDLESS_STEADY_MS: u64 = 4_000;
 
-/// Talk before a beep that is a mailbox's when its words hint at one, too.
+/// Talk in milliseconds before a beep that indicates a mailbox if its words hint at one too.
 const HINTED_STEADY_MS: u64 = 1_000;
 
-/// A hello of a person has no more words than "Hello, this is Dana Miller".
+/// Most words of a person's hello, such as "Hello, this is Dana Miller".
 pub(super) const HELLO_WORDS: usize = 5;
 
-/// Words that machines and people use; two of different kinds are a machine's if nothing speaks for a person.
+/// Words that machines and people use. Two of different kinds indicate a machine if nothing indicates a person.
 const WEAK: [Hint; 5] = [Hint::Reached, Hint::Absent, Hint::Leave, Hint::Mailbox, Hint::CallBack];
 
-/// Words that no person says of the telephone he has just picked up.
+/// Words that a person who has just picked up does not use about the telephone.
 const MACHINE: [Hint; 12] = [
     Hint::Tone,
     Hint::Record,
@@ -33,25 +34,25 @@ const MACHINE: [Hint; 12] = [
     Hint::NotInService,
 ];
 
-/// Everything known about the greeting.
+/// All evidence about the greeting.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Evidence {
     pub(super) hints: Hints,
-    /// Its last words are a question.
+    /// Whether its last words are a question.
     pub(super) question: bool,
-    /// The longest stretch without a pause of a second.
+    /// Longest stretch in milliseconds without a pause of a second.
     pub(super) steady_ms: u64,
-    /// A beep came within three seconds of its end.
+    /// Whether a beep came within three seconds of its end.
     pub(super) beep: bool,
-    /// It was said twice.
+    /// Whether it was said twice.
     pub(super) repeated: bool,
-    /// Its words are complete, not the words so far.
+    /// Whether its words are complete, rather than the words so far.
     pub(super) ended: bool,
-    /// A person was already taken to be on the line.
+    /// Whether a person was already assumed to be on the line.
     pub(super) was_human: bool,
 }
 
-/// The machine the evidence amounts to, if it does.
+/// Returns the machine that the evidence indicates, if any.
 pub(super) fn machine(evidence: &Evidence) -> Option<(Verdict, Reason)> {
     let hints = evidence.hints;
     if hints.has(Hint::Asks) {
@@ -63,7 +64,7 @@ pub(super) fn machine(evidence: &Evidence) -> Option<(Verdict, Reason)> {
 }
 
 fn announcement(hints: Hints) -> Option<(Verdict, Reason)> {
-    // `My mailbox is full`: said by its owner.
+    // `My mailbox is full` is said by its owner.
     if hints.has(Hint::Person) {
         return None;
     }
@@ -80,7 +81,7 @@ fn announcement(hints: Hints) -> Option<(Verdict, Reason)> {
     Some((Verdict::Unavailable, reason))
 }
 
-/// What needs no second witness, and no complete sentence.
+/// Judges evidence that needs neither confirmation nor a complete sentence.
 fn certain(evidence: &Evidence) -> Option<(Verdict, Reason)> {
     let hints = evidence.hints;
     if hints.has(Hint::Tone) {
@@ -90,11 +91,11 @@ fn certain(evidence: &Evidence) -> Option<(Verdict, Reason)> {
     (hints.has(Hint::Menu) && !hints.has(Hint::Person)).then_some((Verdict::Ivr, Reason::Menu))
 }
 
-/// What is weighed only when the greeting, or a part of it, has been heard to its end.
+/// Judges evidence that counts only once the greeting, or a part of it, is complete.
 fn considered(evidence: &Evidence) -> Option<(Verdict, Reason)> {
     let hints = evidence.hints;
     let (asks_both, person) = (hints.has(Hint::Who) && hints.has(Hint::Why), hints.has(Hint::Person));
-    // A secretary who asks both is answered like an assistant; in a conversation they are ordinary questions.
+    // A secretary who asks both is answered like an assistant. In a conversation they are ordinary questions.
     let screens = match evidence.was_human {
         true => hints.has(Hint::Screening) && !person,
         false => hints.has(Hint::Screening) || asks_both,
@@ -108,7 +109,7 @@ fn considered(evidence: &Evidence) -> Option<(Verdict, Reason)> {
     if evidence.beep && beep_counts(evidence) {
         return Some((Verdict::Voicemail, Reason::BeepAfterGreeting));
     }
-    // Somebody who has answered as a person does may say any of the following.
+    // A person who has answered may say any of the following.
     if evidence.was_human {
         return None;
     }
@@ -130,7 +131,7 @@ fn beep_counts(evidence: &Evidence) -> bool {
     }
 }
 
-/// Whether an utterance of so many words is a person's who answers or picks up.
+/// Returns whether an utterance of this many words comes from a person who answers or picks up.
 pub(super) fn is_person(hints: Hints, words: usize) -> bool {
     let hello = hints.has(Hint::Hello) && words <= HELLO_WORDS;
     (hello || hints.has(Hint::Person) || hints.has(Hint::Asks)) && !hints.any(&MACHINE) && !hints.has(Hint::Screening)
@@ -149,7 +150,7 @@ mod tests {
         }
     }
 
-    /// The table of ARCHITECTURE.md, "Who answered", row by row.
+    /// The table in ARCHITECTURE.md, "Who answered", row by row.
     #[test]
     fn the_table_of_evidence() {
         let long = |text| Evidence {

@@ -1,23 +1,24 @@
-//! Reads a menu: which key leads to a person. Only a key whose own words say so is named, and none that could order,
-//! cancel or pay anything; where it is not clear which words belong to which key, none is.
+//! Finds the key of a menu that leads to a person. It returns only a key whose own words say so, and never
+//! one that could order, cancel or pay something. If it is unclear which words belong to which key, it
+//! returns none.
 
 use super::hints::normalised;
 
-/// Before the key in a sentence: words that ask to press it.
+/// Words before the key that ask to press it.
 const PRESS: &str = " press dial push hit enter drucken druecken wahlen waehlen tippen marque pulse presione oprima \
                      digite teclee tapez composez appuyez faites pressione tecle aperte ";
 
-/// Between these and the key.
+/// Words between these and the key.
 const BETWEEN: &str = " sie bitte die den das the taste ziffer nummer number key button digit el la le numero tecla \
                        opcion option sur touche chiffre please now jetzt auf ";
 
-/// German puts the verb behind the key, too.
+/// German verbs that follow the key.
 const PRESS_BEHIND: &str = " drucken druecken wahlen waehlen tippen ";
 
-/// Words that begin what a key is for.
+/// Words that start the description of a key.
 const OPENERS: &str = " for to if fur um wenn falls zum zur mit para si pour afin se ";
 
-/// The keys' names, in the order of [`KEYS`].
+/// Names of the keys, in the order of [`KEYS`].
 const KEY_NAMES: [&str; 12] = [
     " 0 zero null cero ",
     " 1 one eins uno un une um ",
@@ -34,7 +35,7 @@ const KEY_NAMES: [&str; 12] = [
 ];
 const KEYS: [char; 12] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '*', '#'];
 
-/// What a person behind a key is called, as whole words.
+/// Names for a person behind a key, as whole words.
 const PEOPLE: &[&str] = &[
     "operator",
     "operators",
@@ -100,7 +101,7 @@ const PEOPLE: &[&str] = &[
     "recepcao",
 ];
 
-/// Taking the call, as services say that ask the callee for it.
+/// Words for taking the call, used by services that ask the callee to do so.
 const CONNECTS: &[&str] = &[
     "accept",
     "connect",
@@ -123,7 +124,7 @@ const CONNECTS: &[&str] = &[
     "aceitar",
 ];
 
-/// Said while the caller is being connected, in a sentence of so many words.
+/// Words while the caller is being connected, and the most words of such a sentence.
 const CONNECTING: &[&str] = &[
     "connecting",
     "connect you",
@@ -148,7 +149,7 @@ const CONNECTING: &[&str] = &[
 ];
 const CONNECTING_WORDS: usize = 14;
 
-/// What a choice made for the callee could cost or change, by how a word of it begins.
+/// Beginnings of words for choices that could cost the callee something or change something.
 const NEVER: &[&str] = &[
     "order",
     "cancel",
@@ -211,7 +212,7 @@ const NEVER: &[&str] = &[
     "assin",
 ];
 
-/// A key that a sentence names: its words, and the key.
+/// A key that a sentence names: the range of its words, and the key.
 #[derive(Debug, Clone, Copy)]
 struct Mention {
     start: usize,
@@ -228,7 +229,8 @@ fn key(word: &str) -> Option<char> {
     KEYS.get(named).copied()
 }
 
-/// The key that leads to a person, if the menu names one; a key to a person comes before one that takes the call.
+/// Returns the key that leads to a person, if the menu names one. A key to a person is preferred to one that
+/// takes the call.
 pub fn key_to_a_person(text: &str) -> Option<char> {
     let named = described_keys(text);
     let of = |wanted: &[&str]| {
@@ -240,12 +242,12 @@ pub fn key_to_a_person(text: &str) -> Option<char> {
     of(PEOPLE).or_else(|| of(CONNECTS))
 }
 
-/// Whether the words ask to press a key.
+/// Returns whether the words ask to press a key.
 pub fn names_keys(text: &str) -> bool {
     sentences(text).any(|sentence| !mentions(&words(&sentence)).is_empty())
 }
 
-/// Whether the words say that the caller is being connected.
+/// Returns whether the words say that the caller is being connected.
 pub fn announces_somebody(text: &str) -> bool {
     let words = normalised(text);
     speaks_of(&words, CONNECTING) && words.split(' ').count() <= CONNECTING_WORDS
@@ -272,7 +274,7 @@ fn words(sentence: &str) -> Vec<&str> {
     sentence.split(' ').collect()
 }
 
-/// Every key with the words that say what it is for.
+/// Returns every key with the words that describe it.
 fn described_keys(text: &str) -> Vec<(char, String)> {
     let mut found = Vec::new();
     let mut before = String::new();
@@ -294,13 +296,13 @@ fn described_keys(text: &str) -> Vec<(char, String)> {
     found
 }
 
-/// In a sentence what a key is for stands before all keys or behind all of them.
+/// Returns the keys of a sentence with their descriptions, which stand before all keys or behind all of them.
 fn described(words: &[&str], named: &[Mention]) -> Vec<(char, String)> {
     let (Some(first), Some(last)) = (named.first(), named.last()) else {
         return Vec::new();
     };
     let opens = |at: usize| {
-        // "Thank you for calling …" is about no key.
+        // "Thank you for calling …" describes no key.
         words.get(at).is_some_and(|word| is_in(OPENERS, word)) && words.get(at + 1) != Some(&"calling")
     };
     let before = (0..first.start).any(opens);
@@ -340,7 +342,7 @@ fn mentions(words: &[&str]) -> Vec<Mention> {
     found
 }
 
-/// The mention of a key that begins at a word.
+/// Returns the mention of a key that begins at a word.
 fn mention(words: &[&str], start: usize) -> Option<Mention> {
     let is_between = |at: &usize| words.get(*at).is_some_and(|word| is_in(BETWEEN, word));
     let asked = is_in(PRESS, words.get(start)?);
@@ -354,7 +356,7 @@ fn mention(words: &[&str], start: usize) -> Option<Mention> {
     let key = key(words.get(at)?)?;
     let end = at + 1;
     let next = words.get(end).copied().unwrap_or_default();
-    // An extension, such as 1 0 4, is no choice of a menu.
+    // An extension, such as 1 0 4, is not a choice of a menu.
     if next.len() == 1 && next.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
@@ -429,7 +431,7 @@ mod tests {
             "To pay a bill with an operator, press 4.",
             "To speak Spanish, press 2. Para hablar español, marque dos.",
             "For personal banking, press 1. For human resources, press 2.",
-            // Which words belong to which key?
+            // It is unclear which words belong to which key.
             "for billing press 1 for an operator",
             "to speak to somebody press 0 to hear this again",
             "Enter your number.",

@@ -1,12 +1,12 @@
-//! The shape of what is heard after the answer: how long somebody talks without a pause, and when it was silent.
+//! The shape of the audio after the answer: how long somebody talks without a pause, and when it was silent.
 
-/// A pause so long ends a stretch of steady talk: machines read on, people wait.
+/// Pause in milliseconds that ends a stretch of steady talk: machines read on, people wait.
 const STEADY_GAP_MS: u64 = 1_000;
 
-/// Voice after so long a silence is no longer the greeting.
+/// Silence in milliseconds after which voice no longer belongs to the greeting.
 const GREETING_GAP_MS: u64 = 3_000;
 
-/// When there was voice. Times are those of the stream, in milliseconds.
+/// Times of voice, in milliseconds of the stream.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shape {
     voice: Option<Voice>,
@@ -14,16 +14,16 @@ pub(super) struct Shape {
 
 #[derive(Debug, Clone, Copy)]
 struct Voice {
-    /// The first voice of the greeting.
+    /// First voice of the greeting.
     from_ms: u64,
-    /// The first voice of the present stretch.
+    /// First voice of the present stretch.
     run_from_ms: u64,
     last_ms: u64,
     longest_ms: u64,
 }
 
 impl Shape {
-    /// Takes a block of voice that ends at `at_ms`; true when a new greeting begins with it.
+    /// Takes a block of voice that ends at `at_ms`. Returns true if a new greeting begins with it.
     pub(super) fn voiced(&mut self, onset_ms: u64, at_ms: u64) -> bool {
         let Some(voice) = &mut self.voice else {
             self.begin(onset_ms, at_ms);
@@ -42,7 +42,7 @@ impl Shape {
         false
     }
 
-    /// Words for which no voice was noticed, as of a line too quiet for the voice detector.
+    /// Takes words without detected voice, such as on a line that is too quiet for the voice detector.
     pub(super) fn words(&mut self, from_ms: u64, to_ms: u64) {
         if self.voice.is_none() {
             self.begin(from_ms.min(to_ms), to_ms);
@@ -58,22 +58,22 @@ impl Shape {
         });
     }
 
-    /// When the present greeting began.
+    /// Returns the start of the present greeting.
     pub(super) fn began_ms(&self) -> Option<u64> {
         self.voice.map(|voice| voice.from_ms)
     }
 
-    /// The end of the last voice.
+    /// Returns the end of the last voice.
     pub(super) fn last_voiced_ms(&self) -> Option<u64> {
         self.voice.map(|voice| voice.last_ms)
     }
 
-    /// The longest stretch of the greeting without a pause of a second.
+    /// Returns the longest stretch of the greeting without a pause of a second, in milliseconds.
     pub(super) fn steady_ms(&self) -> u64 {
         self.voice.map_or(0, |voice| voice.longest_ms)
     }
 
-    /// Silence since the last voice.
+    /// Returns the silence since the last voice, in milliseconds.
     pub(super) fn silent_ms(&self, at_ms: u64) -> u64 {
         self.voice.map_or(at_ms, |voice| at_ms.saturating_sub(voice.last_ms))
     }

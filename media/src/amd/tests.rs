@@ -1,11 +1,11 @@
-//! Whole openings of calls, told as a line hears them: blocks of 16 ms, words one by one, turns cut at pauses.
+//! Whole openings of calls as a line delivers them: blocks of 16 ms, words one by one, turns cut at pauses.
 
 mod people;
 
 use super::*;
 
 const BLOCK: u64 = 16;
-/// Time of a character, at 13 a second.
+/// Time of a character in milliseconds, at 13 a second.
 const CHARACTER_MS: u64 = 77;
 
 /// Plays an opening to a detector.
@@ -13,7 +13,7 @@ pub(super) struct Opening {
     detector: Detector,
     now_ms: u64,
     findings: Vec<Finding>,
-    /// How long a pause ends a turn.
+    /// Pause in milliseconds that ends a turn.
     pause_ms: u64,
     turn: String,
     turn_from_ms: u64,
@@ -35,7 +35,7 @@ impl Opening {
         }
     }
 
-    /// The recogniser tells each word when it is over.
+    /// Says a text. The recogniser reports each word at its end.
     pub(super) fn says(mut self, text: &str) -> Self {
         for word in text.split_whitespace() {
             self.sounds((word.len() as u64 + 1) * CHARACTER_MS);
@@ -52,7 +52,7 @@ impl Opening {
         self
     }
 
-    /// Voice without words.
+    /// Makes voice without words.
     pub(super) fn sounds(&mut self, ms: u64) {
         for _ in 0..ms.div_ceil(BLOCK) {
             let onset_ms = *self.onset_ms.get_or_insert(self.now_ms);

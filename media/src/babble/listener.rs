@@ -1,4 +1,4 @@
-//! The listener: finds hums, reads the packets behind them, and reports what is missing.
+//! The listener finds hums, reads the packets after them, and reports missing text.
 
 use std::collections::VecDeque;
 
@@ -8,65 +8,66 @@ use super::{
     spectrum::{Analyser, Bands},
 };
 
-/// Measurements (5 ms) in a sound.
+/// Measurements (5 ms) per sound.
 const SOUND: u64 = SOUND_MS as u64 / 5;
-/// A hum is a maximum among so many measurements on either side: 20 ms.
+/// Number of measurements on either side among which a hum is a maximum: 20 ms.
 const HUM_REACH: usize = 4;
-/// Measurements kept: enough for the search of a hum and the header's finer timing.
+/// Number of measurements kept: enough for the search of a hum and the header's finer timing.
 const KEPT: usize = 16;
-/// Below this power there is silence: a sine 66 dB under full scale.
+/// Power below which there is silence: a sine 66 dB below full scale.
 const FLOOR: f32 = 2e-3;
-/// Two bands closer than this cannot be told apart.
+/// Difference in dB below which two bands cannot be told apart.
 const UNSURE_DB: f32 = 0.5;
-/// Below this margin nothing is shown before the CRC has confirmed it.
+/// Margin in dB below which nothing is shown before the CRC has confirmed it.
 const INTERIM_DB: f32 = 5.0;
-/// A formant further than this below the whole is no formant.
+/// Level in dB below the total beyond which a formant does not count.
 const WEAKEST_FORMANT_DB: f32 = 25.0;
-/// A hum this many times weaker than the vowel behind it (12 dB) is no packet's: both have one level. It is the line's.
+/// Power ratio of the vowel to the hum before it (12 dB) from which the hum does not belong to a packet,
+/// since a packet's sounds have the same level. It is the line's own hum.
 const LINE_HUM: f32 = 16.0;
-/// From the middle of the last sound until a hum must have come: six sounds, and the hum's confirmation.
+/// Time from the middle of the last sound until a hum must have come: six sounds, and the hum's confirmation.
 const NEXT_HUM: u64 = 6 * SOUND + HUM_REACH as u64;
-/// After so long without a hum the utterance is over: 1.6 s, the longest packet and its gap twice over.
+/// Time without a hum after which the utterance is over: 1.6 s, twice the longest packet with its gap.
 const GIVE_UP: u64 = 40 * SOUND;
-/// Clear vowels outside a packet that make it certain that somebody speaks.
+/// Number of clear vowels outside a packet that prove that somebody speaks.
 const STRANGE_VOWELS: u32 = 12;
-/// Fewer clear vowels than these, and what followed a hum was noise.
+/// Number of clear vowels below which the sounds after a hum count as noise.
 const FEWEST_VOWELS: u32 = 4;
-/// From the first clear vowel until a hum must have been confirmed: the lead-in, its pause, a hum and some slack.
+/// Time from the first clear vowel until a hum must have been confirmed: the lead-in, its pause, a hum and some slack.
 const STRANGE_WAIT: u64 = (160 + PAUSE_MS as u64 + 260) / 5;
 
-/// What the listener heard, in order.
+/// Events of the listener, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenerEvent {
-    /// The text of the packet in progress so far: follows the packets before it and is not verified yet. The next
+    /// The unverified text so far of the packet in progress. It follows the packets before it, and the next
     /// event replaces it.
     Interim {
-        /// Whole characters only; empty when what was shown is lost within a gap.
+        /// Whole characters only. Empty if the text shown is lost in a gap.
         text: String,
     },
-    /// A packet passed its check: this text follows what was verified before.
+    /// A packet passed its check: its text follows the text verified before.
     Packet {
         /// The text.
         text: String,
-        /// It opens an utterance.
+        /// Whether it starts an utterance.
         first: bool,
-        /// It ends its utterance.
+        /// Whether it ends its utterance.
         last: bool,
     },
-    /// Something was said here that is lost. Several losses in a row are one gap.
+    /// Text was lost here. Several losses in a row are one gap.
     Gap,
     /// The utterance is over although its last packet was lost.
     End,
 }
 
-/// A packet being read.
+/// A packet that is being read.
 #[derive(Debug, Clone)]
 struct Reading {
     header: Header,
-    /// When the next vowel is in the middle of the window.
+    /// Time at which the next vowel is in the middle of the window.
     next: u64,
     vowels: Vec<u8>,
-    /// The least margin so far.
+    /// The smallest margin so far.
     margin_db: f32,
     /// Length of the interim text shown.
     shown: usize,
@@ -74,7 +75,7 @@ struct Reading {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// Nothing is going on, or an utterance waits for its next packet.
+    /// Nothing is in progress, or an utterance waits for its next packet.
     Idle,
     /// A hum has its middle at this measurement; the header follows.
     Hummed(u64),
@@ -84,11 +85,11 @@ enum State {
 /// An utterance whose last packet has not come.
 #[derive(Debug, Clone, Copy)]
 struct Open {
-    /// The sequence number that comes next; none after a gap.
+    /// The next sequence number, or `None` after a gap.
     expected: Option<u8>,
-    /// The middle of the last sound understood.
+    /// Middle of the last sound that was understood.
     since: u64,
-    /// That the next packet is late has been reported.
+    /// Whether the late next packet has been reported.
     late: bool,
 }
 
@@ -108,7 +109,7 @@ impl Strange {
     }
 }
 
-/// Reads one line at 8 kHz, in pieces of any length.
+/// Listens to one line at 8 kHz, in pieces of any length.
 pub struct Listener {
     analyser: Analyser,
     /// The last measurements, the newest at the back.
@@ -118,9 +119,9 @@ pub struct Listener {
     state: State,
     open: Option<Open>,
     strange: Strange,
-    /// Until then the window still holds some of a packet's last sound.
+    /// Time until which the window still contains some of a packet's last sound.
     packet_rings_until: u64,
-    /// The last thing reported was a gap.
+    /// Whether the last event was a gap.
     in_gap: bool,
 }
 
@@ -131,7 +132,7 @@ impl Default for Listener {
 }
 
 impl Listener {
-    /// A listener that has heard nothing.
+    /// Creates a listener that has heard nothing.
     pub fn new() -> Self {
         Self {
             analyser: Analyser::new(),
@@ -145,7 +146,7 @@ impl Listener {
         }
     }
 
-    /// Listens to samples at 8 kHz and appends what they say to `heard`.
+    /// Listens to samples at 8 kHz and appends the events to `heard`.
     pub fn push(&mut self, samples: &[i16], heard: &mut Vec<ListenerEvent>) {
         let mut measured = Vec::with_capacity(samples.len() / super::spectrum::HOP + 1);
         self.analyser.push(samples, |bands| measured.push(bands));
@@ -154,12 +155,12 @@ impl Listener {
         }
     }
 
-    /// Whether an utterance has begun and not ended.
+    /// Returns whether an utterance has begun and not ended.
     pub fn in_utterance(&self) -> bool {
         self.open.is_some() || !matches!(self.state, State::Idle)
     }
 
-    /// The caller has decided that the speech is over: an utterance that is still open ends with a gap.
+    /// Ends the speech by decision of the caller. An utterance that is still open ends with a gap.
     pub fn finish(&mut self, heard: &mut Vec<ListenerEvent>) {
         let enough = match self.state {
             State::Idle => STRANGE_VOWELS,
@@ -202,7 +203,7 @@ impl Listener {
             .map_or_else(Bands::default, |index| self.past[index])
     }
 
-    /// The middle of a hum that the newest measurement confirms.
+    /// Returns the middle of a hum that the newest measurement confirms.
     fn hum_confirmed(&self, now: u64) -> Option<u64> {
         let newest = self.past.len().checked_sub(2 * HUM_REACH + 1)?;
         let middle = newest + HUM_REACH;
@@ -218,13 +219,13 @@ impl Listener {
 
     fn hum(&mut self, hum: u64, heard: &mut Vec<ListenerEvent>) {
         if let State::Reading(_) = self.state {
-            // A packet never contains a hum: its rest is lost, and another begins.
+            // A packet never contains a hum, so its rest is lost and another one begins.
             self.lost(hum, heard);
         }
         self.state = State::Hummed(hum);
     }
 
-    /// Reads the header, and finds the timing of the packet by it.
+    /// Reads the header, and derives the timing of the packet from it.
     fn header(&mut self, hum: u64, heard: &mut Vec<ListenerEvent>) {
         self.state = State::Idle;
         let candidates = (hum + SOUND - 1..=hum + SOUND + 1).map(|at| (at, self.at(at)));
@@ -235,7 +236,7 @@ impl Listener {
         let vowel = bands.vowel();
         let of_line = bands.total() > LINE_HUM * self.at(hum).total();
         if bands.total() < FLOOR || of_line || vowel.weakest_db > WEAKEST_FORMANT_DB {
-            // No packet's: this was a tone or a noise, or the packet is lost and will be missed.
+            // Not a packet's hum: it was a tone or a noise, or the packet is lost and will be missed.
             return;
         }
         let header = Header::from_vowel(vowel.vowel).filter(|_| vowel.margin_db >= UNSURE_DB);
@@ -282,7 +283,7 @@ impl Listener {
         }
     }
 
-    /// All vowels of a packet are in.
+    /// Handles a packet whose vowels are complete.
     fn complete(&mut self, at: u64, header: Header, vowels: &[u8], heard: &mut Vec<ListenerEvent>) {
         let Some((text, place)) = packet::verify(header, vowels) else {
             self.lost(at, heard);
@@ -316,13 +317,13 @@ impl Listener {
         });
     }
 
-    /// A packet was there and cannot be read. What was no more than a hum in a noise is not reported.
+    /// Handles a packet that cannot be read. A mere hum in noise is not reported.
     fn lost(&mut self, at: u64, heard: &mut Vec<ListenerEvent>) {
         let shown = matches!(&self.state, State::Reading(reading) if reading.shown > 0);
         self.state = State::Idle;
         let reported = self.open.is_some() || self.strange.count >= FEWEST_VOWELS;
         if shown && (!reported || self.in_gap) {
-            // No gap follows that would replace what was shown of it.
+            // No gap follows that would replace the text shown.
             heard.push(ListenerEvent::Interim { text: String::new() });
         }
         if !reported {
@@ -344,7 +345,7 @@ impl Listener {
         }
     }
 
-    /// Nothing is being read: is something missing?
+    /// Checks for missing text while nothing is being read.
     fn idle(&mut self, now: u64, bands: Bands, heard: &mut Vec<ListenerEvent>) {
         if let Some(open) = &mut self.open {
             let waited = now.saturating_sub(open.since);

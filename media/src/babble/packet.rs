@@ -1,4 +1,4 @@
-//! Packets: how a text is cut, and how a packet becomes vowels and back.
+//! Packets: splits a text into packets, and converts packets to vowels and back.
 
 use crc::{Algorithm, Crc, Table};
 
@@ -7,7 +7,7 @@ pub(super) const LONGEST: usize = 12;
 /// Vowels of the CRC: 18 bits.
 pub(super) const CRC_VOWELS: usize = 3;
 
-/// An 18-bit CRC: finds every burst of three neighbouring vowels, and lets one in 65,000 fully garbled packets pass.
+/// An 18-bit CRC. It detects every burst of three neighbouring vowels, and passes one in 65,000 fully garbled packets.
 const CRC_18: Algorithm<u32> = Algorithm {
     width: 18,
     poly: 0x0_72F3,
@@ -21,7 +21,7 @@ const CRC_18: Algorithm<u32> = Algorithm {
 
 static CRC: Crc<u32, Table<1>> = Crc::<u32, Table<1>>::new(&CRC_18);
 
-/// Where a packet stands in its utterance.
+/// Position of a packet in its utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) first: bool,
@@ -48,7 +48,7 @@ impl Place {
         },
     ];
 
-    /// The start value of the CRC: the place costs no sound of its own.
+    /// Returns the start value of the CRC, which encodes the place without a sound of its own.
     fn start_value(self) -> u32 {
         match (self.first, self.last) {
             (false, false) => 0x0_5A5A,
@@ -71,7 +71,7 @@ impl Header {
         (self.length as u8) << 2 | self.sequence
     }
 
-    /// What a vowel says as a header; none for a length of 0.
+    /// Decodes a header from a vowel. Returns `None` for a length of 0.
     pub(super) fn from_vowel(vowel: u8) -> Option<Self> {
         let length = usize::from(vowel >> 2);
         (length > 0).then_some(Self {
@@ -80,7 +80,7 @@ impl Header {
         })
     }
 
-    /// Vowels that carry the bytes.
+    /// Returns the number of vowels that carry the bytes.
     pub(super) fn payload_vowels(self) -> usize {
         (self.length * 8).div_ceil(6)
     }
@@ -93,7 +93,7 @@ fn checksum(header: Header, bytes: &[u8], place: Place) -> u32 {
     digest.finalize()
 }
 
-/// The vowels of a packet: header, bytes, CRC. `bytes` holds 1 to 15 bytes.
+/// Encodes a packet as vowels: header, bytes, CRC. `bytes` holds 1 to 15 bytes.
 pub(super) fn to_vowels(sequence: u8, bytes: &[u8], place: Place) -> Vec<u8> {
     let header = Header {
         length: bytes.len(),
@@ -110,7 +110,7 @@ pub(super) fn to_vowels(sequence: u8, bytes: &[u8], place: Place) -> Vec<u8> {
     vowels
 }
 
-/// The whole bytes in the vowels of a payload that may still be growing.
+/// Returns the whole bytes in the vowels of a payload that may still be growing.
 pub(super) fn bytes_of(vowels: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(vowels.len() * 6 / 8);
     let (mut bits, mut count) = (0u32, 0);
@@ -125,7 +125,7 @@ pub(super) fn bytes_of(vowels: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Checks the vowels behind the header: the text and the place, or none when anything is wrong.
+/// Checks the vowels after the header. Returns the text and the place, or `None` if anything is wrong.
 pub(super) fn verify(header: Header, vowels: &[u8]) -> Option<(String, Place)> {
     let (payload, crc) = vowels.split_at_checked(header.payload_vowels())?;
     if crc.len() != CRC_VOWELS {
@@ -137,15 +137,15 @@ pub(super) fn verify(header: Header, vowels: &[u8]) -> Option<(String, Place)> {
     let place = Place::ALL
         .into_iter()
         .find(|&place| checksum(header, bytes, place) == sent)?;
-    // The bits behind the last byte are zero, and an utterance starts with sequence 0.
+    // The bits after the last byte are zero, and an utterance starts with sequence 0.
     if to_vowels(header.sequence, bytes, place)[1..] != *vowels || (place.first && header.sequence != 0) {
         return None;
     }
     Some((std::str::from_utf8(bytes).ok()?.to_owned(), place))
 }
 
-/// Cuts a text into packets: after the last space that fits, otherwise after the last character that fits. The pieces
-/// follow each other without a gap.
+/// Splits a text into packets: after the last space that fits, otherwise after the last character that fits.
+/// The pieces follow each other without a gap.
 pub(super) fn cut(text: &str) -> Vec<&str> {
     let mut packets = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The sounds of the code and their places in the spectrum, as speaker and listener agree on them.
+//! The sounds of the code and their places in the spectrum, shared by speaker and listener.
 
 /// Milliseconds of a vowel or a hum.
 pub(super) const SOUND_MS: u32 = 40;
@@ -6,30 +6,30 @@ pub(super) const SOUND_MS: u32 = 40;
 pub(super) const PAUSE_MS: u32 = 20;
 /// Sounds of the steady vowel before the first packet: 160 ms, so that a voice detector has opened before data starts.
 pub(super) const LEAD_IN_SOUNDS: usize = 4;
-/// The vowel of the lead-in: middle places, like a schwa.
+/// The vowel of the lead-in, with middle places like a schwa.
 pub(super) const LEAD_IN_VOWEL: u8 = 0b01_01_10;
 
-/// Formants of a vowel.
+/// Number of formants of a vowel.
 pub(super) const FORMANTS: usize = 3;
-/// Places of one formant.
+/// Number of places of one formant.
 pub(super) const PLACES: usize = 4;
-/// Bands of the spectrum: one for each place of each formant.
+/// Number of bands of the spectrum: one for each place of each formant.
 pub(super) const BANDS: usize = FORMANTS * PLACES;
 
-/// The middle of a band in Hz: 375 to 3125, 250 apart.
+/// Returns the middle of a band in Hz: 375 to 3125, 250 apart.
 pub(super) const fn band_hz(band: usize) -> f32 {
     375.0 + 250.0 * band as f32
 }
 
-/// The band of each formant of a vowel (6 bits).
+/// Returns the band of each formant of a vowel (6 bits).
 pub(super) fn bands_of(vowel: u8) -> [usize; FORMANTS] {
     std::array::from_fn(|formant| PLACES * formant + usize::from(vowel >> (4 - 2 * formant) & 3))
 }
 
-/// A stretch of the speaker's plan.
+/// A section of the speaker's plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sound {
-    /// Silence of so many milliseconds.
+    /// Silence in milliseconds.
     Pause(u32),
     /// The sync.
     Hum,
@@ -38,7 +38,7 @@ pub(super) enum Sound {
 }
 
 impl Sound {
-    /// How long it lasts, in samples.
+    /// Returns its duration in samples.
     pub(super) fn samples(self, rate: u32) -> usize {
         let ms = match self {
             Self::Pause(ms) => ms,

@@ -1,4 +1,4 @@
-//! The speaker: additive synthesis of the sounds, block by block, as the audio is asked for.
+//! The speaker: additive synthesis of the sounds, block by block on demand.
 
 use std::f32::consts::{PI, TAU};
 
@@ -10,30 +10,30 @@ use super::{
     voice::Voice,
 };
 
-/// No harmonic above this, in Hz: the telephone band ends there.
+/// Highest harmonic in Hz: the upper end of the telephone band.
 const HIGHEST_HZ: f32 = 3_350.0;
-/// No harmonic of the hum above this, in Hz.
+/// Highest harmonic of the hum in Hz.
 const HUM_HIGHEST_HZ: f32 = 900.0;
-/// Most harmonics: the highest over the lowest pitch (105 Hz less 8 %).
+/// Most harmonics: the highest frequency over the lowest pitch (105 Hz less 8 %).
 const HARMONICS: usize = 36;
-/// Width of the first formant in Hz; each further one is 15 % of it wider.
+/// Width of the first formant in Hz. Each further one is 15 % of it wider.
 const FORMANT_WIDTH_HZ: f32 = 90.0;
 /// Amplitude of each formant relative to the first.
 const FORMANT_LEVELS: [f32; FORMANTS] = [1.0, 0.8, 0.6];
-/// Root mean square of a vowel, of full scale.
+/// Root mean square of a vowel, relative to full scale.
 const RMS: f32 = 0.1;
-/// Highest sample, of full scale.
+/// Highest sample, relative to full scale.
 const PEAK: f32 = 0.35;
-/// The loudness swells this often in a second, like syllables do.
+/// Swells of the loudness per second, like syllables.
 const SWELL_HZ: f32 = 4.5;
-/// How much quieter the quietest moment of a swell is.
+/// Attenuation at the quietest moment of a swell.
 const SWELL_DEPTH: f32 = 0.25;
-/// Milliseconds over which one sound turns into the next.
+/// Milliseconds of the transition from one sound to the next.
 const JOIN_MS: u32 = 8;
-/// Samples computed side by side.
+/// Number of samples computed side by side.
 const BLOCK: usize = 8;
 
-/// A rate the speaker does not speak at.
+/// Error: a sample rate the speaker does not support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("babble speaks at 8000 or 16000 Hz, not at {0} Hz")]
 pub struct UnsupportedRate(pub u32);
@@ -48,22 +48,22 @@ pub struct Speaker {
     plan: Vec<Sound>,
     words: Vec<WordEnd>,
     total: u64,
-    /// The sound in work, and the samples of it that are done.
+    /// Index of the present sound, and the number of its samples that are done.
     current: usize,
     within: usize,
-    /// Samples done.
+    /// Number of samples done.
     done: u64,
     /// Phase of the fundamental, in turns.
     phase: f32,
-    /// Harmonics of the sounds before, in and behind the present moment.
+    /// Harmonics of the previous, the present and the next sound.
     amplitudes: [Amplitudes; 3],
 }
 
 impl Speaker {
-    /// Plans a text. Nothing is computed before it is asked for.
+    /// Plans a text. Samples are computed on demand.
     ///
     /// # Errors
-    /// A rate other than 8000 and 16000 Hz.
+    /// Returns an error if the rate is neither 8000 nor 16000 Hz.
     pub fn new(text: &str, voice: Voice, sample_rate: u32) -> Result<Self, UnsupportedRate> {
         if !matches!(sample_rate, 8_000 | 16_000) {
             return Err(UnsupportedRate(sample_rate));
@@ -88,17 +88,17 @@ impl Speaker {
         Ok(speaker)
     }
 
-    /// Where each word of the text ends, in order.
+    /// Returns the end of each word of the text, in order.
     pub fn words(&self) -> &[WordEnd] {
         &self.words
     }
 
-    /// Samples of the whole speech.
+    /// Returns the number of samples of the whole speech.
     pub fn total_samples(&self) -> u64 {
         self.total
     }
 
-    /// Computes the next `max_samples` (rounded down to a multiple of 8, but at least 8); none at the end.
+    /// Computes the next `max_samples` (rounded down to a multiple of 8, but at least 8). Returns `None` at the end.
     pub fn next_chunk(&mut self, max_samples: usize) -> Option<Vec<i16>> {
         if self.done == self.total {
             return None;
@@ -152,7 +152,7 @@ impl Speaker {
         self.voice.pitch_hz(seconds, sample as f32 / self.total.max(1) as f32)
     }
 
-    /// The harmonics of the sound at `index`, which starts at sample `start`, at the pitch of its middle.
+    /// Returns the harmonics of the sound at `index`, which starts at sample `start`, at the pitch of its middle.
     fn harmonics_of(&self, index: usize, start: u64) -> Amplitudes {
         let pitch = self.pitch_hz(start + self.samples_of(index) as u64 / 2);
         match self.plan.get(index) {
@@ -167,7 +167,7 @@ impl Speaker {
     }
 }
 
-/// What is spoken in which order, and where the words end.
+/// Plans the order of the sounds and the ends of the words.
 fn plan(text: &str, rate: u32) -> (Vec<Sound>, Vec<WordEnd>) {
     let (mut plan, mut words) = (Vec::new(), Vec::new());
     let packets = packet::cut(text);
@@ -202,13 +202,13 @@ fn plan(text: &str, rate: u32) -> (Vec<Sound>, Vec<WordEnd>) {
     (plan, words)
 }
 
-/// Byte offsets one past each word.
+/// Returns the byte offset one past each word.
 fn word_ends(text: &str) -> impl Iterator<Item = usize> {
     text.split_whitespace()
         .map(|word| word.as_ptr().addr() - text.as_ptr().addr() + word.len())
 }
 
-/// The harmonics of a pitch under formants (middle in Hz, level).
+/// Returns the harmonics of a pitch under formants (middle in Hz, level).
 fn spectrum(pitch: f32, highest_hz: f32, formants: &[(f32, f32)]) -> Amplitudes {
     let mut sum = [0.0; HARMONICS];
     let count = ((highest_hz / pitch) as usize).min(HARMONICS);
@@ -219,8 +219,8 @@ fn spectrum(pitch: f32, highest_hz: f32, formants: &[(f32, f32)]) -> Amplitudes 
             let off = ((k + 1) as f32 * pitch - middle) / half_width;
             *amplitude = 1.0 / (1.0 + off * off);
         }
-        // Each formant has its own power: one between two harmonics of a high voice would vanish otherwise, and the
-        // vowel look like a hum.
+        // Each formant is normalised to its own power. Otherwise a formant between two harmonics of a high
+        // voice would vanish, and the vowel would look like a hum.
         add_scaled(&mut sum, &one, level / power(&one).sqrt());
     }
     let mut scaled = [0.0; HARMONICS];
@@ -246,7 +246,7 @@ fn add_scaled(sum: &mut Amplitudes, other: &Amplitudes, scale: f32) {
     }
 }
 
-/// The fundamental over one block of samples, from which the harmonics follow by recurrence.
+/// The fundamental over one block of samples. The harmonics follow from it by recurrence.
 struct Sines {
     sine: [f32; BLOCK],
     cosine: [f32; BLOCK],
@@ -264,7 +264,7 @@ impl Sines {
         Self { sine, cosine }
     }
 
-    /// The sum of all harmonics: sin((k+1)φ) = 2 cos φ · sin(kφ) − sin((k−1)φ).
+    /// Returns the sum of all harmonics: sin((k+1)φ) = 2 cos φ · sin(kφ) − sin((k−1)φ).
     fn sum(&self, amplitudes: &Amplitudes) -> [f32; BLOCK] {
         let mut sum = [0.0; BLOCK];
         let (mut older, mut newer) = ([0.0; BLOCK], self.sine);
@@ -279,8 +279,8 @@ impl Sines {
         sum
     }
 
-    /// Fades `samples` into those of another sound across a border that is `distance(n)` samples away, half and half
-    /// at the border and pure at `half_join` samples from it, along a raised cosine.
+    /// Fades `samples` into those of another sound across a border that is `distance(n)` samples away, along
+    /// a raised cosine: half and half at the border, and pure at `half_join` samples from it.
     fn fade(
         &self,
         other: &Amplitudes,

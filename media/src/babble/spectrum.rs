@@ -1,4 +1,4 @@
-//! What the listener measures: every 5 ms, the power in the twelve bands of a window of 32 ms.
+//! The listener's measurements: every 5 ms, the power in the twelve bands of a window of 32 ms.
 
 use std::{f32::consts::TAU, sync::Arc, sync::LazyLock};
 
@@ -15,11 +15,11 @@ const BAND_LINES: usize = 8;
 /// The line in the middle of the lowest band: 375 Hz.
 const FIRST_LINE: usize = 12;
 
-/// Mean power of a window in which nobody speaks: -47 dBFS, where the gate of the voice detector is too. A line's noise
-/// is below it, and most of a call is a line's noise: it is spared the transform.
+/// Mean power of a window below which nobody speaks: -47 dBFS, like the gate of the voice detector. The noise
+/// of a line is below it and makes up most of a call, so the transform is skipped for it.
 const QUIET: f32 = 2.0e-5 * 32_768.0 * 32_768.0;
 
-/// The window and the transform are the same for every call: built once.
+/// Window and transform, built once for all calls.
 static TABLES: LazyLock<(Vec<f32>, Arc<dyn RealToComplex<f32>>)> = LazyLock::new(|| {
     let hann = |n: usize| (0.5 - 0.5 * (TAU * n as f32 / WINDOW as f32).cos()) / 32_768.0;
     (
@@ -28,7 +28,7 @@ static TABLES: LazyLock<(Vec<f32>, Arc<dyn RealToComplex<f32>>)> = LazyLock::new
     )
 });
 
-/// Power in each band. A sine of full scale has 4,096 or so, at any place.
+/// Power in each band. A sine of full scale has about 4,096 at any place.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Bands(pub(super) [f32; BANDS]);
 
@@ -37,24 +37,24 @@ pub(super) struct Bands(pub(super) [f32; BANDS]);
 pub(super) struct HeardVowel {
     /// The six bits.
     pub(super) vowel: u8,
-    /// By how many dB the strongest band of the least certain formant leads its runner-up.
+    /// Lead in dB of the strongest band over its runner-up, for the least certain formant.
     pub(super) margin_db: f32,
-    /// By how many dB the weakest formant is below the sum of all.
+    /// Level in dB of the weakest formant below the sum of all.
     pub(super) weakest_db: f32,
 }
 
 impl Bands {
-    /// Positive where there is a hum and nothing else.
+    /// Returns a positive number if there is a hum and nothing else.
     pub(super) fn hum_score(&self) -> f32 {
         self.0[0] - 2.5 * self.0[1..].iter().sum::<f32>()
     }
 
-    /// Power in all bands.
+    /// Returns the power in all bands.
     pub(super) fn total(&self) -> f32 {
         self.0.iter().sum()
     }
 
-    /// The vowel this would be.
+    /// Returns the most likely vowel.
     pub(super) fn vowel(&self) -> HeardVowel {
         let decibels = |ratio: f32| 10.0 * ratio.max(1e-12).log10();
         let mut heard = HeardVowel {
@@ -98,7 +98,7 @@ impl Analyser {
         }
     }
 
-    /// Takes samples of any number and calls `each` for every window they complete.
+    /// Takes any number of samples and calls `each` for every window they complete.
     pub(super) fn push(&mut self, samples: &[i16], mut each: impl FnMut(Bands)) {
         self.waiting.extend(samples.iter().map(|&sample| f32::from(sample)));
         let mut from = 0;
@@ -134,7 +134,7 @@ impl Analyser {
     }
 }
 
-/// The mean power of a window.
+/// Returns the mean power of a window.
 fn power(window: &[f32]) -> f32 {
     // Several sums side by side, so that they become vector operations.
     let mut sums = [0.0; 8];

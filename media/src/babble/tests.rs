@@ -1,4 +1,4 @@
-//! Babble end to end, in this crate: what is lost is reported, and what is not babble is not taken for it.
+//! Babble end to end in this crate: lost text is reported, and other sounds are not taken for babble.
 
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn listen(audio: &[i16]) -> Vec<ListenerEvent> {
     heard
 }
 
-/// The events of a line after a second of silence, without the interims.
+/// Returns the events of a line after a second of silence, without the interims.
 fn facts(audio: &[i16]) -> Vec<ListenerEvent> {
     let mut audio = audio.to_vec();
     audio.extend([0; 24_000]);
@@ -42,7 +42,7 @@ fn packet(text: &str, first: bool, last: bool) -> ListenerEvent {
 
 const TEXT: &str = "We are closed now until Monday at nine, goodbye.";
 
-/// Sample ranges of the packets of [`TEXT`] at 8 kHz, by the ends of their words.
+/// Returns the sample offsets of the packet ends of [`TEXT`] at 8 kHz, from the ends of their words.
 fn packet_ends() -> Vec<usize> {
     let speaker = Speaker::new(TEXT, Voice::named("test"), 8_000).unwrap();
     let mut ends: Vec<usize> = speaker.words().iter().map(|word| word.sample_end as usize).collect();
@@ -102,7 +102,7 @@ fn every_lost_packet_leaves_one_gap() {
 fn a_single_packet_that_lost_its_hum_is_missed() {
     for text in ["Yes.", "I", "twelve bytes"] {
         let mut audio = speak(text, 8_000);
-        // Behind 8 ms of silence, 160 ms of lead-in and 20 ms of pause.
+        // After 8 ms of silence, 160 ms of lead-in and 20 ms of pause.
         audio[1_500..1_500 + 320].fill(0);
         assert_eq!(facts(&audio), [ListenerEvent::Gap, ListenerEvent::End], "{text}");
     }
@@ -184,7 +184,7 @@ fn tones_noise_and_silence_say_nothing() {
     }
 }
 
-/// Mains hum of 50 Hz with the harmonics of a bad power supply, at -35 dBFS.
+/// Returns a sample of a mains hum of 50 Hz with the harmonics of a bad power supply, at -35 dBFS.
 fn mains_hum(n: usize) -> f64 {
     let harmonics = [1.0, 0.6, 0.5, 0.3, 0.05];
     let power: f64 = harmonics.iter().map(|level| level * level / 2.0).sum();
@@ -243,7 +243,7 @@ fn a_transcript_shows_what_is_missing_and_where() {
 
 #[test]
 fn of_two_packets_cut_off_one_after_the_other_nothing_stays() {
-    // Cut behind the last letter, within the checksum, as by an interruption.
+    // Cut after the last letter, within the checksum, as by an interruption.
     let cut = &speak("Thank you.", 8_000)[..6_720];
     let interim = |text: &str| ListenerEvent::Interim { text: text.into() };
     assert_eq!(listen(cut).last(), Some(&interim("Thank you.")));

@@ -1,16 +1,16 @@
-//! Puts what a listener heard together into utterances.
+//! Combines a listener's events into utterances.
 
 use super::listener::ListenerEvent;
 
-/// Stands in a text where something is missing.
+/// Marks missing words in a text.
 pub const MISSING: char = '…';
 
 /// A finished utterance.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Utterance {
-    /// The verified words; [`MISSING`] where some are lost.
+    /// The verified words, with [`MISSING`] in place of lost ones.
     pub text: String,
-    /// Something is lost.
+    /// Whether something is lost.
     pub damaged: bool,
 }
 
@@ -22,7 +22,7 @@ pub struct Transcript {
 }
 
 impl Transcript {
-    /// Takes an event; returns the utterance when the event ends it.
+    /// Takes an event. Returns the utterance if the event ends it.
     pub fn take(&mut self, heard: ListenerEvent) -> Option<Utterance> {
         self.interim.clear();
         match heard {
@@ -43,17 +43,17 @@ impl Transcript {
         }
     }
 
-    /// The verified words so far, and behind them the unverified ones of the packet in progress.
+    /// Returns the verified words so far, followed by the unverified ones of the packet in progress.
     pub fn so_far(&self) -> String {
         format!("{}{}", self.verified.text, self.interim)
     }
 
-    /// The verified words so far.
+    /// Returns the verified words so far.
     pub fn verified(&self) -> &Utterance {
         &self.verified
     }
 
-    /// Nothing has been heard since the last utterance.
+    /// Returns whether nothing has been heard since the last utterance.
     pub fn is_empty(&self) -> bool {
         self.interim.is_empty() && self.verified == Utterance::default()
     }

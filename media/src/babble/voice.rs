@@ -1,19 +1,19 @@
-//! A caller's voice: its pitch and how the pitch moves.
+//! A caller's voice: its pitch and the movement of the pitch.
 
-/// A voice. All voices are understood alike; they differ for human ears.
+/// A voice. All voices are recognised equally well; they differ for human listeners.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Voice {
-    /// Mean fundamental frequency in Hz; 105 to 165 is what the code was tested with.
+    /// Mean fundamental frequency in Hz. The code was tested with 105 to 165.
     pub f0_hz: f32,
-    /// How often the pitch wobbles in a second.
+    /// Wobbles of the pitch per second.
     pub wobble_hz: f32,
 }
 
-/// Pitches a voice may have, in Hz.
+/// Allowed mean pitches in Hz.
 const F0_HZ: std::ops::RangeInclusive<f32> = 105.0..=165.0;
 
 impl Voice {
-    /// A voice of a mean pitch, held within what the code was tested with.
+    /// Creates a voice with a mean pitch, limited to the tested range.
     pub fn new(f0_hz: f32) -> Self {
         let f0_hz = if f0_hz.is_nan() { *F0_HZ.start() } else { f0_hz };
         Self {
@@ -22,9 +22,9 @@ impl Voice {
         }
     }
 
-    /// The voice of a name: always the same for the same name.
+    /// Creates the voice of a name, always the same for the same name.
     pub fn named(name: &str) -> Self {
-        // FNV-1a: stable across builds and platforms, unlike the standard hasher.
+        // FNV-1a is stable across builds and platforms, unlike the standard hasher.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -36,8 +36,8 @@ impl Voice {
         }
     }
 
-    /// Pitch in Hz at `seconds` of an utterance of which the share `done` (0 to 1) has passed: falls, with a slow
-    /// wobble, by 8 % at most to either side.
+    /// Returns the pitch in Hz at `seconds` of an utterance of which the share `done` (0 to 1) has passed. It
+    /// falls, with a slow wobble, by 8 % at most to either side.
     pub(super) fn pitch_hz(&self, seconds: f32, done: f32) -> f32 {
         let fall = 0.05 * (1.0 - 2.0 * done);
         let wobble = 0.03 * (std::f32::consts::TAU * self.wobble_hz * seconds).sin();

@@ -34,7 +34,7 @@ fn compress(sample: i16) -> u8 {
         // The two lowest segments have the same step, so the level is the code.
         level
     } else {
-        // 32..=2047: the highest bit lies at 5..=10; segments 2..=7.
+        // 32..=2047: the highest bit is at 5..=10; segments 2..=7.
         let segment = 12 - level.leading_zeros() as u16;
         (segment << 4) | ((level >> (segment - 1)) & 0xF)
     };

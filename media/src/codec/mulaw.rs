@@ -1,6 +1,6 @@
 //! G.711 mu-law, as in ITU-T G.191 (`ulaw_compress`, `ulaw_expand`) on the 16-bit scale.
 
-/// Added to a magnitude before its segment is looked up, on the 14-bit scale.
+/// Added to a magnitude before its segment is determined, on the 14-bit scale.
 const BIAS: u16 = 33;
 
 const DECODED: [i16; 256] = table();
@@ -25,10 +25,10 @@ const fn expand(byte: u8) -> i16 {
 }
 
 fn compress(sample: i16) -> u8 {
-    // One's complement for negatives, as the reference does: -1 and 0 are then the same distance from the middle.
+    // One's complement for negatives, like the reference: -1 and 0 are then at the same distance from the middle.
     let (magnitude, sign) = if sample < 0 { (!sample, 0x00) } else { (sample, 0x80) };
     let biased = ((magnitude.unsigned_abs() >> 2) + BIAS).min(0x1FFF);
-    // 33..=0x1FFF: the highest bit lies at 5..=12 and names the segment.
+    // 33..=0x1FFF: the highest bit is at 5..=12 and determines the segment.
     let segment = 10 - biased.leading_zeros() as u16;
     let mantissa = (biased >> (segment + 1)) & 0xF;
     let code = ((segment << 4) | mantissa) as u8;

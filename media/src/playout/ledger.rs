@@ -1,19 +1,19 @@
-//! The account of every sample sent to the line: played, cleared or outstanding. Marks tell where the carrier stands,
-//! the clock fills in between them.
+//! Account of every sample sent to the line: played, cleared or outstanding. Marks tell the carrier's
+//! position, and the clock fills in between them.
 
 use std::collections::VecDeque;
 
-/// A mark this late after its audio should have been played is taken for lost.
+/// Delay in milliseconds after which a mark counts as lost.
 const LOST_MARK_MS: u64 = 1_000;
 
-/// What the line can do.
+/// Abilities of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineAbilities {
-    /// It buffers audio sent ahead of time and plays it in order.
+    /// Whether it buffers audio sent ahead of time and plays it in order.
     pub buffers: bool,
-    /// It returns a mark when the audio before it has been played.
+    /// Whether it returns a mark when the audio before it has been played.
     pub marks: bool,
-    /// It can drop what it has buffered.
+    /// Whether it can drop its buffered audio.
     pub clear: bool,
 }
 
@@ -23,30 +23,30 @@ struct Mark {
     position: u64,
 }
 
-/// At that time the line played that position.
+/// A position and the time at which the line played it.
 #[derive(Debug, Clone, Copy)]
 struct Anchor {
     position: u64,
     at_ms: u64,
 }
 
-/// The account. Positions count samples sent since the start, cleared ones included.
+/// The account. Positions count samples sent since the start, including cleared ones.
 #[derive(Debug)]
 pub struct Ledger {
     abilities: LineAbilities,
     samples_per_ms: u64,
     sent: u64,
     cleared: u64,
-    /// Everything before it is settled: played or cleared.
+    /// Position before which everything is settled: played or cleared.
     floor: u64,
     anchor: Option<Anchor>,
-    /// Marks not returned, in order.
+    /// Marks not returned yet, in order.
     marks: VecDeque<Mark>,
     next_mark: u64,
 }
 
 impl Ledger {
-    /// An empty account of a line of `sample_rate` Hz.
+    /// Creates an empty account for a line of `sample_rate` Hz.
     pub fn new(abilities: LineAbilities, sample_rate: u32) -> Self {
         Self {
             abilities,
@@ -60,27 +60,27 @@ impl Ledger {
         }
     }
 
-    /// Samples sent in all.
+    /// Returns the number of samples sent.
     pub fn sent(&self) -> u64 {
         self.sent
     }
 
-    /// Samples cleared in all.
+    /// Returns the number of samples cleared.
     pub fn cleared(&self) -> u64 {
         self.cleared
     }
 
-    /// Samples played in all, by `now_ms`.
+    /// Returns the number of samples played by `now_ms`.
     pub fn played(&self, now_ms: u64) -> u64 {
         self.head(now_ms) - self.cleared
     }
 
-    /// Samples sent and neither played nor cleared.
+    /// Returns the number of samples sent and neither played nor cleared.
     pub fn outstanding(&self, now_ms: u64) -> u64 {
         self.sent - self.head(now_ms)
     }
 
-    /// Where playout stands, between what was last settled and what was sent.
+    /// Returns the position of playout, between the last settled position and the last sent one.
     pub fn head(&self, now_ms: u64) -> u64 {
         let clock = self.clock(now_ms);
         let lost = LOST_MARK_MS * self.samples_per_ms;
@@ -90,12 +90,12 @@ impl Ledger {
             .clamp(self.floor, self.sent)
     }
 
-    /// Notes that `samples` went out.
+    /// Notes that `samples` were sent.
     pub fn send(&mut self, samples: u64, now_ms: u64) {
         let head = self.head(now_ms);
         if self.anchor.is_none() || head == self.sent {
             self.settle(head);
-            // Marks given up for lost.
+            // Marks that count as lost are dropped.
             let settled = self.clock(now_ms).saturating_sub(LOST_MARK_MS * self.samples_per_ms);
             self.marks.retain(|mark| mark.position > settled);
             self.anchor = Some(Anchor {
@@ -106,7 +106,7 @@ impl Ledger {
         self.sent += samples;
     }
 
-    /// Notes a mark behind what was sent last; its number, if the line has marks.
+    /// Notes a mark after the last audio sent. Returns its number if the line supports marks.
     pub fn mark(&mut self) -> Option<u64> {
         if !self.abilities.marks {
             return None;
@@ -120,7 +120,7 @@ impl Ledger {
         Some(id)
     }
 
-    /// A mark came back. One that was cleared, or is not known, counts for nothing.
+    /// Handles a returned mark. A cleared or unknown mark is ignored.
     pub fn marked(&mut self, id: u64, now_ms: u64) {
         let Some(index) = self.marks.iter().position(|mark| mark.id == id) else {
             return;
@@ -129,7 +129,7 @@ impl Ledger {
         let Some(mark) = self.marks.drain(..=index).next_back() else {
             return;
         };
-        // A mark long given up for lost must not set playout back.
+        // A mark that counted as lost must not move playout back.
         if mark.position >= head {
             self.settle(mark.position);
             self.anchor = Some(Anchor {
@@ -139,7 +139,8 @@ impl Ledger {
         }
     }
 
-    /// Drops what is outstanding, if the line can; where playout stopped. A line that cannot plays on to the end.
+    /// Drops the outstanding audio if the line can, and returns the position at which playout stopped. A line
+    /// that cannot drop audio plays to the end.
     pub fn clear(&mut self, now_ms: u64) -> u64 {
         if !self.abilities.clear {
             return self.sent;
@@ -152,12 +153,12 @@ impl Ledger {
         head
     }
 
-    /// Whether all that was sent is settled, a mark that is still awaited included.
+    /// Returns whether everything sent is settled, including marks that are still awaited.
     pub fn is_idle(&self, now_ms: u64) -> bool {
         now_ms >= self.idle_at_ms()
     }
 
-    /// When all that was sent will be settled, as far as is known.
+    /// Returns when everything sent will be settled, as far as known.
     pub fn idle_at_ms(&self) -> u64 {
         let Some(anchor) = self.anchor else {
             return 0;
@@ -170,21 +171,21 @@ impl Ledger {
         }
     }
 
-    /// When the clock reaches a position that was sent; now or earlier if it has.
+    /// Returns when the clock reaches a position that was sent. This is now or earlier if it already has.
     pub fn reached_at_ms(&self, position: u64) -> u64 {
         self.anchor.map_or(0, |anchor| {
             anchor.at_ms + position.saturating_sub(anchor.position).div_ceil(self.samples_per_ms)
         })
     }
 
-    /// Where playout would stand by the clock alone.
+    /// Returns the position of playout by the clock alone.
     fn clock(&self, now_ms: u64) -> u64 {
         self.anchor.map_or(self.floor, |anchor| {
             anchor.position + now_ms.saturating_sub(anchor.at_ms) * self.samples_per_ms
         })
     }
 
-    /// Everything before `position` was played.
+    /// Notes that everything before `position` was played.
     fn settle(&mut self, position: u64) {
         self.floor = self.floor.max(position);
     }

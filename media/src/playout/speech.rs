@@ -1,14 +1,14 @@
-//! One speech of the agent: its text, its audio in the line's encoding, and which word lies where in it.
+//! One speech of the agent: its text, its audio in the line's encoding, and the position of each word in the audio.
 
 use crate::format::LineFormat;
 
-/// How far back of the cut playout may begin again, at most.
+/// Longest distance in milliseconds from the cut back to the point where playout resumes.
 const MAX_STEP_BACK_MS: u64 = 1_000;
 
-/// Speaking rate taken for a text whose audio is not complete and has no timings, characters a second.
+/// Speaking rate assumed for a text whose audio is incomplete and has no timings, in characters per second.
 const CHARACTERS_A_SECOND: u64 = 14;
 
-/// Where a word ends, counted from the start of its text and of that text's audio.
+/// End of a word, counted from the start of its text and of that text's audio.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WordEnd {
     /// Byte offset one past the word.
@@ -17,7 +17,7 @@ pub struct WordEnd {
     pub sample_end: u64,
 }
 
-/// One text that was synthesised by itself. Offsets count from the start of the speech.
+/// One separately synthesised text. Offsets count from the start of the speech.
 #[derive(Debug)]
 struct Part {
     text_start: usize,
@@ -32,7 +32,7 @@ pub struct Speech {
     format: LineFormat,
     text: String,
     parts: Vec<Part>,
-    /// Audio from `audio_start` on; what can no longer be needed is let go.
+    /// Audio from `audio_start` on. Audio that can no longer be needed is released.
     audio: Vec<u8>,
     audio_start: u64,
     synthesised: u64,
@@ -40,7 +40,7 @@ pub struct Speech {
 }
 
 impl Speech {
-    /// Nothing said yet, on a line of this format.
+    /// Creates an empty speech for a line of this format.
     pub fn new(format: LineFormat) -> Self {
         Self {
             format,
@@ -53,7 +53,7 @@ impl Speech {
         }
     }
 
-    /// The audio that follows speaks this text.
+    /// Begins a text, which the following audio speaks.
     pub fn begin_text(&mut self, text: &str) {
         self.end_text();
         if !self.text.is_empty() && !self.text.ends_with(char::is_whitespace) {
@@ -81,7 +81,7 @@ impl Speech {
                 sample_end: part.sample_start,
             });
             let text_end = part.text_start.saturating_add(word.text_end).min(text_len);
-            // Timings come from outside: they must not go back nor cut a character.
+            // Timings come from outside. They must not decrease or cut a character.
             part.words.push(WordEnd {
                 text_end: self.text.floor_char_boundary(text_end).max(before.text_end),
                 sample_end: part.sample_start.saturating_add(word.sample_end).max(before.sample_end),
@@ -89,29 +89,29 @@ impl Speech {
         }
     }
 
-    /// The text begun last has no more audio.
+    /// Ends the last text, which has no more audio.
     pub fn end_text(&mut self) {
         if let Some(part) = self.parts.last_mut() {
             part.complete = true;
         }
     }
 
-    /// Whether a text's audio is still coming.
+    /// Returns whether a text's audio is still coming.
     pub fn expects_audio(&self) -> bool {
         self.parts.last().is_some_and(|part| !part.complete)
     }
 
-    /// Samples not yet taken.
+    /// Returns the number of samples not taken yet.
     pub fn unsent(&self) -> u64 {
         self.synthesised - self.cursor
     }
 
-    /// The position up to which it was taken.
+    /// Returns the position up to which samples were taken.
     pub fn cursor(&self) -> u64 {
         self.cursor
     }
 
-    /// The next `samples` of it, or what there is.
+    /// Takes the next `samples`, or fewer if there are fewer.
     pub fn take(&mut self, samples: u64) -> Vec<u8> {
         let samples = samples.min(self.unsent());
         let (from, to) = (self.offset(self.cursor), self.offset(self.cursor + samples));
@@ -119,7 +119,7 @@ impl Speech {
         self.audio.get(from..to).unwrap_or_default().to_vec()
     }
 
-    /// The words whose audio lies before `position`.
+    /// Returns the words whose audio is before `position`.
     pub fn heard(&self, position: u64) -> &str {
         let end = self
             .part_at(position)
@@ -127,21 +127,21 @@ impl Speech {
         self.text.get(..end).unwrap_or_default().trim_end()
     }
 
-    /// The whole text as far as its synthesis was begun.
+    /// Returns the text of all synthesis begun so far.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Goes back to the start of the word at `position`, and takes from there on.
+    /// Moves back to the start of the word at `position`, from which samples are taken next.
     pub fn step_back(&mut self, position: u64) {
         self.cursor = self.word_start(position).clamp(self.audio_start, self.synthesised);
     }
 
-    /// Lets audio go that lies too far before `position` to be played again.
+    /// Releases audio that is too far before `position` to be played again.
     pub fn release(&mut self, position: u64) {
         let step_back = MAX_STEP_BACK_MS * self.samples_per_ms();
         let keep_from = position.saturating_sub(step_back).min(self.cursor);
-        // In larger steps: each one moves what is kept.
+        // Released in larger steps, since each one moves the kept audio.
         if keep_from >= self.audio_start + 2 * step_back {
             let cut = self.offset(keep_from).min(self.audio.len());
             self.audio.drain(..cut);
@@ -167,7 +167,7 @@ impl Speech {
         start.clamp(earliest, position)
     }
 
-    /// The part that plays at `position`, and its end.
+    /// Returns the part that plays at `position`, and its end.
     fn part_at(&self, position: u64) -> Option<(&Part, WordEnd)> {
         let index = self.parts.iter().rposition(|part| part.sample_start <= position)?;
         let part = self.parts.get(index)?;
@@ -185,7 +185,7 @@ impl Speech {
         Some((part, WordEnd { text_end, sample_end }))
     }
 
-    /// The end of the text of `part` whose audio lies before `position`.
+    /// Returns the end of the text of `part` whose audio is before `position`.
     fn text_before(&self, part: &Part, end: WordEnd, position: u64) -> usize {
         if position >= end.sample_end && end.sample_end > part.sample_start {
             return end.text_end;
@@ -236,7 +236,7 @@ mod tests {
         speech
     }
 
-    /// "one two three", a word each 800 samples.
+    /// Returns "one two three" with a word every 800 samples.
     fn timed() -> Speech {
         let words = [(3, 800), (7, 1_600), (13, 2_400)];
         let words = words.map(|(text_end, sample_end)| WordEnd { text_end, sample_end });

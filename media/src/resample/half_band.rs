@@ -1,6 +1,7 @@
-//! A half-band filter between 8 and 16 kHz: 12 taps a side under a Kaiser window (beta 7). -0.08 dB at 3.4 kHz, its
-//! image at 4.6 kHz -40 dB, those of 3.2 kHz and below under -70 dB, 1.5 ms of delay. Every second tap of a half-band filter is zero and the middle one is a
-//! half, so half the output (or input) passes through untouched.
+//! A half-band filter between 8 and 16 kHz: 12 taps a side under a Kaiser window (beta 7). It attenuates 3.4
+//! kHz by 0.08 dB, the image of 3.4 kHz at 4.6 kHz by 40 dB, and the images of 3.2 kHz and below by more than
+//! 70 dB. The delay is 1.5 ms. Every second tap of a half-band filter is zero and the middle one is a half,
+//! so half the output (or input) passes through unchanged.
 
 use std::{f64::consts::PI, sync::LazyLock};
 
@@ -8,10 +9,10 @@ use std::{f64::consts::PI, sync::LazyLock};
 const SIDE: usize = 12;
 /// Non-zero taps besides the middle one.
 const TAPS: usize = 2 * SIDE;
-/// Trades the width of the transition for the depth of the stop band.
+/// Balances the width of the transition against the depth of the stop band.
 const KAISER_BETA: f64 = 7.0;
 
-/// The non-zero taps besides the middle one, which is 0.5; they add up to 0.5, too.
+/// The non-zero taps besides the middle one, which is 0.5. They add up to 0.5 too.
 static FILTER: LazyLock<[f32; TAPS]> = LazyLock::new(|| {
     let mut side = [0.0; SIDE];
     for (k, tap) in side.iter_mut().enumerate() {
@@ -30,7 +31,7 @@ static FILTER: LazyLock<[f32; TAPS]> = LazyLock::new(|| {
     taps
 });
 
-/// The modified Bessel function of order zero, by its power series.
+/// Computes the modified Bessel function of order zero by its power series.
 fn bessel_i0(x: f64) -> f64 {
     let mut term = 1.0;
     let mut sum = 1.0;
@@ -41,7 +42,7 @@ fn bessel_i0(x: f64) -> f64 {
     sum
 }
 
-/// The filter's sum over `window`, in lanes that fit the processor's vectors.
+/// Returns the filter's sum over `window`, in lanes that fit the processor's vectors.
 fn filtered(taps: &[f32; TAPS], window: &[f32]) -> f32 {
     let mut lanes = [0.0_f32; 8];
     for (taps, samples) in taps.chunks_exact(8).zip(window.chunks_exact(8)) {
@@ -57,10 +58,10 @@ fn to_sample(value: f32) -> i16 {
     value.round() as i16
 }
 
-/// 8 to 16 kHz: two samples out for each one in.
+/// Converts 8 to 16 kHz: two samples out for each one in.
 #[derive(Debug, Clone)]
 pub struct HalfBandUp {
-    /// The last `TAPS - 1` inputs, and behind them the chunk in work.
+    /// The last `TAPS - 1` inputs, followed by the present chunk.
     line: Vec<f32>,
 }
 
@@ -68,7 +69,7 @@ impl HalfBandUp {
     /// Delay in samples of the input.
     pub const DELAY: usize = SIDE;
 
-    /// A filter whose past is silence.
+    /// Creates a filter whose past is silence.
     pub fn new() -> Self {
         Self {
             line: vec![0.0; TAPS - 1],
@@ -94,14 +95,14 @@ impl Default for HalfBandUp {
     }
 }
 
-/// 16 to 8 kHz: one sample out for each two in, whatever the lengths of the chunks.
+/// Converts 16 to 8 kHz: one sample out for each two in, for chunks of any length.
 #[derive(Debug, Clone)]
 pub struct HalfBandDown {
-    /// The last inputs of odd place, which meet the taps, and behind them those of the chunk in work.
+    /// The last inputs at odd places, which meet the taps, followed by those of the present chunk.
     odd: Vec<f32>,
-    /// The last inputs of even place, of which each meets the middle tap once.
+    /// The last inputs at even places, each of which meets the middle tap once.
     even: Vec<f32>,
-    /// The next input has an odd place.
+    /// Whether the next input has an odd place.
     at_odd: bool,
 }
 
@@ -109,7 +110,7 @@ impl HalfBandDown {
     /// Delay in samples of the output.
     pub const DELAY: usize = SIDE - 1;
 
-    /// A filter whose past is silence.
+    /// Creates a filter whose past is silence.
     pub fn new() -> Self {
         Self {
             odd: vec![0.0; TAPS - 1],
@@ -118,7 +119,7 @@ impl HalfBandDown {
         }
     }
 
-    /// Appends a sample to `into` for every second one that came in.
+    /// Appends a sample to `into` for every second input.
     pub fn process(&mut self, input: &[i16], into: &mut Vec<i16>) {
         let taps = &*FILTER;
         for &sample in input {

@@ -1,11 +1,11 @@
-//! Rates other than 8 ↔ 16 kHz, through rubato's FFT resampler: the least work, and up to 40 ms of delay.
+//! Converts rates other than 8 ↔ 16 kHz with rubato's FFT resampler: the least work, and up to 40 ms of delay.
 
 use audioadapter_buffers::direct::SequentialSlice;
 use rubato::{Fft, FixedSync, Resampler as _, WindowFunction};
 
 use super::ResampleError;
 
-/// The longest block in samples of either side: rates that need more have no common measure worth the name.
+/// Longest block in samples of either side. Rates that need more have no practical common measure.
 const LONGEST_BLOCK: usize = 4_096;
 
 pub(super) struct Spectral {
@@ -22,8 +22,8 @@ impl Spectral {
             to_hz,
             problem,
         };
-        // The shorter side's block decides how sharp the filter is: 10 ms are flat up to 6.8 kHz at 16 kHz, but a
-        // narrower side needs 20 ms to be flat up to 3.4 kHz.
+        // The shorter side's block determines the sharpness of the filter: at 16 kHz, 10 ms give a flat
+        // response up to 6.8 kHz, but a narrower side needs 20 ms to be flat up to 3.4 kHz.
         let narrow = from_hz.min(to_hz) < 16_000;
         let block = from_hz as usize / if narrow { 50 } else { 100 };
         let fft = Fft::<f32>::new_custom(
@@ -80,7 +80,7 @@ impl Spectral {
         let frames = (self.pending.len(), self.output.len());
         let input = SequentialSlice::new(&self.pending, 1, frames.0);
         let output = SequentialSlice::new_mut(&mut self.output, 1, frames.1);
-        // Neither fails: both buffers have the length the resampler asks for, once and for all.
+        // Neither fails: both buffers always have the length that the resampler asks for.
         if let (Ok(input), Ok(mut output)) = (input, output)
             && let Ok((_, written)) = self.fft.process_into_buffer(&input, &mut output, None)
         {

@@ -1,4 +1,4 @@
-//! Rates of a line other than 8 ↔ 16 kHz, through rubato's windowed sinc: every sample comes out 4 ms later, where a
+//! Converts line rates other than 8 ↔ 16 kHz with rubato's windowed sinc. Every sample is delayed by 4 ms; a
 //! block of the FFT takes 10 or 20.
 
 use std::sync::{Mutex, PoisonError};
@@ -14,13 +14,13 @@ use super::ResampleError;
 /// Length of the filter in samples of the slower side: 8 ms at 16 kHz, flat up to 6.8 kHz.
 const TAPS: usize = 128;
 const WINDOW: WindowFunction = WindowFunction::BlackmanHarris2;
-/// Points of the filter between two samples; cubic interpolation between them is exact to more than 16 bits.
+/// Points of the filter between two samples. Cubic interpolation between them is exact to more than 16 bits.
 const POINTS: usize = 32;
-/// Blocks a second: a sample waits 2 ms at most for the others of its block.
+/// Blocks per second: a sample waits 2 ms at most for the others of its block.
 const BLOCKS: u32 = 500;
 
 pub(super) struct Windowed {
-    /// Never locked: rubato's may be sent between threads and not shared, which nobody does.
+    /// Never locked. Rubato's type may be sent between threads but not shared, and it is not shared.
     sinc: Mutex<Async<f32>>,
     /// Samples of a block of input.
     block: usize,
@@ -35,7 +35,7 @@ impl Windowed {
     pub(super) fn new(from_hz: u32, to_hz: u32) -> Result<Self, ResampleError> {
         let ratio = f64::from(to_hz) / f64::from(from_hz);
         let taps = (TAPS as f64 * (1.0 / ratio).max(1.0)).ceil() as usize;
-        // As of the slower side: relative to a longer filter rubato would choose a higher one, which lets aliases in.
+        // Computed for the slower side. For a longer filter rubato would choose a higher cutoff, which lets aliases in.
         let cutoff = calculate_cutoff(TAPS, WINDOW);
         let parameters = SincInterpolationParameters::new(taps, WINDOW)
             .f_cutoff(cutoff)
@@ -70,7 +70,7 @@ impl Windowed {
         }
     }
 
-    /// Pads what waits with silence until the filter is empty.
+    /// Pads the waiting samples with silence until the filter is empty.
     pub(super) fn flush(&mut self, into: &mut Vec<i16>) {
         let block = self.block;
         for _ in 0..(self.pending.len() + self.taps / 2 + 2).div_ceil(block) {
@@ -89,7 +89,8 @@ impl Windowed {
         let frames = (self.pending.len(), self.output.len());
         let input = SequentialSlice::new(&self.pending, 1, frames.0);
         let output = SequentialSlice::new_mut(&mut self.output, 1, frames.1);
-        // None of it fails: both buffers have the length the resampler asks for, once and for all, and nobody locks.
+        // None of these fails: both buffers always have the length that the resampler asks for, and the mutex
+        // is never locked.
         if let (Ok(input), Ok(mut output)) = (input, output)
             && let Ok(sinc) = self.sinc.get_mut()
             && let Ok((_, written)) = sinc.process_into_buffer(&input, &mut output, None)

@@ -1,26 +1,27 @@
-//! The time of the incoming stream: that of the audio received, or the clock's while none comes.
+//! Time of the incoming stream: the time of the received audio, or of the clock while none comes.
 
-/// Without audio for so long the line is taken for silent, and its time follows the clock. Carriers stream silence too,
-/// so what is missing is late: a stalled connection delivers a second at once.
+/// Time in milliseconds without audio after which the line counts as silent and its time follows the clock.
+/// Carriers stream silence too, so missing audio is late: a stalled connection delivers a second at once.
 pub(super) const STALL_MS: u64 = 1_200;
 
-/// How fast the expected delay follows one that grew, in audio per correction: 0.1 %, more than two clocks differ.
+/// Audio in milliseconds per correction by which the expected delay follows a delay that grew: 0.1 %, more
+/// than two clocks differ.
 const DRIFT_INTERVAL_MS: u64 = 1_000;
 
-/// The time of a stream.
+/// Clock of a stream.
 #[derive(Debug, Default)]
 pub(super) struct StreamClock {
-    /// The end of what was received, in the session's milliseconds; none before the first audio.
+    /// End of the received audio in the session's milliseconds, or `None` before the first audio.
     heard_ms: Option<u64>,
     last_receive_ms: u64,
-    /// By how much the stream is behind the clock when nothing is late; negative when it runs ahead.
+    /// Delay of the stream behind the clock if nothing is late. Negative if the stream runs ahead.
     delay_ms: i64,
     since_correction_ms: u64,
 }
 
 impl StreamClock {
-    /// Notes `length_ms` of audio received now. Returns the silence to be put before it: what the line kept to
-    /// itself. Audio that is merely late makes no gap if it comes at once.
+    /// Notes `length_ms` of audio received now. Returns the milliseconds of silence to insert before it, for
+    /// audio that the line did not send. Audio that is merely late makes no gap if it comes at once.
     pub(super) fn receive(&mut self, length_ms: u64, now_ms: u64) -> u64 {
         self.last_receive_ms = now_ms;
         let Some(heard_ms) = self.heard_ms else {
@@ -47,17 +48,17 @@ impl StreamClock {
         }
     }
 
-    /// Whether there was audio, and none for so long that the line is taken for silent.
+    /// Returns whether there was audio, and none for so long that the line counts as silent.
     pub(super) fn is_stalled(&self, now_ms: u64) -> bool {
         self.heard_ms.is_some() && now_ms > self.last_receive_ms + STALL_MS
     }
 
-    /// The end of what was received.
+    /// Returns the end of the received audio.
     pub(super) fn heard_ms(&self) -> u64 {
         self.heard_ms.unwrap_or(0)
     }
 
-    /// The stream's time.
+    /// Returns the stream's time.
     pub(super) fn now(&self, now_ms: u64) -> u64 {
         match self.heard_ms {
             None => now_ms,
@@ -66,7 +67,7 @@ impl StreamClock {
         }
     }
 
-    /// When the stream's time reaches `at_ms` if no more audio comes.
+    /// Returns when the stream's time reaches `at_ms` if no more audio comes.
     pub(super) fn clock_time(&self, at_ms: u64) -> u64 {
         match self.heard_ms {
             None => at_ms,

@@ -1,57 +1,57 @@
-//! The agent's own voice, come back from the user's side: told from the user by its shape and its level. What is echo
-//! is passed on as silence, so that it neither interrupts nor begins a turn.
+//! Detects the agent's own voice coming back from the user's side, by its shape and its level. Echo is passed
+//! on as silence, so that it neither interrupts nor begins a turn.
 
 use super::hearing::HeardBlock;
 
 /// Longest delay of an echo, in blocks of 16 ms: 512 ms.
 const MOST_LAG: usize = 32;
 
-/// Blocks in which the shapes are compared: 384 ms, so that the moments before an onset count too.
+/// Number of blocks in which the shapes are compared: 384 ms, so that the time before an onset counts too.
 const WINDOW: usize = 24;
 
-/// Blocks remembered; a power of two.
+/// Number of blocks remembered; a power of two.
 const HISTORY: usize = 64;
 
-/// Levels below this are silence, in dBFS: 5 dB under the voice detector's gate.
+/// Level in dBFS below which there is silence: 5 dB below the voice detector's gate.
 const FLOOR_DB: f32 = -52.0;
 
-/// Nothing is played.
+/// Level in dBFS while nothing is played.
 pub(super) const SILENT_DB: f32 = -100.0;
 
-/// An echo is weaker than what was played by at least so much. Echoes of the field are 12 to 20 dB down; people are
+/// Least loss in dB of an echo against the played audio. Echoes in the field are 12 to 20 dB down; people are
 /// about as loud as the agent.
 const LEAST_LOSS_DB: f32 = 10.0;
 
-/// Mean difference of two shapes that are the same.
+/// Mean difference in dB of two shapes that count as equal.
 const FIT_DB: f32 = 2.5;
 
-/// Spread below which a shape tells nothing.
+/// Spread in dB below which a shape is inconclusive.
 const LEAST_SPREAD_DB: f32 = 2.0;
 
-/// Voice so much above the echo that is expected is the user's.
+/// Level in dB above the expected echo from which voice is the user's.
 const MARGIN_DB: f32 = 6.0;
 
-/// Voice above the echo for so many blocks is the user: 80 ms.
+/// Number of blocks with voice above the echo that prove the user: 80 ms.
 const USER_BLOCKS: u32 = 5;
 
-/// From the onset on: the shapes are compared from then …
+/// Time in milliseconds from the onset at which the shapes are first compared.
 const FIRST_LOOK_MS: u64 = 96;
 
-/// … and here it is decided: before barge-in's first step.
+/// Time in milliseconds from the onset at which it is decided, before barge-in's first step.
 const DECIDED_MS: u64 = 144;
 
-/// The user is silent when nothing was above the echo for so long.
+/// Time in milliseconds without voice above the echo after which the user is silent.
 const USER_QUIET_MS: u64 = 208;
 
-/// Blocks in which an expected echo does not come until it is forgotten: 640 ms.
+/// Number of blocks without an expected echo after which it is forgotten: 640 ms.
 const FORGET_BLOCKS: u32 = 40;
 
-/// How the agent's voice comes back.
+/// Path by which the agent's voice comes back.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Path {
     lag: usize,
     gain_db: f32,
-    /// Blocks in which it was expected and did not come.
+    /// Number of blocks in which the echo was expected and did not come.
     missed: u32,
 }
 
@@ -59,24 +59,24 @@ struct Path {
 enum State {
     /// No voice of the user.
     Clear,
-    /// Voice, of whom is not decided: it is withheld.
+    /// Undecided voice, which is withheld.
     Undecided { onset_ms: u64, above: u32 },
-    /// The user's voice, last heard above the echo then.
+    /// The user's voice, last heard above the echo at `last_ms`.
     User { onset_ms: u64, last_ms: u64 },
 }
 
-/// Tells echo from the user, block by block.
+/// Separates echo from the user, block by block.
 pub(super) struct EchoGuard {
     heard: [f32; HISTORY],
     played: [f32; HISTORY],
-    /// Blocks so far.
+    /// Number of blocks so far.
     count: usize,
-    /// Blocks since something was played.
+    /// Number of blocks since something was played.
     since_played: usize,
     path: Option<Path>,
     state: State,
     withheld: Vec<HeardBlock>,
-    /// When echo was heard last.
+    /// Time of the last echo.
     echo_ms: Option<u64>,
 }
 
@@ -94,7 +94,7 @@ impl EchoGuard {
         }
     }
 
-    /// Takes a block, and what was being played meanwhile; what is left of it and of those withheld goes to `pass`.
+    /// Takes a block, and the level played meanwhile. The rest of it and of the withheld blocks goes to `pass`.
     pub(super) fn hear(&mut self, block: HeardBlock, played_db: f32, pass: &mut Vec<HeardBlock>) {
         self.remember(block.level_db, played_db);
         if self.since_played > MOST_LAG {
@@ -118,13 +118,13 @@ impl EchoGuard {
         }
     }
 
-    /// Nothing was played lately: all voice is the user's.
+    /// Passes a block on unchanged, since nothing was played lately and all voice is the user's.
     fn pass_on(&mut self, block: HeardBlock, pass: &mut Vec<HeardBlock>) {
         let known = match self.state {
             State::User { onset_ms, .. } | State::Undecided { onset_ms, .. } => Some(onset_ms),
             State::Clear => None,
         };
-        // The detector may have been open since before, for the echo.
+        // The detector may have been open since before, because of the echo.
         let after_echo = block
             .onset_ms
             .zip(self.echo_ms)
@@ -142,12 +142,12 @@ impl EchoGuard {
         pass.push(HeardBlock { onset_ms, ..block });
     }
 
-    /// Whether echo was heard within `ms` before `at_ms`.
+    /// Returns whether echo was heard within `ms` before `at_ms`.
     pub(super) fn heard_within(&self, ms: u64, at_ms: u64) -> bool {
         self.echo_ms.is_some_and(|echo_ms| echo_ms + ms >= at_ms)
     }
 
-    /// Whether all that was heard lately is weaker than what was played by `loss_db` or more.
+    /// Returns whether all recent audio is weaker than the played audio by `loss_db` or more.
     pub(super) fn is_weak(&self, loss_db: f32) -> bool {
         let loudest = |levels: &[f32]| levels.iter().copied().fold(SILENT_DB, f32::max);
         loudest(&self.heard) + loss_db <= loudest(&self.played)
@@ -167,7 +167,7 @@ impl EchoGuard {
         self.decide(onset_ms, 1, pass);
     }
 
-    /// Whether what is withheld is the user's voice.
+    /// Decides whether the withheld blocks are the user's voice.
     fn decide(&mut self, onset_ms: u64, above: u32, pass: &mut Vec<HeardBlock>) {
         let Some(&last) = self.withheld.last() else { return };
         let age_ms = last.at_ms.saturating_sub(onset_ms);
@@ -200,7 +200,7 @@ impl EchoGuard {
         }
     }
 
-    /// A path was just found for what is withheld.
+    /// Returns whether a path was just found for the withheld blocks.
     fn is_settled_echo(&self, last: &HeardBlock) -> bool {
         self.path.is_some() && !self.is_above(last)
     }
@@ -231,19 +231,19 @@ impl EchoGuard {
         self.count += 1;
     }
 
-    /// What was heard, or played, so many blocks ago.
+    /// Returns the level heard or played this many blocks ago.
     fn ago(&self, levels: &[f32; HISTORY], blocks: usize) -> f32 {
         levels[(self.count + HISTORY - 1 - blocks) % HISTORY]
     }
 
-    /// The echo expected now.
+    /// Returns the level of the echo expected now.
     fn expected_db(&self, path: Path) -> f32 {
         let around = path.lag.saturating_sub(1)..=path.lag + 1;
         let played = around.map(|lag| self.ago(&self.played, lag));
         played.fold(SILENT_DB, f32::max) + path.gain_db
     }
 
-    /// Whether a block has voice above the echo. While no echo is known, all voice is.
+    /// Returns whether a block has voice above the echo. While no echo is known, all voice counts.
     fn is_above(&self, block: &HeardBlock) -> bool {
         let expected = self.path.map_or(SILENT_DB, |path| self.expected_db(path));
         block.voiced_ms > 0 && block.level_db > expected + MARGIN_DB
@@ -268,7 +268,7 @@ impl EchoGuard {
         self.path = (path.missed < FORGET_BLOCKS).then_some(path);
     }
 
-    /// The delay and loss at which what was played has the shape of what was heard.
+    /// Returns the delay and loss at which the played audio has the shape of the received audio.
     fn fit(&self) -> Option<Path> {
         let heard: [f32; WINDOW] = std::array::from_fn(|i| self.ago(&self.heard, i));
         let quietest = heard.iter().copied().fold(0.0, f32::min);
@@ -294,7 +294,8 @@ impl EchoGuard {
     }
 }
 
-/// The gain between two shapes, and how far they differ with it; none if nothing is heard, or too loud for an echo.
+/// Returns the gain between two shapes, and their difference with that gain. Returns `None` if nothing is
+/// heard, or if it is too loud for an echo.
 fn compare(heard: &[f32; WINDOW], played: &[f32; WINDOW], floor: f32) -> Option<(f32, f32)> {
     let (mut sum, mut count) = (0.0, 0.0);
     for (heard, played) in heard.iter().zip(played) {
@@ -319,7 +320,7 @@ fn spread(levels: &[f32; WINDOW]) -> f32 {
     levels.iter().map(|level| (level - mean).abs()).sum::<f32>() / WINDOW as f32
 }
 
-/// The block without its voice.
+/// Returns the block without its voice.
 fn silent(block: HeardBlock) -> HeardBlock {
     HeardBlock {
         onset_ms: None,

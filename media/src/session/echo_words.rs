@@ -1,24 +1,26 @@
-//! Words of the agent that the recogniser heard in an echo, taken out of the user's words.
+//! Removes words of the agent that the recogniser heard in an echo from the user's words.
 
 use crate::{babble::MISSING, turn::words::bare};
 
-/// Words of the agent that are remembered.
+/// Number of the agent's words that are remembered.
 const REMEMBERED: usize = 40;
 
-/// Words in a row that a recogniser may get wrong in an echo, put in or leave out: "choose day" for "Tuesday".
+/// Number of successive words that a recogniser may get wrong, add or leave out in an echo: "choose day" for "Tuesday".
 const MISHEARD: usize = 2;
 
-/// Words heard and words said that a mishearing passes over, the likeliest first; [`MISHEARD`] of each at most.
+/// Numbers of words heard and words said that a mishearing passes over, the likeliest first; at most
+/// [`MISHEARD`] of each.
 const PASSED_OVER: [(usize, usize); 8] = [(1, 1), (0, 1), (1, 0), (2, 1), (1, 2), (0, 2), (2, 0), (2, 2)];
 
-/// `text` without the words at its front that are a stretch of what the agent said. The last word may be half
-/// recognised; what is missing matches anything.
+/// Removes words at the front of `text` that are a stretch of the agent's words. The last word may be half
+/// recognised, and missing text matches anything.
 pub(super) fn without_own<'a>(text: &'a str, said: &str) -> &'a str {
     without(text, said, matching)
 }
 
-/// The same where no voice but the agent's was heard: words that are not quite the agent's are misheard ones, up to
-/// [`MISHEARD`] of them in a row, and at the end, where the word that would tell may be yet to come.
+/// Does the same if no voice but the agent's was heard. Words that differ slightly from the agent's are
+/// misheard ones: up to [`MISHEARD`] of them in a row, and at the end, where the word that would decide may
+/// still come.
 pub(super) fn without_misheard<'a>(text: &'a str, said: &str) -> &'a str {
     let rest = without(text, said, misheard);
     match rest.split_whitespace().count() <= MISHEARD {
@@ -27,7 +29,7 @@ pub(super) fn without_misheard<'a>(text: &'a str, said: &str) -> &'a str {
     }
 }
 
-/// `text` without as many words at its front as `count` finds in the best stretch of what was said.
+/// Removes as many words from the front of `text` as `count` finds in the best stretch of the agent's words.
 fn without<'a>(text: &'a str, said: &str, count: impl Fn(&[String], &[String]) -> usize) -> &'a str {
     let said: Vec<String> = said.split_whitespace().map(bare).collect();
     let said = said.get(said.len().saturating_sub(REMEMBERED)..).unwrap_or_default();
@@ -42,11 +44,11 @@ fn without<'a>(text: &'a str, said: &str, count: impl Fn(&[String], &[String]) -
             .split_once(char::is_whitespace)
             .map_or("", |(_, rest)| rest.trim_start());
     }
-    // Of the agent's words, too, some are lost.
+    // Some of the agent's words are lost too.
     rest.trim_start_matches(|c: char| c == MISSING || c.is_whitespace())
 }
 
-/// How many words from the front are the agent's, some of them misheard. The last of them is not.
+/// Returns how many words from the front are the agent's, some of them misheard. The last of them is not misheard.
 fn misheard(heard: &[String], said: &[String]) -> usize {
     let run = |heard_at: usize, said_at: usize| {
         let rest = heard.get(heard_at..).zip(said.get(said_at..));
@@ -64,7 +66,7 @@ fn misheard(heard: &[String], said: &[String]) -> usize {
     }
 }
 
-/// How many words from the front are the same.
+/// Returns how many words from the front are the same.
 fn matching(heard: &[String], said: &[String]) -> usize {
     let last = heard.len().saturating_sub(1);
     let same = heard.iter().zip(said).enumerate().take_while(|(at, (heard, said))| {

@@ -1,4 +1,5 @@
-//! The ear of a session: decodes the line, keeps its time, finds voice, and prepares the recogniser's samples.
+//! The receiving side of a session: decodes the line, keeps its time, detects voice, and prepares the
+//! recogniser's samples.
 
 use super::{SessionConfig, SessionError, clock::StreamClock};
 use crate::{
@@ -11,22 +12,22 @@ use crate::{
     vad::{BLOCK_MS, Vad},
 };
 
-/// Silence shown to the detectors in a gap: enough to shut the gate of the voice detector.
+/// Milliseconds of silence passed to the detectors for a gap: enough to close the gate of the voice detector.
 const GAP_SHOWN_MS: u64 = 320;
 
-/// Samples for the recogniser that may wait: two seconds at 16 kHz.
+/// Most samples that may wait for the recogniser: two seconds at 16 kHz.
 const UNTAKEN_SAMPLES: usize = 32_000;
 
-/// A verdict on 16 ms of the line, in the session's time.
+/// Verdict on 16 ms of the line, in the session's time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeardBlock {
     pub(super) at_ms: u64,
     pub(super) onset_ms: Option<u64>,
-    /// While there is a sound, voice or not: since when.
+    /// Start of the present sound, voice or not.
     pub(super) sound_ms: Option<u64>,
-    /// The block's length if it is voiced, otherwise 0.
+    /// Length of the block if it is voiced, otherwise 0.
     pub(super) voiced_ms: u64,
-    /// Up to when it is voiced, if it is; otherwise its end.
+    /// End of the voiced part, or the block's end if it is not voiced.
     pub(super) voiced_until_ms: u64,
     /// Level above 200 Hz, in dBFS.
     pub(super) level_db: f32,
@@ -38,13 +39,13 @@ enum Resampling {
     Down(HalfBandDown),
 }
 
-/// The ear.
+/// The receiving side of a session.
 pub(super) struct Hearing {
     format: LineFormat,
     samples_per_ms: u64,
     clock: StreamClock,
     vad: Vad,
-    /// Session time of the detectors' first sample, moved on by gaps.
+    /// Session time of the detectors' first sample, moved forward by gaps.
     vad_base_ms: u64,
     started: bool,
     beep: BeepDetector,
@@ -53,7 +54,7 @@ pub(super) struct Hearing {
     pcm: Vec<i16>,
     for_recogniser: Vec<i16>,
     samples: u64,
-    /// Samples received that do not make a millisecond yet.
+    /// Received samples that do not make a millisecond yet.
     odd_samples: u64,
 }
 
@@ -86,7 +87,7 @@ impl Hearing {
         })
     }
 
-    /// Takes audio of the line; the verdicts on the blocks it fills go to `blocks`.
+    /// Takes audio of the line. The verdicts on the blocks it fills go to `blocks`.
     pub(super) fn receive(
         &mut self,
         audio: &[u8],
@@ -119,7 +120,7 @@ impl Hearing {
         self.pcm = pcm;
     }
 
-    /// The next single tone that has ended.
+    /// Returns the next single tone that has ended.
     pub(super) fn poll_tone(&mut self) -> Option<Tone> {
         if self.beeps.is_empty() {
             return None;
@@ -134,38 +135,38 @@ impl Hearing {
         })
     }
 
-    /// The end of what was received.
+    /// Returns the end of the received audio.
     pub(super) fn heard_ms(&self) -> u64 {
         self.clock.heard_ms()
     }
 
-    /// The stream's time.
+    /// Returns the stream's time.
     pub(super) fn now(&self, now_ms: u64) -> u64 {
         self.clock.now(now_ms)
     }
 
-    /// Whether the line has gone silent.
+    /// Returns whether the line has gone silent.
     pub(super) fn is_stalled(&self, now_ms: u64) -> bool {
         self.clock.is_stalled(now_ms)
     }
 
-    /// When the stream's time reaches `at_ms` if no more audio comes.
+    /// Returns when the stream's time reaches `at_ms` if no more audio comes.
     pub(super) fn clock_time(&self, at_ms: u64) -> u64 {
         self.clock.clock_time(at_ms)
     }
 
-    /// The stream's time in samples, gaps included.
+    /// Returns the stream's time in samples, including gaps.
     pub(super) fn position(&self, now_ms: u64) -> u64 {
         let stall_ms = self.clock.now(now_ms).saturating_sub(self.clock.heard_ms());
         self.samples + stall_ms * self.samples_per_ms
     }
 
-    /// Rate of the line in Hz.
+    /// Returns the rate of the line in Hz.
     pub(super) fn sample_rate(&self) -> u32 {
         self.format.sample_rate
     }
 
-    /// Samples for the recogniser.
+    /// Returns the samples for the recogniser.
     pub(super) fn recogniser_samples(&mut self) -> &mut Vec<i16> {
         &mut self.for_recogniser
     }
@@ -204,14 +205,14 @@ impl Hearing {
             Resampling::Up(up) => up.process(pcm, &mut self.for_recogniser),
             Resampling::Down(down) => down.process(pcm, &mut self.for_recogniser),
         }
-        // Nobody takes them: the recogniser is gone.
+        // Nobody takes them, since the recogniser is gone.
         if self.for_recogniser.len() > UNTAKEN_SAMPLES {
             self.for_recogniser.clear();
         }
     }
 }
 
-/// Puts the user's samples at their place; what is missing before them was silence.
+/// Puts the user's samples at their position. Missing samples before them become silence.
 fn record(mixer: &mut StereoMixer, position: u64, pcm: &[i16]) {
     let silence = [0; 160];
     let mut missing = position.saturating_sub(mixer.user_position()) as usize;

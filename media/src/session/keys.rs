@@ -3,7 +3,7 @@
 use super::{AudioSession, speaking::Drop};
 
 impl AudioSession {
-    /// Presses keys: their tones take the place of what is being said. `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause
+    /// Presses keys. Their tones replace the present speech. `0` to `9`, `*`, `#`, `A` to `D`; `w` is a pause
     /// of half a second.
     pub fn press(&mut self, keys: &str, now_ms: u64) {
         let now_ms = self.advance(now_ms);

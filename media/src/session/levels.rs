@@ -1,11 +1,11 @@
-//! How loud a speech of the agent is, 16 ms at a time: what an echo of it is compared with.
+//! Loudness of the agent's speech in steps of 16 ms, with which an echo of it is compared.
 
 use super::echo::SILENT_DB;
 
-/// Samples of a level at 8 kHz: 16 ms, as the blocks of the voice detector.
+/// Samples of a level at 8 kHz: 16 ms, like the blocks of the voice detector.
 const BLOCK_8K: usize = 128;
 
-/// The levels of a speech in dBFS, a byte each.
+/// Levels of a speech in dBFS, one byte each.
 pub(super) struct Levels {
     block: usize,
     levels: Vec<i8>,
@@ -37,7 +37,7 @@ impl Levels {
         }
     }
 
-    /// The level at a position in samples.
+    /// Returns the level at a position in samples.
     pub(super) fn at(&self, position: u64) -> f32 {
         let level = self.levels.get(position as usize / self.block);
         level.map_or(SILENT_DB, |&level| f32::from(level))

@@ -1,46 +1,47 @@
-//! From what was heard to the user's turn: the agent's echo is left out of voice and words.
+//! Converts received audio into the user's turn, without the agent's echo in voice and words.
 
 use super::{AudioSession, SessionEvent, echo_words, hearing::HeardBlock};
 use crate::turn::endpointing::{Promise, Told};
 
-/// How long after an echo its words may come: its delay, and the recogniser's.
+/// Time in milliseconds after an echo within which its words may come: its delay, and the recogniser's.
 const ECHO_WORDS_MS: u64 = 2_000;
 
-/// A turn that began so shortly after an echo began in the midst of it.
+/// Time in milliseconds after an echo within which a turn counts as begun in the middle of it.
 const AMIDST_MS: u64 = 100;
 
-/// How long the recogniser's words of before a turn may come after it began.
+/// Time in milliseconds after a turn began within which the recogniser's earlier words may come.
 const STRAGGLING_MS: u64 = 400;
 
-/// So many words of the agent's in a row, from a voice weaker than the agent's by [`WEAK_DB`], are its echo too.
+/// Number of successive words of the agent that count as its echo too, if the voice is weaker than the
+/// agent's by [`WEAK_DB`].
 const ECHO_WORDS: usize = 3;
 
-/// Weaker than the agent by so much.
+/// Loss in dB against the agent from which a voice is weak.
 const WEAK_DB: f32 = 6.0;
 
-/// Whether there is voice that the recogniser does not know of.
+/// Tracks voice that the recogniser has not been told of.
 #[derive(Debug, Default)]
 pub(super) struct VoiceNews {
-    /// It goes on since it was told, and no words were asked for.
+    /// Whether the voice has continued since it was reported, without a request for words.
     is_known: bool,
-    /// It began, and that was not told.
+    /// Whether voice began that was not reported.
     began: bool,
 }
 
 impl AudioSession {
-    /// What the recogniser promises; may be said at any time, and costs nothing.
+    /// Sets the recogniser's promise. It may be set at any time.
     pub fn recogniser(&mut self, recogniser: Promise) {
         self.endpointing.recogniser(recogniser);
     }
 
-    /// What a recogniser that listens for turns says of the user's; the words it is about were given before.
+    /// Takes a turn signal of a recogniser that listens for turns. Its words were passed before.
     pub fn told(&mut self, told: Told, now_ms: u64) {
         let at_ms = self.stream_time(now_ms);
         self.endpointing.told(told, at_ms);
         self.settle();
     }
 
-    /// Whether voice began since this was asked last: at first, after a silence, or after words were asked for.
+    /// Returns whether voice began since the last call: at first, after a silence, or after words were requested.
     pub fn voice_began(&mut self) -> bool {
         std::mem::take(&mut self.voice.began)
     }
@@ -79,7 +80,7 @@ impl AudioSession {
         self.judge(block.at_ms);
     }
 
-    /// Once for each speech.
+    /// Reports an echo, once for each speech.
     fn tell_echo(&mut self, at_ms: u64) {
         let speech = self.speaking.speech();
         if speech.is_some() && speech != self.echo_told && self.echo.heard_within(0, at_ms) {
@@ -89,7 +90,7 @@ impl AudioSession {
         }
     }
 
-    /// The words without those of the agent's echo, if there may be any.
+    /// Returns the words without those of the agent's echo, if there may be any.
     pub(super) fn without_echo<'a>(&self, text: &'a str, at_ms: u64) -> Option<&'a str> {
         let by_shape = self.echo.heard_within(ECHO_WORDS_MS, at_ms) && self.may_be_echo(at_ms);
         let speaking = self.speaking.is_audible() || at_ms < self.said_ms + ECHO_WORDS_MS;
@@ -107,7 +108,7 @@ impl AudioSession {
         enough.then_some(own)
     }
 
-    /// Whether words that come now may belong to a voice of the user's, be it of a turn that is over.
+    /// Returns whether words that come now may belong to the user's voice, possibly of a turn that is over.
     fn may_be_voiced(&self, at_ms: u64) -> bool {
         let late = self
             .unworded_ms
@@ -115,8 +116,8 @@ impl AudioSession {
         late || self.endpointing.has_voice()
     }
 
-    /// Whether words that come now may have been said before the user's turn: it has not begun or only just, or it
-    /// began in the midst of an echo.
+    /// Returns whether words that come now may have been said before the user's turn: the turn has not begun
+    /// or only just, or it began in the middle of an echo.
     fn may_be_echo(&self, at_ms: u64) -> bool {
         self.endpointing.started_ms().is_none_or(|started_ms| {
             let amidst = self.echo.heard_within(AMIDST_MS, started_ms);

@@ -1,4 +1,4 @@
-//! What of a session the detector of machines is shown: voice, words and tones. It is only told, and delays nothing.
+//! Feeds the machine detector of a session with voice, words and tones. The detector delays nothing.
 
 use super::{AudioSession, SessionEvent, hearing::HeardBlock};
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
 };
 
 impl AudioSession {
-    /// From now on finds out who answered: for calls that we placed.
+    /// Starts detecting who answered, for calls that we placed.
     pub fn find_out_who_answered(&mut self) {
         self.who_answered = Some(Detector::new());
     }
@@ -27,7 +27,7 @@ impl AudioSession {
         }
     }
 
-    /// Ends a turn. The call hears of a machine before it would answer the machine's words.
+    /// Ends a turn. The call learns of a machine before it would answer the machine's words.
     pub(super) fn look_at_turn(&mut self, utterance: Utterance, at_ms: u64) {
         let Utterance {
             text,

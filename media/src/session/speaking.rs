@@ -1,4 +1,4 @@
-//! The mouth of a session: one speech at a time, its texts, its audio, and what of it was sent, played and heard.
+//! The speaking side of a session: one speech at a time, with the parts of its audio that were sent, played and heard.
 
 mod keys;
 
@@ -16,30 +16,30 @@ use crate::{
     recording::StereoMixer,
 };
 
-/// A text is synthesised when less audio than this waits.
+/// Waiting audio in milliseconds below which the next text is synthesised.
 const LOOKAHEAD_MS: u64 = 3_000;
 
-/// More audio than this need not wait.
+/// Waiting audio in milliseconds above which synthesis pauses.
 const WELL_AHEAD_MS: u64 = 6_000;
 
-/// How often it is looked again where neither a mark nor the clock tells when the line has room.
+/// Interval in milliseconds of further looks if neither a mark nor the clock tells when the line has room.
 const LOOK_AGAIN_MS: u64 = 20;
 
-/// How a line is fed.
+/// Pace at which a line is fed.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
-    /// Samples sent ahead at most.
+    /// Most samples sent ahead.
     ahead: u64,
     /// Samples of a media message.
     message: u64,
-    /// With less than this ahead, a shorter message is sent rather than waiting for more.
+    /// With fewer samples ahead, a shorter message is sent rather than waiting for more.
     low: u64,
-    /// Every message is a whole one: the line plays it as it comes.
+    /// Whether every message must be whole, because the line plays it as it comes.
     whole: bool,
 }
 
 impl Pace {
-    /// Lines that buffer, and can be cleared, get a second and a half ahead; others 20 ms at a time.
+    /// Returns the pace: lines that buffer and can be cleared get a second and a half ahead, others 20 ms at a time.
     fn of(config: &SessionConfig) -> Self {
         let ms = u64::from(config.format.sample_rate / 1_000);
         match config.abilities.buffers && config.abilities.clear {
@@ -59,10 +59,10 @@ impl Pace {
     }
 }
 
-/// Why a speech ends.
+/// Reason why a speech ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Drop {
-    /// Played, or no longer wanted by the agent.
+    /// It was played, or the agent no longer wants it.
     Ended,
     /// The user interrupted it.
     BargedIn,
@@ -78,14 +78,14 @@ struct Current {
     levels: Levels,
     queue: VecDeque<(String, Manner)>,
     last: bool,
-    /// Its first synthesised audio came then.
+    /// Time of its first synthesised audio.
     audio_ms: Option<u64>,
-    /// Audio of it was sent.
+    /// Whether audio of it was sent.
     audible: bool,
     paused: bool,
-    /// At this position of the line's account …
+    /// Position of the line's account at which ...
     sent_base: u64,
-    /// … this position of the speech was sent.
+    /// ... this position of the speech was sent.
     speech_base: u64,
     /// The furthest position that was played before the last cut.
     heard: u64,
@@ -126,7 +126,7 @@ impl Current {
     }
 }
 
-/// The mouth.
+/// The speaking side of a session.
 pub(super) struct Speaking {
     format: LineFormat,
     samples_per_ms: u64,
@@ -134,13 +134,13 @@ pub(super) struct Speaking {
     ledger: Ledger,
     can_clear: bool,
     current: Option<Current>,
-    /// The next speech, made ready beside the present one and not sent before it is released.
+    /// The next speech, prepared beside the present one and not sent before it is released.
     held: Option<Current>,
-    /// The newest speech there was.
+    /// The newest speech so far.
     newest: Option<SpeechId>,
     generation: u64,
     encoded: Vec<u8>,
-    /// Where the recording's last sample of the agent ends.
+    /// End of the agent's last sample in the recording.
     recorded_end: u64,
 }
 
@@ -161,28 +161,28 @@ impl Speaking {
         }
     }
 
-    /// The speech that is being said.
+    /// Returns the speech that is being said.
     pub(super) fn speech(&self) -> Option<SpeechId> {
         let id = self.current.as_ref().map(|current| current.id);
         id.filter(|id| *id != KEYS)
     }
 
-    /// When the first synthesised audio came of the speech that is being said.
+    /// Returns the time of the present speech's first synthesised audio.
     pub(super) fn audio_ms(&self) -> Option<u64> {
         self.current.as_ref().and_then(|current| current.audio_ms)
     }
 
-    /// Whether nothing is played or waits to be.
+    /// Returns whether nothing is played or waits to be played.
     pub(super) fn is_quiet(&self) -> bool {
         self.current.is_none()
     }
 
-    /// Whether audio of a speech was sent that has not ended, paused or not.
+    /// Returns whether audio of an unfinished speech was sent, paused or not.
     pub(super) fn is_audible(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.audible)
     }
 
-    /// Whether barge-in may stop what is being said.
+    /// Returns whether barge-in may stop the present speech.
     pub(super) fn is_interruptible(&self) -> bool {
         self.current
             .as_ref()
@@ -193,7 +193,7 @@ impl Speaking {
         self.current.as_ref().is_some_and(|current| current.paused)
     }
 
-    /// Whether text of this speech would begin a new one.
+    /// Returns whether text of this speech would begin a new one.
     pub(super) fn is_new(&self, speech: SpeechId) -> bool {
         self.newest.is_none_or(|newest| speech > newest)
     }
@@ -220,19 +220,19 @@ impl Speaking {
         speech.last |= say.last;
     }
 
-    /// Whether this speech waits to be released.
+    /// Returns whether this speech waits for its release.
     pub(super) fn is_held(&self, speech: SpeechId) -> bool {
         self.held.as_ref().is_some_and(|held| held.id == speech)
     }
 
-    /// The held speech takes its turn; the present one must have been dropped.
+    /// Makes the held speech the present one, which must have been dropped.
     pub(super) fn release(&mut self) {
         if let Some(held) = self.held.take() {
             self.current = Some(held);
         }
     }
 
-    /// The held speech is not wanted.
+    /// Drops the held speech.
     pub(super) fn drop_held(&mut self) {
         self.held = None;
     }
@@ -254,7 +254,7 @@ impl Speaking {
         })
     }
 
-    /// The synthesis whose audio is still wanted.
+    /// Returns the synthesis whose audio is still wanted.
     pub(super) fn job(&self) -> Option<u64> {
         let mut speeches = self.current.iter().chain(&self.held);
         speeches
@@ -262,14 +262,14 @@ impl Speaking {
             .then_some(self.generation)
     }
 
-    /// The speech that is being synthesised.
+    /// Returns the speech that is being synthesised.
     fn in_work(&mut self, generation: u64) -> Option<&mut Current> {
         let wanted = generation == self.generation;
         let mut speeches = self.current.iter_mut().chain(self.held.iter_mut());
         speeches.find(|speech| wanted && speech.speech.expects_audio())
     }
 
-    /// The speech of a synthesis whose audio is still wanted, and whether it is held.
+    /// Returns the speech of a synthesis whose audio is still wanted, and whether it is held.
     pub(super) fn speech_of(&mut self, generation: u64) -> Option<(SpeechId, bool)> {
         let id = self.in_work(generation)?.id;
         Some((id, self.is_held(id)))
@@ -306,7 +306,7 @@ impl Speaking {
         }
     }
 
-    /// Sends what the line should have now. With a mixer, records it where it will play: `position` is now.
+    /// Sends the audio that the line should have now. With a mixer, records it where it will play; `position` is now.
     pub(super) fn pump(
         &mut self,
         now_ms: u64,
@@ -318,8 +318,8 @@ impl Speaking {
             if let Some((mixer, position)) = &mut recording {
                 let mut pcm = Vec::with_capacity(audio.len());
                 codec::decode(self.format.encoding, &audio, &mut pcm);
-                // The line's time moves in frames, which may be late, and that of the playout does not: what follows
-                // on something is put behind it, whatever they say.
+                // The line's time moves in frames, which may be late, and playout's time does not. Audio that
+                // continues other audio is therefore placed directly after it.
                 let from = match ahead > 0 {
                     true => self.recorded_end,
                     false => self.recorded_end.max(*position),
@@ -335,7 +335,7 @@ impl Speaking {
         }
     }
 
-    /// Where the recording of the agent ends, without what was cleared.
+    /// Returns the end of the agent's recording, without cleared audio.
     pub(super) fn recorded_end(&self) -> u64 {
         self.recorded_end
     }
@@ -375,7 +375,7 @@ impl Speaking {
         }
     }
 
-    /// Goes on from the start of the word where it was cut.
+    /// Resumes from the start of the word where it was cut.
     pub(super) fn resume(&mut self) {
         let sent = self.ledger.sent();
         if let Some(current) = self.current.as_mut().filter(|current| current.paused) {
@@ -386,7 +386,7 @@ impl Speaking {
         }
     }
 
-    /// Whether the speech has been played to its end.
+    /// Returns whether the speech has been played to its end.
     pub(super) fn is_finished(&self, now_ms: u64) -> bool {
         self.current.as_ref().is_some_and(|current| {
             let sent = current.is_complete() && current.speech.unsent() == 0 && !current.paused;
@@ -394,7 +394,7 @@ impl Speaking {
         })
     }
 
-    /// Ends the speech, and clears the line of it; what is to be reported, if anything.
+    /// Ends the speech, and clears it from the line. Returns the event to report, if any.
     pub(super) fn drop_speech(
         &mut self,
         how: Drop,
@@ -420,7 +420,7 @@ impl Speaking {
         }
     }
 
-    /// Clears the line and notes what was heard.
+    /// Clears the line and notes the part that was heard.
     fn cut(&mut self, now_ms: u64, outputs: &mut VecDeque<LineOutput>) {
         let outstanding = self.ledger.outstanding(now_ms) > 0;
         let cleared = self.ledger.cleared();
@@ -430,14 +430,15 @@ impl Speaking {
             current.heard = current.heard(head);
             current.paused = true;
         }
-        // A line that cannot clear keeps its little; one that has nothing outstanding by our account may still lag.
+        // A line that cannot clear keeps its little audio. A line without outstanding audio in our account
+        // may still lag.
         if self.can_clear && outstanding {
             outputs.retain(|output| !matches!(output, LineOutput::Audio(_) | LineOutput::Mark(_)));
             outputs.push_back(LineOutput::Clear);
         }
     }
 
-    /// When the line or the end of the speech needs attention.
+    /// Returns when the line or the end of the speech needs attention.
     pub(super) fn deadline(&self, now_ms: u64) -> Option<u64> {
         let current = self.current.as_ref().filter(|current| !current.paused)?;
         let unsent = current.speech.unsent();
@@ -452,7 +453,7 @@ impl Speaking {
                 self.pace.ahead - self.pace.message
             };
             let due = self.ledger.reached_at_ms(self.ledger.sent().saturating_sub(enough));
-            // Where the clock is past it a mark or audio is awaited: there is nothing to do but to look again.
+            // If the clock is past the due time, a mark or audio is awaited and the only choice is to look again.
             return Some(if due > now_ms { due } else { now_ms + LOOK_AGAIN_MS });
         }
         (current.is_complete() && current.audible).then(|| self.ledger.idle_at_ms())
@@ -462,7 +463,7 @@ impl Speaking {
         self.ledger.outstanding(now_ms) / self.samples_per_ms
     }
 
-    /// The level of what the line plays at a moment, in dBFS.
+    /// Returns the level of the audio that the line plays at a moment, in dBFS.
     pub(super) fn level_db(&self, at_ms: u64) -> f32 {
         let Some(current) = self
             .current
@@ -478,7 +479,7 @@ impl Speaking {
         }
     }
 
-    /// The text of the present speech, as far as it may have been heard.
+    /// Returns the text of the present speech, as far as it may have been heard.
     pub(super) fn text(&self) -> &str {
         self.current
             .as_ref()
@@ -486,7 +487,7 @@ impl Speaking {
             .map_or("", |current| current.speech.text())
     }
 
-    /// Samples sent, played, cleared and outstanding.
+    /// Returns the numbers of samples sent, played, cleared and outstanding.
     pub(super) fn account(&self, now_ms: u64) -> [u64; 4] {
         let ledger = &self.ledger;
         [

@@ -1,4 +1,4 @@
-//! Tests of the session against a scripted carrier that plays what it is sent and returns marks in time.
+//! Tests of the session against a scripted carrier that plays the audio sent to it and returns marks in time.
 
 mod carrier;
 mod echo;
@@ -24,7 +24,7 @@ fn keys_are_played_whole_and_are_no_words() {
         let mut bench = Bench::new(abilities);
         bench.session.allow_barge_in(true, bench.now_ms);
         bench.session.press("10#", bench.now_ms);
-        // Nothing that is said over them stops them.
+        // Words spoken over them do not stop them.
         bench.voice(500);
         bench.session.settled("what was that please", false, bench.now_ms);
         bench.silence(1_500);
@@ -357,7 +357,8 @@ fn both_sides_are_recorded_where_they_were_heard() {
     );
 }
 
-/// The agent's side of a recorded call, where the line's frames come `burst` at a time, must hold what it said, whole.
+/// Checks that the agent's side of a recorded call contains the whole speech, with the line's frames arriving
+/// in bursts of `burst`.
 fn assert_recorded_whole(burst: u64) {
     let mut session = AudioSession::new(&SessionConfig {
         record: true,

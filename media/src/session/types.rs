@@ -1,4 +1,4 @@
-//! What a session is made of, and what comes out of it.
+//! Configuration of a session, its inputs and its outputs.
 
 use crate::{
     amd::Finding,
@@ -7,51 +7,51 @@ use crate::{
     turn::endpointing::{PausePolicy, Utterance},
 };
 
-/// How a session is set up.
+/// Configuration of a session.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionConfig {
     /// Encoding and rate of the line, 8000 or 16000 Hz.
     pub format: LineFormat,
-    /// What the line can do.
+    /// Abilities of the line.
     pub abilities: LineAbilities,
     /// Rate of the recogniser's samples, 8000 or 16000 Hz.
     pub recogniser_rate: u32,
-    /// When the user's turn is over.
+    /// Policy that decides when the user's turn is over.
     pub pause: PausePolicy,
-    /// Keep a recording.
+    /// Whether to keep a recording.
     pub record: bool,
 }
 
-/// One speech of the agent: a greeting, a reply. Counts up in a call.
+/// Id of one speech of the agent, such as a greeting or a reply. It counts up in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SpeechId(pub u64);
 
 /// A piece of text to be spoken. Pieces of one speech play in order without a gap; a new speech drops an unfinished one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Say {
-    /// Which speech it belongs to.
+    /// The speech to which it belongs.
     pub speech: SpeechId,
     /// The words; may be empty with `last`.
     pub text: String,
-    /// How they are to be spoken.
+    /// Manner of speaking.
     pub manner: Manner,
-    /// Nothing more of this speech follows.
+    /// Whether nothing more of this speech follows.
     pub last: bool,
-    /// Barge-in does not stop it.
+    /// Whether barge-in does not stop it.
     pub protected: bool,
-    /// Of the first text of a speech: make its audio ready, and send it after [`super::AudioSession::release`] only.
+    /// For the first text of a speech: prepare its audio, and send it only after [`super::AudioSession::release`].
     pub held: bool,
 }
 
-/// A session that cannot be.
+/// Error: a session that cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// A rate no session runs at.
+    /// A rate that sessions do not support.
     #[error("the {side} runs at {rate} Hz; 8000 and 16000 Hz are supported")]
     Rate {
         /// `line` or `recogniser`.
         side: &'static str,
-        /// The rate.
+        /// The rate in Hz.
         rate: u32,
     },
 }
@@ -61,7 +61,7 @@ pub enum SessionError {
 pub enum SessionEvent {
     /// The user began to speak.
     SpeechStarted {
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
     /// The words so far of the user's turn changed.
@@ -69,114 +69,114 @@ pub enum SessionEvent {
         /// The words.
         text: String,
     },
-    /// The recogniser is to give its final words now.
+    /// The recogniser should give its final words now.
     FinalWanted,
-    /// The voice has stopped, and these words may be the whole turn. Comes again when the words change.
+    /// The voice has stopped, and these words may be the whole turn. Sent again if the words change.
     TurnPaused {
         /// The words so far; never empty.
         text: String,
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
-    /// There is voice again before the turn was over: it goes on.
+    /// There is voice again before the turn was over, so it continues.
     TurnResumed {
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
     /// The user's turn is over.
     UtteranceEnded(Utterance),
     /// Audio of a speech began to play.
     SpeakingStarted {
-        /// Which.
+        /// Id of the speech.
         speech: SpeechId,
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
-        /// When its first synthesised audio came, held or not.
+        /// Time of its first synthesised audio, held or not.
         audio_ms: Option<u64>,
     },
     /// Somebody may be interrupting a speech: playout has stopped, and its rest is kept.
     PlayoutPaused {
-        /// Which.
+        /// Id of the speech.
         speech: SpeechId,
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
-    /// It was no interruption: the speech goes on from the start of the word where it was cut.
+    /// It was not an interruption: the speech resumes from the start of the word where it was cut.
     PlayoutResumed {
-        /// Which.
+        /// Id of the speech.
         speech: SpeechId,
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
-    /// Voice on the line was the agent's own, come back: it is no speech of the user.
+    /// Voice on the line was the echo of the agent's own, not speech of the user.
     EchoIgnored {
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
     /// The user interrupted a speech.
     BargedIn {
-        /// Which.
+        /// Id of the speech.
         speech: SpeechId,
         /// The words whose audio was played.
         heard: String,
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
     /// A speech was played to its end, or dropped by the agent.
     SpeakingEnded {
-        /// Which.
+        /// Id of the speech.
         speech: SpeechId,
         /// The words whose audio was played.
         heard: String,
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
     /// A single steady tone ended.
     BeepEnded {
-        /// When.
+        /// Time in milliseconds.
         at_ms: u64,
     },
-    /// It is known, or better known, who answered. A machine's verdict comes before the turn it rests on ends, a
-    /// person's after it.
+    /// There is a verdict, or a better one, on who answered. A machine's verdict comes before the end of the
+    /// turn it is based on, a person's after it.
     Amd(Finding),
 }
 
-/// What is sent to the line, in order.
+/// Output for the line, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LineOutput {
     /// Audio in the line's encoding.
     Audio(Vec<u8>),
-    /// Ask to be told when everything before this has been played.
+    /// Requests a notice when everything before this has been played.
     Mark(String),
-    /// Drop what is not yet played.
+    /// Drops audio that is not played yet.
     Clear,
 }
 
 /// A text to be synthesised.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SynthesisJob {
-    /// To be returned with its audio.
+    /// Number to return with its audio.
     pub generation: u64,
     /// The text.
     pub text: String,
-    /// How it is to be spoken.
+    /// Manner of speaking.
     pub manner: Manner,
 }
 
-/// How a text is to be spoken. The session keeps it with the text and does not look at it.
+/// Manner in which a text is spoken. The session keeps it with the text and does not interpret it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manner {
-    /// Which of the agent's voices: 0 is its usual one.
+    /// Index of the agent's voice: 0 is its usual one.
     pub voice: usize,
-    /// What the voice is to do within the text, in order.
+    /// Directions for the voice within the text, in order.
     pub cues: Vec<Cue>,
 }
 
-/// A direction for a voice at one place of a text; no word of it.
+/// A direction for a voice at one place of a text. It is not spoken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cue {
-    /// Byte offset in the text that it stands before.
+    /// Byte offset in the text before which it applies.
     pub at: usize,
-    /// What to do, such as `laughs`.
+    /// The direction, such as `laughs`.
     pub tag: String,
 }

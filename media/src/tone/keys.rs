@@ -1,32 +1,32 @@
-//! Finds keys pressed on a telephone in the audio of a line of 8 kHz.
+//! Finds telephone keys in the audio of a line of 8 kHz.
 
 use std::f32::consts::TAU;
 
 use super::generate::{COLUMNS_HZ, KEYS, ROWS_HZ};
 
-/// Samples a second.
+/// Samples per second.
 const RATE_HZ: f32 = 8_000.0;
-/// Samples judged together: 20 ms, which tells the tones of two rows apart.
+/// Samples judged together: 20 ms, which separates the tones of two rows.
 const FRAME: usize = 160;
-/// Frames of a key in a row until it counts: some 40 ms (ITU-T Q.24).
+/// Successive frames of a key until it counts: about 40 ms (ITU-T Q.24).
 const FRAMES: u32 = 2;
-/// Share of the energy that lies at the key's two frequencies. Voices have theirs elsewhere too.
+/// Least share of the energy at the key's two frequencies. Voices have energy elsewhere too.
 const PURITY: f32 = 0.8;
-/// The one tone is no more than this factor in power (9 dB) above the other.
+/// Largest power ratio (9 dB) between the two tones.
 const TWIST: f32 = 8.0;
-/// Mean square below which nothing is heard: RMS 150, or -47 dBFS.
+/// Mean square below which there is silence: RMS 150, or -47 dBFS.
 const FLOOR: f32 = 150.0 * 150.0;
 
 /// Listens for keys.
 #[derive(Debug, Clone, Default)]
 pub struct KeyDetector {
     frame: Vec<f32>,
-    /// The key of the last frames, and how many they were.
+    /// The key of the last frames, and their number.
     running: Option<(char, u32)>,
 }
 
 impl KeyDetector {
-    /// Takes samples, any number; each key is told once, while it still sounds.
+    /// Takes any number of samples. Each key is reported once, while it still sounds.
     pub fn push(&mut self, samples: &[i16], pressed: &mut Vec<char>) {
         for &sample in samples {
             self.frame.push(f32::from(sample));
@@ -50,7 +50,7 @@ impl KeyDetector {
     }
 }
 
-/// The key that sounds in a frame, and next to nothing else.
+/// Returns the key that sounds in a frame, if there is almost nothing else.
 fn key_of(frame: &[f32]) -> Option<char> {
     let energy: f32 = frame.iter().map(|sample| sample * sample).sum();
     if energy < FLOOR * frame.len() as f32 {
@@ -70,7 +70,7 @@ fn loudest(frame: &[f32], frequencies_hz: &[f32]) -> Option<(usize, f32)> {
     powers.max_by(|(_, one), (_, other)| one.total_cmp(other))
 }
 
-/// The power at one frequency (Goertzel).
+/// Returns the power at one frequency (Goertzel).
 fn power(frame: &[f32], hz: f32) -> f32 {
     let turn = 2.0 * (TAU * hz / RATE_HZ).cos();
     let (mut last, mut before) = (0.0_f32, 0.0_f32);

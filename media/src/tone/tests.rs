@@ -1,4 +1,4 @@
-//! Beeps are found where they are, on both kinds of line and in noise; nothing else of a line is one.
+//! Beeps are found on both kinds of line and in noise, and no other sound of a line counts as one.
 
 use std::f64::consts::TAU;
 
@@ -11,7 +11,7 @@ use crate::{
     format::Encoding,
 };
 
-/// Samples of 100 ms at 8 kHz: how late a beep may be told.
+/// Samples of 100 ms at 8 kHz: the longest delay of a report.
 const LATEST: usize = 800;
 
 fn over_the_line(samples: &[i16]) -> Vec<i16> {
@@ -31,7 +31,7 @@ fn tones(samples: &[i16], chunk: usize) -> Vec<Beep> {
     beeps
 }
 
-/// The tones that stand alone: those an answering machine may have sent.
+/// Returns the tones that stand alone, which an answering machine may have sent.
 fn beeps(samples: &[i16], chunk: usize) -> Vec<Beep> {
     let mut beeps = tones(samples, chunk);
     beeps.retain(|beep| beep.alone);
@@ -62,7 +62,7 @@ fn speech(text: &str, name: &str) -> Vec<i16> {
     line
 }
 
-/// A note with its overtones, as loud as an instrument on hold.
+/// Returns a note with its overtones, as loud as an instrument on hold.
 fn note(hz: f64, ms: u32, overtones: &[f64]) -> Vec<i16> {
     let sample = |n: u32| {
         let at = TAU * hz * f64::from(n) / 8_000.0;
@@ -183,7 +183,7 @@ fn a_wide_line_is_heard_as_well() {
     );
 }
 
-/// A beep 15 dB above white noise.
+/// Returns a beep 15 dB above white noise.
 fn in_noise(hz: f32, ms: u32, seed: u32) -> Vec<i16> {
     let mut line = vec![0; 1_600];
     line.extend(generate::beep(hz, ms));

@@ -1,56 +1,56 @@
-//! Barge-in in two steps: user speech during playout first pauses it, then either makes it a barge-in or lets it go
-//! on. A backchannel, a cough or noise costs the agent a short pause only.
+//! Barge-in in two steps: the user's speech during playout first pauses it, then either becomes a barge-in or
+//! lets playout resume. A backchannel, a cough or noise costs the agent only a short pause.
 
 use super::words;
 
-/// Speech that pauses playout.
+/// Speech in milliseconds that pauses playout.
 pub const FIRST_STEP_MS: u64 = 160;
 
 /// The same for the rest of a speech that was paused in vain.
 pub const WARY_FIRST_STEP_MS: u64 = 300;
 
-/// Speech that makes it a barge-in though none of its words were understood. Voice without any word pauses playout and
-/// no more: it may be music.
+/// Speech in milliseconds that counts as a barge-in although none of its words were understood. Voice without
+/// any word only pauses playout, since it may be music.
 pub const SPEECH_MS: u64 = 600;
 
-/// The same while at most one of its words is no backchannel: two or three of them may come in one breath ("Yeah, right,
-/// okay."), and recognisers put words right that they showed first. The agent is silent meanwhile, so that waiting costs
-/// the user nothing.
+/// The same while at most one of its words is not a backchannel. Two or three backchannels may come in one
+/// breath ("Yeah, right, okay."), and recognisers correct their first words. The agent is silent meanwhile,
+/// so the wait costs the user nothing.
 pub const BACKCHANNEL_SPEECH_MS: u64 = 1_800;
 
-/// Recognised words, no backchannel, that make it a barge-in.
+/// Number of recognised words other than backchannels that count as a barge-in.
 pub const TELLING_WORDS: usize = 2;
 
-/// Silence that ends a piece of speech; playout then goes on. In noise voice is seen to end up to 96 ms late, and
-/// playout is to go on within 300 ms.
+/// Silence in milliseconds that ends a piece of speech; playout then resumes. In noise, the end of voice is
+/// detected up to 96 ms late, and playout must resume within 300 ms.
 pub const QUIET_MS: u64 = 180;
 
-/// How long one telling word keeps playout paused: the end of the turn decides earlier as a rule.
+/// Time in milliseconds for which one telling word keeps playout paused. The end of the turn usually decides earlier.
 const WORD_HOLD_MS: u64 = 1_500;
 
-/// What is known at one moment of a playout.
+/// Observation at one moment of a playout.
 #[derive(Debug, Clone, Copy)]
 pub struct Observation<'a> {
-    /// Now.
+    /// Present time.
     pub at_ms: u64,
-    /// While there is voice: since when.
+    /// Start of the present voice, while there is voice.
     pub onset_ms: Option<u64>,
-    /// The end of the last voiced block.
+    /// End of the last voiced block.
     pub last_voiced_ms: u64,
     /// The words so far of the user's turn.
     pub words: &'a str,
-    /// The recogniser heard speech, understood or not.
+    /// Whether the recogniser heard speech, understood or not.
     pub is_speech: bool,
 }
 
-/// What playout is to do.
+/// Action for playout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Stop at once and keep the rest.
     Pause,
     /// The user has taken the turn: drop the rest.
     BargeIn,
-    /// It was nothing: go on from the word where it was cut.
+    /// It was no interruption: resume from the word where it was cut.
     Resume,
 }
 
@@ -61,19 +61,19 @@ enum State {
     Paused { onset_ms: u64 },
 }
 
-/// The state machine of one speech of the agent. All times are milliseconds of the stream.
+/// State machine of one speech of the agent. All times are milliseconds of the stream.
 #[derive(Debug)]
 pub struct BargeIn {
     state: State,
     first_step_ms: u64,
-    /// Voice counts from here on.
+    /// Time from which voice counts.
     floor_ms: u64,
-    /// Voice that began before belongs to the pick-up.
+    /// Voice that began before this time belongs to the pick-up.
     opened_ms: u64,
 }
 
 impl BargeIn {
-    /// For a speech that began to play at `at_ms`; the user's voice counts from then on.
+    /// Creates the state for a speech that began to play at `at_ms`. The user's voice counts from then on.
     pub fn new(at_ms: u64) -> Self {
         Self {
             state: State::Quiet,
@@ -83,19 +83,19 @@ impl BargeIn {
         }
     }
 
-    /// Voice counts from `at_ms` on, not earlier. What began before is the callee picking up: only telling words beyond
-    /// a greeting interrupt then.
+    /// Lets voice count from `at_ms` on, not earlier. Voice that began before is the callee picking up: it
+    /// interrupts only with telling words beyond a greeting.
     pub fn count_from(&mut self, at_ms: u64) {
         self.floor_ms = self.floor_ms.max(at_ms);
         self.opened_ms = at_ms;
     }
 
-    /// Whether playout is paused.
+    /// Returns whether playout is paused.
     pub fn is_paused(&self) -> bool {
         matches!(self.state, State::Paused { .. })
     }
 
-    /// Judges the moment.
+    /// Judges the present moment.
     pub fn observe(&mut self, seen: &Observation<'_>) -> Option<Verdict> {
         let voiced_since_floor = seen.last_voiced_ms > self.floor_ms;
         let picks_up = seen.onset_ms.is_some_and(|onset| onset < self.opened_ms);
@@ -131,7 +131,7 @@ impl BargeIn {
         }
     }
 
-    /// When [`Self::observe`] is needed though no audio comes: playout must not stay paused for ever.
+    /// Returns when [`Self::observe`] is needed without audio, since playout must not stay paused for ever.
     pub fn deadline(&self, last_voiced_ms: u64, words: &str) -> Option<u64> {
         self.is_paused().then(|| last_voiced_ms + Self::hold_ms(words))
     }
@@ -150,7 +150,8 @@ impl BargeIn {
         Some(Verdict::Resume)
     }
 
-    /// After a telling word the end of the turn decides, not the first silence.
+    /// Returns how long silence keeps playout paused. After a telling word the end of the turn decides, not
+    /// the first silence.
     fn hold_ms(words: &str) -> u64 {
         match words::telling_words(words) {
             0 => QUIET_MS,

@@ -1,5 +1,6 @@
-//! When the user's turn is over: a pause counted from the last voiced block, its length by the words so far. The
-//! recogniser is asked for its last words early in the pause, which hides how long they take.
+//! Detects the end of the user's turn: a pause counted from the last voiced block, whose length depends on
+//! the words so far. The recogniser is asked for its last words early in the pause, which hides their
+//! latency.
 
 mod recogniser;
 mod turn;
@@ -14,81 +15,84 @@ use super::{
     words::{self, Ending},
 };
 
-/// The longest pause within a turn.
+/// Longest pause within a turn, in milliseconds.
 const MAX_PAUSE_MS: u64 = 3_000;
 
-/// The least pause while something is being spelled. People leave up to 1500 ms between two groups of digits; a voice
-/// is seen some 100 ms after it begins.
+/// Least pause in milliseconds while something is being spelled. People leave up to 1500 ms between two
+/// groups of digits, and voice is detected about 100 ms after it begins.
 const SPELLING_PAUSE_MS: u64 = 1_700;
 
-/// The least pause while so little is spelled that more must follow.
+/// Least pause in milliseconds while so little is spelled that more must follow.
 const SHORT_PAUSE_MS: u64 = 2_800;
 
-/// Without voice for so long the recogniser is asked for its final words, and the turn may be over. Longer than the
-/// gaps between words; the detector needs 64 to 96 ms to tell that voice has stopped.
+/// Time in milliseconds without voice after which the recogniser is asked for its final words and the turn
+/// may be over. It is longer than the gaps between words; the detector needs 64 to 96 ms to notice that voice
+/// has stopped.
 pub const ASK_MS: u64 = 100;
 
-/// Complete words shorten the pause by no more than this: whoever is to be patient with pauses is not to be hurried by
-/// what a recogniser takes for a sentence's end.
+/// Most milliseconds by which complete words shorten the pause. An agent that is patient with pauses must not
+/// be hurried by a sentence end that the recogniser guessed.
 const MOST_HURRIED_MS: u64 = 200;
 
-/// Added to twice the pause after a hesitation: people think for up to two seconds in mid-sentence.
+/// Milliseconds added to twice the pause after a hesitation: people think for up to two seconds in mid-sentence.
 const HESITATION_MS: u64 = 1_600;
 
-/// The same after a phrase that often wants an object.
+/// The same after a phrase that often needs an object.
 const OPEN_MS: u64 = 600;
 
-/// How long the recogniser may take for its final words after it was asked. One measured took 298 ms in the slowest
-/// twentieth of cases, counted from the end of the voice.
+/// Time in milliseconds the recogniser has for its final words after the request. A measured one took 298 ms
+/// in the slowest twentieth of cases, counted from the end of the voice.
 pub const FINAL_WAIT_MS: u64 = 400;
 
-/// Voice without a word for so long (hold music, hum) does not hold the turn.
+/// Voice in milliseconds without a word (hold music, hum) that no longer holds the turn.
 pub const WORDLESS_MS: u64 = 1_500;
 
-/// The same where no word can be told before the voice pauses: nobody speaks so long without a pause, music does.
+/// The same for a recogniser that reports no words before the voice pauses: nobody speaks so long without a
+/// pause, but music does.
 pub const UNTOLD_MS: u64 = 20_000;
 
-/// A sound that began so shortly before the end of the pause may be the voice again: the detector opens 24 to 88 ms after
-/// a voice begins.
+/// Time in milliseconds before the end of the pause in which a new sound may be the voice again: the detector
+/// opens 24 to 88 ms after a voice begins.
 pub const ONSET_WAIT_MS: u64 = 112;
 
-/// A final that came so shortly before the last voiced block covers it: in noise the detector closes late.
+/// Time in milliseconds before the last voiced block within which a final covers it, since the detector
+/// closes late in noise.
 const SETTLED_SLACK_MS: u64 = 120;
 
-/// Voice shorter than this, and without a word, is noise: a cough, a click.
+/// Voice in milliseconds below which sound without a word is noise, such as a cough or a click.
 pub const NOISE_MS: u64 = 300;
 
-/// A recogniser that listens for turns has not said that this one is over: after so much silence, or the pause that its
-/// words ask for if that is longer, it is asked for its final words. The slowest twentieth of one's verdicts takes
-/// 1500 ms.
+/// Silence in milliseconds after which a recogniser that listens for turns, and has not reported the end of
+/// this one, is asked for its final words. A longer pause that the words ask for takes precedence. The
+/// slowest twentieth of a recogniser's verdicts takes 1500 ms.
 pub const TURN_FALLBACK_MS: u64 = 1_500;
 
-/// Voice that goes on for no longer than this after the recogniser took the turn for over is the detector's hangover, or
-/// a last breath.
+/// Voice in milliseconds after the recogniser reported the end of the turn that counts as the detector's
+/// hangover or a last breath.
 const TOLD_SLACK_MS: u64 = 300;
 
-/// Finals asked for that may be outstanding.
+/// Most requested finals that may be outstanding.
 const MOST_UNANSWERED: usize = 8;
 
-/// A final that was asked for so long ago will not come.
+/// Time in milliseconds after which a requested final will not come any more.
 const UNANSWERED_MS: u64 = 6_000;
 
-/// How long after a turn that ended on unsettled words their final may still come.
+/// Time in milliseconds after a turn that ended on unsettled words in which their final may still come.
 const OWED_MS: u64 = 2_000;
 
-/// How long a pause ends a turn.
+/// Policy for the pause that ends a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PausePolicy {
-    /// The pause after words that tell nothing: eager 250, normal 450, patient 800 ms.
+    /// Pause in milliseconds after words that give no hint: eager 250, normal 450, patient 800.
     pub base_ms: u64,
-    /// Always this pause instead.
+    /// Pause that is always used instead.
     pub fixed_ms: Option<u64>,
-    /// Wait longer while digits or letters are spelled.
+    /// Whether to wait longer while digits or letters are spelled.
     pub spelling_patience: bool,
 }
 
 impl PausePolicy {
-    /// The pause that ends a turn of these words, when the agent asked for such an answer.
+    /// Returns the pause that ends a turn of these words, if the agent asked for such an answer.
     pub fn pause_ms(self, words: &str, asked: &Expectation) -> u64 {
         if let Some(fixed) = self.fixed_ms {
             return fixed;
@@ -106,7 +110,7 @@ impl PausePolicy {
             (_, Progress::Short) => patiently(SHORT_PAUSE_MS),
             (Ending::Open, Progress::Unknown) => self.base_ms * 2 + OPEN_MS,
             (Ending::Open, _) => self.base_ms.max(spelling),
-            // Dictated in pieces, each perhaps with a full stop of the recogniser's.
+            // Dictated in pieces, each perhaps with a full stop from the recogniser.
             (_, Progress::Begun) => spelling,
             // A number may be longer than most.
             (_, Progress::Enough) | (Ending::Spelling, Progress::Whole | Progress::Given) => self.base_ms,
@@ -121,32 +125,32 @@ impl PausePolicy {
 /// A turn of the user that is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Utterance {
-    /// Its words; empty when none was understood.
+    /// Its words; empty if none was understood.
     pub text: String,
-    /// Part of it was not understood. Without words: there was voice, more than a noise.
+    /// Whether part of it was not understood. Without words: there was voice beyond a noise.
     pub damaged: bool,
-    /// When it began.
+    /// Start.
     pub started_ms: u64,
-    /// The end of its last voiced block.
+    /// End of its last voiced block.
     pub ended_ms: u64,
-    /// When the recogniser's last final words came, as the session knows; none where none came in this turn.
+    /// Time of the recogniser's last final words, set by the session. `None` if none came in this turn.
     pub final_ms: Option<u64>,
 }
 
-/// What is to be done.
+/// Action to take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Ask the recogniser for its final words.
     Finalize,
-    /// The voice has stopped; these words, never none, may be the whole turn.
+    /// The voice has stopped, and these words (never none) may be the whole turn.
     Paused(String),
-    /// After [`Verdict::Paused`] there is voice again.
+    /// There is voice again after [`Verdict::Paused`].
     Resumed,
     /// The turn is over.
     Ended(Utterance),
 }
 
-/// Words a turn ended on before they were final.
+/// Words on which a turn ended before they were final.
 #[derive(Debug)]
 struct Owed {
     first: String,
@@ -159,19 +163,19 @@ struct Owed {
 pub struct Endpointing {
     policy: PausePolicy,
     turn: Option<Turn>,
-    /// This voice had no words for too long; it counts again when it stops or says a word.
+    /// Whether this voice had no words for too long. It counts again when it stops or has a word.
     ignoring: bool,
     owed: Option<Owed>,
     asked: Expectation,
-    /// Since when there is a sound, voice or not.
+    /// Start of the present sound, voice or not.
     sound_ms: Option<u64>,
     recogniser: Promise,
-    /// When the recogniser was asked for finals that have not come, if it answers each time.
+    /// Times of the requests for finals that have not come, if the recogniser answers each request.
     unanswered: VecDeque<u64>,
 }
 
 impl Endpointing {
-    /// With no turn begun.
+    /// Creates the state without a turn.
     pub fn new(policy: PausePolicy) -> Self {
         Self {
             policy,
@@ -185,22 +189,22 @@ impl Endpointing {
         }
     }
 
-    /// Another patience from here on.
+    /// Sets the policy from here on.
     pub fn set_policy(&mut self, policy: PausePolicy) {
         self.policy = policy;
     }
 
-    /// Another recogniser listens from here on: what the one before was asked is not answered any more.
+    /// Notes that another recogniser listens from here on, so that requests to the previous one are not answered.
     pub fn recogniser_replaced(&mut self) {
         self.unanswered.clear();
     }
 
-    /// What the recogniser promises; it may change at any time.
+    /// Sets the recogniser's promise, which may change at any time.
     pub fn recogniser(&mut self, recogniser: Promise) {
         self.recogniser = recogniser;
     }
 
-    /// What a recogniser that listens for turns says of the user's.
+    /// Takes a turn signal of a recogniser that listens for turns.
     pub fn told(&mut self, told: Told, at_ms: u64) {
         let Some(turn) = &mut self.turn else { return };
         turn.may_be_over = told == Told::Paused;
@@ -212,55 +216,55 @@ impl Endpointing {
         }
     }
 
-    /// The answer the agent's last words ask for.
+    /// Returns the answer that the agent's last words ask for.
     pub fn expectation(&self) -> &Expectation {
         &self.asked
     }
 
-    /// The agent has said these words: what answer they ask for.
+    /// Takes the agent's words, and derives the expected answer from them.
     pub fn agent_said(&mut self, words: &str) {
         self.asked = Expectation::of(words);
         self.rethink();
     }
 
-    /// Whether voice counts: not while one goes on that had no words for too long.
+    /// Returns whether voice counts. It does not while a voice continues that had no words for too long.
     pub fn heeds_voice(&self) -> bool {
         !self.ignoring && self.turn.as_ref().is_none_or(|turn| !turn.wordless)
     }
 
-    /// Whether the turn has words, or some that were not understood.
+    /// Returns whether the turn has words, or speech that was not understood.
     pub fn is_speech(&self) -> bool {
         let turn = self.turn.as_ref();
         turn.is_some_and(|turn| turn.damaged || !turn.settled.is_empty() || !turn.interim.is_empty())
     }
 
-    /// Whether the user has a turn that is not over.
+    /// Returns whether the user has a turn that is not over.
     pub fn in_turn(&self) -> bool {
         self.turn.is_some()
     }
 
-    /// When the turn that is not over began.
+    /// Returns when the present turn began.
     pub fn started_ms(&self) -> Option<u64> {
         self.turn.as_ref().map(|turn| turn.started_ms)
     }
 
-    /// Whether the turn has voice, not words alone.
+    /// Returns whether the turn has voice, not only words.
     pub fn has_voice(&self) -> bool {
         self.turn.as_ref().is_some_and(|turn| turn.voiced_ms > 0)
     }
 
-    /// The words so far of the turn.
+    /// Returns the words so far of the turn.
     pub fn words(&self) -> String {
         self.turn.as_ref().map(Turn::words).unwrap_or_default()
     }
 
-    /// Since when there is a sound on the line, voice or not; to be told before the block it is in.
+    /// Sets the start of the present sound on the line, voice or not. Must be called before the block that contains it.
     pub fn sound(&mut self, since_ms: Option<u64>) {
         self.sound_ms = since_ms;
     }
 
-    /// A block of audio up to `at_ms`: since when there is voice, and whether the block itself is voiced. Returns
-    /// the onset if a turn begins with it.
+    /// Takes a block of audio that ends at `at_ms`, with the start of the present voice and the voiced
+    /// duration of the block. Returns the onset if a turn begins with it.
     pub fn block(&mut self, onset_ms: Option<u64>, voiced_ms: u64, at_ms: u64) -> Option<u64> {
         let Some(onset_ms) = onset_ms else {
             self.ignoring = false;
@@ -285,7 +289,8 @@ impl Endpointing {
         began
     }
 
-    /// The words since the last final, replacing those before. Returns when a turn begins with them.
+    /// Takes the words since the last final, which replace the previous ones. Returns the start if a turn
+    /// begins with them.
     pub fn interim(&mut self, text: &str, at_ms: u64) -> Option<u64> {
         let text = self.without_owed(text, at_ms);
         if text.is_empty() && self.turn.as_ref().is_none_or(|turn| turn.interim.is_empty()) {
@@ -297,7 +302,7 @@ impl Endpointing {
         began
     }
 
-    /// Words that will not change. Returns when a turn begins with them.
+    /// Takes final words. Returns the start if a turn begins with them.
     pub fn settle(&mut self, text: &str, damaged: bool, at_ms: u64) -> Option<u64> {
         let was_owed = self.owed.is_some();
         let text = self.without_owed(text, at_ms);
@@ -314,7 +319,7 @@ impl Endpointing {
         began
     }
 
-    /// What time brings; to be called until it brings nothing.
+    /// Returns the next action that is due. To be called until it returns `None`.
     pub fn tick(&mut self, at_ms: u64) -> Option<Verdict> {
         let turn = self.turn.as_mut()?;
         if turn.telling == Telling::Resumed {
@@ -340,7 +345,7 @@ impl Endpointing {
         None
     }
 
-    /// When [`Self::tick`] has something to do.
+    /// Returns when [`Self::tick`] has something to do.
     pub fn deadline(&self) -> Option<u64> {
         let turn = self.turn.as_ref()?;
         let due = [
@@ -384,7 +389,7 @@ impl Endpointing {
         Some(Verdict::Ended(turn.close(self.sound_ms)))
     }
 
-    /// A final came: whether it is the last of those asked for.
+    /// Counts a final. Returns whether it is the last of those requested.
     fn answered(&mut self, at_ms: u64) -> bool {
         while self
             .unanswered
@@ -397,7 +402,7 @@ impl Endpointing {
         self.unanswered.is_empty()
     }
 
-    /// Leaves out words that already belonged to the turn before.
+    /// Removes words that already belonged to the previous turn.
     fn without_owed(&self, text: &str, at_ms: u64) -> String {
         let mut tokens = text.split_whitespace();
         let skip = match self.owed.as_ref().filter(|owed| at_ms <= owed.until_ms) {

@@ -1,61 +1,61 @@
-//! What kind of answer the agent's last words ask for, and whether the user's words so far are such an answer: then
-//! the turn may end sooner, and something that is dictated is waited for.
+//! The kind of answer that the agent's last words ask for, and whether the user's words so far are such an
+//! answer. If they are, the turn may end sooner; a dictation is waited for.
 
 use super::words::{bare, is_unit};
 
 /// Digits of a telephone number without its country code, in most plans.
 const PHONE_DIGITS: usize = 10;
 
-/// No telephone number has fewer: a subscriber's number without area code in the North American plan.
+/// Fewest digits of a telephone number: a subscriber's number without area code in the North American plan.
 const FEWEST_PHONE_DIGITS: usize = 7;
 
-/// The answer the agent waits for.
+/// The answer the agent expects.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Expectation {
-    /// Nothing to go by.
+    /// Unknown.
     #[default]
     Any,
     /// Yes or no.
     YesNo,
-    /// One of the alternatives named: these words tell them.
+    /// One of the named alternatives, which these words distinguish.
     Choice(Vec<String>),
     /// A number, a time, a day.
     Figure,
-    /// Words of the user's own: the question wants no yes and names nothing.
+    /// Words of the user's own: the question is not answered with yes and names no alternatives.
     Words,
     /// Something that is dictated piece by piece.
     Dictation(Dictated),
 }
 
-/// What is dictated.
+/// Kind of dictation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dictated {
-    /// A number or code of so many digits and letters.
+    /// A number or code of this many digits and letters.
     Units(usize),
     /// A number or code of unknown length, or a name that is spelled.
     Unknown,
-    /// An address with a full stop behind an at sign.
+    /// An email address, complete with a dot after an at sign.
     Email,
 }
 
-/// How far the words so far are an answer of the kind that was asked for.
+/// Progress of the words so far towards the expected answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// It is given.
+    /// It is complete.
     Whole,
-    /// It is given, and a nearer word may follow: a time after a day.
+    /// It is given, and a more precise word may follow, such as a time after a day.
     Given,
-    /// It may be given, and may be longer.
+    /// It may be complete, and may be longer.
     Enough,
-    /// It has begun and is not whole.
+    /// It has begun and is incomplete.
     Begun,
-    /// It has begun, and so little of it cannot be all.
+    /// It has begun, and is too short to be complete.
     Short,
-    /// Nothing to go by.
+    /// Unknown.
     Unknown,
 }
 
-/// Words a question begins with that wants yes or no: English, then Spanish, French and German.
+/// First words of questions that ask for yes or no: English, then Spanish, French and German.
 const ASKS_YES_NO: &[&str] = &[
     "is",
     "are",
@@ -105,7 +105,7 @@ const BEFORE_QUESTION: &[&str] = &[
     "and", "so", "ok", "okay", "great", "thanks", "well", "then", "now", "but", "also",
 ];
 
-/// Other questions that want yes or no, in scripts without spaces and others.
+/// Other questions that ask for yes or no, in scripts without spaces and others.
 const YES_NO_ENDINGS: &[&str] = &[
     "吗？",
     "吗?",
@@ -118,7 +118,7 @@ const YES_NO_ENDINGS: &[&str] = &[
     "क्या?",
 ];
 
-/// What says yes or no: at the front of an answer.
+/// Words for yes or no at the start of an answer.
 const YES_NO: &[&str] = &[
     "yes",
     "yeah",
@@ -163,7 +163,7 @@ const YES_NO: &[&str] = &[
     "いいえ",
 ];
 
-/// What is said by those who mean yes, not only that they listen.
+/// Words that mean yes, rather than only attention.
 const PLAIN_YES: &[&str] = &[
     "yes",
     "yep",
@@ -191,7 +191,7 @@ const REQUESTS: &[&str] = &[
     "what's", "which", "please",
 ];
 
-/// What is dictated in pieces; `number` with one of [`NUMBERS_OF`].
+/// Words for things dictated in pieces; `number` with one of [`NUMBERS_OF`].
 const NUMBERS_OF: &[&str] = &[
     "phone",
     "telephone",
@@ -216,7 +216,7 @@ const NUMBERS_OF: &[&str] = &[
     "security",
 ];
 
-/// Codes by name.
+/// Names of codes.
 const CODES: &[&str] = &["code", "postcode", "zip", "pin", "iban", "password", "digits", "id"];
 
 /// Number words of counts: "the last four digits".
@@ -227,7 +227,7 @@ const ASKS_FIGURE: &[&str] = &[
     "when", "time", "day", "date", "old", "many", "much", "o'clock", "wann", "cuándo", "quand",
 ];
 
-/// Words that answer those.
+/// Words that answer those questions.
 const FIGURES: &[&str] = &[
     "monday",
     "tuesday",
@@ -263,14 +263,14 @@ const REFUSALS: &[&str] = &[
     "no", "not", "don't", "can't", "won't", "why", "sorry", "none", "without",
 ];
 
-/// Words of a choice that tell nothing.
+/// Words of a choice that distinguish nothing.
 const COMMON: &[&str] = &[
     "or", "the", "a", "an", "in", "on", "at", "to", "is", "it", "be", "do", "you", "would", "prefer", "like", "better",
     "rather", "should", "which", "we", "i", "for", "your", "of", "and", "by", "can",
 ];
 
 impl Expectation {
-    /// The answer these last words of the agent ask for.
+    /// Returns the answer that these last words of the agent ask for.
     pub fn of(agent_words: &str) -> Self {
         let sentence = last_sentence(agent_words);
         let words: Vec<String> = sentence.split_whitespace().map(bare).collect();
@@ -298,8 +298,8 @@ impl Expectation {
         }
     }
 
-    /// Whether a sound of attention, begun before the agent was through, may be the answer: to a question that wants
-    /// yes or no only a plain yes is.
+    /// Returns whether a backchannel that began before the agent had finished may be the answer. A question
+    /// that asks for yes or no accepts only a plain yes.
     pub fn takes_backchannel(&self, words: &str) -> bool {
         match self {
             Self::Any => true,
@@ -310,7 +310,7 @@ impl Expectation {
         }
     }
 
-    /// How far these words are the answer.
+    /// Returns how far these words are the answer.
     pub fn progress(&self, words: &str) -> Progress {
         let words: Vec<String> = words
             .split_whitespace()
@@ -344,8 +344,8 @@ impl Dictated {
     }
 }
 
-/// The fewest units that may be all of something of which so many are expected: a telephone number's length varies,
-/// that of a code is known.
+/// Returns the fewest units that may be a complete answer if `wanted` units are expected: a telephone
+/// number's length varies, a code's length is known.
 fn fewest(wanted: usize) -> usize {
     match wanted {
         PHONE_DIGITS => FEWEST_PHONE_DIGITS,
@@ -353,7 +353,7 @@ fn fewest(wanted: usize) -> usize {
     }
 }
 
-/// Whether the word there is a number, a time or a day; "I am" is none.
+/// Returns whether the word at this place is a number, a time or a day; the one in "I am" is not.
 fn is_figure(words: &[String], at: usize) -> bool {
     let word = words.get(at).map_or("", String::as_str);
     let before = at.checked_sub(1).and_then(|before| words.get(before));
@@ -361,7 +361,7 @@ fn is_figure(words: &[String], at: usize) -> bool {
     figure && !(word == "am" && before.is_some_and(|before| before == "i"))
 }
 
-/// What the agent asks to have dictated.
+/// Returns the kind of dictation that the agent asks for.
 fn dictated(words: &[String]) -> Option<Dictated> {
     let at = |list: &[&str]| words.iter().position(|word| list.contains(&word.as_str()));
     if at(&["email", "e-mail", "mail"]).is_some() {
@@ -386,7 +386,7 @@ fn dictated(words: &[String]) -> Option<Dictated> {
     (numbered || spelled || at(CODES).is_some()).then(|| count(words).map_or(Dictated::Unknown, Dictated::Units))
 }
 
-/// "six-digit", "four digits", "4 digits".
+/// Returns the count in "six-digit", "four digits", "4 digits".
 fn count(words: &[String]) -> Option<usize> {
     let at = words
         .iter()
@@ -402,7 +402,7 @@ fn count(words: &[String]) -> Option<usize> {
     })
 }
 
-/// Digits and single letters in the words.
+/// Returns the number of digits and single letters in the words.
 fn units(words: &[String]) -> usize {
     let mut count = 0;
     let mut times = 1;
@@ -411,7 +411,7 @@ fn units(words: &[String]) -> usize {
         match word.as_str() {
             "double" => times = 2,
             "triple" => times = 3,
-            // A word as a rule, and a letter only among others.
+            // Usually a word, and a letter only among others.
             "a" | "i" if count == 0 => {}
             _ if digits > 0 => count += digits * std::mem::replace(&mut times, 1),
             _ if is_unit(word) => count += std::mem::replace(&mut times, 1),
@@ -421,7 +421,7 @@ fn units(words: &[String]) -> usize {
     count
 }
 
-/// Whether an address has begun, and whether it is whole: something behind a dot behind an at sign.
+/// Returns whether an address has begun, and whether it is complete: something after a dot after an at sign.
 fn email(words: &[String]) -> (bool, bool) {
     if words.iter().any(|word| REFUSALS.contains(&word.as_str())) {
         return (false, false);
@@ -434,7 +434,7 @@ fn email(words: &[String]) -> (bool, bool) {
     (!words.is_empty(), written || (dot && rest.next().is_some()))
 }
 
-/// The last sentence, with its closing mark.
+/// Returns the last sentence, with its closing mark.
 fn last_sentence(text: &str) -> &str {
     let text = text.trim();
     let closing = ['.', '?', '!', '。', '？', '！', '।'];

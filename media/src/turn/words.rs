@@ -1,17 +1,17 @@
-//! What recognised words say about the turn: closed or open, being spelled, a mere backchannel.
+//! Classifies recognised words: closed or open, being spelled, a mere backchannel.
 
-/// How a stretch of words ends.
+/// The way in which a stretch of words ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// Closing punctuation: nothing more is needed.
     Complete,
-    /// Nothing to go by.
+    /// No hint.
     Plain,
     /// Digits or letters are being spelled.
     Spelling,
-    /// A phrase that often wants an object.
+    /// A phrase that often needs an object.
     Open,
-    /// A hesitation, a comma, a word no sentence ends with: more follows.
+    /// A hesitation, a comma, or a word that ends no sentence: more follows.
     Hesitating,
 }
 
@@ -80,7 +80,7 @@ const BACKCHANNELS: &[&str] = &[
     "अच्छा",
 ];
 
-/// The same, of two words.
+/// Backchannels of two words.
 const BACKCHANNEL_PAIRS: &[(&str, &str)] = &[
     ("i", "see"),
     ("got", "it"),
@@ -91,7 +91,7 @@ const BACKCHANNEL_PAIRS: &[(&str, &str)] = &[
     ("mm", "hm"),
 ];
 
-/// What a telephone is picked up with, beside sounds of attention.
+/// Words with which people pick up a telephone, besides backchannels.
 const GREETINGS: &[&str] = &[
     "hello",
     "hallo",
@@ -119,7 +119,7 @@ const GREETINGS: &[&str] = &[
     "もしもし",
 ];
 
-/// Last words after which more follows, even if a recogniser put a full stop behind them.
+/// Last words after which more follows, even if a recogniser put a full stop after them.
 const ALWAYS_OPEN: &[&str] = &[
     "um", "umm", "uh", "uhm", "er", "erm", "and", "or", "but", "because", "the", "a", "an", "my",
 ];
@@ -127,14 +127,14 @@ const ALWAYS_OPEN: &[&str] = &[
 /// Those of them that close a German sentence: "Rufen Sie mich nicht an.", "Wer ist er?", "Wir ziehen um."
 const GERMAN_ENDS: &[&str] = &["an", "er", "um"];
 
-/// Words that a German sentence is known by, and no English one has.
+/// Words that identify a German sentence and occur in no English one.
 const GERMAN: &[&str] = &[
     "ich", "du", "sie", "wir", "ihr", "ihn", "ihm", "mich", "mir", "dich", "dir", "uns", "euch", "ihnen", "nicht",
     "nie", "niemals", "kein", "keine", "mehr", "bitte", "wieder", "nochmal", "noch", "später", "morgen", "heute",
     "der", "das", "ist", "wer", "wie", "wo", "einfach", "jetzt", "gleich", "dann", "rufen", "rufe", "ruf", "anders",
 ];
 
-/// The same, unless punctuation closes them.
+/// Last words after which more follows, unless punctuation closes them.
 const HESITATING: &[&str] = &[
     "to",
     "of",
@@ -159,16 +159,16 @@ const HESITATING: &[&str] = &[
     "लेकिन",
 ];
 
-/// Last words after which more follows as a rule unless punctuation closes them.
+/// Last words after which more usually follows, unless punctuation closes them.
 const OPEN: &[&str] = &[
     "is", "are", "was", "be", "been", "for", "at", "in", "on", "so", "that", "then", "well", "like", "about", "his",
     "her", "it's", "which", "who", "when",
 ];
 
-/// What a name or number is announced with: "my number is".
+/// Words that announce a name or number: "my number is".
 const ANNOUNCED: &[&str] = &["number", "name", "email", "address", "code", "id"];
 
-/// Spoken parts of something spelled, beside single letters and digits.
+/// Spoken parts of something spelled, besides single letters and digits.
 const SPELLED: &[&str] = &[
     "zero",
     "oh",
@@ -191,7 +191,7 @@ const SPELLED: &[&str] = &[
     "hash",
 ];
 
-/// How `words` end.
+/// Returns how `words` end.
 pub fn ending(words: &str) -> Ending {
     let text = words.trim_end();
     let mut tokens = text.split_whitespace().rev().map(bare);
@@ -218,32 +218,33 @@ pub fn ending(words: &str) -> Ending {
     }
 }
 
-/// Whether the last word, which hesitates in English, ends a German sentence.
+/// Returns whether the last word, which is a hesitation in English, ends a German sentence.
 fn is_german_end(text: &str, last: &str) -> bool {
     let german = |token: &str| GERMAN.contains(&bare(token).as_str());
-    // Without a full stop "um" is a hesitation in German, too.
+    // Without a full stop, "um" is a hesitation in German too.
     let ends = GERMAN_ENDS.contains(&last) && (last != "um" || closes(text));
     ends && text.split_whitespace().any(german)
 }
 
-/// Whether there is any word, not only marks of what is missing.
+/// Returns whether there is any word, not only marks for missing words.
 pub fn any(words: &str) -> bool {
     words.contains(char::is_alphanumeric)
 }
 
-/// Whether the words are nothing but a backchannel. No words are none.
+/// Returns whether the words are nothing but a backchannel. No words are not a backchannel.
 pub fn is_backchannel(words: &str) -> bool {
     let mut any = false;
     let telling = count_telling(words, |_| any = true, |_| false);
     any && telling == 0
 }
 
-/// How many words are no backchannel; a last word that may become one does not count yet.
+/// Returns how many words are not backchannels. A last word that may become one does not count yet.
 pub fn telling_words(words: &str) -> usize {
     count_telling(words, |_| (), begins_backchannel)
 }
 
-/// Whether the words are no more than a telephone is picked up with: "Hello?", "Yes, good morning." No words are too.
+/// Returns whether the words are only such with which people pick up: "Hello?", "Yes, good morning." No words
+/// count too.
 pub fn is_pick_up(words: &str) -> bool {
     let mut tokens = words.split_whitespace().map(bare).filter(|token| !token.is_empty());
     tokens.all(|token| GREETINGS.contains(&token.as_str()) || BACKCHANNELS.contains(&token.as_str()))
@@ -273,7 +274,8 @@ fn begins_backchannel(token: &str) -> bool {
         || BACKCHANNEL_PAIRS.iter().any(|(first, _)| first.starts_with(token))
 }
 
-/// Scripts without spaces put several words into a token: about two characters a word.
+/// Returns the number of words in a token. Scripts without spaces put several words into a token: about two
+/// characters a word.
 fn weight(token: &str) -> usize {
     let unspaced = token
         .chars()
@@ -296,9 +298,10 @@ pub(crate) fn is_unit(token: &str) -> bool {
     single || SPELLED.contains(&token) || (!token.is_empty() && token.chars().all(|c| c.is_ascii_digit()))
 }
 
-/// The word without its punctuation, in lower case.
+/// Returns the word without its punctuation, in lower case.
 pub(crate) fn bare(token: &str) -> String {
-    // Combining vowel signs are no letters but belong to the word: only ASCII and full-width punctuation is taken off.
+    // Combining vowel signs are not letters but belong to the word, so only ASCII and full-width punctuation
+    // is removed.
     token
         .trim_matches(|c: char| {
             c.is_ascii_punctuation() || matches!(c, '。' | '？' | '！' | '，' | '।' | '…' | '–' | '—')

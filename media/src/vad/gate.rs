@@ -1,10 +1,12 @@
-//! A cheap gate before the neural detector: a high-pass at 200 Hz and an absolute energy threshold with hangover.
-//! It is absolute because one relative to the noise floor rises with continuous speech and cut 79 % of it.
+//! A cheap gate before the neural detector: a high-pass at 200 Hz and an absolute energy threshold with
+//! hangover. The threshold is absolute because one relative to the noise floor rises with continuous speech;
+//! such a threshold cut 79 % of it.
 
 /// Mean power that opens the gate, relative to full scale: -47 dBFS, 3 dB above line noise of -50 dBFS.
 const OPEN_POWER: f32 = 2.0e-5;
 
-/// Blocks of 16 ms the gate stays open after the last loud one: 208 ms, longer than the pauses between syllables.
+/// Blocks of 16 ms for which the gate stays open after the last loud one: 208 ms, longer than the pauses
+/// between syllables.
 const HANGOVER_BLOCKS: u32 = 13;
 
 const FULL_SCALE: f32 = 32_768.0;
@@ -12,10 +14,9 @@ const FULL_SCALE: f32 = 32_768.0;
 /// Parts of a block, of 4 ms, by which the end of voice is dated.
 const QUARTERS: usize = 4;
 
-/// The gate.
 pub(super) struct Gate {
     high_pass: HighPass,
-    /// Blocks until it shuts; 0 is shut.
+    /// Number of blocks until it closes; 0 is closed.
     remaining: u32,
 }
 
@@ -27,12 +28,12 @@ impl Gate {
         }
     }
 
-    /// One sample through the high-pass.
+    /// Filters one sample through the high-pass.
     pub(super) fn filter(&mut self, sample: i16) -> i16 {
         self.high_pass.process(f32::from(sample)) as i16
     }
 
-    /// Judges a block of this power; whether it is loud itself.
+    /// Judges a block of this power. Returns whether the block itself is loud.
     pub(super) fn admit(&mut self, power: f32) -> bool {
         let loud = power >= OPEN_POWER;
         if loud {
@@ -43,26 +44,26 @@ impl Gate {
         loud
     }
 
-    /// Whether blocks go to the detector.
+    /// Returns whether blocks go to the detector.
     pub(super) fn is_open(&self) -> bool {
         self.remaining > 0
     }
 }
 
-/// The end of the last loud quarter of a loud block.
+/// Returns the end of the last loud quarter of a loud block.
 pub(super) fn loud_until(block: &[i16]) -> usize {
     let quarter = (block.len() / QUARTERS).max(1);
     let loud = block.chunks(quarter).rposition(|part| power(part) >= OPEN_POWER);
     loud.map_or(block.len(), |at| ((at + 1) * quarter).min(block.len()))
 }
 
-/// Mean power of filtered samples, relative to full scale.
+/// Returns the mean power of filtered samples, relative to full scale.
 pub(super) fn power(samples: &[i16]) -> f32 {
     let energy: f32 = samples.iter().map(|&s| f32::from(s) * f32::from(s)).sum();
     energy / (FULL_SCALE * FULL_SCALE * samples.len() as f32)
 }
 
-/// A Butterworth high-pass of second order, transposed direct form II.
+/// A second-order Butterworth high-pass in transposed direct form II.
 struct HighPass {
     b: [f32; 3],
     a: [f32; 2],

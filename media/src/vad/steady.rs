@@ -1,23 +1,25 @@
-//! Tones of the telephone network (ringback, busy) and whistles: the detector takes them for voice. One or two pure
-//! tones are foretold almost exactly from four samples before; a voice, with its many harmonics and noise, is not.
+//! Detects tones of the telephone network (ringback, busy) and whistles, which the voice detector takes for
+//! voice. One or two pure tones can be predicted almost exactly from four samples; a voice, with its many
+//! harmonics and noise, cannot.
 
-/// Samples from which the next is foretold: two for each tone.
+/// Number of samples from which the next is predicted: two for each tone.
 const ORDER: usize = 4;
 
-/// What is left of the power when a tone is foretold: 20 dB less. Mu-law leaves 35 dB, voices of the field 5 to 18.
+/// Share of the power that prediction leaves for a tone: 20 dB less. Mu-law allows 35 dB, voices in the field 5 to 18.
 const LEFT: f32 = 0.01;
 
-/// Blocks in a row that make a tone within voice: 80 ms. Before it, one is enough: voice opens with the next block.
+/// Number of successive blocks that make a tone within voice: 80 ms. Without voice before it one is enough,
+/// since voice opens with the next block.
 const BLOCKS: u32 = 5;
 
-/// Looks for tones, block by block.
+/// Detects tones block by block.
 #[derive(Debug, Default)]
 pub(super) struct Steady {
     foretold: u32,
 }
 
 impl Steady {
-    /// Whether this block belongs to a tone; `in_voice` if there was voice before it.
+    /// Returns whether this block belongs to a tone. `in_voice` tells whether there was voice before it.
     pub(super) fn is_tone(&mut self, block: &[i16], in_voice: bool) -> bool {
         self.foretold = match unforetold(block) < LEFT {
             true => self.foretold.saturating_add(1),
@@ -27,7 +29,7 @@ impl Steady {
     }
 }
 
-/// The share of the power that linear prediction leaves (covariance method: exact for tones in a short block).
+/// Returns the share of the power that linear prediction leaves (covariance method: exact for tones in a short block).
 fn unforetold(block: &[i16]) -> f32 {
     let mut sums = [[0.0f32; ORDER + 1]; ORDER + 1];
     for window in block.windows(ORDER + 1) {
@@ -38,7 +40,7 @@ fn unforetold(block: &[i16]) -> f32 {
             }
         }
     }
-    // What elimination leaves of the last sample's power is what the others do not foretell.
+    // The part of the last sample's power that remains after elimination is not predicted by the others.
     let all = sums[ORDER][ORDER];
     for at in 0..ORDER {
         let pivot = sums[at][at];

@@ -1,5 +1,4 @@
-//! The leg: permit, dial, ringing, answer, media, and the reports of a carrier that may repeat and reorder
-//! them.
+//! The leg: permit, dial, ringing, answer, media, and the reports of a carrier that may repeat and reorder them.
 
 use serde_json::json;
 
@@ -23,8 +22,7 @@ pub(super) const PICK_UP_MS: u64 = 1_200;
 /// Time in milliseconds after the answer in which the user's voice does not interrupt.
 pub(super) const BARGE_IN_AFTER_MS: u64 = 1_500;
 
-/// Pause in milliseconds before an attempt that was certainly not sent is tried again, unless the carrier
-/// named one.
+/// Pause in milliseconds before an attempt that was certainly not sent is tried again, unless the carrier named one.
 const BUSY_DELAY_MS: i64 = 5_000;
 /// Longest pause that is taken from a carrier, so that its mistake cannot park a contact.
 const LONGEST_BUSY_DELAY_MS: i64 = 3_600_000;

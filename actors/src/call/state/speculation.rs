@@ -20,12 +20,10 @@ use domain::{
 /// Most replies made ahead in one turn.
 pub(super) const MOST_TRIES: u32 = 3;
 
-/// Additional wait in milliseconds for each further try in a turn, since a user who pauses often is likely to
-/// go on.
+/// Additional wait in milliseconds for each further try in a turn, since a user who pauses often is likely to go on.
 const WARIER_MS: u64 = 100;
 
-/// Additional wait in milliseconds after words that announce more, since the pause that ends such a turn is
-/// long.
+/// Additional wait in milliseconds after words that announce more, since the pause that ends such a turn is long.
 const OPEN_WAIT_MS: u64 = 500;
 
 /// Characters per token, to estimate the tokens a model reads and writes: OpenAI's rule of thumb for English.

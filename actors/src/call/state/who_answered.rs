@@ -21,8 +21,7 @@ pub(super) enum Machine {
     Menu,
     /// The menu's key to a person was pressed at `since_ms`, in the stream's time.
     Pressed { since_ms: u64 },
-    /// An assistant asks who calls. `told` counts the introductions, `since_ms` is the stream's time of the
-    /// last one.
+    /// An assistant asks who calls. `told` counts the introductions, `since_ms` is the stream's time of the last one.
     Screening { told: u8, since_ms: u64 },
 }
 
@@ -139,8 +138,7 @@ impl State {
         self.greet(now_ms, fx);
     }
 
-    /// Handles the start of the user's voice: a beep before it was not a mailbox's, and the machine is not
-    /// silent.
+    /// Handles the start of the user's voice: a beep before it was not a mailbox's, and the machine is not silent.
     pub(super) fn voice_begins(&mut self, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Machine(Machine::Beep | Machine::Screening { .. } | Machine::Pressed { .. }) => {

@@ -66,8 +66,7 @@ impl Tables {
         Some(id)
     }
 
-    /// Plans the attempt after one that ended, and makes its contact pending again. Does nothing in a stopped
-    /// campaign.
+    /// Plans the attempt after one that ended, and makes its contact pending again. Does nothing in a stopped campaign.
     fn plan_next(&mut self, ended: AttemptId, next: NextAttempt, now: Timestamp) {
         let Some(entry) = self.attempts.get(&ended) else { return };
         let (campaign, list, index) = (entry.campaign, entry.contact_list, entry.contact_index);

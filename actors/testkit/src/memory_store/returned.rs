@@ -114,7 +114,8 @@ impl ReturnStore for MemoryStore {
         entry.carrier_call = Some(call);
         tables.carrier_calls.insert(key, held.attempt);
         let returned = tables.returned(held.attempt, node, now);
-        let returned = returned.ok_or_else(|| StoreError::Damaged("a sent attempt lacks something".to_owned()))?;
+        let returned =
+            returned.ok_or_else(|| StoreError::Damaged("a sent attempt lacks a required value".to_owned()))?;
         let told = EventFact {
             name: TAKEN_OVER.to_owned(),
             at_ms: returned.elapsed_ms,

@@ -1,5 +1,4 @@
-//! Idempotency keys: one holder at a time, settled with the result, free again after a failure, a death or a
-//! day.
+//! Idempotency keys: one holder at a time, settled with the result, free again after a failure, a death or a day.
 
 use std::time::Duration;
 

@@ -27,8 +27,7 @@ pub async fn a_new_node_declares_earlier_ones_dead(fixture: Fixture) {
     store.heartbeat(new).await.unwrap();
 }
 
-/// Sends a node's heartbeats until a process that is silent meanwhile counts as dead, in stores where silence
-/// matters.
+/// Sends a node's heartbeats until a process that is silent meanwhile counts as dead, in stores where silence matters.
 pub(super) async fn live_on(store: &dyn Store, clock: &ManualClock, node: NodeId) {
     for _ in 0..6 {
         clock.advance(Duration::from_secs(3));

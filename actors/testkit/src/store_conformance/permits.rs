@@ -227,8 +227,7 @@ pub async fn caller_ids_take_turns_by_the_agents_permits(fixture: Fixture) {
     let turns = |order: &[usize]| order.iter().map(|n| number(*n)).collect::<Vec<_>>();
     assert_eq!(seen, turns(&[91, 91, 92, 92, 93, 93, 91]), "a refusal takes no turn");
 
-    // A call with a fixed number takes no turn either, and another campaign of the agent continues the
-    // rotation.
+    // A call with a fixed number takes no turn either, and another campaign of the agent continues the rotation.
     let fixed = scene.claim_one(campaign).await;
     let shown_fixed = shown(&scene, fixed, request()).await;
     assert_eq!(shown_fixed, Ok(Some(caller_number())));

@@ -43,8 +43,7 @@ fn event(name: &str) -> Fact {
 }
 
 impl Scene {
-    /// Returns a node that lives beside this scene's, if a store may have several, else one that comes after
-    /// it.
+    /// Returns a node that lives beside this scene's, if a store may have several, else one that comes after it.
     async fn beside(&self) -> NodeId {
         let node = NodeId::new();
         self.store.register_node(node, None).await.unwrap();

@@ -383,8 +383,7 @@ pub async fn the_days_calls_end_and_begin_again_at_midnight(fixture: Fixture) {
     // It is as if it had never been claimed.
     let remaining = scene.store.remaining(campaign).await.unwrap();
     assert_eq!((remaining.due, remaining.later, remaining.open), (2, 0, 0));
-    // A higher limit takes effect at once, and so does another rule of the same day; with a warning the call
-    // is dialed.
+    // A higher limit takes effect at once, and so does another rule of the same day; with a warning the call is dialed.
     set(&scene, daily(Mode::Enforce, 4)).await;
     called(&scene, scene.claim_one(campaign).await).await;
     set(&scene, daily(Mode::Warn, 1)).await;

@@ -1,10 +1,10 @@
-//! People who answer in all their ways: none of them is taken for a machine.
+//! People who answer in many ways. None of them is taken for a machine.
 
 use proptest::{prelude::*, sample::select};
 
 use super::{super::*, Opening};
 
-/// What people really say, long or not.
+/// Things that people really say, long or short.
 const PEOPLE: [&str; 24] = [
     "Hello?",
     "Hi, this is Dana speaking, who is it?",
@@ -80,7 +80,7 @@ fn verdicts(sentences: &[(&str, u64)]) -> Vec<(Verdict, Reason)> {
     call.pauses(4_000).verdicts()
 }
 
-/// A machine verdict on which the call hangs up, or falls silent.
+/// Returns whether there is a machine verdict on which the call hangs up or falls silent.
 fn ends_the_call(verdicts: &[(Verdict, Reason)]) -> bool {
     verdicts
         .iter()
@@ -95,7 +95,7 @@ fn no_greeting_of_a_person_is_a_machines() {
             !found.iter().any(|(verdict, _)| verdict.is_machine()),
             "{text}: {found:?}"
         );
-        // In sentences, as a recogniser with a short pause cuts them.
+        // Split into sentences, as by a recogniser with a short pause.
         let sentences: Vec<_> = text.split_inclusive(['.', '?', '!']).map(|s| (s, 500)).collect();
         let found = verdicts(&sentences);
         assert!(!ends_the_call(&found), "{text}: {found:?}");
@@ -132,7 +132,7 @@ proptest! {
         prop_assert!(!ends_the_call(&found), "{:?}", found);
     }
 
-    /// Shape alone is never enough: words without a hint, as long and as steady as can be.
+    /// Shape alone is never enough: words without a hint, as long and as steady as possible.
     #[test]
     fn talk_without_a_hint_is_no_machine(
         words in proptest::collection::vec(select(&["well", "the", "garden", "was", "green", "and", "then", "we", "saw"][..]), 1..120),

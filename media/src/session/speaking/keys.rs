@@ -1,22 +1,22 @@
-//! Keys that are pressed: tones in the place of a speech, which nothing interrupts and which are no words.
+//! Pressed keys: tones in place of a speech. Nothing interrupts them, and they are not words.
 
 use super::{Current, Speaking};
 use crate::{codec, session::SpeechId, tone::generate};
 
-/// Stands for keys that are played: no speech of the agent has this number.
+/// Id for keys that are played. No speech of the agent has this number.
 pub(super) const KEYS: SpeechId = SpeechId(u64::MAX);
 
-/// Keys played at once, at most.
+/// Most keys played at once.
 const MOST_KEYS: usize = 64;
 
 impl Speaking {
-    /// Whether keys are being played.
+    /// Returns whether keys are being played.
     pub(in crate::session) fn is_pressing(&self) -> bool {
         self.current.as_ref().is_some_and(|current| current.id == KEYS)
     }
 
-    /// Plays keys, behind others that play; a speech must have been dropped. Nothing interrupts them, and they are no
-    /// words.
+    /// Plays keys, after others that are still playing. The present speech must have been dropped. Nothing
+    /// interrupts keys, and they are not words.
     pub(in crate::session) fn press(&mut self, keys: &str) {
         let keys: String = keys.chars().take(MOST_KEYS).collect();
         let samples = generate::keys(&keys, self.format.sample_rate);

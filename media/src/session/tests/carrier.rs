@@ -25,7 +25,7 @@ pub const PACED: LineAbilities = LineAbilities {
     clear: false,
 };
 
-/// Every word of the agent lasts so long.
+/// Duration of every word of the agent in milliseconds.
 pub const WORD_MS: usize = 400;
 
 pub fn config(abilities: LineAbilities) -> SessionConfig {
@@ -42,16 +42,16 @@ pub fn config(abilities: LineAbilities) -> SessionConfig {
     }
 }
 
-/// Plays what it is sent, sample by sample, and returns marks.
+/// Plays the audio sent to it sample by sample, and returns marks.
 #[derive(Default)]
 pub struct Carrier {
     buffer: VecDeque<u8>,
-    /// Marks with the samples before them.
+    /// Marks with the number of samples before them.
     marks: VecDeque<(u64, String)>,
     received: u64,
     played: u64,
     played_audio: Vec<u8>,
-    /// Samples played last.
+    /// Number of samples played last.
     playing: usize,
     silent_ms: u64,
     gaps: Vec<u64>,
@@ -86,13 +86,13 @@ impl Carrier {
                 self.cleared_at_ms.get_or_insert(now_ms);
                 self.played += self.buffer.len() as u64;
                 self.buffer.clear();
-                // As Twilio does: pending marks come back at once.
+                // Like Twilio: pending marks come back at once.
                 self.marks.drain(..).map(|(_, name)| name).collect()
             }
         }
     }
 
-    /// What was played in the last `ms`; silence where nothing was.
+    /// Returns the audio played in the last `ms`, with silence where nothing was played.
     pub fn last_played(&self, ms: usize) -> Vec<u8> {
         let mut audio = vec![0xFF; ms * 8];
         let playing = self.playing.min(audio.len());
@@ -101,7 +101,7 @@ impl Carrier {
         audio
     }
 
-    /// All that was played, without the silence between.
+    /// Returns all audio played, without the silence between.
     pub fn all_played(&self) -> Vec<i16> {
         let mut pcm = Vec::new();
         codec::decode(Encoding::MuLaw, &self.played_audio, &mut pcm);
@@ -127,12 +127,13 @@ impl Carrier {
         returned
     }
 
-    /// Gaps of more than 60 ms between pieces of audio.
+    /// Returns the gaps of more than 60 ms between pieces of audio.
     pub fn gaps_ms(&self) -> Vec<u64> {
         self.gaps.iter().copied().filter(|&gap| gap > 60).collect()
     }
 
-    /// The words whose audio was played, the last one perhaps in part; the agent's words carry their number as level.
+    /// Returns the words whose audio was played, the last one perhaps in part. The level of a word's audio
+    /// encodes its number.
     pub fn words_played(&self) -> String {
         let mut pcm = Vec::new();
         codec::decode(Encoding::MuLaw, &self.played_audio, &mut pcm);
@@ -150,7 +151,7 @@ impl Carrier {
     }
 }
 
-/// Audio of a text in which every word has a level of its own.
+/// Returns audio of a text in which every word has a level of its own.
 pub fn speak(text: &str) -> (Vec<i16>, Vec<WordEnd>) {
     let mut samples = Vec::new();
     let mut words = Vec::new();
@@ -218,14 +219,14 @@ impl Bench {
         self.say(speech, text, true);
     }
 
-    /// The user is silent.
+    /// Lets the user be silent.
     pub fn silence(&mut self, ms: u64) {
         for _ in 0..ms / 20 {
             self.step(Some([0; 160]));
         }
     }
 
-    /// The user speaks: vowels, in syllables.
+    /// Lets the user speak vowels in syllables.
     pub fn voice(&mut self, ms: u64) {
         for _ in 0..ms / 20 {
             let frame = std::array::from_fn(|i| vowel(self.phase + i));
@@ -234,7 +235,7 @@ impl Bench {
         }
     }
 
-    /// No frame comes; only deadlines are met.
+    /// Delivers no frames; only deadlines are met.
     pub fn stall(&mut self, ms: u64) {
         for _ in 0..ms / 20 {
             self.step(None);

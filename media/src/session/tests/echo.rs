@@ -40,7 +40,7 @@ fn an_echo_is_neither_a_turn_nor_an_interruption() {
     }
 }
 
-/// In any seven words one is wrong, two stand for another, one is left out.
+/// Mishears words: of any seven words one is wrong, two stand for another, one is left out.
 fn badly(at: usize, word: &str) -> String {
     match at % 7 {
         1 => "them".to_owned(),
@@ -108,7 +108,7 @@ fn a_user_who_talks_over_the_own_echo_interrupts_in_time() {
 #[test]
 fn an_answer_whose_words_come_after_its_turn_is_kept_behind_an_echo() {
     let mut phone = echoing(-20.0, 150);
-    // It tells nothing by itself.
+    // The recogniser reports nothing by itself.
     phone.delay_ms = u64::MAX / 2;
     phone.agent(1, "Is this your first visit?");
     while phone.count(|event| matches!(event, SessionEvent::SpeakingEnded { .. })) == 0 {

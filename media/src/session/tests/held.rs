@@ -1,4 +1,4 @@
-//! Tests of what is prepared in a pause: told pauses, and speeches that are held until they are released.
+//! Tests of preparations in a pause: reported pauses, and speeches that are held until they are released.
 
 use super::{
     carrier::{Bench, CARRIER},

@@ -1,4 +1,4 @@
-//! The session shows the detector of machines all it needs, and tells its verdicts in their order.
+//! Tests that the session feeds the machine detector with everything it needs, and reports its verdicts in order.
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn order(session: &mut AudioSession) -> Vec<&'static str> {
     order
 }
 
-/// 20 ms frames of a sound at `rate`, from `now_ms` on.
+/// Passes a sound at `rate` in frames of 20 ms, from `now_ms` on.
 fn hear(session: &mut AudioSession, samples: &[i16], rate: usize, now_ms: &mut u64) {
     for frame in samples.chunks(rate / 50) {
         let mut bytes = Vec::new();

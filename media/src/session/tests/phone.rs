@@ -1,4 +1,4 @@
-//! A phone whose user and agent speak babble over mu-law, with echo, noise and a recogniser that takes its time.
+//! A phone whose user and agent speak babble over mu-law, with echo, noise and a slow recogniser.
 
 use std::collections::VecDeque;
 
@@ -28,14 +28,14 @@ pub struct Phone {
     pub cleared: Vec<u64>,
     pub resumed: Vec<u64>,
     pub echo: Option<Echo>,
-    /// How long the recogniser takes.
+    /// Delay of the recogniser in milliseconds.
     pub delay_ms: u64,
-    /// What the recogniser gets wrong: for each word, which of its utterance it is, what it is told as.
+    /// Recognition errors: maps the index of a word in its utterance and the word to the reported word.
     pub mishears: fn(usize, &str) -> String,
     /// Noise of the line, in dBFS.
     pub noise_dbfs: Option<f64>,
     played: VecDeque<i16>,
-    /// What the user's side sends from now on.
+    /// Audio that the user's side sends from now on.
     sound: VecDeque<i16>,
     listener: Listener,
     transcript: Transcript,
@@ -78,7 +78,7 @@ impl Phone {
         }
     }
 
-    /// The agent says a text.
+    /// Lets the agent say a text.
     pub fn agent(&mut self, speech: u64, text: &str) {
         let say = Say {
             speech: SpeechId(speech),
@@ -92,12 +92,12 @@ impl Phone {
         self.collect();
     }
 
-    /// The user says a text from now on; how many milliseconds it lasts.
+    /// Lets the user say a text from now on. Returns its duration in milliseconds.
     pub fn user(&mut self, text: &str) -> u64 {
         self.user_at(text, 0.0)
     }
 
-    /// The same, louder or quieter than usual.
+    /// Does the same, louder or quieter than usual.
     pub fn user_at(&mut self, text: &str, gain_db: f64) -> u64 {
         let gain = 10f64.powf(gain_db / 20.0);
         let samples = spoken(text, "caller").0.into_iter();
@@ -214,7 +214,7 @@ impl Phone {
         }
     }
 
-    /// The words of each turn that ended, with its time.
+    /// Returns the words of each turn that ended, with its time.
     pub fn turns(&self) -> Vec<(u64, &str)> {
         let turns = self.events.iter().filter_map(|(at, event)| match event {
             SessionEvent::UtteranceEnded(utterance) => Some((*at, utterance.text.as_str())),
@@ -239,7 +239,7 @@ impl Phone {
     }
 }
 
-/// Audio of a text at 8 kHz, with its words.
+/// Returns audio of a text at 8 kHz, with its words.
 pub fn spoken(text: &str, voice: &str) -> (Vec<i16>, Vec<WordEnd>) {
     let mut speaker = Speaker::new(text, Voice::named(voice), 8_000).unwrap();
     let words = speaker.words().to_vec();
@@ -250,7 +250,7 @@ pub fn spoken(text: &str, voice: &str) -> (Vec<i16>, Vec<WordEnd>) {
     (samples, words)
 }
 
-/// Pink noise of power 1, by three filters of white noise (Paul Kellet's "economy" filter), to a root mean square of 1.
+/// Pink noise from white noise through three filters (Paul Kellet's "economy" filter), with a root mean square of 1.
 #[derive(Default)]
 pub struct Pink {
     state: u64,

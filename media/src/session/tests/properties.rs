@@ -1,4 +1,4 @@
-//! Whatever comes in, in whatever order: the session ends, the account adds up, and heard is a prefix of what was said.
+//! For any input in any order, the session ends, the account adds up, and the heard words are a prefix of the text.
 
 use proptest::prelude::*;
 
@@ -150,7 +150,7 @@ proptest! {
             run.check(now)?;
         }
         prop_assert!(run.ended <= run.started);
-        // A speech that was never finished awaits its last mark without a deadline.
+        // A speech that was never finished waits for its last mark without a deadline.
         run.session.tick(now + 10_000);
         let [sent, played, cleared, _] = run.session.account();
         prop_assert_eq!(sent, played + cleared);

@@ -1,4 +1,4 @@
-//! Sessions with recognisers that listen for turns, or are slow.
+//! Sessions with recognisers that listen for turns or are slow.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Tests with babble over mu-law: latency of turns and barge-in, and sounds that are no speech.
+//! Tests with babble over mu-law: latency of turns and barge-in, and sounds that are not speech.
 
 use std::f64::consts::TAU;
 
@@ -13,7 +13,7 @@ fn tones(ms: usize, hz: &[f64], amplitude: f64) -> Vec<i16> {
     (0..ms * 8).map(|n| (sum(n) * amplitude) as i16).collect()
 }
 
-/// Three saw-tooth voices, a new chord every 400 ms.
+/// Three saw-tooth voices with a new chord every 400 ms.
 fn music(ms: usize) -> Vec<i16> {
     let chords = [[220.0, 277.2, 329.6], [196.0, 246.9, 293.7], [174.6, 220.0, 261.6]];
     let saw = |hz: f64, n: usize| (hz * n as f64 / 8_000.0).fract() * 2.0 - 1.0;
@@ -82,7 +82,7 @@ fn the_recogniser_is_never_asked_in_mid_word_in_noise_10_db_below_the_voice() {
     }
 }
 
-/// When playout was cleared after the first voiced frame of the user, for many moments of interruption.
+/// Returns the delay from the user's first voiced frame until playout was cleared, for many moments of interruption.
 fn barge_ins(noise_dbfs: Option<f64>) -> Vec<u64> {
     let mut delays = Vec::new();
     for n in 0..24 {

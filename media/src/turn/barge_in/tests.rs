@@ -1,10 +1,11 @@
-//! Tests of barge-in: what pauses, what interrupts, what lets playout go on.
+//! Tests of barge-in: sounds that pause, sounds that interrupt, and sounds that let playout resume.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Feeds blocks of 16 ms: voice in the given spans, words from their moments on; verdicts with their times.
+/// Feeds blocks of 16 ms, with voice in the given spans and words from their times on. Returns the verdicts
+/// with their times.
 fn play(spans: &[(u64, u64)], words: &[(u64, &str)], until: u64) -> Vec<(u64, Verdict)> {
     let mut barge_in = BargeIn::new(0);
     let mut last_voiced_ms = 0;
@@ -127,7 +128,7 @@ fn one_telling_word_keeps_playout_paused_until_the_turn_decides() {
     assert_eq!(verdicts, [(1_760, Verdict::Pause), (3_504, Verdict::Resume)]);
 }
 
-/// What voice from `onset_ms` on that says these words does to a speech that may be interrupted from 1.5 s on.
+/// Returns the effect of voice from `onset_ms` on with these words on a speech that may be interrupted from 1.5 s on.
 fn at_the_pick_up(onset_ms: u64, words: &str) -> Option<(u64, Verdict)> {
     let mut barge_in = BargeIn::new(1_200);
     barge_in.count_from(1_500);

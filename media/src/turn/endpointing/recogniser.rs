@@ -1,33 +1,35 @@
-//! What is known of the recogniser, and what one that listens for turns says of them.
+//! Promises of the recogniser, and the turn signals of one that listens for turns.
 
 use std::time::Duration;
 
 use super::FINAL_WAIT_MS;
 
-/// What a recogniser promises of its finals.
+/// Promises of a recogniser about its finals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Promise {
-    /// How long a final may take after it was asked for, at most. A turn whose final has not come by then ends on the words
-    /// so far.
+    /// Longest time from the request to the final. If the final has not come by then, the turn ends on the
+    /// words so far.
     pub final_within: Duration,
-    /// It answers each time it is asked, in order, be it with no words; so a late final is known for what it covers.
+    /// Whether it answers each request, in order, even without words, so that it is known what a late final covers.
     pub answers_each: bool,
-    /// It listens for turns itself: [`Told`] comes from it, and it is asked only when nothing does for long.
+    /// Whether it listens for turns itself: [`Told`] comes from it, and it is asked only if it reports
+    /// nothing for long.
     pub tells_turns: bool,
-    /// It tells words while they are said. One that does not is silent however much is said: a voice without a word is a
-    /// voice all the same, and not taken for music.
+    /// Whether it reports words while they are said. If it does not, its silence means nothing, and voice
+    /// without a word is not taken for music.
     pub tells_interims: bool,
 }
 
 impl Promise {
-    /// In milliseconds.
+    /// Returns the final's time limit in milliseconds.
     pub(super) fn final_wait_ms(&self) -> u64 {
         u64::try_from(self.final_within.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
 impl Default for Promise {
-    /// A streaming recogniser that leaves turns to others; one measured took 298 ms in the slowest twentieth of cases.
+    /// Returns the promise of a streaming recogniser without turn detection. A measured one took 298 ms in
+    /// the slowest twentieth of cases.
     fn default() -> Self {
         Self {
             final_within: Duration::from_millis(FINAL_WAIT_MS),
@@ -38,13 +40,13 @@ impl Default for Promise {
     }
 }
 
-/// What a recogniser says of the user's turn.
+/// Signal of a recogniser about the user's turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
-    /// It is over.
+    /// The turn is over.
     Ended,
-    /// It may be over.
+    /// The turn may be over.
     Paused,
-    /// It goes on after all.
+    /// The turn continues after all.
     Resumed,
 }

@@ -1,4 +1,4 @@
-//! Tests of endpointing: the pauses, the recogniser's last word, voice without words.
+//! Tests of endpointing: the pauses, the recogniser's last words, voice without words.
 
 mod recogniser;
 
@@ -14,7 +14,7 @@ const NORMAL: PausePolicy = PausePolicy {
     spelling_patience: true,
 };
 
-/// Voice from `from` to `to` in blocks of 16 ms.
+/// Feeds voice from `from` to `to` in blocks of 16 ms.
 fn speak(endpointing: &mut Endpointing, from: u64, to: u64) {
     for at in (from + 16..=to).step_by(16) {
         endpointing.block(Some(from), 16, at);
@@ -23,7 +23,8 @@ fn speak(endpointing: &mut Endpointing, from: u64, to: u64) {
     endpointing.block(None, 0, to + 16);
 }
 
-/// Ticks every 10 ms until the turn ends; when, and the turn.
+/// Ticks every 10 ms until the turn ends. Returns the time of its end, the time of the request for a final,
+/// and the turn.
 fn wait(endpointing: &mut Endpointing, from: u64) -> (u64, Option<u64>, Utterance) {
     let mut asked = None;
     for at in (from..from + 5_000).step_by(10) {
@@ -179,7 +180,7 @@ fn a_turn_with_its_final_ends_after_the_pause_without_asking() {
     assert!(!endpointing.in_turn() && endpointing.deadline().is_none());
 }
 
-/// The verdicts of a tick.
+/// Returns the verdicts of a tick.
 fn ticked(endpointing: &mut Endpointing, at: u64) -> Vec<Verdict> {
     std::iter::from_fn(|| endpointing.tick(at)).collect()
 }

@@ -1,4 +1,4 @@
-//! The user's turn that is not over: its voice, its words, and when the recogniser is asked or the turn is over.
+//! The user's present turn: its voice, its words, and the times of the request to the recogniser and of its end.
 
 use super::{
     ASK_MS, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, Promise, SETTLED_SLACK_MS, TOLD_SLACK_MS,
@@ -6,13 +6,12 @@ use super::{
 };
 use crate::turn::{expectation::Expectation, words};
 
-/// No voice for so long, three of the detector's blocks: none is going on.
+/// Time in milliseconds without voice after which no voice is in progress: three of the detector's blocks.
 const QUIET_MS: u64 = 48;
 
-/// Bytes of one turn's words: some five minutes of speech. What comes beyond is damage.
+/// Most bytes of one turn's words: about five minutes of speech. Further words count as damage.
 pub(super) const MOST_WORDS: usize = 32 * 1024;
 
-/// The turn.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) started_ms: u64,
@@ -20,34 +19,34 @@ pub(super) struct Turn {
     pub(super) voiced_ms: u64,
     pub(super) last_word_ms: Option<u64>,
     pub(super) settled: String,
-    /// When the last final came that may cover all of the voice so far.
+    /// Time of the last final that may cover all of the voice so far.
     pub(super) settled_ms: Option<u64>,
     pub(super) interim: String,
     pub(super) damaged: bool,
     pub(super) wordless: bool,
-    /// The pause its words ask for; kept, since it is needed at every frame and changes with words only.
+    /// The pause that its words ask for. Kept because every frame needs it and only words change it.
     pub(super) pause_ms: u64,
-    /// When the recogniser was asked; none since there was voice again.
+    /// Time of the request to the recogniser, or `None` since there was voice again.
     pub(super) asked_ms: Option<u64>,
-    /// It was asked then, and there was voice before it answered: its next final does not cover that voice.
+    /// Time of a request before whose answer there was voice: the next final does not cover that voice.
     pub(super) overtaken_ms: Option<u64>,
-    /// The recogniser took the turn for over, and there were no words since.
+    /// Time at which the recogniser reported the end of the turn, with no words since.
     pub(super) told_over_ms: Option<u64>,
-    /// The recogniser thinks that it may be over.
+    /// Whether the recogniser reported that the turn may be over.
     pub(super) may_be_over: bool,
     pub(super) telling: Telling,
-    /// Among its words is one that was understood.
+    /// Whether a word was understood.
     pub(super) has_words: bool,
 }
 
-/// What was told of a pause within the turn.
+/// Last report about a pause within the turn.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Telling {
     /// Nothing that still holds.
     Nothing,
     /// These words may be the whole turn.
     Paused(String),
-    /// The voice goes on, which is yet to be told.
+    /// The voice continues, which is not reported yet.
     Resumed,
 }
 
@@ -87,12 +86,12 @@ impl Turn {
         self.interim.is_empty() && self.settled_ms.is_some_and(|at| at >= since)
     }
 
-    /// Whether the recogniser is to say that the turn is over: it listens for turns, and knows of this one.
+    /// Returns whether the recogniser decides the end of the turn: it listens for turns, and knows of this one.
     fn is_recognisers(&self, recogniser: Promise) -> bool {
         recogniser.tells_turns && self.has_words && !self.wordless && self.told_over_ms.is_none()
     }
 
-    /// There is voice up to `at_ms`, of which `voiced_ms` are new.
+    /// Notes voice up to `at_ms`, of which `voiced_ms` are new.
     pub(super) fn voice(&mut self, at_ms: u64, voiced_ms: u64) {
         self.last_voiced_ms = self.last_voiced_ms.max(at_ms);
         self.voiced_ms += voiced_ms;
@@ -107,14 +106,14 @@ impl Turn {
         self.may_be_over = false;
     }
 
-    /// The words since the last final.
+    /// Sets the words since the last final.
     pub(super) fn unsettled(&mut self, text: &str) {
         let room = MOST_WORDS.saturating_sub(self.settled.len() + 1);
         fitting(text, room).clone_into(&mut self.interim);
     }
 
-    /// A final came, the last of those asked for or not. One that answers what was asked before there was voice again is
-    /// stale: it covers only the part before.
+    /// Takes a final, with whether it is the last of those requested, if known. A final that answers a
+    /// request from before there was voice again is stale: it covers only the part before.
     pub(super) fn settle(&mut self, text: &str, at_ms: u64, is_last: Option<bool>) {
         let room = fitting(text, MOST_WORDS.saturating_sub(self.settled.len() + 1));
         append(&mut self.settled, room);
@@ -126,7 +125,7 @@ impl Turn {
         }
     }
 
-    /// When the recogniser is to be asked, if it is.
+    /// Returns when the recogniser should be asked, if at all.
     pub(super) fn ask_at_ms(&self, recogniser: Promise) -> Option<u64> {
         let silence_ms = match recogniser.tells_turns {
             _ if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),
@@ -137,7 +136,7 @@ impl Turn {
         open.then_some(self.last_voiced_ms + silence_ms)
     }
 
-    /// When a pause is to be told, if it is.
+    /// Returns when a pause should be reported, if at all.
     pub(super) fn tell_at_ms(&self, recogniser: Promise) -> Option<u64> {
         let untold = self.telling == Telling::Nothing && self.has_words;
         match recogniser.tells_turns {
@@ -146,7 +145,8 @@ impl Turn {
         }
     }
 
-    /// When its pause is over and the recogniser has had its time, or says so; later if a sound has just begun.
+    /// Returns when its pause is over and the recogniser has had its time, or has reported the end. It is
+    /// later if a sound has just begun.
     pub(super) fn over_at_ms(&self, sound_ms: Option<u64>, recogniser: Promise) -> u64 {
         let pause_ms = match self.wordless {
             true => 0,
@@ -163,13 +163,13 @@ impl Turn {
             .filter(|told| self.last_voiced_ms <= told + TOLD_SLACK_MS);
         let over = told.map_or(over, |told| told.max(self.last_voiced_ms + QUIET_MS));
         match sound_ms {
-            // Once: sounds one after the other do not hold the turn.
+            // Only once: sounds one after the other do not hold the turn.
             Some(began) if self.last_voiced_ms < began && began < over => over.max(began + ONSET_WAIT_MS),
             _ => over,
         }
     }
 
-    /// The words changed.
+    /// Updates the pause after the words changed.
     pub(super) fn rethink(&mut self, policy: PausePolicy, asked: &Expectation) {
         let words = self.words();
         self.has_words = words::any(&words);
@@ -179,8 +179,9 @@ impl Turn {
         }
     }
 
-    /// Voice that never became words is no speech, unless the recogniser says so or it was short; nor is one that has
-    /// stopped while its sound goes on: music or a machine, which the detector took for a voice at first.
+    /// Ends the turn. Voice that never became words is not speech, unless the recogniser says so or it was
+    /// short. Neither is voice that has stopped while its sound continues: music or a machine that the
+    /// detector took for a voice at first.
     pub(super) fn close(self, sound_ms: Option<u64>) -> Utterance {
         let text = self.words();
         let goes_on = sound_ms.is_some_and(|began| began <= self.last_voiced_ms);
@@ -195,7 +196,7 @@ impl Turn {
     }
 }
 
-/// As much of a text as there is room for, in bytes.
+/// Returns as much of a text as fits into `room` bytes.
 fn fitting(text: &str, room: usize) -> &str {
     let end = (0..=room.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     text.get(..end.unwrap_or(0)).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Tests of expectations: what is asked for, and when it is given.
+//! Tests of expectations: the expected answer, and when it is given.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,4 @@
-//! Hand-over to another agent and changes of language in mid-call, and the protection of speech around every
-//! tool.
+//! Hand-over to another agent and changes of language in mid-call, and the protection of speech around every tool.
 
 use super::{midcall::*, *};
 use crate::call::{Speculation, state::opt_out::OptOut};

@@ -1,5 +1,4 @@
-//! The effect of each verdict on who answered in each phase, and the reaction of each kind of machine to each
-//! event.
+//! The effect of each verdict on who answered in each phase, and the reaction of each kind of machine to each event.
 
 use super::*;
 

@@ -18,8 +18,7 @@ fn collect() -> Event {
 
 const OVER: Event = Event::Reply(None);
 
-/// Applies events while the model is asked. Returns the call, the words it said, and how often the model was
-/// asked.
+/// Applies events while the model is asked. Returns the call, the words it said, and how often the model was asked.
 fn after(mut state: State, events: Vec<Event>) -> (State, Vec<String>, usize) {
     let (mut said, mut asked) = (Vec::new(), 0);
     for event in events {

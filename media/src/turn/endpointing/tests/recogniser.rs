@@ -1,4 +1,4 @@
-//! Recognisers that are slow, and those that listen for turns themselves.
+//! Recognisers that are slow, and recognisers that listen for turns themselves.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn endpointing(recogniser: Promise) -> Endpointing {
     endpointing
 }
 
-/// What comes up to a moment, looked at every 10 ms.
+/// Returns the verdicts up to a moment, checked every 10 ms.
 fn until(endpointing: &mut Endpointing, from: u64, to: u64) -> Vec<(u64, Verdict)> {
     let mut all = Vec::new();
     for at in (from..=to).step_by(10) {
@@ -205,7 +205,7 @@ fn without_its_word_the_pause_ends_the_turn_late_but_surely() {
         );
         assert_eq!(ended(&all), Some((asked + OF_TURNS.final_wait_ms(), words)));
     }
-    // A noise that it does not even know of.
+    // A noise that the recogniser does not know of.
     let mut endpointing = endpointing(OF_TURNS);
     speak(&mut endpointing, 0, 192);
     assert_eq!(ended(&until(&mut endpointing, 200, 3_000)), Some((1_050, "")));
