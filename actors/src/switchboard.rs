@@ -123,7 +123,7 @@ impl Switchboard {
         self.lines.ask(message, ANSWER_WITHIN).await
     }
 
-    /// Answers a carrier that asks how a call goes on whose media socket broke. A call of a process that is gone
+    /// Answers a carrier that asks how a call with a broken media socket goes on. A call of a process that is gone
     /// continues here.
     ///
     /// # Errors

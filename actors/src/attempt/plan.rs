@@ -36,7 +36,7 @@ const CALLED_NUMBER: &str = "system__called_number";
 
 /// Error: all carriers of the agent's phone numbers are missing from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the agent's phone number is at `{provider}`, which is not configured")]
+#[error("the agent's phone number is at `{provider}`, which is not configured; configure it or use another number")]
 pub struct NoLine {
     /// The first of these carriers.
     pub provider: String,

@@ -29,7 +29,7 @@ pub struct CallContext {
     pub stream: StreamSettings,
     /// How far a reply is made ahead of the end of the user's turn.
     pub speculation: Speculation,
-    /// Heartbeat and takeover times on which the nodes agree.
+    /// Times for heartbeats and dials on which the nodes agree.
     pub times: Times,
     /// Tells whether this process may dial.
     pub gate: DialGate,

@@ -78,7 +78,7 @@ impl InTime {
         }
         self.gate
             .holds_back()
-            .map(|why| format!("this node dials nobody: {why}"))
+            .map(|why| format!("this node does not dial: {why}"))
     }
 }
 

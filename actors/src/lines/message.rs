@@ -39,8 +39,8 @@ pub enum Dialer {
 pub struct Leave {
     /// Time in milliseconds that calls have to end.
     pub grace_ms: u64,
-    /// Time in milliseconds for which inbound calls are still taken, so that the callers' side notices that
-    /// this node will take none. Applies if there are other nodes.
+    /// Time in milliseconds for which inbound calls are still taken if there are other nodes, so that their sender
+    /// notices that this node leaves.
     pub notice_ms: u64,
 }
 
@@ -179,7 +179,7 @@ pub enum LinesMessage {
         /// `Progress`, `AskMedia` or `Media`.
         message: CallMessage,
     },
-    /// A carrier asks how a call goes on whose media socket broke.
+    /// A carrier asks how a call with a broken media socket goes on.
     CameBack {
         /// Data of the request.
         asking: Asking,

@@ -1,6 +1,6 @@
-//! Live calls whose media socket broke and about which their carrier asks here. A call that lives here
-//! answers itself. A call of a process that is dead or unreachable is taken over by this node, guarded by
-//! owner and epoch, so that exactly one node has it and later writes of its old owner are refused.
+//! Live calls with a broken media socket, about which their carrier asks here. A call that lives here answers
+//! itself. A call of a process that is dead or unreachable is taken over by this node, guarded by owner and
+//! epoch, so that exactly one node has it and later writes of its old owner are refused.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

@@ -53,7 +53,7 @@ pub struct NodeSettings {
     pub node: NodeId,
     /// Base URL at which other nodes of the same database reach this one. `None` if they do not.
     pub address: Option<String>,
-    /// Heartbeat and takeover times on which the nodes of a database agree.
+    /// Times for heartbeats and dials on which the nodes of a database agree.
     pub times: Times,
     /// Most calls at once.
     pub lines: usize,

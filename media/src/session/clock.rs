@@ -4,8 +4,7 @@
 /// Carriers stream silence too, so missing audio is late: a stalled connection delivers a second at once.
 pub(super) const STALL_MS: u64 = 1_200;
 
-/// Audio in milliseconds per correction by which the expected delay follows a delay that grew: 0.1 %, more
-/// than two clocks differ.
+/// Milliseconds of audio between corrections of 1 ms towards a delay that grew: 0.1 %, more than two clocks differ.
 const DRIFT_INTERVAL_MS: u64 = 1_000;
 
 /// Clock of a stream.
