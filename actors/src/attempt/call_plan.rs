@@ -60,7 +60,7 @@ pub struct InboundLeg {
 }
 
 impl CallPlan {
-    /// Returns whether we or the other party placed the call.
+    /// Returns the direction of the call: placed by us, or inbound.
     pub fn direction(&self) -> CallDirection {
         match (&self.inbound, &self.inherited) {
             (Some(_), _) => CallDirection::Inbound,

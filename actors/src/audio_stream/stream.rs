@@ -374,7 +374,7 @@ impl Stream {
         }
     }
 
-    /// Closes the socket once nothing is left to play, or once the time limit has passed.
+    /// Closes the socket once nothing is left to play or the time limit has passed. Returns whether it did.
     fn close_when_quiet(&mut self, now_ms: u64) -> bool {
         let due = self
             .close_by_ms()

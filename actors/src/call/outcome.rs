@@ -19,22 +19,22 @@ pub enum EndReason {
 }
 
 impl EndReason {
-    /// Nobody answered within the ring timeout.
+    /// Creates the reason for a call that nobody answered within the ring timeout.
     pub fn no_answer() -> Self {
         Self::Failed("no-answer".into())
     }
 
-    /// The media socket never came, or the call ended because it died.
+    /// Creates the reason for a call whose media socket never came, or died and ended the call.
     pub fn media_lost() -> Self {
         Self::Failed("media-lost".into())
     }
 
-    /// The carrier failed with this text.
+    /// Creates the reason for a failure of the carrier with this text.
     pub fn carrier(text: &str) -> Self {
         Self::Failed(format!("carrier-error: {text}"))
     }
 
-    /// A part of the agent failed with this text.
+    /// Creates the reason for a failure of a part of the agent with this text.
     pub fn agent(text: &str) -> Self {
         Self::Failed(format!("agent-error: {text}"))
     }

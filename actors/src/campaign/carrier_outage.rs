@@ -90,7 +90,7 @@ impl CampaignState {
     }
 
     /// Keeps the delay while nobody is due, since those who could not be dialed were put off and no call has
-    /// got through. Only the next call shows whether the carrier is back.
+    /// got through. Only the next call shows whether the carrier is back. Returns whether the delay is kept.
     pub(super) fn still_out(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
         let Some(outage) = self.outage.as_ref().filter(|_| remaining.later > 0) else {
             return false;

@@ -112,7 +112,7 @@ impl CampaignState {
         }
     }
 
-    /// Delays the campaign if no other node dials either.
+    /// Delays the campaign if no other node dials either. Returns whether it does.
     pub(super) fn delays_for_all(&mut self, me: &ActorRef<CampaignMessage>, remaining: &Remaining) -> bool {
         let now = Instant::now();
         let Some(set_back) = &mut self.set_back else {

@@ -40,7 +40,7 @@ impl CampaignState {
         self.kept += lines;
     }
 
-    /// Returns the lines if the campaign does not run after all, because a user paused it or the store is unavailable.
+    /// Gives the lines back if the campaign does not run after all, because a user paused it or the store is unavailable.
     pub(super) fn keep_lines_to_run_only(&mut self) {
         if self.row.status != CampaignStatus::Running {
             let kept = std::mem::take(&mut self.kept);

@@ -148,7 +148,7 @@ impl Buffer {
         }
     }
 
-    /// Returns a batch that was not written to the front, to be tried again.
+    /// Puts a batch that was not written back to the front, to be tried again.
     pub fn failed(&mut self) {
         let Some(batch) = self.under_way.take() else { return };
         for entry in batch.iter().rev() {

@@ -52,7 +52,7 @@ impl State {
         }
     }
 
-    /// Presses the key that leads to a person, if these words name it.
+    /// Presses the key that leads to a person, if these words name it. Returns whether it was pressed.
     fn look_for_key(&mut self, text: &str, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
         let said = format!("{}{text}", self.menu.words);
         let key = amd::key_to_a_person(&said).filter(|_| self.menu.pressed < MOST_PRESSED);

@@ -59,7 +59,8 @@ impl State {
         }
     }
 
-    /// Writes the wish at once, however the call goes on. In a conversation the call then ends with a promise.
+    /// Writes the wish at once, however the call goes on. In a conversation, returns true and ends the call with a
+    /// promise.
     fn opts_out(&mut self, utterance: &Utterance, fx: &mut Vec<Effect>) -> bool {
         let talks = self.in_conversation();
         let over = matches!(

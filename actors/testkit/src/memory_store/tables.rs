@@ -302,7 +302,7 @@ impl Tables {
         }
     }
 
-    /// Returns a claim unsent: a contact's first attempt is removed, a later one is queued again, or
+    /// Gives a claim back unsent: a contact's first attempt is removed, a later one is queued again, or
     /// cancelled if the campaign was stopped meanwhile. A single call is queued again.
     pub(super) fn give_back(&mut self, id: AttemptId, now: Timestamp) {
         let Some(entry) = self.attempts.get(&id) else { return };

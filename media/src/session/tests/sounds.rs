@@ -13,7 +13,7 @@ fn tones(ms: usize, hz: &[f64], amplitude: f64) -> Vec<i16> {
     (0..ms * 8).map(|n| (sum(n) * amplitude) as i16).collect()
 }
 
-/// Three saw-tooth voices with a new chord every 400 ms.
+/// Returns three saw-tooth voices with a new chord every 400 ms.
 fn music(ms: usize) -> Vec<i16> {
     let chords = [[220.0, 277.2, 329.6], [196.0, 246.9, 293.7], [174.6, 220.0, 261.6]];
     let saw = |hz: f64, n: usize| (hz * n as f64 / 8_000.0).fract() * 2.0 - 1.0;
@@ -228,7 +228,7 @@ fn a_number_dictated_in_groups_is_one_turn() {
     assert_eq!(phone.texts(), ["Five five five. one two three, four five six seven"]);
 }
 
-/// Music on hold: chords of two seconds, each of four notes with three harmonics, at -20 dBFS.
+/// Returns music on hold: chords of two seconds, each of four notes with three harmonics, at -20 dBFS.
 fn held_music(ms: usize) -> Vec<i16> {
     const CHORDS: [[f64; 4]; 4] = [
         [523.3, 659.3, 784.0, 1_046.5],
