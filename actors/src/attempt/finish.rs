@@ -28,7 +28,7 @@ pub struct Ended {
     pub account: AccountId,
     /// Agent that held the call.
     pub agent: AgentId,
-    /// Campaign of the attempt. `None` for a single call, which only the agent's retry rules follow.
+    /// Campaign of the attempt. `None` for a single call, to which only the agent's retry rules apply.
     pub campaign: Option<CampaignId>,
     /// Position among the attempts for its contact.
     pub tries: Tries,

@@ -53,7 +53,7 @@ pub enum StreamMessage {
 /// Events an audio stream reports to its call. Times are milliseconds since the stream opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
-    /// What was heard and said. [`SessionEvent::FinalWanted`] is never reported, since the stream handles it itself.
+    /// An event of the audio session. [`SessionEvent::FinalWanted`] is never reported, since the stream handles it itself.
     Session(SessionEvent),
     /// A speech could not be synthesised; nothing more of it plays.
     SpeechFailed {

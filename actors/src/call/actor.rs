@@ -94,7 +94,7 @@ impl Actor for CallActor {
 }
 
 /// Reports the end of the audio stream to the call. The supervision event overtakes the stream's last
-/// messages, so it is sent to the end of the mailbox.
+/// messages, so the report is sent to the end of the mailbox.
 fn report_child(me: &ActorRef<CallMessage>, event: SupervisionEvent) {
     let (stream, crash) = match event {
         SupervisionEvent::ActorFailed(stream, error) => (stream, Some(error.to_string())),

@@ -138,7 +138,7 @@ pub enum Ending {
     Outcome(Outcome),
     /// The outcome, already written by the permit's transaction.
     Written(Outcome),
-    /// Nothing was sent for certain; the attempt is queued again after a delay.
+    /// It is certain that nothing was sent; the attempt is queued again after a delay.
     NotSent {
         /// The delay in milliseconds.
         delay_ms: i64,
