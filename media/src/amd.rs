@@ -44,9 +44,11 @@ const MAX_BYTES: usize = 4_000;
 /// Number of words from which a repeated sentence counts as read out by a machine.
 const REPEATED_WORDS: usize = 8;
 
-/// The three rising tones before an announcement, in Hz (ITU-T E.180), their tolerance, and the longest time they take.
+/// The three rising tones before an announcement, in Hz (ITU-T E.180).
 const SPECIAL_TONES_HZ: [f32; 3] = [950.0, 1_400.0, 1_777.0];
+/// Tolerance of their frequencies, as a share.
 const SPECIAL_TONES_SPREAD: f32 = 0.05;
+/// Longest time that the three tones take, in milliseconds.
 const SPECIAL_TONES_MS: u64 = 1_600;
 
 /// Kind of party on the line.

@@ -26,8 +26,9 @@ const PITCH_HZ: std::ops::RangeInclusive<f32> = 325.0..=2_125.0;
 const CALL_PROGRESS_HZ: std::ops::RangeInclusive<f32> = 415.0..=435.0;
 /// Least share of the energy at one frequency.
 const PURITY: f32 = 0.9;
-/// Largest movement of a beep's pitch, as a share of itself or in Hz: noise moves a low pitch more.
+/// Largest movement of a beep's pitch, as a share of itself.
 const PITCH_DRIFT: f32 = 0.03;
+/// Movement of a beep's pitch in Hz that is always allowed, since noise moves a low pitch more.
 const PITCH_DRIFT_HZ: f32 = 20.0;
 /// Largest factor (3 dB in power) by which a beep's level changes from one frame to the next.
 const LEVEL_DRIFT: f32 = 2.0;

@@ -36,9 +36,10 @@ const QUIET_BLOCKS: u32 = 2;
 /// detector still hears in it.
 const ABOVE_NOISE_DB: f32 = 5.0;
 
-/// Speed at which the noise is followed while there is no voice. Upwards the time constant is 0.8 s, so that
-/// the time before the detector opens does not count. Downwards it is 50 ms, even within voice.
+/// Share per block by which the noise is followed upwards while there is no voice: a time constant of 0.8 s, so that
+/// the time before the detector opens does not count.
 const NOISE_RISE: f32 = 0.02;
+/// Share per block by which the noise is followed downwards, even within voice: a time constant of 50 ms.
 const NOISE_FALL: f32 = 0.3;
 
 /// Loudest level assumed for noise in dBFS. With a louder one, voices would be lost.

@@ -12,8 +12,9 @@ use domain::ports::synthesizer::{SpeechError, SpeechPiece, SpeechStream};
 /// Number of pieces that may be in flight at once.
 const PIECES_AHEAD: usize = 4;
 
-/// Time limits for the first piece of a voice, including its fallback providers, and for each further piece.
+/// Time limit for the first piece of a voice, including its fallback providers.
 const FIRST_PIECE: Duration = Duration::from_secs(8);
+/// Time limit for each further piece.
 const NEXT_PIECE: Duration = Duration::from_secs(10);
 
 /// A running synthesis. Dropping it cancels it.

@@ -25,9 +25,11 @@ const OPENED_WITHIN: Duration = Duration::from_millis(500);
 /// Time a reply waits for the search. The slow parts of the search have shorter limits of their own.
 const FOUND_WITHIN: Duration = Duration::from_millis(500);
 
-/// Time limit of one attempt to open the documents, and the pauses before the next attempt after a failure.
+/// Time limit of one try to open the documents.
 const OPENING: Duration = Duration::from_secs(30);
+/// First pause after a failure to open them. It doubles with each failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
+/// Longest pause after a failure to open them.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// State of the opening.

@@ -29,8 +29,9 @@ use domain::{
     time::{Clock, Timestamp},
 };
 
-/// Time limits for the case that the shorter limits of the store and the carrier client fail.
+/// Time limit for a permit, in case the store's own shorter limit fails.
 const PERMIT_WITHIN: Duration = Duration::from_secs(30);
+/// Time limit for a dial, in case the carrier client's own shorter limit fails.
 const DIAL_WITHIN: Duration = Duration::from_secs(15);
 
 /// Tries of one hang-up: half a minute of pauses in all.
@@ -43,18 +44,22 @@ const LOOK_UPS: u32 = 4;
 /// may have been in progress at the first.
 const LOOKED_IN_VAIN: u32 = 2;
 
-/// Number of requests for a lost media socket, and the pause between two.
+/// Number of requests for a lost media socket.
 const REOPEN_TRIES: u32 = 4;
+/// Pause between these requests.
 const REOPEN_PAUSE: Duration = Duration::from_millis(500);
 
-/// Time limits for the model's first piece, including its fallback providers (4 s each), and for each further
-/// piece. A tool's arguments come in one piece, and a slow machine takes seconds to write them.
+/// Time limit for the model's first piece, including its fallback providers (4 s each).
 const FIRST_PIECE: Duration = Duration::from_secs(12);
+/// Time limit for each further piece. A tool's arguments come in one piece, and a slow machine takes seconds to write
+/// them.
 const NEXT_PIECE: Duration = Duration::from_secs(6);
 
-/// Number of tries, time limit and pause when asking which tools an agent may use.
+/// Number of tries to ask which tools an agent may use.
 const OFFER_TRIES: u32 = 5;
+/// Time limit of each try.
 const OFFERS_WITHIN: Duration = Duration::from_secs(3);
+/// Pause between these tries.
 const OFFER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Time limit for looking up another agent.

@@ -29,8 +29,9 @@ pub struct Pacing {
     patience: Duration,
 }
 
-/// Initial and longest time that a line may take.
+/// Initial time that a line may take.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Longest time that a line may take.
 const LONGEST_PATIENCE: Duration = Duration::from_secs(64);
 
 /// Pause after a permit request found the store unavailable.

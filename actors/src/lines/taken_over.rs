@@ -36,8 +36,9 @@ const MOST_AT_ONCE: usize = 1_024;
 /// Number of requests for one call that may wait for the same answer.
 const MOST_WAITING: usize = 8;
 
-/// Number of tries to read an agent while the store is unavailable, and the pause between them.
+/// Number of tries to read an agent while the store is unavailable.
 const AGENT_TRIES: usize = 3;
+/// Pause between these tries.
 const AGENT_PAUSE: Duration = Duration::from_millis(300);
 
 /// Number of calls that a full or draining node takes over beyond its lines, as a share of its lines and at

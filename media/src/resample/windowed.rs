@@ -13,6 +13,7 @@ use super::ResampleError;
 
 /// Length of the filter in samples of the slower side: 8 ms at 16 kHz, flat up to 6.8 kHz.
 const TAPS: usize = 128;
+/// Window of the filter.
 const WINDOW: WindowFunction = WindowFunction::BlackmanHarris2;
 /// Points of the filter between two samples. Cubic interpolation between them is exact to more than 16 bits.
 const POINTS: usize = 32;

@@ -26,8 +26,11 @@ pub(super) const BARGE_IN_AFTER_MS: u64 = 1_500;
 const BUSY_DELAY_MS: i64 = 5_000;
 /// Longest pause that is taken from a carrier, so that its mistake cannot park a contact.
 const LONGEST_BUSY_DELAY_MS: i64 = 3_600_000;
+/// The same pause after the carrier could not be reached.
 const UNREACHABLE_DELAY_MS: i64 = 15_000;
+/// The same pause after the carrier refused the account.
 const ACCOUNT_DELAY_MS: i64 = 60_000;
+/// The same pause after the database was slow or did not answer, or the dial was held back.
 const DATABASE_DELAY_MS: i64 = 5_000;
 
 /// Returns why an inbound call was not taken: the caller gave up, or media never came.

@@ -14,7 +14,8 @@ const MOST_RUNS: usize = 4;
 const UNTIL_THEN: &str =
     "it is running; you are told its result as soon as there is one. Do not call it again for this";
 
-/// Texts the model gets for a run that a dead process started, depending on what is known of it.
+/// Text the model gets for a run of a dead process that succeeded. The next two are for a run that failed, and for one
+/// without a known result.
 const WAS_DONE: &str = "it was done before the line was gone for a moment, and its result is lost. Do not call it again \
                         for this; if its result is needed, ask or look it up otherwise";
 const HAD_FAILED: &str = "it failed before the line was gone for a moment; something may have been done all the same";

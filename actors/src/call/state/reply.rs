@@ -16,8 +16,9 @@ use domain::{
 /// Number of successive replies that only call tools before the user has the turn again.
 pub(super) const MAX_TOOL_ROUNDS: usize = 3;
 
-/// Numbers of successive model failures that end the call: without a whole sentence, and with one each time.
+/// Number of successive model failures without a whole sentence that end the call.
 const MOST_FAILURES: usize = 2;
+/// Number of successive model failures, each after a whole sentence, that end the call.
 const MOST_BROKEN_OFF: usize = 4;
 
 impl State {
