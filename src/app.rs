@@ -1,4 +1,4 @@
-//! The one place where ports meet adapters: builds the running service from its settings.
+//! Builds the running service from its settings. This is the only module where ports meet adapters.
 
 mod parts;
 mod trunks;
@@ -48,57 +48,57 @@ use storage::SqlStore;
 /// How long requests in progress may take after the last call of a drain.
 const LAST_ANSWERS: Duration = Duration::from_secs(30);
 
-/// How long analyses under way may take after that. What is cut off is done by the next process.
+/// How long analyses in progress may take after that. Another process does those that are cut off.
 const LAST_ANALYSES: Duration = Duration::from_secs(8);
 
-/// How long deliveries may take after those: what is due gets a try.
+/// How long deliveries may take after the analyses. Each delivery that is due gets one try.
 const LAST_DELIVERIES: Duration = Duration::from_secs(8);
 
 /// How long the database may take to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(3);
 
-/// How often measured times are put into their histograms; until then each takes memory.
+/// How often recorded durations are moved into their histograms. Until then each of them takes memory.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 
 type StartError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The running service.
 pub struct App {
-    /// The address it serves.
+    /// Address that it serves.
     pub address: SocketAddr,
-    /// The same with `http://` or `https://` before it.
+    /// The same address with `http://` or `https://` in front.
     pub url: String,
-    /// The database.
+    /// Database.
     pub store: Arc<SqlStore>,
     /// Facts of calls as they happen.
     pub live: broadcast::Sender<LiveFact>,
     node: Arc<NodeHandle>,
     peers: Peers,
-    /// How long it takes requests while others are told not to send any.
+    /// How long requests are still accepted while other nodes are told not to send any.
     leaves_within: Duration,
     stop_serving: watch::Sender<bool>,
-    /// After the server's: what ended last is to be told, too.
+    /// Stops the delivery worker after the server, so that the last results are delivered too.
     stop_delivering: watch::Sender<bool>,
     deliveries: JoinHandle<()>,
     server: JoinSet<()>,
     analyses: JoinHandle<()>,
     tasks: JoinSet<()>,
-    /// The exchange of the simulated carrier, when it is in this process.
+    /// Exchange of the simulated carrier, if it runs in this process.
     _exchange: Option<ExchangeHandle>,
 }
 
 impl App {
-    /// Binds, opens the database, joins the parts and serves.
+    /// Binds the address, opens the database, connects the parts and serves.
     ///
     /// # Errors
     ///
-    /// When the address, the certificate or the database cannot be used.
+    /// Returns an error if the address, the certificate or the database cannot be used.
     pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
         metrics_handle();
         let (tls, times) = (config.tls.load()?, config.times.times()?);
         let listener = bind(config.listen)
             .and_then(TcpListener::from_std)
-            .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen there: {e}", config.listen))?;
+            .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen on this address: {e}", config.listen))?;
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store = open_store(&config, times, clock.clone()).await?;
@@ -152,46 +152,48 @@ impl App {
         })
     }
 
-    /// Returns when a write to the database failed in a way after which nothing more may be trusted.
+    /// Waits until a database write fails in such a way that the store can no longer be trusted.
     pub fn storage_failed(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut failed = self.store.failed();
         async move {
             if failed.wait_for(|failed| *failed).await.is_err() {
-                // The store was closed, which is no failure.
+                // The store was closed, which is not a failure.
                 std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Returns when the other nodes of the database will not have this one among them, with the reason and the way out.
+    /// Waits until this process is refused as a node of the database. Returns the reason and the way out.
     pub fn refused(&self) -> impl Future<Output = String> + Send + use<> {
         self.node.refused()
     }
 
-    /// The last word of a process that is about to end at once, for the other nodes; whether the database heard it.
+    /// Tells the other nodes that this process ends at once. Returns whether the database recorded it.
     pub fn last_word(&self) -> impl Future<Output = bool> + Send + use<> {
         self.node.last_word()
     }
 
-    /// Places no new call, gives calls in progress `grace` to end, hangs up the rest, writes everything down, answers
-    /// the requests in progress, and frees the address and the database.
+    /// Stops the service. It places no new calls, gives calls in progress `grace` to end, hangs up the rest
+    /// and writes
+    /// everything down. Then it answers the requests in progress and frees the address and the database.
     pub async fn stop(mut self, grace: Duration) {
         let told = Instant::now();
         let left = || grace.saturating_sub(told.elapsed());
-        // Sockets of calls that other nodes hold go through this one, too.
+        // Sockets of calls that other nodes hold also pass through this node.
         tokio::join!(self.node.drain(grace, self.leaves_within), self.peers.drain(grace));
-        // Each of these may have come here since the last one before it: a call from outside, a live call of a node that died
+        // Each of these may have arrived since the step before: an inbound call, a live call of a node that
+        // has died
         // meanwhile, and a socket that is passed on.
         self.node.take_no_more(left()).await;
         self.peers.drain(left()).await;
         self.peers.close();
         let _ = self.stop_serving.send(true);
         while self.server.join_next().await.is_some() {}
-        // It was told to stop together with the server, and takes no longer than it may.
+        // The analysis worker was told to stop together with the server. Its time is bounded.
         if timeout(LAST_ANALYSES, &mut self.analyses).await.is_err() {
             self.analyses.abort();
         }
-        // It takes no longer than it may, either.
+        // The delivery worker's time is bounded too.
         let _ = self.stop_delivering.send(true);
         if timeout(LAST_DELIVERIES, &mut self.deliveries).await.is_err() {
             self.deliveries.abort();
@@ -202,7 +204,7 @@ impl App {
             node.stop().await;
         }
         if timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {
-            tracing::warn!("the database was not closed in time; what was answered is on disk");
+            tracing::warn!("database not closed in time; acknowledged writes are on disk");
         }
     }
 }
@@ -281,7 +283,9 @@ fn router(
         .layer(middleware::from_fn(telemetry::measure)))
 }
 
-/// While the node leaves, no connection is kept for another request: it would meet the end of the process.
+/// Closes connections after their response while the node is leaving: a further request on them would be cut
+/// off when
+/// the process ends.
 async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
     if node.switchboard.is_draining() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -292,7 +296,7 @@ async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next)
     answer
 }
 
-/// Only one recorder can be installed in a process; several apps in one (tests) share it.
+/// Recorder of metrics. A process can install only one, so several apps in one process (tests) share it.
 static METRICS: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
 
 fn metrics_handle() -> &'static Option<PrometheusHandle> {
@@ -308,7 +312,7 @@ async fn render_metrics(node: &NodeHandle) -> String {
         .unwrap_or_default()
 }
 
-/// Without a reader of the metrics nothing else would empty what they gather.
+/// Empties the recorded durations regularly, since nothing else does if nobody reads the metrics.
 async fn keep_metrics_small() {
     let Some(metrics) = metrics_handle() else { return };
     let mut upkeep = tokio::time::interval(METRICS_UPKEEP);
@@ -319,6 +323,6 @@ async fn keep_metrics_small() {
 }
 
 async fn wait_for_true(mut flag: watch::Receiver<bool>) {
-    // A dropped sender means the app is gone, which is a stop too.
+    // A dropped sender means that the app is gone, which also counts as a stop.
     let _ = flag.wait_for(|stop| *stop).await;
 }

@@ -1,4 +1,4 @@
-//! Every setting of the service, from flags and environment, validated once.
+//! Settings of the service, read from flags and environment variables and validated once.
 
 mod times;
 
@@ -19,11 +19,12 @@ use storage::{DatabaseUrl, retention::Kept, without_password};
 
 pub use times::{InvalidTimes, TimesConfig};
 
-/// The largest `maxDurationSeconds` and a minute. A drain is over with its last call, each of which has its own
-/// agent's limit: so every call may end by itself.
+/// Longest `maxDurationSeconds` of an agent, plus a minute. A drain ends with its last call, and each call
+/// has its
+/// own agent's limit, so with this value every call may end by itself.
 const LONGEST_DRAIN_SECONDS: u64 = 14_400 + 60;
 
-/// A week: no call lasts that long, and a clock cannot add every number of seconds to its time.
+/// One week. No call lasts that long, and a clock cannot add arbitrarily many seconds to its time.
 const MOST_DRAIN_SECONDS: u64 = 7 * 24 * 3_600;
 
 /// Settings of `ringback serve`. Each flag has an environment variable of the same meaning.
@@ -33,7 +34,7 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
-    /// TLS of the service's own
+    /// TLS certificate and key of the service
     #[command(flatten)]
     pub tls: TlsConfig,
 
@@ -41,32 +42,32 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
     pub public_url: Option<String>,
 
-    /// Address at which the other nodes of the same database reach this one; http:// or https:// [default: the address
-    /// served where the database is PostgreSQL and that address is not a wildcard, else none]
+    /// Address at which other nodes on the same database reach this one; http:// or https:// [default: the
+    /// address served if the database is PostgreSQL and that address is not a wildcard, else none]
     #[arg(long, env = "RINGBACK_NODE_URL", value_parser = parse_node_url)]
     pub node_url: Option<String>,
 
-    /// Times on which the nodes of a database agree
+    /// Times on which all nodes of a database agree
     #[command(flatten)]
     pub times: TimesConfig,
 
-    /// Everything that is stored
+    /// Database and files
     #[command(flatten)]
     pub storage: StorageConfig,
 
-    /// Carrier that places the calls for which the agent's own numbers name no other
+    /// Carrier for calls whose agent has no phone number at another carrier
     #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = carriers::settings::NAMES)]
     pub carrier: String,
 
-    /// Accounts at carriers [default: the carriers' own environment variables]
+    /// Carrier accounts [default: the carriers' own environment variables]
     #[arg(skip)]
     pub carriers: Option<CarrierSettings>,
 
-    /// Language and speech
+    /// Language models, speech recognition and speech synthesis
     #[command(flatten)]
     pub providers: ProviderConfig,
 
-    /// Faults of the babble recogniser
+    /// Faults that the babble recogniser simulates
     #[command(flatten)]
     pub babble: Imperfection,
 
@@ -74,32 +75,32 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_base_url)]
     pub simulated_url: Option<String>,
 
-    /// What the phones of an exchange inside this process may follow
+    /// Scripts that the phones of an exchange inside this process may follow
     #[arg(skip)]
     pub scripts: BTreeMap<String, Script>,
 
-    /// Calls at once
+    /// Maximum number of concurrent calls
     #[arg(long, env = "RINGBACK_MAX_CALLS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub max_calls: u32,
 
-    /// Dials a second; 0 is no limit [default: what RINGBACK_CARRIER grants every account: 1 with twilio and signalwire,
-    /// 3 with vonage, else 10]
+    /// Dials per second; 0 means no limit [default: the rate that RINGBACK_CARRIER grants every account: 1
+    /// with twilio and signalwire, 3 with vonage, else 10]
     #[arg(long, env = "RINGBACK_CALLS_PER_SECOND", value_parser = parse_rate)]
     pub calls_per_second: Option<f64>,
 
-    /// Seconds a call may ring
+    /// Maximum time a call may ring, in seconds
     #[arg(long, env = "RINGBACK_RING_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(5..=600))]
     pub ring_timeout_seconds: u32,
 
-    /// Requests a second of one key, twice as many at once; 0 is no limit
+    /// Requests per second for each API key, with bursts of twice as many; 0 means no limit
     #[arg(long, env = "RINGBACK_RATE_LIMIT", default_value_t = 50, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     pub rate_limit: u32,
 
-    /// When new work is given up
+    /// Thresholds above which new work is refused
     #[command(flatten)]
     pub load: LoadConfig,
 
-    /// Origins whose pages may use the API, separated by commas; * for all [default: none]
+    /// Origins whose pages may use the API, separated by commas; * allows all [default: none]
     #[arg(long, env = "RINGBACK_CORS_ORIGINS", value_delimiter = ',', value_parser = rest::parse_origin)]
     pub cors_origins: Vec<String>,
 
@@ -107,16 +108,16 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_FIXED_PAUSE_MS", value_parser = clap::value_parser!(u64).range(50..=5_000))]
     pub fixed_pause_ms: Option<u64>,
 
-    /// How far a reply is made ahead in the pause that may end the user's turn: not at all, its text, or its first
-    /// piece of voice too
+    /// How much of a reply to prepare during a pause that may end the user's turn: nothing, its text, or its
+    /// text and the first piece of speech
     #[arg(long, env = "RINGBACK_SPECULATION", value_enum, default_value_t = SpeculationMode::Voice)]
     pub speculation: SpeculationMode,
 
-    /// Lets documents be fetched from, and webhooks go to, addresses that are not public
+    /// Allow webhooks and document downloads to use addresses that are not public
     #[arg(long, env = "RINGBACK_ALLOW_PRIVATE_URLS", value_parser = clap::builder::BoolishValueParser::new())]
     pub allow_private_urls: bool,
 
-    /// Mail after calls
+    /// Outgoing mail after calls
     #[command(flatten)]
     pub mail: MailConfig,
 
@@ -124,36 +125,37 @@ pub struct ServeConfig {
     #[command(flatten)]
     pub calendars: CalendarConfig,
 
-    /// Connections open at once; beyond it new ones wait
+    /// Maximum number of open connections; further ones wait
     #[arg(long, env = "RINGBACK_MAX_CONNECTIONS", default_value_t = 4_096, value_parser = clap::value_parser!(u32).range(64..=1_000_000))]
     pub max_connections: u32,
 
-    /// Seconds a connection may idle, or take to send the headers of a request
+    /// Seconds that a connection may be idle, or may take to send the headers of a request
     #[arg(long, env = "RINGBACK_IDLE_SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub idle_seconds: u64,
 
-    /// Seconds calls in progress get to end after SIGTERM, at most a week [default: as long as the longest call may last,
-    /// and a minute]
+    /// Seconds that calls in progress may take to end after SIGTERM; at most one week [default: the longest
+    /// possible call plus one minute]
     #[arg(long, env = "RINGBACK_DRAIN_SECONDS", default_value_t = LONGEST_DRAIN_SECONDS, hide_default_value = true,
           value_parser = clap::value_parser!(u64).range(..=MOST_DRAIN_SECONDS))]
     pub drain_seconds: u64,
 
-    /// Seconds in which requests and calls from outside are still taken after SIGTERM while other nodes live, so that a
-    /// proxy sees at GET /ready that this one is to get none
+    /// Seconds after SIGTERM during which this node still accepts requests and inbound calls if other nodes
+    /// are alive, so that a proxy can see from GET /ready that it should stop sending traffic here
     #[arg(long, env = "RINGBACK_LEAVE_SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(..=600))]
     pub leave_seconds: u64,
 }
 
 impl ServeConfig {
-    /// Where the other nodes reach this one, which serves at `bound`.
+    /// Returns the address at which other nodes reach this one when it serves at `bound`.
     pub fn node_address(&self, bound: SocketAddr) -> Option<String> {
         let reachable = self.storage.database_url.is_postgres() && !bound.ip().is_unspecified();
         let served = || reachable.then(|| format!("{}://{bound}", self.tls.scheme()));
         self.node_url.clone().or_else(served)
     }
 
-    /// Dials a second; 0 is no limit. Twilio and SignalWire queue what is over one a second, for up to a day; Vonage
-    /// refuses what is over three.
+    /// Returns the dials per second; 0 means no limit. Twilio and SignalWire queue dials over one per second
+    /// for up to
+    /// a day. Vonage refuses dials over three per second.
     pub fn dials_per_second(&self) -> f64 {
         self.calls_per_second.unwrap_or(match &*self.carrier {
             "twilio" | "signalwire" => 1.0,
@@ -163,54 +165,54 @@ impl ServeConfig {
     }
 }
 
-/// The certificate of a service that speaks TLS itself: both files, or none.
+/// TLS certificate and key of the service. Set both files or neither.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TlsConfig {
-    /// Serves https:// with the certificate in this PEM file, its issuers' behind it; a renewed one is taken up within a
-    /// minute [default: http://]
+    /// PEM file with the certificate, followed by its issuers' certificates; the service then serves https://
+    /// and reloads a renewed file within a minute [default: http://]
     #[arg(long = "tls-cert", env = "RINGBACK_TLS_CERT")]
     pub certificate: Option<PathBuf>,
 
-    /// PEM file of the certificate's private key
+    /// PEM file with the certificate's private key
     #[arg(long = "tls-key", env = "RINGBACK_TLS_KEY")]
     pub key: Option<PathBuf>,
 }
 
 impl TlsConfig {
-    /// The certificate in use; none where nothing is set.
+    /// Returns the certificate in use, or `None` if none is set.
     ///
     /// # Errors
     ///
-    /// What is wrong with which file.
+    /// Returns an error that names the file and its fault.
     pub fn load(&self) -> Result<Option<Tls>, TlsError> {
         let files = TlsFiles::of(self.certificate.as_deref(), self.key.as_deref())?;
         files.map(Tls::load).transpose()
     }
 
-    /// Whether the service speaks TLS.
+    /// Returns whether the service speaks TLS.
     pub fn is_set(&self) -> bool {
         self.certificate.is_some()
     }
 
-    /// How addresses of the service begin.
+    /// Returns the scheme of the service's addresses: `http` or `https`.
     pub fn scheme(&self) -> &'static str {
         if self.is_set() { "https" } else { "http" }
     }
 }
 
-/// The words of `RINGBACK_SPECULATION`.
+/// Values of `RINGBACK_SPECULATION`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SpeculationMode {
-    /// The language model is asked when the turn is over.
+    /// The language model is asked only once the turn is over.
     Off,
-    /// It is asked on the words so far.
+    /// The model is asked with the words so far.
     Text,
-    /// The same, and the first piece of its reply is synthesised.
+    /// Like `Text`, and the first piece of the reply is synthesised.
     Voice,
 }
 
 impl SpeculationMode {
-    /// Its word on the command line.
+    /// Returns the value as written on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -230,24 +232,24 @@ impl From<SpeculationMode> for Speculation {
     }
 }
 
-/// Where things are stored.
+/// Database, files and retention.
 #[derive(Debug, Clone, Args)]
 pub struct StorageConfig {
-    /// Database, as sqlite://FILE or postgres://USER:PASSWORD@HOST/DATABASE
+    /// Database as sqlite://FILE or postgres://USER:PASSWORD@HOST/DATABASE
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, default_value = "sqlite://ringback.db",
           value_parser = DatabaseUrlParser)]
     pub database_url: DatabaseUrl,
 
-    /// Folder for recordings, synthesised speech and the journal of dials
+    /// Folder for recordings, synthesised speech and the dial journal
     #[arg(long, env = "RINGBACK_DATA_DIR", default_value = "ringback-data")]
     pub data_dir: PathBuf,
 
-    /// For how long what calls leave behind is kept
+    /// Retention periods of the data that calls leave behind
     #[command(flatten)]
     pub kept: Kept,
 }
 
-/// The other nodes ask for paths of their own behind it.
+/// Parses a node's own address. Other nodes append paths to it, so it must have no path or query.
 fn parse_node_url(text: &str) -> Result<String, String> {
     let url = Url::parse(text).ok().filter(|url| url.scheme().starts_with("http"));
     let beyond = url.and_then(|url| {
@@ -266,7 +268,9 @@ fn parse_node_url(text: &str) -> Result<String, String> {
     }
 }
 
-/// Reads the database's address; unlike the parsers of other settings it refuses one without showing its password.
+/// Parser of the database address. Unlike the parsers of other settings, it does not show the password when
+/// it
+/// refuses a value.
 #[derive(Clone)]
 struct DatabaseUrlParser;
 

@@ -1,4 +1,4 @@
-//! The carriers of a running service: each whose account is set, and the simulated one where it is wanted.
+//! Carriers of a running service: each one whose account is set, and the simulated one if it is wanted.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -24,29 +24,31 @@ use net::bind::bind;
 use rest::Readiness;
 use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 
-/// The name of the carrier whose phones are no telephones.
+/// Name of the carrier that calls simulated phones only.
 pub(super) const SIMULATED: &str = "simulated";
 
-/// All of them.
+/// All carriers of the service.
 pub(super) struct Trunks {
     pub(super) carriers: Carriers,
     pub(super) doors: Vec<(&'static str, Router<CarrierLink>)>,
     pub(super) attendants: Vec<EventListener>,
-    /// The exchange of the simulated carrier, when it is in this process.
+    /// Exchange of the simulated carrier, if it runs in this process.
     pub(super) exchange: Option<ExchangeHandle>,
-    /// Where that exchange comes in, when the service's own address speaks TLS.
+    /// Endpoint for that exchange if the service's own address speaks TLS.
     pub(super) side_door: Option<SideDoor>,
-    /// How the carriers are.
+    /// Health and limits of each carrier.
     pub(super) bulkheads: Bulkheads,
 }
 
-/// A way in for this machine only: an exchange in this process speaks no TLS, and knows no name that a certificate has.
+/// Plain-HTTP endpoint for this machine only. An exchange in this process speaks no TLS, and no certificate
+/// would match
+/// the address it uses.
 pub(super) struct SideDoor {
     pub(super) listener: TcpListener,
     pub(super) doors: Router<CarrierLink>,
 }
 
-/// Builds every carrier in that is configured. `served` is the address of this service.
+/// Sets up every configured carrier. `served` is the address of this service.
 pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Trunks, StartError> {
     let settings = match &config.carriers {
         Some(settings) => settings.clone(),
@@ -54,7 +56,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     };
     let mut trunks = real(config, &settings)?;
     let (mut exchange, mut side_door) = (None, None);
-    // With a real carrier nobody shall talk to phones that are none, unless they were asked for.
+    // With a real carrier, simulated phones are reachable only if they were asked for.
     if config.carrier == SIMULATED || config.simulated_url.is_some() {
         let (handle, url) = self::exchange(config).await?;
         let listener = side_listener(config).await?;
@@ -88,7 +90,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     })
 }
 
-/// Says why no call of an agent can go out: its numbers are at carriers that are not here.
+/// Returns a check that says why no call of an agent can go out: its numbers are at carriers that are not configured.
 pub(super) fn lines(carriers: Carriers) -> Readiness {
     Arc::new(move |agent| {
         let missing = match line(agent, &carriers) {
@@ -98,7 +100,7 @@ pub(super) fn lines(carriers: Carriers) -> Readiness {
         let way_out = match &*missing {
             SIMULATED => "set RINGBACK_SIMULATED_URL to the address of a `ringback phones`".to_owned(),
             asterisk::NAME => wanted(&missing).to_owned(),
-            // Of an agent that was saved before names were checked.
+            // The agent was saved before carrier names were checked.
             other if !NAMES.contains(&other) => wanted(other).to_owned(),
             other => format!(
                 "{}, and RINGBACK_PUBLIC_URL to the https:// address under which it reaches this service",
@@ -106,7 +108,7 @@ pub(super) fn lines(carriers: Carriers) -> Readiness {
             ),
         };
         Err(NotReady(format!(
-            "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or take the \
+            "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or remove the \
              number from the agent"
         )))
     })
@@ -129,27 +131,30 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
     {
         trunks.push(vonage::trunk(account.clone(), public, Arc::new(SystemClock))?);
     }
-    // It comes to no address of ours that it is told, and so needs none.
+    // Asterisk does not call back to an address of ours, so it needs no public address.
     if let Some(account) = &settings.asterisk {
         trunks.push(asterisk::trunk(account.clone())?);
     }
     Ok(trunks)
 }
 
-/// Where a carrier reaches this service; none leaves out one that is not chosen.
+/// Returns the address at which a carrier reaches this service, or `None` to leave out a carrier that is not
+/// the chosen
+/// one.
 fn way_in<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<Option<&'a str>, StartError> {
     match public_address(config, carrier, api) {
         Ok(public) => Ok(Some(public)),
         Err(why) if carrier == config.carrier => Err(why),
         Err(why) => {
-            tracing::warn!("{why}. Without it {carrier} places no calls");
+            tracing::warn!(carrier, error = %why, "carrier left out");
             Ok(None)
         }
     }
 }
 
-/// Where a real carrier reaches this service. One at an `http://` address is on our side of the network and may be told
-/// another.
+/// Returns the address at which a real carrier reaches this service. A carrier whose own address is `http://`
+/// is on
+/// our side of the network and may be given an `http://` address too.
 fn public_address<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<&'a str, StartError> {
     let public = config.public_url.as_deref().unwrap_or_default();
     if public.starts_with("https://") || (!public.is_empty() && api.starts_with("http://")) {
@@ -175,7 +180,7 @@ async fn exchange(config: &ServeConfig) -> Result<(Option<ExchangeHandle>, Strin
     Ok((Some(exchange), url))
 }
 
-/// A port of its own for an exchange in this process, when the service speaks TLS.
+/// Opens a separate port for an exchange in this process if the service speaks TLS.
 async fn side_listener(config: &ServeConfig) -> Result<Option<TcpListener>, StartError> {
     if config.simulated_url.is_some() || !config.tls.is_set() {
         return Ok(None);
@@ -186,14 +191,15 @@ async fn side_listener(config: &ServeConfig) -> Result<Option<TcpListener>, Star
     Ok(Some(listener))
 }
 
-/// Where clients reach this service.
+/// Returns the address at which clients reach this service.
 pub(super) fn public_url(config: &ServeConfig, served: SocketAddr) -> String {
     let own = || format!("{}://{}", config.tls.scheme(), reachable(served));
     config.public_url.clone().unwrap_or_else(own)
 }
 
-/// Where the exchange reaches this process: one in the same process by the shortest way, another one by the public
-/// address.
+/// Returns the address at which the exchange reaches this process: the loopback address if it runs in this
+/// process,
+/// else the public address.
 fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, StartError> {
     if config.simulated_url.is_none() {
         return Ok(format!("http://{}", reachable(served)));
@@ -217,7 +223,7 @@ fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, 
     Ok(public)
 }
 
-/// An address to connect to, where `served` may stand for all of this machine's.
+/// Returns an address to connect to, since `served` may be a wildcard address.
 fn reachable(served: SocketAddr) -> SocketAddr {
     let ip = match served.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -1,11 +1,11 @@
-//! The times on which the nodes of a database agree, from flags and environment.
+//! Times on which the nodes of a database agree, from flags and environment variables.
 
 use std::time::Duration;
 
 use clap::Args;
 use domain::node_times::{Times, TimesError};
 
-/// The times do not go together; names their settings.
+/// The times contradict each other. The message names their settings.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0} (RINGBACK_HEARTBEAT_MS, RINGBACK_DEAD_AFTER_MS, RINGBACK_SEND_WITHIN_MS, RINGBACK_SETTLE_FROM_MS, \
@@ -13,27 +13,28 @@ use domain::node_times::{Times, TimesError};
 )]
 pub struct InvalidTimes(#[from] TimesError);
 
-/// Times in milliseconds. All nodes of a database have the same.
+/// Times in milliseconds. They must be the same on all nodes of a database.
 #[derive(Debug, Clone, Args)]
 pub struct TimesConfig {
-    /// Milliseconds between a node's signs of life; a process that stood still for longer dials again only after the next
+    /// Milliseconds between heartbeats of a node; a process that was suspended for longer dials again only
+    /// after its next heartbeat
     #[arg(long, env = "RINGBACK_HEARTBEAT_MS", default_value_t = 3_000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub heartbeat_ms: u64,
 
-    /// Milliseconds of silence after which a node counts as dead and others take over what it held, on PostgreSQL; at
-    /// least 3 times RINGBACK_SEND_WITHIN_MS and 4 times RINGBACK_HEARTBEAT_MS
+    /// Milliseconds of silence after which a node counts as dead and others take over its work, on
+    /// PostgreSQL; at least 3 times RINGBACK_SEND_WITHIN_MS and 4 times RINGBACK_HEARTBEAT_MS
     #[arg(long, env = "RINGBACK_DEAD_AFTER_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(200..=600_000))]
     pub dead_after_ms: u64,
 
-    /// Milliseconds after which a permit to dial is not used any more
+    /// Milliseconds after which a dial permit may no longer be used
     #[arg(long, env = "RINGBACK_SEND_WITHIN_MS", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub send_within_ms: u64,
 
-    /// Milliseconds after which a dial without an answer is looked up at the carrier for the first time
+    /// Milliseconds after which a dial without an answer is first looked up at the carrier
     #[arg(long, env = "RINGBACK_SETTLE_FROM_MS", default_value_t = 15_000, value_parser = clap::value_parser!(u64).range(50..=600_000))]
     pub settle_from_ms: u64,
 
-    /// Milliseconds after which it counts as failed; at least 4 times RINGBACK_SETTLE_FROM_MS
+    /// Milliseconds after which a dial without an answer counts as failed; at least 4 times RINGBACK_SETTLE_FROM_MS
     #[arg(long, env = "RINGBACK_SETTLE_UNTIL_MS", default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(200..=3_600_000))]
     pub settle_until_ms: u64,
 }
@@ -54,11 +55,11 @@ impl Default for TimesConfig {
 }
 
 impl TimesConfig {
-    /// The times, if they go together.
+    /// Returns the times if they are consistent.
     ///
     /// # Errors
     ///
-    /// Which two do not, and what would.
+    /// Returns an error that names the two times in conflict and the smallest value that would do.
     pub fn times(&self) -> Result<Times, InvalidTimes> {
         let times = Times {
             heartbeat: Duration::from_millis(self.heartbeat_ms),

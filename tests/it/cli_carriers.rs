@@ -143,11 +143,11 @@ async fn what_does_not_work_is_named_with_its_cure_and_without_its_key() {
         ),
         (
             ("TELNYX_API_KEY", "wrong-one"),
-            "the account or its key is not taken (401",
+            "the account or its key was refused (401",
         ),
         (
             ("TWILIO_ACCOUNT_SID", "wrong-one"),
-            "is the account's id, or the address, right?",
+            "check the account's id and the address",
         ),
         (
             ("ASTERISK_ARI_URL", "http://127.0.0.1:9/ari"),

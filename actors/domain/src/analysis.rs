@@ -1,5 +1,6 @@
-//! What a call was like: summary, sentiment, key moments, values, issues. By rules, which are deterministic and say
-//! nothing but what stands in the turns or in the row; or of a model's answer, checked against them.
+//! Analysis of a call: summary, sentiment, key moments, values, issues. The rules are deterministic and state
+//! only what
+//! the turns or the row contain. A model's answer is checked against the turns.
 
 mod answer;
 mod issues;
@@ -25,27 +26,27 @@ use crate::{
     },
 };
 
-/// A call that is over, and whose it was.
+/// A finished call and its agent.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
-    /// The agent, as it is now.
+    /// Agent in its present state.
     pub agent: &'a Arc<Agent>,
-    /// The conversation.
+    /// Conversation of the call.
     pub row: &'a ConversationRow,
-    /// Its turns in order.
+    /// Turns of the call in order.
     pub turns: &'a [TurnFact],
-    /// Another agent took the call over.
+    /// Whether another agent took the call over.
     pub handed_over: bool,
 }
 
 impl Subject<'_> {
-    /// Whether somebody said something that a model could find more in than the rules do.
+    /// Returns whether the user said anything. Only then could a model find more than the rules do.
     pub fn is_worth_asking(&self) -> bool {
         let of_user = |turn: &TurnFact| turn.speaker == Speaker::User && !turn.text.trim().is_empty();
         !self.row.voicemail && self.turns.iter().any(of_user)
     }
 
-    /// What the rules find.
+    /// Returns the analysis by the rules.
     pub fn by_rule(&self) -> Analysis {
         let input = AnalysisInput {
             handed_over: self.handed_over,
@@ -54,7 +55,7 @@ impl Subject<'_> {
         analyse(self.turns, input)
     }
 
-    /// What to ask an analyst.
+    /// Returns the question for an analyst.
     pub fn question(&self, meter: Meter) -> Question {
         Question {
             agent: self.agent.clone(),
@@ -65,17 +66,18 @@ impl Subject<'_> {
         }
     }
 
-    /// What the answer comes to.
+    /// Reads the analyst's answer.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, when it is not of the shape that was asked for.
+    /// Returns an error if the answer does not have the requested shape.
     pub fn read(&self, answer: &Value) -> Result<Analysis, UnusableAnswer> {
         answer::read(answer, self)
     }
 
-    /// What goes onto the saved contact of the number, when the agent keeps values: what was collected, in the call or
-    /// afterwards, and is what its entity wants.
+    /// Returns the values to save on the number's contact if the agent stores values: those collected in the
+    /// call or
+    /// afterwards that have the type of their entity.
     pub fn for_contact(&self, analysis: &Analysis) -> BTreeMap<String, Value> {
         let collection = &self.agent.platform_settings.data_collection;
         match collection.store_data {
@@ -87,15 +89,16 @@ impl Subject<'_> {
         }
     }
 
-    /// Milliseconds from the answer to the end.
+    /// Returns the milliseconds from the answer to the end.
     fn duration_ms(&self) -> Option<i64> {
         let ended = self.row.ended_at?.since(self.row.answered_at?);
         i64::try_from(ended.as_millis()).ok()
     }
 }
 
-/// The values of the call, which the person heard taken down, before those found afterwards; but for one that is not
-/// what its entity wants, when another is.
+/// Merges the values taken in the call with those found afterwards. The call's values win, since the person
+/// heard them
+/// taken down. A found value wins only if the call's value does not have the type of its entity.
 fn merged(
     of_call: &BTreeMap<String, String>,
     found: &BTreeMap<String, String>,
@@ -117,34 +120,34 @@ fn merged(
     merged
 }
 
-/// The issues that the rules find.
+/// Returns the issues that the rules find.
 fn issues_by_rule(subject: &Subject<'_>) -> Vec<String> {
     subject.by_rule().issues
 }
 
-/// What is known of a call besides its turns.
+/// Facts about a call besides its turns.
 #[derive(Debug, Clone, Copy)]
 pub struct AnalysisInput<'a> {
-    /// The agent's name.
+    /// Name of the agent.
     pub agent_name: &'a str,
-    /// Entity to value.
+    /// Collected values by entity name.
     pub collected: &'a BTreeMap<String, String>,
-    /// Whether anybody, or a machine, picked up.
+    /// Whether a person or a machine picked up.
     pub answered: bool,
-    /// A machine picked up.
+    /// Whether a machine picked up.
     pub voicemail: bool,
-    /// Stopped before it was answered.
+    /// Whether the call was stopped before it was answered.
     pub cancelled: bool,
-    /// Handed on to a number.
+    /// Whether the call was transferred to a number.
     pub transferred: bool,
-    /// Taken over by another agent.
+    /// Whether another agent took the call over.
     pub handed_over: bool,
-    /// Why it failed, such as `busy`.
+    /// Reason of a failure, such as `busy`.
     pub error: Option<&'a str>,
 }
 
 impl<'a> AnalysisInput<'a> {
-    /// What a conversation's row says.
+    /// Takes the facts from a conversation's row.
     pub fn of(row: &'a ConversationRow) -> Self {
         Self {
             agent_name: &row.agent_name,
@@ -159,7 +162,7 @@ impl<'a> AnalysisInput<'a> {
     }
 }
 
-/// Analyses a finished call; `turns` in their order.
+/// Analyses a finished call by the rules. `turns` are in order.
 pub fn analyse(turns: &[TurnFact], input: AnalysisInput<'_>) -> Analysis {
     let scores: Vec<f64> = turns.iter().map(|turn| sentiment::score(&turn.text)).collect();
     let key_moments = if input.voicemail {

@@ -1,19 +1,20 @@
-//! The times on which several nodes agree: they are the same on all nodes of a database.
+//! Times on which several nodes agree. They are the same on all nodes of a database.
 
 use std::time::Duration;
 
-/// How often nodes show that they live, and what follows from silence and from lost dials.
+/// Interval of heartbeats, and the delays that follow silence and unanswered dials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
-    /// A node shows so often that it lives; a process that stood still for longer doubts that it still holds its calls.
+    /// Interval between a node's heartbeats. A process that was suspended for longer doubts that it still
+    /// holds its calls.
     pub heartbeat: Duration,
-    /// A node is dead that was silent for so long: what it held goes to others.
+    /// Silence after which a node counts as dead and others take over its work.
     pub dead_after: Duration,
-    /// A dial permit may be used for so long after it was asked for.
+    /// How long a dial permit may be used after it was requested.
     pub send_within: Duration,
-    /// A dial whose fate is not known is looked up after so long, and then each time after twice as long.
+    /// Delay before a dial with an unknown outcome is first looked up. Each further delay is twice as long.
     pub settle_from: Duration,
-    /// After so long it counts as not placed.
+    /// Delay after which such a dial counts as not placed.
     pub settle_until: Duration,
 }
 
@@ -29,44 +30,44 @@ impl Default for Times {
     }
 }
 
-/// Why times do not go together.
+/// Reason why times are inconsistent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimesError {
-    /// One is zero.
+    /// A time that is zero.
     #[error("{0} is 0 ms: it must be longer")]
     Zero(&'static str),
-    /// One is too short for another.
+    /// A time that is too short compared with another.
     #[error(
         "{long} is {} ms, and {short} is {} ms: {long} must be at least {times} times {short}, {} ms",
         .is.as_millis(), .of.as_millis(), .of.saturating_mul(*times).as_millis()
     )]
     TooShort {
-        /// The name of the one that is too short.
+        /// Name of the time that is too short.
         long: &'static str,
-        /// How long it is.
+        /// Its value.
         is: Duration,
-        /// How many times the other it must be.
+        /// Smallest allowed multiple of the other time.
         times: u32,
-        /// The name of the other.
+        /// Name of the other time.
         short: &'static str,
-        /// How long that is.
+        /// Value of the other time.
         of: Duration,
     },
 }
 
 impl Times {
-    /// Whether they go together.
+    /// Checks that the times are consistent.
     ///
     /// # Errors
     ///
-    /// Which two do not, and what would.
+    /// Returns an error that names the time that is zero or too short, and the smallest value that would do.
     pub fn check(&self) -> Result<(), TimesError> {
         let pairs = [
-            // A permit of a dead node is past its time before anybody takes it over.
+            // A dead node's permits must expire before another node takes over.
             ("dead-after", self.dead_after, 3, "send-within", self.send_within),
-            // A lost heartbeat or two are no death.
+            // One or two lost heartbeats must not count as death.
             ("dead-after", self.dead_after, 4, "heartbeat", self.heartbeat),
-            // Two look-ups come before the verdict.
+            // There must be time for two look-ups before the verdict.
             ("settle-until", self.settle_until, 4, "settle-from", self.settle_from),
         ];
         if let Some((name, _)) = self.named().into_iter().find(|(_, time)| time.is_zero()) {
@@ -87,7 +88,7 @@ impl Times {
         }
     }
 
-    /// Each by its name.
+    /// Returns each time with its name.
     pub fn named(&self) -> [(&'static str, Duration); 5] {
         [
             ("heartbeat", self.heartbeat),
@@ -98,18 +99,19 @@ impl Times {
         ]
     }
 
-    /// How often a node looks at its own clocks, and at what the others did.
+    /// Returns how often a node checks its own clocks and the state of the other nodes.
     pub fn tick(&self) -> Duration {
         self.heartbeat / 3
     }
 
-    /// Two signs of life that lie further apart have a gap between them.
+    /// Returns the interval between two heartbeats above which they count as having a gap.
     pub fn gap(&self) -> Duration {
         self.heartbeat * 2
     }
 
-    /// For how long after its last good heartbeat a node dials: no longer than a permit may still be used before its
-    /// death.
+    /// Returns how long a node may dial after its last successful heartbeat. Its last permit must expire
+    /// before the node
+    /// counts as dead.
     pub fn lease(&self) -> Duration {
         self.dead_after.saturating_sub(self.send_within)
     }

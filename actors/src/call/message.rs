@@ -1,4 +1,4 @@
-//! What a call is given, what it is told, and what it shows.
+//! Messages to a call, its reports, and its snapshot.
 
 use std::sync::Arc;
 
@@ -23,165 +23,165 @@ use domain::{
     time::Timestamp,
 };
 
-/// How a call goes on whose carrier asks.
+/// Answer to a carrier that asks how a call goes on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoesOn {
-    /// The addresses of the call.
+    /// Addresses of the call.
     pub back: WayBack,
-    /// How often it was asked before at this process.
+    /// How often this process was asked before.
     pub asked_before: u32,
 }
 
-/// Why a callback or a media socket was not taken.
+/// Reason why a callback or a media socket was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LegRefusal {
     /// No live call of this node has this attempt.
     #[error("no such call here")]
     UnknownCall,
-    /// The proof in the address is not of the call's present permit.
+    /// The proof in the address does not match the call's present permit.
     #[error("proof does not match")]
     BadProof,
     /// The call has another leg; this one is hung up.
     #[error("call has another leg")]
     AnotherLeg,
-    /// The call has a media socket already, or is over.
+    /// The call has a media socket already, or has ended.
     #[error("call takes no media now")]
     NotNow,
 }
 
-/// Where the answer to a carrier's report or media socket goes.
+/// Reply port for a carrier's report or media socket.
 pub type LegReply = RpcReplyPort<Result<(), LegRefusal>>;
 
-/// How far a reply is made ahead, in the pause that may end the user's turn.
+/// How much of a reply is prepared during a pause that may end the user's turn.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Speculation {
-    /// Not at all: the model is asked when the turn is over.
+    /// Nothing: the model is asked when the turn is over.
     Off,
-    /// The model is asked on the words so far.
+    /// The model is asked with the words so far.
     Text,
-    /// The same, and the first piece of its reply is synthesised.
+    /// Like `Text`, and the first piece of the reply is synthesised.
     #[default]
     Voice,
 }
 
-/// Messages to a call. Results of its own tasks carry the generation they belong to; stale ones are dropped.
+/// Messages to a call. Results of the call's own tasks carry the generation they belong to; stale ones are dropped.
 pub enum CallMessage {
-    /// What the state machine takes as it is: that the call is to end, or the result of one of its own tasks.
+    /// Event for the state machine: a request to end the call, or the result of one of its own tasks.
     Happened(Event),
     /// The carrier reports on the leg.
     Progress {
         /// Proof from the callback's address.
         proof: String,
-        /// What it tells.
+        /// Content of the report.
         report: LegReport,
-        /// Whether it was taken.
+        /// Tells whether the report was accepted.
         reply: LegReply,
     },
     /// The carrier asks to open the media socket.
     AskMedia {
         /// Proof from the socket's address.
         proof: String,
-        /// Whether a socket in the place of an open one is meant, too.
+        /// Whether the socket may also replace an open one.
         replacing: bool,
-        /// Whether it would be taken now.
+        /// Tells whether a socket would be accepted now.
         reply: LegReply,
     },
     /// The carrier opened the media socket.
     Media {
         /// Proof from the socket's address.
         proof: String,
-        /// The socket.
+        /// Socket.
         leg: MediaLeg,
-        /// Whether it was taken.
+        /// Tells whether the socket was accepted.
         reply: LegReply,
     },
-    /// The owner of the call was looked up before somebody was answered who asks for its media, own.
+    /// From an own task: the call's owner was looked up before a request for its media is answered.
     OwnerKnown {
-        /// Who holds it.
+        /// Owner of the call.
         owner: Owner,
-        /// `AskMedia` or `Media`.
+        /// Pending request: `AskMedia` or `Media`.
         asked: Box<CallMessage>,
     },
-    /// The carrier asks how the call goes on whose media socket broke.
+    /// The carrier asks how a call goes on after its media socket broke.
     CameBack {
         /// Proof from the address.
         proof: String,
-        /// The carrier's id of the leg.
+        /// Carrier's id of the leg.
         leg: CarrierCallId,
-        /// How it goes on.
+        /// Tells how the call goes on.
         reply: RpcReplyPort<Result<GoesOn, LegRefusal>>,
     },
-    /// A fact from an audio stream.
+    /// Fact from an audio stream.
     Stream {
-        /// Which of the call's, from 1 on. What one tells that another has taken the place of is of no concern.
+        /// Number of the stream within the call, from 1. Facts from a replaced stream are ignored.
         number: u32,
-        /// The fact.
+        /// Fact.
         event: StreamEvent,
     },
     /// The audio stream is gone (sent to itself from a supervision event).
     StreamGone {
-        /// Which; none is the present one.
+        /// Stream that is gone; `None` means the present one.
         stream: Option<ActorId>,
-        /// The panic's or error's text, if it crashed.
+        /// Text of the panic or error, if the stream crashed.
         crash: Option<String>,
     },
-    /// The permit was given or refused, own.
+    /// From an own task: the permit was given or refused.
     Permitted(Result<Permit, StoreError>),
-    /// The carrier answered the dial, own.
+    /// From an own task: the carrier answered the dial.
     Dialed(Result<CarrierCallId, DialError>),
-    /// The carrier answered the wish to hand the call on, own.
+    /// From an own task: the carrier answered the transfer request.
     TransferAsked {
-        /// Which wish.
+        /// Number of the transfer request.
         try_no: u32,
-        /// Its answer.
+        /// Answer to it.
         answer: Result<(), CarrierError>,
     },
-    /// Something of a reply, own.
+    /// From an own task: a part of a reply.
     Reply {
-        /// Which reply.
+        /// Generation of the reply.
         generation: u64,
-        /// The piece; none is the end.
+        /// Piece of the reply; `None` is its end.
         event: Option<Result<ReplyEvent, LanguageError>>,
     },
-    /// What runs outside the call is known for the agent, own.
+    /// From an own task: the agent's tools outside the call are known.
     ToolsOffered {
-        /// Which agent of the call, from 0 on.
+        /// Number of the agent within the call, from 0.
         generation: u64,
-        /// Its tools.
+        /// Tools of the agent.
         offers: Arc<[ToolOffer]>,
     },
-    /// Another agent was looked up, own.
+    /// From an own task: another agent was looked up.
     AgentFound {
-        /// Which hand-over.
+        /// Number of the hand-over.
         try_no: u32,
-        /// The agent, complete with defaults, or why it cannot be had.
+        /// The agent with its defaults filled in, or the reason why it cannot be had.
         found: Result<(AgentId, Arc<Agent>), AgentUnavailable>,
     },
-    /// A timer fired, own.
+    /// From an own task: a timer fired.
     Timer {
-        /// Which setting of the timer.
+        /// Generation of the timer's setting.
         generation: u64,
-        /// Which timer.
+        /// Timer that fired.
         timer: CallTimer,
     },
-    /// The outcome is on disk (or was refused), own.
+    /// From an own task: the outcome was written, or refused.
     Finished(Result<(), StoreError>),
-    /// How the call stands.
+    /// Asks for a snapshot of the call.
     Inspect(RpcReplyPort<CallSnapshot>),
     /// Panics, or makes the audio stream panic, for tests of supervision.
     #[cfg(feature = "testkit")]
     Sabotage {
-        /// The stream instead of the call.
+        /// Whether the stream panics instead of the call.
         stream: bool,
     },
 }
 
-/// A call's timers.
+/// Timers of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CallTimer {
-    /// It has rung long enough.
+    /// The call has rung long enough.
     Ring,
-    /// Answered, but no media socket came.
+    /// The call was answered, but no media socket came.
     MediaWait,
     /// The callee has said nothing since picking up: greet.
     PickUp,
@@ -191,7 +191,7 @@ pub enum CallTimer {
     Silence,
     /// `maxDurationSeconds` is near: say the closing sentence.
     MaxDuration,
-    /// The answer takes long: say so.
+    /// The reply takes long: say a filler.
     Filler,
     /// The closing sentence had its time.
     Closing,
@@ -199,32 +199,33 @@ pub enum CallTimer {
     Machine,
     /// A machine has been silent for a while.
     Quiet,
-    /// A dial whose fate is not known was adopted by nobody.
+    /// A dial with an unknown outcome was matched to no call in time.
     Settle,
     /// The pick-up is over: from now on the user's voice interrupts.
     BargeIn,
     /// The carrier, or the audio stream, did not report the end.
     EndReport,
-    /// The pause lasts: a reply may be made ahead.
+    /// The pause lasts: a reply may be prepared.
     Speculate,
     /// The user presses no more keys.
     Keys,
     /// A transfer had its time.
     Transfer,
-    /// A media socket that died is asked for again: while the call is handed on, or where the carrier was to bring the call
-    /// back and has not.
+    /// A broken media socket is requested again, either during a transfer or because the carrier should have
+    /// brought the
+    /// call back and has not.
     Reopen,
 }
 
-/// Where a call stands.
+/// Phase of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallPhase {
-    /// Waits for the permit.
+    /// Waiting for the permit.
     Scheduled,
-    /// The carrier was asked.
+    /// The carrier was asked to dial.
     Dialing,
-    /// It rings.
+    /// Ringing.
     Ringing,
     /// Answered; the pick-up rule runs.
     Answered,
@@ -236,35 +237,35 @@ pub enum CallPhase {
     Thinking,
     /// The agent speaks.
     Speaking,
-    /// A machine answered: a mailbox, a menu, or an assistant that asks who calls.
+    /// A machine answered: a mailbox, a menu, or an assistant that asks who is calling.
     Voicemail,
-    /// It is handed on.
+    /// The call is being transferred.
     Transferring,
     /// The last words play.
     Closing,
-    /// Over.
+    /// The call has ended.
     Ended,
 }
 
-/// A call at one moment.
+/// State of a call at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallSnapshot {
-    /// Where it stands.
+    /// Present phase.
     pub phase: CallPhase,
-    /// Turns so far.
+    /// Number of turns so far.
     pub turns: usize,
 }
 
-/// What a call reports to the line pool.
+/// Reports of a call to the line pool.
 pub enum CallReport {
-    /// The carrier gave its leg an id: it is hung up if the call dies.
+    /// The carrier gave the leg an id. The line pool hangs the leg up if the call dies.
     LegKnown(CarrierCallId),
-    /// It was answered at this time: a store that forgets it is told again.
+    /// The call was answered at this time. The line pool repeats this to a store that lost it.
     Answered(Timestamp),
-    /// The carrier takes no call at present.
+    /// The carrier takes no calls at present.
     MetObstacle(Obstacle),
-    /// It is over and its outcome is on disk, or why there is no outcome.
+    /// The call has ended. Holds the outcome that is on disk, or the reason why there is none.
     Ended(Result<Outcome, NoOutcome>),
-    /// Another node has taken it over.
+    /// Another node has taken the call over.
     Lost(Claim),
 }

@@ -1,5 +1,6 @@
-//! The root: supervises the four and restarts each that crashes, with growing waits. A new one takes over the
-//! address of the old one.
+//! Root actor. It supervises four children and restarts each one that crashes, with growing delays. A new
+//! child takes
+//! over the address of the old one.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -29,19 +30,19 @@ use domain::{
     ports::{Ports, store::Pulse},
 };
 
-/// How long a part may take to stop that is started anew.
+/// How long a part may take to stop before it is killed and started again.
 const STOPS_WITHIN: Duration = Duration::from_secs(5);
 
-/// The children of the root.
+/// Children of the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
-    /// The campaign supervisor.
+    /// Campaign supervisor.
     Campaigns,
-    /// The dialer of single calls.
+    /// Dialer of single calls.
     SingleCalls,
-    /// The line pool.
+    /// Line pool.
     Lines,
-    /// The writer of facts.
+    /// Writer of facts.
     Journal,
 }
 
@@ -51,26 +52,26 @@ pub enum NodeMessage {
     ChildGone(Part),
     /// Start a child again.
     Restart(Part),
-    /// This process is registered with the store: campaigns may be taken up.
+    /// This process is registered with the store, so campaigns may be resumed.
     Registered(NodeId, Pulse),
-    /// The store will not have this process among its nodes, and why.
+    /// The store refuses this process as a node. Holds the reason.
     Refused(NodeId, String),
-    /// A heartbeat was good.
+    /// A heartbeat succeeded.
     Alive {
-        /// Which node.
+        /// Node that sent it.
         node: NodeId,
-        /// What it heard.
+        /// The store's facts about the nodes.
         pulse: Pulse,
-        /// It had stood still before.
+        /// Whether the process had been suspended before.
         doubted: bool,
     },
     /// The store declared this process dead.
     Fenced(NodeId),
-    /// Nothing is dialed from now on, soon no call is taken; those that live have a grace time.
+    /// Stop dialing now and taking calls soon. Live calls have a grace time.
     Drain(Leave),
 }
 
-/// What the root is started with.
+/// Arguments of the root.
 pub struct RootArguments {
     pub(super) ports: Ports,
     pub(super) settings: NodeSettings,
@@ -84,23 +85,23 @@ pub struct RootArguments {
     pub(super) refused: watch::Sender<Option<String>>,
 }
 
-/// The root.
+/// Root actor.
 pub struct NodeActor;
 
-/// Its state.
+/// State of the root.
 pub struct NodeState {
     with: RootArguments,
     by_actor: HashMap<ActorId, Part>,
     parts: HashMap<Part, ActorCell>,
     restarts: HashMap<Part, Restarts>,
     registered: bool,
-    /// How many nodes live, as far as was heard.
+    /// Last known number of live nodes.
     nodes: usize,
-    /// How it leaves, once draining began.
+    /// How the node leaves, once draining began.
     draining: Option<Leave>,
-    /// Restarts to come.
+    /// Pending restarts.
     waiting: Vec<TaskGuard>,
-    /// What is done under the present id.
+    /// Tasks that run under the present node id.
     tasks: Vec<TaskGuard>,
     _watch: TaskGuard,
     doubts: Arc<Notify>,
@@ -118,8 +119,9 @@ impl Actor for NodeActor {
     ) -> Result<NodeState, ActorProcessingErr> {
         let (settings, gate) = (&arguments.settings, &arguments.gate);
         let address = settings.address.as_deref();
-        // Before the parts, so that a process that is refused has started nothing. With a healthy store the node is
-        // ready when its start returns.
+        // Registers before the parts start, so that a refused process has started nothing. If the store is
+        // healthy, the node
+        // is ready when its start returns.
         let registration = boot::register(&arguments.ports, settings.node, address, gate).await;
         if let Registration::Refused(why) = registration {
             return Err(why.into());
@@ -154,7 +156,7 @@ impl Actor for NodeActor {
     ) -> Result<(), ActorProcessingErr> {
         match message {
             NodeMessage::ChildGone(part) => state.child_gone(&me, part),
-            // Started anew meanwhile, under another id.
+            // The part was already started again, under another id.
             NodeMessage::Restart(part) if state.parts.contains_key(&part) => {}
             NodeMessage::Restart(part) => match state.start(&me, part).await {
                 Ok(()) => state.catch_up(part),
@@ -173,7 +175,7 @@ impl Actor for NodeActor {
                 }
             }
             NodeMessage::Fenced(node) if node == state.node() => state.start_anew(&me).await,
-            // Of an id that this process had before.
+            // Messages for a node id that this process had before.
             NodeMessage::Registered(..)
             | NodeMessage::Refused(..)
             | NodeMessage::Alive { .. }
@@ -200,7 +202,7 @@ impl Actor for NodeActor {
         };
         if let Some(part) = state.by_actor.remove(&actor.get_id()) {
             state.parts.remove(&part);
-            tracing::error!(?part, why, "part of the node ended and is started again");
+            tracing::error!(?part, why, "part of the node ended, restarting it");
             me.cast(NodeMessage::ChildGone(part))?;
         }
         Ok(())
@@ -277,7 +279,7 @@ impl NodeState {
         Ok(())
     }
 
-    /// Tells a restarted part, and those who talk to it, what it missed.
+    /// Tells a restarted part, and the parts that talk to it, what it missed.
     fn catch_up(&self, part: Part) {
         let to = &self.with.switchboard;
         match (part, self.draining) {
@@ -324,7 +326,7 @@ impl NodeState {
         self.registers(me, registration);
     }
 
-    /// What came of a try.
+    /// Handles the result of a registration attempt.
     fn registers(&mut self, me: &ActorRef<NodeMessage>, registration: Registration) {
         match registration {
             Registration::Registered(pulse) => self.registered(me, pulse),
@@ -334,7 +336,7 @@ impl NodeState {
                 let later = boot::register_later(me.clone(), ports, (node, address), gate);
                 self.tasks.push(TaskGuard::spawn(later));
             }
-            // Its gate stays closed: nothing was begun under this id.
+            // The gate stays closed: nothing was begun under this id.
             Registration::Refused(why) => drop(self.with.refused.send_replace(Some(why))),
         }
     }
@@ -358,7 +360,9 @@ impl NodeState {
         }
     }
 
-    /// Lines may be granted again, and whoever lives shares the rate and the campaigns.
+    /// Tells the parts how many nodes are alive. Lines may be granted again, and the live nodes share the
+    /// rate and the
+    /// campaigns.
     fn heard(&mut self, pulse: Pulse) {
         self.nodes = pulse.nodes;
         let to = &self.with.switchboard;
@@ -367,18 +371,19 @@ impl NodeState {
         let _ = to.single_calls.cast(SingleCallsMessage::OtherNodes(pulse.nodes > 1));
     }
 
-    /// The store declared this process dead, and others take over what it held: its calls are forgotten, with no word to
-    /// the carrier or the store, and it goes on under another id.
+    /// Starts again under another node id after the store declared this process dead. Other nodes take over
+    /// its work, so
+    /// its calls are forgotten without a message to the carrier or the store.
     async fn start_anew(&mut self, me: &ActorRef<NodeMessage>) {
         let node = NodeId::new();
-        tracing::error!(was = %self.node(), now = %node, "this process was declared dead by another one: it lets go of its calls and starts anew");
+        tracing::error!(was = %self.node(), now = %node, "process declared dead by another node, starting again without its calls");
         self.tasks.clear();
         self.registered = false;
         let dialers = [Part::Lines, Part::Campaigns, Part::SingleCalls];
         for part in dialers {
             if let Some(actor) = self.parts.remove(&part) {
                 self.by_actor.remove(&actor.get_id());
-                // Killed when it is too slow to stop: nothing of it may go on.
+                // A part that is too slow to stop is killed, because nothing of it may go on.
                 if actor.stop_and_wait(None, Some(STOPS_WITHIN)).await.is_err() {
                     actor.kill();
                 }

@@ -1,4 +1,6 @@
-//! What a node does with the store at its start and all along: register, clean up after dead processes. Every step waits for the store and the carrier, however long they are away.
+//! Work of a node with the store at start and while it runs: it registers and cleans up after dead processes.
+//! Every
+//! step waits for the store and the carrier, however long they are unavailable.
 
 use std::time::Duration;
 
@@ -22,14 +24,17 @@ use domain::{
     },
 };
 
-/// How often it looks for lists of contacts that no campaign has any more.
+/// Interval between sweeps of contact lists that no campaign uses any more.
 const SWEEP: Duration = Duration::from_secs(60);
 
-/// How long a transfer rings at most (the carriers' adapters say 30 s), and as long again to be told of its end.
+/// Longest ringing time of a transfer (the carriers' adapters use 30 s), plus as long again for the report of its end.
 const HANDED_ON: Duration = Duration::from_secs(60);
 
-/// For how long the calls of a dead process are left to their carriers, which notice a broken socket at once: a third longer
-/// than it takes to find a silent process dead, so that one which said it was going leaves them the same time.
+/// Returns how long the calls of a dead process are left to their carriers, which notice a broken socket at
+/// once. It
+/// is a third longer than it takes to declare a silent process dead, so that a process which announced its
+/// end leaves
+/// them the same time.
 fn left_alone(ports: &Ports, times: Times) -> Patience {
     let ask = ports.carriers.all().filter(|carrier| carrier.abilities().comes_back);
     Patience {
@@ -43,19 +48,21 @@ fn patience() -> Backoff {
     Backoff::new(Duration::from_millis(200), Duration::from_secs(5))
 }
 
-/// What came of a try to register this process.
+/// Result of an attempt to register this process.
 pub enum Registration {
-    /// It is one of the nodes; what the store says of the others.
+    /// This process is one of the nodes. Holds the store's facts about the other nodes.
     Registered(Pulse),
-    /// The store is unavailable: it registers later.
+    /// The store is unavailable. The process registers later.
     Later,
-    /// It cannot be one of the nodes, however often it asks, and why.
+    /// This process cannot become a node, however often it asks. Holds the reason.
     Refused(String),
 }
 
-/// One try to register this process and to remove the imports that dead ones left unfinished. Both before the first
-/// request is served, so that no import of this process is taken for one of them. Their contacts take longer and go
-/// behind it: [`sweep_lists`].
+/// Tries once to register this process and to remove the imports that dead processes left unfinished. Both
+/// happen
+/// before the first request is served, so that no import of this process is removed. Removing the contacts of
+/// those
+/// imports takes longer and happens later in [`sweep_lists`].
 pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: &DialGate) -> Registration {
     let began = Instant::now();
     let registered = async {
@@ -70,20 +77,20 @@ pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: 
                 address,
                 imports,
                 nodes = pulse.nodes,
-                "registered; unfinished imports were removed"
+                "registered, unfinished imports removed"
             );
             gate.registered(began, pulse);
             Registration::Registered(pulse)
         }
         Err(StoreError::OtherTimes(why)) => Registration::Refused(why),
         Err(error) => {
-            tracing::warn!(%error, "store is away, registering later");
+            tracing::warn!(%error, "store unavailable, registering later");
             Registration::Later
         }
     }
 }
 
-/// Registers as soon as the store is back.
+/// Registers as soon as the store is available again.
 pub async fn register_later(
     root: ActorRef<NodeMessage>,
     ports: Ports,
@@ -103,26 +110,29 @@ pub async fn register_later(
     }
 }
 
-/// Removes the contacts of unfinished imports and of lists that were replaced, at the start and all along: nobody
-/// reads them any more, and a person's erasure does not reach them.
+/// Removes the contacts of unfinished imports and of replaced lists, at start and regularly. Nobody reads
+/// them any
+/// more, and a person's erasure does not reach them.
 pub async fn sweep_lists(ports: Ports) {
     loop {
-        // Those of nodes that died meanwhile.
+        // Imports of nodes that have died since the last sweep.
         if let Err(error) = ports.store.sweep_imports().await {
-            tracing::warn!(%error, "imports of dead nodes stay for now, trying again");
+            tracing::warn!(%error, "removing imports of dead nodes failed, trying again");
         }
         match ports.store.sweep_lists().await {
             Ok(0) => {}
-            Ok(lists) => tracing::info!(lists, "contact lists that no campaign has were removed"),
-            Err(error) => tracing::warn!(%error, "contact lists that no campaign has stay for now, trying again"),
+            Ok(lists) => tracing::info!(lists, "unused contact lists removed"),
+            Err(error) => tracing::warn!(%error, "removing unused contact lists failed, trying again"),
         }
         tokio::time::sleep(SWEEP).await;
     }
 }
 
-/// Settles the attempts that dead processes left: at the start, and for as long as the node runs, as a process may be
-/// found dead later. A running campaign finds by itself what was queued again. One that drains takes nothing more: it might
-/// not live to settle it.
+/// Settles the attempts that dead processes left, at start and while the node runs, since a process may be
+/// found dead
+/// later. A running campaign finds requeued attempts by itself. A draining node takes nothing more, because
+/// it might
+/// end before it has settled it.
 pub async fn take_over(
     ports: Ports,
     (node, times): (NodeId, Times),
@@ -141,10 +151,10 @@ pub async fn take_over(
                 }
                 times.heartbeat
             }
-            // The heartbeat hears of it too, and says so.
+            // The heartbeat sees the same error and logs it.
             Err(StoreError::Fenced) => break,
             Err(error) => {
-                tracing::warn!(%error, "orphans could not be taken over, trying again");
+                tracing::warn!(%error, "taking over orphaned attempts failed, trying again");
                 backoff.failed()
             }
         };
@@ -157,9 +167,9 @@ pub async fn take_over(
     while settling.join_next().await.is_some() {}
 }
 
-/// Settles those that no other look has found before.
+/// Settles the attempts that no earlier look has found.
 async fn settle_all(ports: Ports, orphans: Vec<Orphan>, times: Times, calls: CallRegistry) {
-    tracing::info!(orphans = orphans.len(), "settling the calls of a dead process");
+    tracing::info!(attempts = orphans.len(), "settling calls of a dead process");
     let mut each = JoinSet::new();
     for orphan in orphans {
         let Some(seen_to) = calls.see_to(orphan.claim) else {
@@ -179,14 +189,10 @@ async fn settle_all(ports: Ports, orphans: Vec<Orphan>, times: Times, calls: Cal
             Ok(false) | Err(_) => others += 1,
         }
     }
-    tracing::info!(
-        settled,
-        others,
-        "settled the calls of a dead process; what others had taken by then is theirs"
-    );
+    tracing::info!(settled, others, "settled calls of a dead process");
 }
 
-/// What is to be settled of an attempt that no call holds.
+/// Returns the call to settle for an attempt that no call actor holds.
 pub(super) fn lost(orphan: Orphan) -> LostCall {
     LostCall {
         ended: Ended {

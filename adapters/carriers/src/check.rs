@@ -1,5 +1,6 @@
-//! `ringback carriers check`: one small reading request to each configured carrier; whether its account is taken, which
-//! numbers it has, and what must be entered there so that calls come in.
+//! The command `ringback carriers check`. It sends one small read request to each configured carrier and
+//! shows whether
+//! the account is accepted, which numbers it has, and what must be entered there to receive inbound calls.
 
 mod ask;
 
@@ -20,14 +21,14 @@ use super::{
 };
 use ask::{Asker, asked_of};
 
-/// `ringback carriers check`.
+/// Arguments of `ringback carriers check`.
 #[derive(Debug, Clone, Args)]
 pub struct CarriersCheckArgs {
     /// Address at which carriers reach the service
     #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
     pub public_url: Option<String>,
 
-    /// Carrier that places the calls for which nothing else is said
+    /// Carrier for calls whose agent has no phone number at another carrier
     #[arg(long, env = "RINGBACK_CARRIER", default_value = "simulated", value_parser = NAMES)]
     pub carrier: String,
 
@@ -40,19 +41,19 @@ pub struct CarriersCheckArgs {
     pub json: bool,
 }
 
-/// What stands where the public address is not known.
+/// Placeholder in addresses if the public address is not set.
 const UNKNOWN: &str = "RINGBACK_PUBLIC_URL";
-/// An answer that is taken for nobody's.
-const NOT_ITS_OWN: &str = "it answers, but not as this carrier does: is the address right?";
+/// Problem text for an answer that does not come from the carrier.
+const NOT_ITS_OWN: &str = "it answers, but not like this carrier; check the address";
 
-/// What was found of one carrier.
+/// Result of the check of one carrier.
 struct Finding {
     carrier: &'static str,
-    /// What it said of itself; or what is wrong.
+    /// Short description by the carrier, or the problem.
     result: Result<String, String>,
-    /// Its numbers, where it tells them.
+    /// Phone numbers, if the carrier lists them.
     numbers: Vec<String>,
-    /// What to enter there: where, and what.
+    /// Settings to enter at the carrier: place and value.
     entries: Vec<(&'static str, String)>,
 }
 
@@ -86,11 +87,11 @@ impl Finding {
     }
 }
 
-/// Asks each configured carrier. The exit code is 0 only if all of them, and the chosen one, work.
+/// Asks each configured carrier. The exit code is 0 only if all of them work, including the chosen one.
 ///
 /// # Errors
 ///
-/// When a setting cannot be read, or the chosen carrier is not configured.
+/// Returns an error if a setting cannot be read or the chosen carrier is not configured.
 pub async fn run(args: CarriersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
     let settings = CarrierSettings::from_environment()?;
     let check = Check {
@@ -123,7 +124,7 @@ struct Check {
 impl Check {
     async fn all(&self, settings: &CarrierSettings, simulated: Option<&str>) -> Vec<Finding> {
         let both = [&settings.twilio, &settings.signalwire].into_iter().flatten();
-        // At once: each may take as long as a carrier is waited for.
+        // All at once, since each may take as long as the timeout.
         let (both, telnyx, vonage, asterisk, simulated) = tokio::join!(
             join_all(both.map(|account| self.twilio(account))),
             OptionFuture::from(settings.telnyx.as_ref().map(|account| self.telnyx(account))),
@@ -153,12 +154,12 @@ impl Check {
         format!("{public}/carriers/{carrier}/{path}")
     }
 
-    /// A carrier on the internet comes to an address of its own kind only.
+    /// Checks that a carrier on the internet can reach the service, which needs an `https://` address.
     fn reachable(&self, carrier: &str, api: &str) -> Result<(), String> {
         match self.public.as_deref() {
             Some(public) if public.starts_with("https://") || api.starts_with("http://") => Ok(()),
             _ => Err(format!(
-                "the account is taken, but {carrier} must reach the service: set RINGBACK_PUBLIC_URL to its https:// address"
+                "the account is accepted, but {carrier} must reach the service: set RINGBACK_PUBLIC_URL to its https:// address"
             )),
         }
     }
@@ -171,7 +172,7 @@ impl Check {
             let request = self.ask.get(&format!("{root}{path}"));
             request.basic_auth(&account.user, Some(account.password.secret()))
         };
-        // A key may place calls and still not read the account it belongs to.
+        // An API key may be allowed to place calls but not to read its own account.
         let asks_with_a_key = !account.user.eq_ignore_ascii_case(&account.account);
         let asked = match asks_with_a_key {
             true => self.ask.json(get("/Calls.json?PageSize=1")).await,
@@ -295,7 +296,7 @@ impl Check {
     }
 }
 
-/// A text of each item of a list.
+/// Returns the text field `name` of each item of a list.
 fn texts(list: &Value, name: &str) -> Vec<String> {
     let items = list.as_array().into_iter().flatten();
     items

@@ -1,4 +1,4 @@
-//! What the clients of all carriers have in common: how requests go out, and what is certain when one fails.
+//! Shared code of all carriers' HTTP clients: how requests are sent, and how much is certain when one fails.
 
 use std::{
     io,
@@ -23,30 +23,30 @@ use net::http_client::{self, body, cause};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
-/// A connection that nobody uses is closed.
+/// Idle connections are closed after this time.
 const IDLE_WITHIN: Duration = Duration::from_secs(5);
-/// A carrier that asks for a longer pause is asked again as one that names none.
+/// A carrier that asks for a longer pause is treated like one that asks for none.
 const LONGEST_PAUSE_SECONDS: u64 = 3600;
 
-/// A setting the carrier cannot work with.
+/// Reason why a carrier's settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Not an `http` or `https` address.
     #[error("{setting} `{value}` is not an http:// or https:// address")]
     Address {
-        /// Which address.
+        /// Name of the setting.
         setting: &'static str,
         /// Its value.
         value: String,
     },
-    /// An address of one's own that cannot be listened at.
-    #[error("{setting} {address}: cannot listen there: {error}")]
+    /// A local address on which the service cannot listen.
+    #[error("{setting} {address}: cannot listen on this address: {error}")]
     Listen {
-        /// Which address.
+        /// Name of the setting.
         setting: &'static str,
         /// Its value.
         address: SocketAddr,
-        /// Why not.
+        /// Cause.
         error: std::io::Error,
     },
     /// The HTTP client cannot be built.
@@ -54,21 +54,23 @@ pub enum SetupError {
     Client(#[from] reqwest::Error),
 }
 
-/// The two clients of a carrier.
+/// HTTP clients of a carrier.
 #[derive(Debug, Clone)]
 pub struct Clients {
-    /// For dials. Without a pool: a kept connection may die under a request, which would make its fate unknown.
+    /// Client for dials. It keeps no connections: a kept connection may die during a request, which would
+    /// make the outcome
+    /// unknown.
     pub dialer: Client,
-    /// For everything that may be asked again.
+    /// Client for every request that may be repeated.
     pub client: Client,
 }
 
 impl Clients {
-    /// Clients that follow no redirect and repeat nothing.
+    /// Builds clients that follow no redirects and repeat no requests.
     ///
     /// # Errors
     ///
-    /// When the system gives no TLS.
+    /// Returns an error if TLS cannot be set up.
     pub fn new() -> Result<Self, SetupError> {
         let builder = || {
             http_client::builder()
@@ -84,11 +86,11 @@ impl Clients {
     }
 }
 
-/// An address that paths can be put behind, without a slash at its end.
+/// Returns an address that paths can be appended to, without a trailing slash.
 ///
 /// # Errors
 ///
-/// When it is no address of HTTP; the error names `setting`.
+/// Returns an error that names `setting` if the value is not an HTTP address without a query.
 pub fn base(setting: &'static str, value: &str) -> Result<String, SetupError> {
     let refused = || SetupError::Address {
         setting,
@@ -101,17 +103,18 @@ pub fn base(setting: &'static str, value: &str) -> Result<String, SetupError> {
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
-/// The same address for a WebSocket: `http` becomes `ws`, `https` becomes `wss`.
+/// Returns the same address for a WebSocket: `http` becomes `ws`, `https` becomes `wss`.
 pub fn socket_address(http: &str) -> String {
     http.replacen("http", "ws", 1)
 }
 
-/// Sends a dial, once. It is looked whether it may still be sent when the connection stands and nothing of the request is
-/// on it.
+/// Sends a dial once. Checks again that it may still be sent when the connection is established and before
+/// any part of
+/// the request is on it.
 ///
 /// # Errors
 ///
-/// No answer: nothing was sent, or nobody knows.
+/// Returns an error if there is no answer. The error tells whether nothing was sent or the outcome is unknown.
 pub async fn send_dial(request: RequestBuilder, last_look: &LastLook) -> Result<Response, DialError> {
     let (client, request) = request.build_split();
     let mut request = request.map_err(|error| DialError::Rejected(cause(&error)))?;
@@ -125,7 +128,7 @@ pub async fn send_dial(request: RequestBuilder, last_look: &LastLook) -> Result<
             };
             *request.body_mut() = Some(Body::wrap(body));
         }
-        // What has no body is written without asking for it.
+        // A request without a body is written without this check, so it comes first.
         _ => {
             if let Some(why) = last_look.refusal() {
                 return Err(DialError::HeldBack(why));
@@ -137,14 +140,15 @@ pub async fn send_dial(request: RequestBuilder, last_look: &LastLook) -> Result<
         return Err(DialError::HeldBack(why.clone()));
     }
     answer.map_err(|error| match error.is_connect() {
-        // The request goes out only on a connection that stands.
+        // The request goes out only on an established connection.
         true => DialError::Unreachable(cause(&error)),
         false => DialError::Unknown(cause(&error)),
     })
 }
 
-/// The body of a dial. HTTP/1 asks for it when the connection stands and the head lies in memory: one that is refused then
-/// leaves nothing of the request on the wire.
+/// Body of a dial. HTTP/1 asks for it when the connection is established and the head is still in memory. If
+/// it is refused
+/// then, nothing of the request has been sent.
 struct Guarded {
     body: Option<Bytes>,
     last_look: LastLook,
@@ -160,7 +164,7 @@ impl hyper::body::Body for Guarded {
             return Poll::Ready(None);
         };
         if let Some(why) = self.last_look.refusal() {
-            // Asked for once: it cannot be set already.
+            // The body is requested once, so the cell is still empty.
             let _ = self.held_back.set(why);
             return Poll::Ready(Some(Err(io::Error::other("held back"))));
         }
@@ -176,23 +180,23 @@ impl hyper::body::Body for Guarded {
     }
 }
 
-/// What a carrier says where it refuses.
+/// Carrier's error response.
 pub trait Refusal {
-    /// Reads an answer's body; one in no form at all says nothing.
+    /// Reads a response body. A body in an unknown format yields an empty refusal.
     fn read(body: &[u8]) -> Self;
 
-    /// What is certain about a dial that was refused so.
+    /// Returns what the refusal means for a dial.
     fn of_dial(&self, status: StatusCode, retry_after: Option<Duration>) -> DialError;
 
-    /// What it means for a wish that concerns a call.
+    /// Returns what the refusal means for a request about an existing call.
     fn of_wish(&self, status: StatusCode) -> CarrierError;
 }
 
-/// Places a call, once; the answer names it by its `id`.
+/// Places a call once. `id` takes the call's id from the answer.
 ///
 /// # Errors
 ///
-/// What is certain, by the carrier's refusal `R` where there is one.
+/// Returns an error that tells what is certain, based on the carrier's refusal `R` if there is one.
 pub async fn place<R: Refusal, T: DeserializeOwned>(
     request: RequestBuilder,
     last_look: &LastLook,
@@ -210,11 +214,11 @@ pub async fn place<R: Refusal, T: DeserializeOwned>(
     dialed(&said, id)
 }
 
-/// Asks for what may be asked again; the body of the answer.
+/// Sends a request that may be repeated and returns the body of the answer.
 ///
 /// # Errors
 ///
-/// When there is no answer; else as the carrier's refusal `R` says.
+/// Returns an error if there is no answer, or as the carrier's refusal `R` says.
 pub async fn ask<R: Refusal>(request: RequestBuilder) -> Result<Vec<u8>, CarrierError> {
     let answer = send(request).await?;
     let status = answer.status();
@@ -225,11 +229,11 @@ pub async fn ask<R: Refusal>(request: RequestBuilder) -> Result<Vec<u8>, Carrier
     Err(R::read(&said.unwrap_or_default()).of_wish(status))
 }
 
-/// Asks for JSON; a refusal means what its status does.
+/// Sends a request for JSON. A refusal is judged by its status alone.
 ///
 /// # Errors
 ///
-/// When there is no answer, or it is not in the carrier's format.
+/// Returns an error if there is no answer, or it is not in the carrier's format.
 pub async fn ask_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, CarrierError> {
     let answer = send(request).await?;
     if !answer.status().is_success() {
@@ -241,21 +245,23 @@ pub async fn ask_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T,
     serde_json::from_slice(&said).map_err(|error| protocol(&error))
 }
 
-/// A call's id that can be part of an address. No answer gave another one, and its address would be another's.
+/// Checks that a call's id can be part of an address. Carriers' answers give no other ids, and another id
+/// would lead to
+/// an address with another meaning.
 ///
 /// # Errors
 ///
-/// Such a call is not found.
+/// Returns `NotFound` if it cannot.
 pub fn addressable(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> {
     CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
 }
 
-/// That there is no number to call from; `variable` would set one.
+/// Returns the message that there is no number to call from. `variable` is the setting that gives one.
 pub fn no_caller_id(variable: &str) -> String {
     format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers")
 }
 
-/// The way back of a call that is dialed.
+/// Returns the callback tokens of a call that is dialed.
 pub fn way_back(request: &DialRequest) -> WayBack {
     WayBack {
         attempt: request.attempt,
@@ -264,21 +270,21 @@ pub fn way_back(request: &DialRequest) -> WayBack {
     }
 }
 
-/// Sends what may be asked again.
+/// Sends a request that may be repeated.
 ///
 /// # Errors
 ///
-/// When there is no answer.
+/// Returns an error if there is no answer.
 pub async fn send(request: RequestBuilder) -> Result<Response, CarrierError> {
     let sent = request.send().await;
     sent.map_err(|error| CarrierError::Unavailable(cause(&error)))
 }
 
-/// The call that the answer to a dial names, by its `id`.
+/// Reads the call from the answer to a dial. `id` takes the call's id from it.
 ///
 /// # Errors
 ///
-/// When it names none that could be asked for: nobody knows what was dialed.
+/// Returns an error if the answer has no usable id. The outcome of the dial is then unknown.
 pub fn dialed<T: DeserializeOwned>(said: &[u8], id: impl FnOnce(&T) -> &str) -> Result<CarrierCallId, DialError> {
     match serde_json::from_slice::<T>(said) {
         Ok(call) => CarrierCallId::checked(id(&call))
@@ -289,12 +295,13 @@ pub fn dialed<T: DeserializeOwned>(said: &[u8], id: impl FnOnce(&T) -> &str) -> 
     }
 }
 
-/// An answer that is not in the carrier's format.
+/// Returns the error for an answer that is not in the carrier's format.
 pub fn protocol(error: &serde_json::Error) -> CarrierError {
     CarrierError::Protocol(plain_words(&error.to_string()))
 }
 
-/// The carrier's own wish for a pause, in whole seconds: as HTTP has it, or as Telnyx tells when its limit begins anew.
+/// Returns the pause that the carrier asks for, in whole seconds: from `Retry-After`, or from Telnyx's
+/// `x-ratelimit-reset`.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse().ok();
     let pause = seconds(RETRY_AFTER.as_str()).or_else(|| seconds("x-ratelimit-reset"))?;
@@ -302,7 +309,7 @@ pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     (pause <= LONGEST_PAUSE_SECONDS).then(|| Duration::from_secs(pause))
 }
 
-/// A carrier's words, or those of the status where it said nothing.
+/// Returns the carrier's message, or the status if there is none.
 pub fn words_or(said: &str, status: StatusCode) -> String {
     match plain_words(said) {
         empty if empty.is_empty() => status.to_string(),
@@ -310,7 +317,7 @@ pub fn words_or(said: &str, status: StatusCode) -> String {
     }
 }
 
-/// What an answer means that is no success.
+/// Returns the error for a status that is not a success.
 pub fn unexpected(status: StatusCode) -> CarrierError {
     match status {
         StatusCode::NOT_FOUND => CarrierError::NotFound,

@@ -1,16 +1,17 @@
-//! Where every HTTP client of the service begins.
+//! Shared base of every HTTP client of the service.
 
 use std::sync::Once;
 
 use reqwest::Response;
 
-/// Answers are small; one that is not is not the carrier's.
+/// Limit on an answer's size. Carriers' answers are small, so a larger one comes from something else.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 static CRYPTOGRAPHY: Once = Once::new();
 
-/// Installs the one provider of cryptography for every TLS connection of the process: a client, or a database
-/// connection, that finds none panics.
+/// Installs the process-wide cryptography provider for TLS. HTTP clients and database connections panic if
+/// there is
+/// none.
 pub fn install_cryptography() {
     CRYPTOGRAPHY.call_once(|| {
         if rustls::crypto::ring::default_provider().install_default().is_err() {
@@ -24,58 +25,60 @@ pub fn install_cryptography() {
 #[error("write an address such as https://calls.example.com")]
 pub struct InvalidBaseUrl;
 
-/// Why an answer's body could not be read.
+/// Reason why an answer's body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// The connection broke off or timed out: the cause, without the address.
+    /// The connection broke off or timed out. Holds the cause without the address.
     #[error("{0}")]
     BrokenOff(String),
-    /// It is larger than the limit.
+    /// The body is larger than the limit.
     #[error("answer is larger than {most} bytes")]
     TooLarge {
-        /// The limit in bytes.
+        /// Limit in bytes.
         most: usize,
     },
 }
 
-/// An address that paths can be put behind: of HTTP, with nothing after its path, and without a slash at its end. None
-/// when the text is no such address.
+/// Returns an HTTP address that paths can be appended to, without query, fragment or trailing slash. Returns
+/// `None` if the
+/// text is not such an address.
 pub fn base_url(text: &str) -> Option<String> {
     let http = text.starts_with("http://") || text.starts_with("https://");
     let sound = http && !text.contains(['?', '#', ' ']) && reqwest::Url::parse(text).is_ok();
     sound.then(|| text.trim_end_matches('/').to_owned())
 }
 
-/// Reads an address of HTTP without a slash at its end.
+/// Parses an HTTP address and removes the trailing slash.
 ///
 /// # Errors
 ///
-/// When the text is no such address.
+/// Returns an error if the text is not such an address.
 pub fn parse_base_url(text: &str) -> Result<String, InvalidBaseUrl> {
     base_url(text).ok_or(InvalidBaseUrl)
 }
 
-/// A client that takes no proxy from the environment: calls to carriers and providers must not be repeated, or
-/// read, by something between.
+/// Returns a client builder that takes no proxy from the environment, because nothing in between may repeat
+/// or read the
+/// requests to carriers and providers.
 pub fn builder() -> reqwest::ClientBuilder {
     install_cryptography();
     reqwest::Client::builder().no_proxy()
 }
 
-/// Reads an answer's body within its bound.
+/// Reads an answer's body, up to 1 MiB.
 ///
 /// # Errors
 ///
-/// When it breaks off or is too large.
+/// Returns an error if the connection breaks off or the body is too large.
 pub async fn body(answer: Response) -> Result<Vec<u8>, BodyError> {
     body_within(answer, MAX_ANSWER_BYTES).await
 }
 
-/// Reads the body of an answer that may be so many bytes long.
+/// Reads an answer's body, up to `most` bytes.
 ///
 /// # Errors
 ///
-/// When it breaks off or is too large.
+/// Returns an error if the connection breaks off or the body is too large.
 pub async fn body_within(mut answer: Response, most: usize) -> Result<Vec<u8>, BodyError> {
     let mut bytes = Vec::new();
     while let Some(chunk) = answer
@@ -91,7 +94,9 @@ pub async fn body_within(mut answer: Response, most: usize) -> Result<Vec<u8>, B
     Ok(bytes)
 }
 
-/// The innermost words of an error; reqwest's own repeat the address, which holds a proof.
+/// Returns the innermost message of an error. The outer messages of reqwest contain the address, which holds
+/// a secret
+/// proof.
 pub fn cause(error: &reqwest::Error) -> String {
     let mut words = if error.is_timeout() {
         "timed out"

@@ -1,4 +1,4 @@
-//! The REST API: one line per route. The contract's envelope lies around all of it.
+//! REST API, one line per route. The envelope of the API contract surrounds all of it.
 
 mod admission;
 mod agent_references;
@@ -63,71 +63,71 @@ use peers::Peers;
 pub use concurrency_limit::ConcurrencyLimit;
 use tokio::sync::watch;
 
-/// Whether everything an agent names is configured.
+/// Check that everything an agent names is configured.
 pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), NotReady> + Send + Sync>;
 
-/// What handlers need.
+/// Shared state of the handlers.
 #[derive(Clone)]
 pub struct RestState {
-    /// Every row.
+    /// Store of all rows.
     pub store: Arc<dyn Store>,
-    /// Takes commands for campaigns.
+    /// Handle for campaign and call commands.
     pub switchboard: Switchboard,
-    /// The other nodes.
+    /// Other nodes.
     pub peers: Peers,
-    /// Where clients reach this service, without a slash at its end.
+    /// Address at which clients reach this service, without a trailing slash.
     pub public_url: Arc<str>,
-    /// The carrier is the simulated exchange: launching calls nobody, and says so.
+    /// Whether the carrier is the simulated exchange. Launching then calls nobody, and the answer says so.
     pub carrier_is_simulated: bool,
-    /// Says what an agent lacks to talk: the setting, and what to do.
+    /// Check that an agent can talk. The error names the missing setting and the remedy.
     pub readiness: Readiness,
-    /// Drops speech in memory that may have something of a person in it.
+    /// Drops cached speech in memory that may contain a person's data.
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,
-    /// Says why no call of an agent can go out: where its numbers are, and what to do.
+    /// Check that an agent's calls can go out. The error names the carrier of its numbers and the remedy.
     pub lines: Readiness,
-    /// What is refused while the node has too much to do.
+    /// Gate that refuses requests while the node is overloaded.
     pub gate: Gate,
-    /// How many requests a key may make.
+    /// Limit on the requests of each API key.
     pub rate_limit: Arc<RateLimit>,
-    /// Where uploads wait on disk while they are checked.
+    /// Folder in which uploads are spooled while they are checked.
     pub spool_dir: PathBuf,
-    /// Where recordings are.
+    /// Folder of the recordings.
     pub recordings_dir: PathBuf,
-    /// Uploads at once: each takes disk and a thread that checks it.
+    /// Limit on concurrent uploads. Each takes disk space and a thread that checks it.
     pub upload_limit: ConcurrencyLimit,
-    /// Event streams at once: each looks at the database every second.
+    /// Limit on concurrent event streams. Each queries the database every second.
     pub event_stream_limit: ConcurrencyLimit,
-    /// True from when streams are to end, because the service does.
+    /// True once event streams must end because the service stops.
     pub stopping: watch::Receiver<bool>,
-    /// Makes documents into text.
+    /// Converter of documents to text.
     pub documents: Arc<Documents>,
-    /// Which addresses a client may have us connect to.
+    /// Policy on the addresses that a client may have us connect to.
     pub address_policy: AddressPolicy,
 }
 
-/// What [`RestState::upload_limit`] should be.
+/// Returns the default limit for [`RestState::upload_limit`].
 pub fn upload_limit() -> ConcurrencyLimit {
     ConcurrencyLimit::new(4, 16)
 }
 
-/// What [`RestState::event_stream_limit`] should be.
+/// Returns the default limit for [`RestState::event_stream_limit`].
 pub fn event_stream_limit() -> ConcurrencyLimit {
     ConcurrencyLimit::new(50, 1_000)
 }
 
-/// The whole API below `/public`. Has a fallback of its own: routers merged with it must have none.
+/// Builds the whole API below `/public`. It has its own fallback, so routers merged with it must have none.
 pub fn router(state: RestState) -> Router {
     with_envelope(routes(state))
 }
 
-/// Puts the envelope, the request id and the catching of panics around other routes.
+/// Adds the envelope, the request id and the catching of panics to routes.
 pub fn with_envelope(routes: Router) -> Router {
     routes
         .fallback(async || StatusCode::NOT_FOUND)
         .layer(middleware::from_fn(envelope::layer))
 }
 
-/// The routes without the envelope's layer, so that a test can add its own to them.
+/// Builds the routes without the envelope's layer, so that a test can add its own routes.
 pub fn routes(state: RestState) -> Router {
     let keyed = Router::new()
         .route("/public/v1/me", get(me::show))
@@ -193,7 +193,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
         .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key))
-        // Outside of the other: a refusal costs no look into the database.
+        // This layer is the outer one, so that a refusal costs no database query.
         .route_layer(middleware::from_fn_with_state(
             admission::Admittance::new(state.gate.clone()),
             admission::admit,

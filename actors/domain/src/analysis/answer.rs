@@ -1,4 +1,4 @@
-//! A model's answer about a call, believed only as far as the call bears it out.
+//! Reading of a model's answer about a call. Only claims that the call supports are kept.
 
 use std::collections::BTreeMap;
 
@@ -17,28 +17,28 @@ use crate::{
     },
 };
 
-/// Characters of a summary, of a label, and of an issue or a description.
+/// Maximum characters of a summary, of a label, and of an issue or a description.
 const MOST_SUMMARY: usize = 4_000;
 const MOST_LABEL: usize = 60;
 const MOST_SENTENCE: usize = 300;
 
-/// Items of each list.
+/// Maximum number of items in each list.
 const MOST_ITEMS: usize = 20;
 
-/// Why an answer cannot be used: it is not of the shape that was asked for.
+/// Reason why an answer does not have the requested shape.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableAnswer {
-    /// Its summary is missing or too long.
-    #[error("`summary` is no text of 1 to {MOST_SUMMARY} characters")]
+    /// Summary missing or too long.
+    #[error("`summary` must be a text of 1 to {MOST_SUMMARY} characters")]
     Summary,
-    /// Its sentiment is missing or out of range.
-    #[error("`sentiment` is no number from -1 to 1")]
+    /// Sentiment missing or out of range.
+    #[error("`sentiment` must be a number from -1 to 1")]
     Sentiment,
-    /// A list, which is named, is missing.
-    #[error("`{0}` is no list")]
+    /// Missing list, by name.
+    #[error("`{0}` must be a list")]
     List(&'static str),
-    /// Its appointment is not described.
-    #[error("`appointment` is neither null nor has a `description`")]
+    /// Appointment without a description.
+    #[error("`appointment` must be null or have a `description`")]
     Appointment,
 }
 
@@ -46,8 +46,9 @@ pub enum UnusableAnswer {
 ///
 /// # Errors
 ///
-/// What is wrong with it, when it is not of the shape that was asked for. A single moment, mood or value that the call
-/// does not bear out is left out instead.
+/// Returns an error if the answer does not have the requested shape. A single moment, mood or value that the
+/// call does
+/// not support is left out instead.
 pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, UnusableAnswer> {
     let summary = answer["summary"].as_str().map(one_line).unwrap_or_default();
     if summary.is_empty() || summary.chars().count() > MOST_SUMMARY {
@@ -64,7 +65,7 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, Un
     };
     let mut issues = issues_by_rule(subject);
     if subject.agent.platform_settings.call_actions.issue_tracking {
-        // The model tells of them in its own words.
+        // The model describes the issues in its own words.
         issues = texts(list(answer, "issues")?);
     }
     Ok(Analysis {
@@ -104,7 +105,7 @@ fn texts(list: &[Value]) -> Vec<String> {
     texts.filter(|text| !text.is_empty()).take(MOST_ITEMS).collect()
 }
 
-/// The turn that an item names by its line.
+/// Returns the turn that an item names by its line number.
 fn turn_of<'a>(item: &Value, turns: &'a [TurnFact]) -> Option<&'a TurnFact> {
     let line = usize::try_from(item["line"].as_u64()?).ok()?;
     turns.get(line.checked_sub(1)?)
@@ -128,7 +129,7 @@ fn by_turn(moods: &[Value], turns: &[TurnFact]) -> Vec<TurnSentiment> {
     turns.collect()
 }
 
-/// The words, the speaker and the time are the call's own.
+/// Reads the key moments. Their words, speaker and time come from the call's own turns.
 fn key_moments(found: &[Value], subject: &Subject<'_>) -> Vec<KeyMoment> {
     let last_ms = subject.duration_ms();
     let mut moments: Vec<(i64, KeyMoment)> = Vec::new();
@@ -158,14 +159,15 @@ fn key_moments(found: &[Value], subject: &Subject<'_>) -> Vec<KeyMoment> {
     moments.into_iter().map(|(_, moment)| moment).collect()
 }
 
-/// Whether somebody said these words in one turn; the user where it matters who.
+/// Returns whether the quote was said in one turn, by the given speaker if there is one.
 fn was_said(quote: &Value, turns: &[TurnFact], by: Option<Speaker>) -> bool {
     let quote = plain(quote.as_str().unwrap_or_default());
     let mut turns = turns.iter().filter(|turn| by.is_none_or(|by| by == turn.speaker));
     !quote.is_empty() && turns.any(|turn| contains(&plain(&turn.text), &quote))
 }
 
-/// What the user told, as what its entity wants. The later of two wins.
+/// Returns the values that the user gave, in the type of their entity. If an entity appears twice, the later
+/// value wins.
 fn data(found: &[Value], subject: &Subject<'_>) -> BTreeMap<String, String> {
     let entities = subject.agent.platform_settings.data_collection.typed();
     let values = found.iter().filter_map(|item| {
@@ -177,7 +179,7 @@ fn data(found: &[Value], subject: &Subject<'_>) -> BTreeMap<String, String> {
     values.collect()
 }
 
-/// `appointmentScheduled`: `dateTime` and `timezone` where the time is certain, and `description`.
+/// Reads `appointmentScheduled`: `description`, and `dateTime` and `timezone` if the time is certain.
 fn appointment(found: &Value, subject: &Subject<'_>) -> Result<Map<String, Value>, UnusableAnswer> {
     let mut shown = Map::new();
     if found.is_null() {

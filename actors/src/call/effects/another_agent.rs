@@ -1,4 +1,4 @@
-//! What a call does to have another agent, or its own in another language, go on.
+//! Effects that change the call's agent, or the language of the present one.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -14,7 +14,7 @@ use crate::{
 };
 use domain::{agent::Agent, id::AgentId};
 
-/// An agent that was looked up to take the call over.
+/// Agent that was looked up to take the call over.
 pub(super) struct Found {
     try_no: u32,
     id: AgentId,
@@ -22,8 +22,9 @@ pub(super) struct Found {
     variables: Arc<BTreeMap<String, String>>,
 }
 
-/// An agent that takes a call over, with what holds for the call whoever speaks: what the first agent wants to find out,
-/// and its promise to heed a wish never to be called again.
+/// Applies to an agent that takes a call over the settings that hold for the whole call: the values that the
+/// first agent
+/// collects, and its promise to honour a wish never to be called again.
 pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
     let own = &mut Arc::make_mut(&mut agent).platform_settings;
     own.data_collection.clone_from(&first.platform_settings.data_collection);
@@ -39,7 +40,7 @@ impl EffectHandler {
         self.spawn(task);
     }
 
-    /// The agent as it would speak here, and the event that tells of it.
+    /// Prepares the agent for this call and returns the event that reports it.
     pub(super) fn agent_found(&mut self, try_no: u32, found: Result<(AgentId, Arc<Agent>), AgentUnavailable>) -> Event {
         let found = found.map(|(id, agent)| {
             let plan = &self.plan;
@@ -61,7 +62,7 @@ impl EffectHandler {
         Event::AgentFound { try_no, found }
     }
 
-    /// From here on it is the call's agent.
+    /// Makes the agent that was found the call's agent.
     pub(super) fn adopt_agent(&mut self, try_no: u32) {
         let Some(found) = self.found.take().filter(|found| found.try_no == try_no) else {
             return;
@@ -76,7 +77,7 @@ impl EffectHandler {
         self.tell_stream(StreamMessage::Adopt(self.plan.agent.clone()));
     }
 
-    /// The agent speaks another of its languages.
+    /// Switches the agent to another of its languages.
     pub(super) fn speak(&mut self, code: &str) {
         let agent = match self.first_language.conversation_config.agent.primary_language == code {
             true => self.first_language.clone(),
@@ -91,7 +92,7 @@ impl EffectHandler {
         self.tell_stream(StreamMessage::Adopt(agent));
     }
 
-    /// What the present agent knows is looked into from here on.
+    /// Uses the present agent's knowledge from here on.
     fn open_knowledge(&mut self) {
         let plan = &self.plan;
         let base = self.with.ports.knowledge.clone();

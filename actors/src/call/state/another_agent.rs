@@ -1,38 +1,39 @@
-//! Another agent takes the call over, or the present one goes on in another language. The caller, the leg and the history
-//! stay as they are.
+//! Handing the call to another agent, or switching the present agent's language. The caller, the leg and the
+//! history
+//! stay the same.
 
 use serde_json::{Value, json};
 
 use super::{AgentUnavailable, Effect, Phase, Rules, State, event_fact, speculation::Waste};
 use crate::call::CallTimer;
 
-/// How often one call is handed to another agent.
+/// Maximum number of agent hand-overs in one call.
 const MOST_HANDOVERS: u32 = 5;
 
-/// What the model is told of a hand-over that was asked for.
+/// Note to the model about a hand-over that was requested.
 const UNTIL_THEN: &str = "begins once your words were heard";
 
-/// What the agent that took the call over is told.
+/// Note to the agent that took the call over.
 const TAKEN_OVER: &str = "the call was handed to you: what was said before was said by the agent before you. Go on from \
                           here, and do not ask again what they have told";
 
-/// A hand-over that comes once the present speech was heard.
+/// Hand-over that starts once the present speech was heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct HandoverWish {
-    /// The tool's run, for its result.
+    /// Run number of the tool, for its result.
     run: u64,
-    /// Which of the rules' agents.
+    /// Index into the agents of the rules.
     which: usize,
 }
 
-/// A hand-over under way: the other agent is being looked up.
+/// Hand-over in progress: the other agent is being looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TakingOver {
     wanted: HandoverWish,
     try_no: u32,
 }
 
-/// Which of the agents a model means: by place, or by the condition word for word.
+/// Returns the index of the agent that the model means, by number or by the exact condition.
 fn meant(rules: &Rules, arguments: &Value) -> Option<usize> {
     let named = arguments.get("agent_number")?;
     let place = match named {
@@ -50,7 +51,7 @@ fn meant(rules: &Rules, arguments: &Value) -> Option<usize> {
 }
 
 impl State {
-    /// The model wants to hand the call to another agent.
+    /// Handles the model's request to hand the call to another agent.
     pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>) {
         const NAME: &str = "transferToAgent";
         let which = meant(&self.rules, &arguments);
@@ -74,7 +75,7 @@ impl State {
         self.reply.another = Some(HandoverWish { run, which });
     }
 
-    /// What is said before it, if the agent's owner wants something said.
+    /// Says the announcement before the hand-over, if one is configured.
     pub(super) fn announce_another(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(HandoverWish { which, .. }) = self.reply.another else {
             return;
@@ -85,14 +86,14 @@ impl State {
         }
     }
 
-    /// The hand-over that was asked for does not come.
+    /// Cancels the hand-over that was requested.
     pub(super) fn keep_agent(&mut self) {
         if let Some(wanted) = self.reply.another.take() {
             self.not_handed_over(wanted);
         }
     }
 
-    /// The hand-over that is under way does not come.
+    /// Cancels the hand-over that is in progress.
     pub(super) fn stop_taking_over(&mut self) {
         if let Some(TakingOver { wanted, .. }) = self.taking_over.take() {
             self.not_handed_over(wanted);
@@ -104,7 +105,7 @@ impl State {
         self.history.tool_settled(wanted.run, why);
     }
 
-    /// What was said before it was heard: the other agent is looked up.
+    /// Looks up the other agent, now that the speech before the hand-over was heard.
     pub(super) fn hand_over(&mut self, wanted: HandoverWish, now_ms: u64, fx: &mut Vec<Effect>) {
         let Some(successor) = self.rules.agents.get(wanted.which) else {
             return self.listen(now_ms, fx);
@@ -123,7 +124,7 @@ impl State {
         });
     }
 
-    /// The other agent is there, or cannot be had: then the present one goes on.
+    /// Hands over to the agent that was found. If it cannot be had, the present agent goes on.
     pub(super) fn agent_found(
         &mut self,
         try_no: u32,
@@ -154,7 +155,7 @@ impl State {
         }
     }
 
-    /// Whether the next words are the agent's: nothing was said since the hand-over began, or the user spoke last.
+    /// Returns whether the agent has to speak next: nothing was said since the hand-over began, or the user spoke last.
     fn is_waited_for(&self) -> bool {
         match self.phase {
             Phase::Thinking => true,
@@ -184,8 +185,9 @@ impl State {
         }
     }
 
-    /// What the agent before has begun to say stands, and is followed by the other agent's words; the rest of its reply is
-    /// not made.
+    /// Stops the previous agent's reply. The part it has begun to say stands, and the other agent's words
+    /// follow; the
+    /// rest is not synthesised.
     fn stop_agent_before(&mut self, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::Overtaken, fx);
         if !self.reply.open {
@@ -205,7 +207,7 @@ impl State {
         }
     }
 
-    /// Other figures and texts from here on. How long the call may last was said as it began.
+    /// Replaces the rules. The maximum duration stays as it was set at the start of the call.
     pub fn take_rules(&mut self, rules: Rules) {
         let max_duration_ms = self.rules.max_duration_ms;
         self.user.silence_left_ms = rules.silence_end_ms.unwrap_or(0);
@@ -215,7 +217,7 @@ impl State {
         };
     }
 
-    /// The model says that another language is spoken; what the tool answers.
+    /// Handles the model's request to switch the language. Returns the tool's result.
     pub(super) fn language_wanted(&mut self, arguments: &Value, fx: &mut Vec<Effect>) -> Value {
         let named = arguments.get("language").and_then(Value::as_str).unwrap_or_default();
         let known = self

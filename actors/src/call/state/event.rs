@@ -1,4 +1,4 @@
-//! What happens to a call, and what it wants done.
+//! Events of a call and the effects it asks for.
 
 use serde_json::Value;
 
@@ -18,43 +18,43 @@ use domain::{
     },
 };
 
-/// The answer to the permit request, as far as the state machine cares.
+/// Answer to the permit request, as far as the state machine needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermitAnswer {
-    /// Granted, and there is still time to send.
+    /// Granted, with time left to send.
     Granted,
     /// Granted too late to send.
     Late,
-    /// Refused; the attempt is where it belongs.
+    /// Refused; the attempt was already put back where it belongs.
     Refused,
-    /// The number may not be dialed: `do-not-call` or `restricted`, written already.
+    /// The number must not be dialed: `do-not-call` or `restricted`. This is already written.
     Forbidden(&'static str),
-    /// A safeguard never allows it, for this reason, written already.
+    /// A safeguard never allows the call. Holds the reason, which is already written.
     NotAllowed(String),
     /// The claim is no longer ours.
     Lost,
-    /// The database did not answer; the permit may be on disk or not.
+    /// The database did not answer, so the permit may or may not be on disk.
     Unanswered,
 }
 
-/// The carrier's answer to a wish to hand the call on.
+/// Carrier's answer to a transfer request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TransferAnswer {
-    /// It has taken the wish.
+    /// Accepted.
     Taken,
-    /// It has not, for this reason.
+    /// Refused, with the reason.
     Refused(String),
-    /// Nobody knows: the answer was lost, for this reason.
+    /// Unknown because the answer was lost, with the reason.
     Lost(String),
 }
 
-/// Why another agent cannot take the call over.
+/// Reason why another agent cannot take the call over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentUnavailable {
-    /// The store has no such agent, or cannot be asked.
+    /// The store has no such agent, or is unavailable.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Its stored document cannot be read.
+    /// The agent's stored document cannot be read.
     #[error("{0}")]
     Unreadable(String),
     /// The look-up panicked.
@@ -65,120 +65,120 @@ pub enum AgentUnavailable {
     NoAnswer,
 }
 
-/// What a run of a tool came to.
+/// Result of a tool run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolAnswer {
-    /// Which run of the call.
+    /// Number of the run within the call.
     pub run: u64,
-    /// Its result, or why there is none, in words for the model.
+    /// Result, or the reason why there is none, in words for the model.
     pub result: Result<Value, String>,
-    /// How long it took, in milliseconds.
+    /// Duration of the run in milliseconds.
     pub took_ms: u64,
 }
 
-/// Something that happened.
+/// Input of the state machine.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Event {
-    /// The permit's answer.
+    /// Answer to the permit request.
     Permitted(PermitAnswer),
-    /// The carrier's answer to the dial, or a call found in its listing.
+    /// The carrier answered the dial, or the call was found in its listing.
     Dialed(Result<CarrierCallId, DialError>),
-    /// The carrier has nothing of a lost dial that rings or talks, and will not have it any more.
+    /// The carrier has no ringing or live call for a dial with an unknown outcome, and will not have one any more.
     NotPlaced,
     /// The store has bound another call to this attempt, or this call to another attempt.
     NotOurLeg {
-        /// It is another attempt's call.
+        /// Whether this call belongs to another attempt.
         anothers: bool,
     },
-    /// The carrier reported.
+    /// Report of the carrier.
     Progress(CallProgress),
     /// The media socket opened.
     MediaOpened,
     /// The carrier asks how the call goes on, as it has no media socket.
     CameBack,
-    /// The carrier's answer to the wish to hand the call on.
+    /// The carrier answered the transfer request.
     TransferAsked {
-        /// Which wish of the call.
+        /// Number of the request within the call.
         try_no: u32,
-        /// Its answer.
+        /// Answer to it.
         answer: TransferAnswer,
     },
     /// The carrier will not open the media socket again.
     NotReopened {
-        /// Which wish of the call.
+        /// Number of the request within the call.
         try_no: u32,
     },
-    /// The audio stream reported.
+    /// Report of the audio stream.
     Stream(StreamEvent),
     /// The audio stream is gone.
     StreamGone {
-        /// By a panic or an error, not by its own end.
+        /// Whether it ended by a panic or an error.
         crashed: bool,
     },
-    /// A piece of the present reply; none is its end.
+    /// Piece of the present reply; `None` is its end.
     Reply(Option<Result<ReplyEvent, LanguageError>>),
-    /// The tools outside the call that the model may use from now on, by name.
+    /// Names of the tools outside the call that the model may use from now on.
     ToolsOffered(Vec<String>),
     /// A tool outside the call has answered.
     ToolAnswered(ToolAnswer),
-    /// Another agent was looked up, to take the call over.
+    /// Another agent was looked up to take the call over.
     AgentFound {
-        /// Which hand-over of the call.
+        /// Number of the hand-over within the call.
         try_no: u32,
-        /// The figures and texts that govern the call from then on, or why it cannot be had.
+        /// Rules of the call from then on, or the reason why the agent cannot be had.
         found: Result<Box<Rules>, AgentUnavailable>,
     },
     /// A timer fired.
     Timer(CallTimer),
-    /// We are to end the call; one that was not sent may be placed later.
+    /// Request to end the call. A call that was not sent may be placed later.
     HangUp,
-    /// We are to end the call for good.
+    /// Request to end the call for good.
     End,
 }
 
-/// Something to do.
+/// Action that the state machine asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Ask the store for the permit.
     AskPermit,
     /// Send the one dial request.
     Dial,
-    /// Write the leg's id, and tell the line pool.
+    /// Write the leg's id and tell the line pool.
     WriteDialed(CarrierCallId),
-    /// Write that it was answered.
+    /// Write that the call was answered.
     WriteAnswered,
-    /// Write that the dial's fate is not known, and look for the call in the carrier's listing.
+    /// Write that the dial's outcome is unknown, and look for the call in the carrier's listing.
     WriteUnknown,
-    /// Keep what was collected so far, for whoever takes the call over.
+    /// Store the values collected so far, for whoever takes the call over.
     KeepCollected,
     /// Put the callee on the account's do-not-call list.
     WriteOptOut,
-    /// Call the callee again then, once this call is over.
+    /// Schedule another call to the callee at this time, once this call is over.
     PlanCallBack(SpokenTime),
     /// Start the audio stream on the media leg that just came.
     OpenStream,
-    /// Speak.
+    /// Speak a text.
     Say(Say),
     /// Let a held speech play.
     Release(SpeechId),
     /// Drop what is not yet played.
     StopSpeaking,
-    /// Whether the user's voice interrupts.
+    /// Set whether the user's voice interrupts.
     AllowBargeIn(bool),
     /// Press keys.
     Press(String),
-    /// Ask the carrier to hand the call on.
+    /// Ask the carrier to transfer the call.
     Transfer {
-        /// Which wish of the call.
+        /// Number of the request within the call.
         try_no: u32,
-        /// How.
+        /// Kind of transfer.
         kind: TransferKind,
-        /// To whom.
+        /// Destination.
         to: Destination,
     },
     /// Ask the carrier to open the media socket again.
     ReopenMedia {
-        /// Which wish of the call.
+        /// Number of the request within the call.
         try_no: u32,
     },
     /// Close the media socket.
@@ -189,37 +189,37 @@ pub enum Effect {
     CancelReply,
     /// Run a tool outside the call.
     RunTool {
-        /// Which run of the call.
+        /// Number of the run within the call.
         run: u64,
-        /// The tool's name, one of those that are offered.
+        /// Name of the tool, one of those on offer.
         name: String,
-        /// What the model gave.
+        /// Arguments from the model.
         arguments: Value,
     },
-    /// Look another agent up, after so many milliseconds.
+    /// Look up another agent after a delay.
     LookUpAgent {
-        /// Which hand-over of the call.
+        /// Number of the hand-over within the call.
         try_no: u32,
-        /// Which agent of the account.
+        /// Id of the agent, within the account.
         agent: AgentId,
-        /// How long to wait before.
+        /// Delay before the look-up, in milliseconds.
         after_ms: u64,
     },
-    /// The agent that was looked up is the call's from here on.
+    /// Make the agent that was looked up the call's agent.
     AdoptAgent {
-        /// Which hand-over of the call.
+        /// Number of the hand-over within the call.
         try_no: u32,
     },
-    /// The agent goes on in another of its languages.
+    /// Switch the agent to another of its languages.
     SwitchLanguage(String),
-    /// Start or restart a timer.
+    /// Start or restart a timer, in milliseconds.
     SetTimer(CallTimer, u64),
     /// Stop a timer.
     CancelTimer(CallTimer),
-    /// Keep a fact.
+    /// Record a fact.
     Record(Fact),
-    /// End the leg over REST; without an id it is looked up first.
+    /// End the leg over REST. If there is no id, it is looked up first.
     HangUpLeg(Option<CarrierCallId>),
-    /// The call is over: write this, tell the line pool, stop. Comes exactly once.
+    /// End the call actor: write this outcome, tell the line pool, stop. Comes exactly once.
     Finish(Ending),
 }

@@ -1,4 +1,6 @@
-//! The requests of a check: small, read only, and told in words a person can act on. No key is ever shown.
+//! Requests of a check. They are small and read only, and problems are worded so that a person can act on
+//! them. No key
+//! is ever shown.
 
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;
@@ -9,7 +11,7 @@ use crate::{
 };
 use net::http_client::body;
 
-/// Asks carriers.
+/// Client for the requests of a check.
 pub(super) struct Asker(Clients);
 
 impl Asker {
@@ -21,23 +23,24 @@ impl Asker {
         self.0.client.get(address)
     }
 
-    /// The answer, or what is wrong.
+    /// Returns the answer, or the problem.
     pub(super) async fn json(&self, request: RequestBuilder) -> Result<Value, String> {
         let answer = send(request).await.map_err(|error| error.to_string())?;
         let status = answer.status();
         let said = body(answer).await.map_err(|error| error.to_string())?;
         match status {
-            status if status.is_success() => serde_json::from_slice(&said)
-                .map_err(|_| "it answers, but with something that is no JSON: is the address right?".to_owned()),
+            status if status.is_success() => {
+                serde_json::from_slice(&said).map_err(|_| "it answers, but not with JSON; check the address".to_owned())
+            }
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let words = own_words(&said).map_or_else(String::new, |words| format!(": {words}"));
-                Err(format!("the account or its key is not taken ({status}{words})"))
+                Err(format!("the account or its key was refused ({status}{words})"))
             }
-            StatusCode::NOT_FOUND => {
-                Err("nothing is there (404): is the account's id, or the address, right?".to_owned())
+            StatusCode::NOT_FOUND => Err("not found (404): check the account's id and the address".to_owned()),
+            StatusCode::TOO_MANY_REQUESTS => Err("too many requests (429): try again in a minute".to_owned()),
+            status if status.is_redirection() => {
+                Err(format!("it redirects to another address ({status}); check the address"))
             }
-            StatusCode::TOO_MANY_REQUESTS => Err("it is asked too often (429): try again in a minute".to_owned()),
-            status if status.is_redirection() => Err(format!("it sends elsewhere ({status}): is the address right?")),
             status => {
                 let words = own_words(&said).map_or_else(String::new, |words| format!(": {words}"));
                 Err(format!("it answered {status}{words}"))
@@ -46,7 +49,7 @@ impl Asker {
     }
 }
 
-/// What a carrier says in the fields its errors have; nothing else is worth showing.
+/// Returns a carrier's error text from the fields in which carriers put it. Nothing else is worth showing.
 fn own_words(said: &[u8]) -> Option<String> {
     let said: Value = serde_json::from_slice(said).ok()?;
     let fields = [
@@ -60,7 +63,7 @@ fn own_words(said: &[u8]) -> Option<String> {
     Some(plain_words(words)).filter(|words| !words.is_empty())
 }
 
-/// A problem with the address that was asked, and where its cure is.
+/// Adds to a problem the address that was asked and the settings to correct.
 pub(super) fn asked_of(address: &str, why: &str, settings: &str) -> String {
     format!("asked at {address}: {why}. Its settings: {settings}")
 }

@@ -1,4 +1,4 @@
-//! How a campaign begins once it is saved, and what there is to say about it.
+//! Start of a campaign after it is saved, and the warnings about it.
 
 use actors::campaign::CampaignCommand;
 use axum::response::Response;
@@ -21,19 +21,19 @@ use crate::{
 
 const NOBODY_IS_CALLED: &str = "the carrier is simulated: nobody is really called";
 
-/// What a creating request asks for beside the campaign itself.
+/// Start that a creating request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Begin {
-    /// Nothing: it stays a draft.
+    /// The campaign stays a draft.
     Later,
-    /// To dial now.
+    /// Dial now.
     Now,
-    /// To wait for its schedule.
+    /// Wait for the schedule.
     OnSchedule,
 }
 
 impl Begin {
-    /// What `launch` and `scheduled` ask for; both at once are refused elsewhere.
+    /// Returns the start that `launch` and `scheduled` ask for. Both at once are refused elsewhere.
     pub fn of(launch: bool, scheduled: bool) -> Self {
         match (launch, scheduled) {
             (true, _) => Self::Now,
@@ -66,12 +66,12 @@ fn not_configured(NotReady(missing): NotReady) -> ApiError {
     ApiError::Conflict(Conflict::NotConfigured, missing)
 }
 
-/// What there is to say when dialing begins, now or later.
+/// Returns the warning to show when dialing begins, now or later.
 pub fn launch_warning(state: &RestState) -> Option<String> {
     state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
 }
 
-/// What there is to say about a campaign that was just launched or put on its schedule.
+/// Returns the warnings about a campaign that was just launched or scheduled.
 pub fn beginning_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
     launch_warning(state)
         .into_iter()
@@ -79,14 +79,16 @@ pub fn beginning_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
         .collect()
 }
 
-/// Several warnings as one; none when there is nothing to say.
+/// Joins several warnings into one. Returns `None` if there are none.
 pub fn joined(warnings: &[String]) -> Option<String> {
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 
-/// Launches or schedules if asked, and answers 201. When that is refused the draft stays and it is told as a warning:
-/// the campaign is there. What cannot be done now is an error where the request has a key: sent again with it, it makes up
-/// for that.
+/// Launches or schedules the campaign if asked, and answers 201. If that is refused, the campaign stays a
+/// draft and the
+/// answer has a warning, since the campaign exists. If it is only refused for now and the request has an
+/// idempotency
+/// key, the answer is an error: the same request sent again with its key completes the launch.
 pub async fn answer(
     state: &RestState,
     (row, warning): (CampaignRow, Option<String>),
@@ -103,7 +105,7 @@ pub async fn answer(
                 warnings.extend(beginning_warnings(state, &row));
             }
             Err(error) => {
-                // A command that came too late, or one of the same request sent again, may have been carried out.
+                // A command that came too late, or a repetition of the same request, may have been carried out.
                 row = state.store.campaign(row.account, row.id).await?;
                 match is_untouched(&row) {
                     true if has_key && passes(&error) => return Err(to_be_repeated(&row, begin, &error)),
@@ -119,7 +121,7 @@ pub async fn answer(
         .await
 }
 
-/// Whether the same command may be heeded a moment later, here or at another node.
+/// Returns whether the same command may succeed a moment later, here or at another node.
 fn passes(error: &ApiError) -> bool {
     matches!(
         error,
@@ -142,8 +144,9 @@ fn not_begun(begin: Begin, error: &ApiError) -> String {
     format!("the campaign was created but not {what}: {}", error.message())
 }
 
-/// Answers the same request, sent again. If the first one died between its commit and its launch, that is made up for;
-/// a campaign that was ever launched is not launched again.
+/// Answers a repetition of the same request. If the first one died between its commit and its launch, the
+/// launch is done
+/// now. A campaign that was launched once is not launched again.
 pub async fn answer_again(
     state: &RestState,
     account: AccountId,
@@ -157,7 +160,7 @@ pub async fn answer_again(
     Ok(replay.mark(answer(state, (row, None), begin, true, request_id).await?))
 }
 
-/// As it was made: its state never changed.
+/// Returns whether the campaign's state never changed since it was created.
 fn is_untouched(row: &CampaignRow) -> bool {
     row.status == CampaignStatus::Draft && row.version == 1
 }
