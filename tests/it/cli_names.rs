@@ -54,7 +54,7 @@ fn a_demo_whose_voice_is_not_installed_or_not_configured_does_not_begin() {
     for (voice, says) in [
         ("espeak", "apt install espeak-ng"),
         ("elevenlabs:anna", "ELEVENLABS_API_KEY"),
-        ("nobody", "`nobody` is not known"),
+        ("nobody", "`nobody` is unknown"),
     ] {
         let ended = program.run_with(&["demo", "--voice", voice], &[("PATH", "/nowhere")]);
         assert_eq!(ended.code, Some(1), "{ended:?}");

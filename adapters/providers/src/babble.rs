@@ -1,4 +1,4 @@
-//! The babble voice as a speech provider: speaks and understands in-process, exactly, at about human speed.
+//! Babble voice as a speech provider. It speaks and understands in-process and exactly, at about human speed.
 
 pub mod imperfect;
 
@@ -12,21 +12,22 @@ use media::{
     resample::HalfBandDown,
 };
 
-/// Pieces of speech a second: 200 ms each.
+/// Pieces of speech per second: 200 ms each.
 const PIECES_A_SECOND: u32 = 5;
 
-/// Speaks babble. The voice is a name of any kind; a name always has the same voice.
-/// The speed is fixed: the code's sounds have one length.
+/// Synthesizer of babble. Any name is a voice, and a name always has the same voice. The speed is fixed,
+/// because all
+/// sounds of the code have one length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BabbleSynthesizer;
 
-/// A speech under way.
+/// Speech in progress.
 struct Speech {
     speaker: Speaker,
     rate: u32,
-    /// Samples yielded.
+    /// Number of samples yielded.
     at: u64,
-    /// Words whose end has been yielded.
+    /// Number of words whose end has been yielded.
     words: usize,
 }
 
@@ -53,7 +54,7 @@ impl Synthesizer for BabbleSynthesizer {
     }
 }
 
-/// One call's voice.
+/// Voice of one call.
 struct BabbleVoice {
     voice: babble::Voice,
     rate: u32,
@@ -72,7 +73,7 @@ impl Voice for BabbleVoice {
                 };
                 stream::unfold(speech, async |mut speech| {
                     let piece = speech.next_piece()?;
-                    // A piece costs 0.1 ms: let others run between two.
+                    // A piece takes 0.1 ms to make, so other tasks may run between two pieces.
                     tokio::task::yield_now().await;
                     Some((Ok(piece), speech))
                 })
@@ -83,13 +84,13 @@ impl Voice for BabbleVoice {
     }
 }
 
-/// Understands babble.
+/// Recogniser of babble.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BabbleTranscriber;
 
 impl Transcriber for BabbleTranscriber {
     fn sample_rate(&self, line_rate: u32) -> u32 {
-        // It listens at 8 kHz: what a telephone line carries goes in as it is.
+        // It listens at 8 kHz, so audio from a telephone line needs no conversion.
         if line_rate == 8_000 { 8_000 } else { 16_000 }
     }
 
@@ -115,7 +116,7 @@ impl Transcriber for BabbleTranscriber {
     }
 }
 
-/// A stream that has failed.
+/// Stream that has failed.
 struct Deaf;
 
 impl TranscriptStream for Deaf {
@@ -129,13 +130,13 @@ struct BabbleStream {
     listener: Listener,
     heard: Vec<ListenerEvent>,
     transcript: Transcript,
-    /// The interim text sent last.
+    /// Interim text that was sent last.
     shown: String,
     sink: TranscriptSink,
 }
 
 impl BabbleStream {
-    /// Sends what was heard: a final for every utterance that ended, and one interim for the one that goes on.
+    /// Sends the recognised text: a final for every utterance that ended, and one interim for the current one.
     fn tell(&mut self) {
         if self.heard.is_empty() {
             return;
@@ -147,7 +148,7 @@ impl BabbleStream {
             }
         }
         let text = self.transcript.so_far();
-        // A loss alone is no words: it shows in the final.
+        // Missing sounds alone are not words. They show in the final.
         let words = text.chars().any(|c| c != MISSING);
         if words && text != self.shown {
             self.shown.clone_from(&text);

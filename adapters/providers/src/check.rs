@@ -1,5 +1,6 @@
-//! `ringback providers check`: one small real request to each configured provider; what works, how fast, what is
-//! wrong.
+//! The command `ringback providers check`. It sends one small real request to each configured provider and
+//! shows whether
+//! it works, how fast it is, and what is wrong.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -12,10 +13,10 @@ use tokio::time::Instant;
 use crate::{babble::BabbleTranscriber, config::ProviderConfig, knowledge::Embeddings};
 use crate::{configured::Configured, hints::with_hint, name::ProviderName, prober, settings::ProviderSettings};
 
-/// `ringback providers check`.
+/// Arguments of `ringback providers check`.
 #[derive(Debug, Clone, Args)]
 pub struct ProvidersCheckArgs {
-    /// Which providers
+    /// Providers to check
     #[command(flatten)]
     pub providers: ProviderConfig,
 
@@ -24,11 +25,11 @@ pub struct ProvidersCheckArgs {
     pub json: bool,
 }
 
-/// What was found of one provider.
+/// Result of the check of one provider.
 struct Finding {
     kind: &'static str,
     name: String,
-    /// Milliseconds to the first word or sound, and what came; or what is wrong.
+    /// Milliseconds to the first word or sound and a description of the answer; or the problem.
     result: Result<(u128, String), String>,
 }
 
@@ -54,11 +55,11 @@ impl Finding {
     }
 }
 
-/// Asks each provider of the settings. The exit code is 0 only if all of them work.
+/// Asks each configured provider. The exit code is 0 only if all of them work.
 ///
 /// # Errors
 ///
-/// When a provider is not configured, or a voice is named that is not there.
+/// Returns an error if a provider is not configured or a named voice does not exist.
 pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::error::Error + Send + Sync>> {
     let providers = Configured::new(&args.providers, Arc::new(BabbleTranscriber), None)?;
     providers.check_names().await?;
@@ -107,7 +108,9 @@ async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding
 /// Samples and their rate in Hz.
 type Speech = (Vec<i16>, u32);
 
-/// Also what the first voice that works has said: it is what recognisers are asked to understand.
+/// Checks the voices. Also returns the speech of the first voice that works, which recognisers are then asked
+/// to
+/// understand.
 async fn voices(providers: &Configured, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
     let (mut findings, mut speech) = (Vec::new(), None);
     for name in names {
@@ -133,14 +136,14 @@ async fn recognisers(providers: &Configured, names: &[ProviderName], speech: Opt
                 let asked = providers.stt.probe(&name.to_string(), samples, *rate).await;
                 asked.map_err(|why| why.to_string())
             }
-            // Its words will not be understood, but a wrong key or address shows.
+            // Babble will not be understood, but a wrong key or address shows.
             None => {
                 let speech = prober::babble("Hello?").await;
                 let asked = providers
                     .stt
                     .probe(&name.to_string(), &speech, prober::SAMPLE_RATE)
                     .await;
-                asked.map_err(|why| format!("{why} (no voice of RINGBACK_TTS works: it was spoken to in babble)"))
+                asked.map_err(|why| format!("{why} (no voice of RINGBACK_TTS works, so it was sent babble)"))
             }
         };
         let result = result.map(|report| (report.final_after.as_millis(), format!("{:?}", report.words)));
@@ -157,7 +160,7 @@ fn show(findings: &[Finding], as_json: bool) -> Result<(), serde_json::Error> {
     }
     let mut table = Table::new();
     table.load_style(UTF8_BORDERS_ONLY);
-    table.set_header(["", "Provider", "Works", "First, ms", "What came"]);
+    table.set_header(["", "Provider", "Works", "First, ms", "Answer"]);
     for finding in findings {
         let (works, first, came) = match &finding.result {
             Ok((first_ms, came)) => ("yes", first_ms.to_string(), came.clone()),

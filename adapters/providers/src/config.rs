@@ -1,4 +1,4 @@
-//! Which providers the service uses, from flags and environment.
+//! Choice of providers, from flags and environment variables.
 
 use clap::Args;
 
@@ -7,23 +7,23 @@ use crate::{
     settings::{InvalidAddress, ProviderSettings},
 };
 
-/// Recognition, synthesis and language.
+/// Providers of speech recognition, speech synthesis and language models.
 #[derive(Debug, Clone, Args)]
 pub struct ProviderConfig {
-    /// Speech-to-text provider, as provider or provider/model; after a comma others that take over from it
+    /// Speech-to-text provider, as provider or provider/model; separate fallbacks with commas
     #[arg(long, env = "RINGBACK_STT", default_value = "babble", value_delimiter = ',')]
     pub stt: Vec<ProviderName>,
 
-    /// Text-to-speech provider, as provider or provider:voice; after a comma others that take over from it
+    /// Text-to-speech provider, as provider or provider:voice; separate fallbacks with commas
     #[arg(long, env = "RINGBACK_TTS", default_value = "babble", value_delimiter = ',')]
     pub tts: Vec<ProviderName>,
 
-    /// Language model, as provider/model; after a comma others that take over from it
+    /// Language model, as provider/model; separate fallbacks with commas
     #[arg(long, env = "RINGBACK_LLM", default_value = "interviewer", value_delimiter = ',')]
     pub llm: Vec<ProviderName>,
 
-    /// Model that compares the meaning of texts, as provider/model: finds passages of documents that have other words than
-    /// the caller [default: none, passages are found by their words]
+    /// Embeddings model, as provider/model; finds passages of documents by meaning even if the caller uses
+    /// other words [default: none, passages are found by their words]
     #[arg(long, env = "RINGBACK_EMBEDDINGS")]
     pub embeddings: Option<ProviderName>,
 
@@ -33,7 +33,7 @@ pub struct ProviderConfig {
 }
 
 impl Default for ProviderConfig {
-    /// The embedded language and speech, which need nothing.
+    /// The embedded language model and speech, which need no configuration.
     fn default() -> Self {
         Self {
             stt: vec![ProviderName::of("babble")],
@@ -46,11 +46,11 @@ impl Default for ProviderConfig {
 }
 
 impl ProviderConfig {
-    /// Addresses and keys.
+    /// Returns the providers' addresses and keys.
     ///
     /// # Errors
     ///
-    /// When an address in the environment is none.
+    /// Returns an error if an environment variable does not hold a valid address.
     pub fn settings(&self) -> Result<ProviderSettings, InvalidAddress> {
         self.settings
             .clone()

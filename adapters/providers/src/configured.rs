@@ -1,4 +1,4 @@
-//! The language models, recognisers and voices of one service, as its settings name them.
+//! Language models, recognisers and voices of one service, as its settings name them.
 
 use std::{path::Path, sync::Arc};
 
@@ -20,16 +20,16 @@ use crate::{
 };
 use net::guard::{Guards, Kind};
 
-/// Why the providers of the settings cannot be used.
+/// Reason why the configured providers cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// An environment variable does not hold an address.
     #[error(transparent)]
     Address(#[from] InvalidAddress),
-    /// A language model is not known or not configured.
+    /// A language model is unknown or not configured.
     #[error("RINGBACK_LLM: {0}")]
     LanguageModel(NotConfigured),
-    /// A recogniser is not known or not configured.
+    /// A recogniser is unknown or not configured.
     #[error("RINGBACK_STT: {0}")]
     Recogniser(NotConfigured),
     /// The voices cannot be set up.
@@ -40,7 +40,7 @@ pub enum ConfigError {
     NoVoice(NoVoice),
 }
 
-/// Language, and speech in and out.
+/// All providers of a service.
 pub struct Configured {
     /// Language models.
     pub llm: Arc<LanguageModels>,
@@ -48,17 +48,18 @@ pub struct Configured {
     pub stt: Arc<SpeechToText>,
     /// Text to speech.
     pub tts: Arc<TextToSpeech>,
-    /// Of all of them.
+    /// Guards of all providers.
     pub guards: Guards,
 }
 
 impl Configured {
-    /// Brings them together. `babble` is the embedded recogniser; speech that was made once is kept in `cache`, and in
-    /// memory only without one.
+    /// Sets up the providers. `babble` is the embedded recogniser. Synthesised speech is cached in the folder
+    /// `cache`, or only
+    /// in memory if that is `None`.
     ///
     /// # Errors
     ///
-    /// When a provider is not known, or its key or address is missing; the text names the variables.
+    /// Returns an error if a provider is unknown, or if its key or address is missing. The message names the variables.
     pub fn new(
         config: &ProviderConfig,
         babble: Arc<dyn Transcriber>,
@@ -79,27 +80,30 @@ impl Configured {
         })
     }
 
-    /// Whether the settings name voices that are not there, as far as this machine can tell. A program that is away
-    /// may be installed while the service runs; what a provider has, `ringback providers check` finds out.
+    /// Checks that the voices in the settings exist, as far as this machine can tell. A program that is
+    /// unavailable is only
+    /// logged, as it may be installed while the service runs. `ringback providers check` finds out which
+    /// voices a remote
+    /// provider has.
     ///
     /// # Errors
     ///
-    /// When one is not there; the text names those that are near.
+    /// Returns an error if a voice does not exist. The message names similar ones.
     pub async fn check_names(&self) -> Result<(), ConfigError> {
         match self.tts.check_names().await {
             Err(NoVoice::Unasked(why)) => {
-                tracing::warn!("RINGBACK_TTS: {why}");
+                tracing::warn!(error = %why, "voices of RINGBACK_TTS not checked");
                 Ok(())
             }
             checked => checked.map_err(ConfigError::NoVoice),
         }
     }
 
-    /// Whether an agent's model and voice are configured.
+    /// Checks that an agent's model and voices are configured.
     ///
     /// # Errors
     ///
-    /// When one is not; the text names the variable to set.
+    /// Returns an error if one is not. The message names the variable to set.
     pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
         let config = &agent.conversation_config;
         self.llm.check(&config.agent.prompt.llm)?;
@@ -110,7 +114,7 @@ impl Configured {
             .try_for_each(|voice| self.tts.check(voice))
     }
 
-    /// Knows whether an agent's calls can be held.
+    /// Returns the health check that tells whether an agent's calls can be held.
     pub fn health(&self, clock: Arc<dyn Clock>) -> Health {
         let (llm, stt, tts) = (self.llm.clone(), self.stt.clone(), self.tts.clone());
         let kinds: Vec<(Kind, Find)> = vec![

@@ -1,32 +1,32 @@
-//! Why a provider did not do what it was asked, sorted by what is to be done next.
+//! Reasons why a provider did not fulfil a request, sorted by the reaction they need.
 
 use std::time::Duration;
 
 use domain::ports::{language_model::LanguageError, transcriber::SpeechError};
 use net::{guard::Verdict, redact};
 
-/// What went wrong. Texts are shown only through the errors of the ports, which redact them.
+/// Failure of a request to a provider. Its texts are shown only through the errors of the ports, which redact them.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failure {
-    /// It refuses our key or account, and will again.
+    /// The provider refuses our key or account, and will again.
     #[error("{0}")]
     Refused(String),
-    /// It refuses what we asked, and will again.
+    /// The provider refuses the request, and will again.
     #[error("{0}")]
     OurFault(String),
-    /// It has too much to do.
-    #[error("it has too much to do")]
+    /// The provider is overloaded.
+    #[error("overloaded")]
     Busy {
-        /// When to ask again, if it said so.
+        /// Pause before the next request, if the provider named one.
         retry_after: Option<Duration>,
     },
-    /// It cannot be reached or is not well.
+    /// The provider cannot be reached or is unhealthy.
     #[error("{0}")]
     Unavailable(String),
-    /// Its answer is not in its format.
-    #[error("not in its format: {0}")]
+    /// The answer is not in the provider's format.
+    #[error("unexpected format: {0}")]
     Protocol(String),
-    /// This says nothing new about it: its circuit breaker is open, or a session has reached its limit.
+    /// Says nothing about the provider's health: the circuit breaker is open, or a session has reached its limit.
     #[error("{0}")]
     NotCounted(String),
 }
@@ -40,7 +40,7 @@ impl Failure {
         Self::Protocol(words.into())
     }
 
-    /// By the HTTP status of an answer that is not the one hoped for.
+    /// Returns the failure for the HTTP status of an answer that is not the expected one.
     pub(crate) fn of_status(status: u16, words: String, retry_after: Option<Duration>) -> Self {
         match status {
             401..=403 => Self::Refused(words),
@@ -51,7 +51,7 @@ impl Failure {
         }
     }
 
-    /// What it says about the provider.
+    /// Returns what the failure means for the provider's health.
     pub(crate) fn verdict(&self) -> Option<Verdict> {
         match self {
             Self::Refused(_) => Some(Verdict::Refused),
@@ -61,18 +61,18 @@ impl Failure {
         }
     }
 
-    /// Whether the same request would fail again.
+    /// Returns whether the same request would fail again.
     pub(crate) fn is_permanent(&self) -> bool {
         matches!(self, Self::Refused(_) | Self::OurFault(_))
     }
 
-    /// Whether the same provider may do better when it is asked once more.
+    /// Returns whether the same provider may succeed when it is asked once more.
     pub(crate) fn may_pass(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::Protocol(_))
     }
 }
 
-/// Of an answer that is no JSON, or not of the expected shape.
+/// Converts the error of an answer that is not JSON, or not of the expected shape.
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self::Protocol(error.to_string())

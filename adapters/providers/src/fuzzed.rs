@@ -1,4 +1,6 @@
-//! The readers of recognisers' and voices' messages, for fuzzing: a message a line, to one connection each.
+//! Fuzzing entry points for the message parsers of recognisers and voices. Each line is a message, and each
+//! parser
+//! sees all lines as one connection.
 
 use domain::ports::{transcriber::TranscriberConfig, usage::Meter};
 

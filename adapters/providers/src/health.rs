@@ -1,4 +1,4 @@
-//! Whether the calls of an agent can be held: not while every provider of one kind is down.
+//! Check whether the calls of an agent can be held. They cannot while every provider of one kind is down.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,18 +11,19 @@ use domain::{
 
 use net::guard::{Guard, Kind};
 
-/// Finds the providers that a call of this agent could use, of one kind. None at all: one inside this process, which
-/// is never down.
+/// Returns the guards of all providers of one kind that a call of this agent could use. An empty list means a
+/// provider
+/// inside this process, which is never down.
 pub type Find = Box<dyn Fn(&Agent) -> Vec<Guard> + Send + Sync>;
 
-/// Knows how the providers are by their guards.
+/// Provider health, read from the guards.
 pub struct Health {
     kinds: Vec<(Kind, Find)>,
     clock: Arc<dyn Clock>,
 }
 
 impl Health {
-    /// Each kind with its providers.
+    /// Creates the check from each kind and its providers.
     pub fn new(kinds: Vec<(Kind, Find)>, clock: Arc<dyn Clock>) -> Self {
         Self { kinds, clock }
     }
@@ -38,7 +39,7 @@ impl ProviderHealth for Health {
     }
 }
 
-/// Which kind is down, since when, and each of its providers with what went wrong with it last.
+/// Describes an outage: the kind, since when it is down, and the last error of each of its providers.
 fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
     let what = match kind {
         Kind::LanguageModel => "language model",
@@ -50,7 +51,7 @@ fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
         1 => format!("the {what} provider is"),
         _ => format!("every {what} provider is"),
     };
-    // All of them are down since the last one went.
+    // The kind is down since its last provider went down.
     let lasting = guards.iter().map(|guard| guard.unwell_for().unwrap_or_default()).min();
     let since = ago(now, lasting.unwrap_or_default());
     let each = guards.iter().map(|guard| match guard.why().as_str() {
@@ -60,7 +61,7 @@ fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
     format!("{all} down since {since}: {}", each.collect::<Vec<_>>().join(", "))
 }
 
-/// That instant in UTC, to the second.
+/// Returns the time `lasting` before now, in UTC to the second.
 fn ago(now: Timestamp, lasting: Duration) -> String {
     let earlier = now.to_utc() - lasting;
     earlier.to_rfc3339_opts(SecondsFormat::Secs, true)

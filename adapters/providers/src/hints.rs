@@ -1,8 +1,9 @@
-//! What an operator may have got wrong where a provider does not answer as it should.
+//! Hints about configuration mistakes when a provider fails.
 
 use super::settings::{ProviderSettings, known};
 
-/// What went wrong with a provider, and where it was asked; of an address that leads nowhere, what may be wrong with it.
+/// Adds to a provider's error the address that was asked. After a 404 it adds what may be wrong with the
+/// address instead.
 pub fn with_hint(provider: &str, why: &str, settings: &ProviderSettings) -> String {
     let (Some(known), Ok(endpoint)) = (known(provider), settings.endpoint(provider)) else {
         return why.to_owned();

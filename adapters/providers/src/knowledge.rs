@@ -1,5 +1,6 @@
-//! What agents know: their documents read from the store, indexed once for all calls, compared by meaning where an
-//! embeddings model is set.
+//! Knowledge of agents: documents read from the store and indexed once for all calls. If an embeddings model
+//! is set,
+//! they are also compared by meaning.
 
 mod book;
 mod cache;

@@ -1,5 +1,6 @@
-//! Providers of language models, speech recognition and speech synthesis, and what they have in common: names,
-//! addresses, health.
+//! Providers of language models, speech recognition, speech synthesis and embeddings, with their names,
+//! addresses and
+//! health.
 
 pub mod babble;
 pub mod check;

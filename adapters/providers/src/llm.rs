@@ -38,18 +38,18 @@ use crate::{
 };
 use net::guard::{Guard, Guards};
 
-/// Every language model of the service. Asks the one that an agent names, and others when that one is not well.
+/// All language models of the service. It asks the model that an agent names, and others when that one is unavailable.
 #[derive(Clone)]
 pub struct LanguageModels {
     models: Arc<Models>,
 }
 
 impl LanguageModels {
-    /// The service's choices: the first is the default, the others are asked when it is not well.
+    /// Sets up the service's choices. The first is the default; the others are asked when it is unavailable.
     ///
     /// # Errors
     ///
-    /// When one of them is not known or not configured.
+    /// Returns an error if one of them is unknown or not configured.
     pub fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -59,16 +59,18 @@ impl LanguageModels {
         Ok(Self { models })
     }
 
-    /// Whether an agent's `llm` can be asked.
+    /// Checks that an agent's `llm` can be used.
     ///
     /// # Errors
     ///
-    /// When it is not known or not configured; the text names what to set.
+    /// Returns an error if it is unknown or not configured. The message names the setting.
     pub fn check(&self, llm: &str) -> Result<(), NotReady> {
         self.models.of(llm).map(drop)
     }
 
-    /// The guards of the providers that a call of this agent could use; none when one of them is never down.
+    /// Returns the guards of the providers that a call of this agent could use. The list is empty if one of
+    /// them is never
+    /// down.
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
         let models = self.of(&agent.conversation_config.agent.prompt.llm);
         let guards: Option<Vec<Guard>> = models.into_iter().map(|model| model.guard).collect();
@@ -77,11 +79,7 @@ impl LanguageModels {
 
     fn of(&self, llm: &str) -> Vec<Model> {
         self.models.of(llm).unwrap_or_else(|NotReady(why)| {
-            tracing::warn!(
-                llm,
-                why,
-                "the agent's language model cannot be asked; the service's own is"
-            );
+            tracing::warn!(llm, why, "agent's language model not usable, using the service's");
             self.models.service()
         })
     }
@@ -91,7 +89,9 @@ impl LanguageModel for LanguageModels {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
         let mut models = self.of(&request.agent.conversation_config.agent.prompt.llm);
         if !models.is_empty() {
-            // One that breaks off in the middle of a reply is asked again like any other: not by this call, not now.
+            // A model that broke off in the middle of a reply may still be asked by other calls. This call,
+            // after failures in a row,
+            // begins with another model.
             let turn = request.failures % models.len();
             models.rotate_left(turn);
         }
@@ -115,15 +115,15 @@ impl LanguageModel for LanguageModels {
     }
 }
 
-/// Where a reply stands.
+/// State of a reply.
 enum Stage {
     Asking(Box<Asking>),
-    /// Something was given out: nobody else is asked any more.
+    /// Something was given out, so no other model is asked any more.
     Speaking(Box<Speaking>),
     Over,
 }
 
-/// A reply of which nothing was given out yet.
+/// Reply of which nothing was given out yet.
 struct Asking {
     request: ReplyRequest,
     models: Vec<Model>,
@@ -160,7 +160,7 @@ impl Asking {
     }
 }
 
-/// What nobody's answer comes to.
+/// Combines the failures of all models into one error.
 fn together(failures: Vec<(&str, LanguageError)>) -> LanguageError {
     if failures.is_empty() {
         return LanguageError::Rejected("no language model is configured: set RINGBACK_LLM".into());

@@ -1,26 +1,26 @@
-//! Names of providers with what is wanted of them: `provider[/model][:voice]`.
+//! Names of providers with a model or voice: `provider[/model][:voice]`.
 
 use std::{fmt, str::FromStr};
 
 use domain::ports::NotReady;
 
-/// Whether a model or a voice may have this name: nothing in it that has a meaning in an address, wherever it is put.
+/// Returns whether a model or a voice may have this name. It must not contain characters that have a meaning in a URL.
 pub fn is_sound(name: &str) -> bool {
     let odd = |c: char| c.is_control() || matches!(c, '\\' | '?' | '#' | '%');
     !name.trim().is_empty() && !name.contains(odd) && name.split('/').all(|part| !matches!(part, "." | ".."))
 }
 
-/// A language without its region: `en` of `en-US`.
+/// Returns a language without its region: `en` for `en-US`.
 pub(crate) fn plain_language(language: &str) -> &str {
     language.split(['-', '_']).next().unwrap_or_default()
 }
 
-/// Whether it may also be one segment of a path.
+/// Returns whether the name is also valid as one path segment.
 pub fn is_segment(name: &str) -> bool {
     is_sound(name) && !name.contains('/')
 }
 
-/// A name as one segment of a path, whatever is in it.
+/// Encodes any name as one path segment.
 pub fn path_segment(name: &str) -> String {
     let mut segment = String::with_capacity(name.len());
     for byte in name.bytes() {
@@ -30,7 +30,9 @@ pub fn path_segment(name: &str) -> String {
         }
     }
     if matches!(segment.as_str(), "" | "." | "..") {
-        // Dots are read as a way up even when they are encoded, and nothing at all as no segment. Nobody has a blank.
+        // URL parsers treat encoded dots as a parent folder too, and drop an empty segment. No provider has a
+        // model or voice
+        // named by a blank.
         segment.push_str("%20");
     }
     segment
@@ -38,7 +40,7 @@ pub fn path_segment(name: &str) -> String {
 
 /// The text is not a provider's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` names no provider: write provider, provider/model or provider:voice, such as openai/gpt-4.1-mini")]
+#[error("`{0}` is not a provider name: write provider, provider/model or provider:voice, such as openai/gpt-4.1-mini")]
 pub struct InvalidName(pub String);
 
 impl From<InvalidName> for NotReady {
@@ -47,19 +49,19 @@ impl From<InvalidName> for NotReady {
     }
 }
 
-/// A provider, and its model or voice.
+/// Name of a provider, with a model or voice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProviderName {
-    /// Such as `openai`; lower case.
+    /// Provider in lower case, such as `openai`.
     pub provider: String,
-    /// Such as `gpt-4.1-mini`; may itself have slashes. None is the provider's default.
+    /// Model, such as `gpt-4.1-mini`; it may contain slashes. `None` means the provider's default.
     pub model: Option<String>,
-    /// Such as `alloy`. None is the provider's default.
+    /// Voice, such as `alloy`. `None` means the provider's default.
     pub voice: Option<String>,
 }
 
 impl ProviderName {
-    /// A provider with its usual model and voice.
+    /// Names a provider with its default model and voice.
     pub(crate) fn of(provider: &str) -> Self {
         Self {
             provider: provider.to_owned(),
@@ -75,7 +77,7 @@ impl FromStr for ProviderName {
     fn from_str(text: &str) -> Result<Self, InvalidName> {
         let text = text.trim();
         let (rest, voice) = match text.split_once('/') {
-            // A model may have a colon of its own, as in `ollama/llama3.2:3b`; a voice then needs none.
+            // A model may contain a colon, as in `ollama/llama3.2:3b`. Such a name has no voice.
             Some(_) => (text, None),
             None => match text.split_once(':') {
                 Some((rest, voice)) => (rest, Some(voice)),

@@ -1,4 +1,4 @@
-//! Why a probe of a provider failed.
+//! Reasons why a probe of a provider failed.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use domain::ports::{language_model::LanguageError, synthesizer::SpeechError};
 
 use crate::settings::NotConfigured;
 
-/// What is wrong with a provider, in words for its operator.
+/// Problem of a provider, in words for its operator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProbeError {
-    /// It is not known or not configured.
+    /// The provider is unknown or not configured.
     #[error(transparent)]
     NotConfigured(#[from] NotConfigured),
     /// The recogniser is not one of the service's.
@@ -34,22 +34,22 @@ pub enum ProbeError {
     #[error("no words within {} s", .0.as_secs())]
     NoWords(Duration),
     /// The language model's answer was empty.
-    #[error("it answered without a word")]
+    #[error("empty answer")]
     WithoutAWord,
-    /// The voice spoke for less time than its text takes.
+    /// The speech was shorter than its text requires.
     #[error("{provider} spoke for {sounded_ms} ms: too short for {text:?}")]
     TooShort {
-        /// The provider's name.
+        /// Name of the provider.
         provider: String,
-        /// For how long it was heard.
+        /// Duration of audible speech, in milliseconds.
         sounded_ms: u64,
-        /// What it was to say.
+        /// Text to be spoken.
         text: &'static str,
     },
     /// The recogniser finished without a word.
-    #[error("it understood no word")]
+    #[error("no words recognised")]
     NothingUnderstood,
     /// The recogniser ended without a result.
-    #[error("it is gone")]
+    #[error("ended without a result")]
     Gone,
 }

@@ -1,4 +1,4 @@
-//! Asks providers that are down, now and then, whether they are well again, so that nobody is called to find out.
+//! Probes of providers that are down. They find out when a provider is healthy again, so that no call has to.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,23 +9,25 @@ use crate::{babble::BabbleSynthesizer, config::ProviderConfig, tts};
 use crate::{configured::Configured, name::ProviderName, probe::ProbeError};
 use net::guard::{Guard, Kind, Pass, Verdict};
 
-/// How often it is looked who is down; their guards say how long they are left alone.
+/// Interval between looks for guards that want a probe. The guards decide how long a provider is left alone.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Rate of what is spoken to recognisers, in Hz: that of [`tts::plain_config`].
+/// Sample rate of the speech sent to recognisers, in Hz: that of [`tts::plain_config`].
 pub(super) const SAMPLE_RATE: u32 = 8_000;
 
-/// How many are asked at once: one that hangs keeps few others waiting.
+/// Maximum number of concurrent probes, so that one that hangs delays few others.
 const MOST_AT_ONCE: usize = 16;
 
-/// Asks for ever.
+/// Probes providers until it is cancelled.
 pub async fn run(providers: Arc<Configured>, config: ProviderConfig) {
     providers.guards.will_be_probed();
-    // What the service uses itself does not wait for the many models and voices that agents may name.
+    // The service's own providers are probed separately, so that they do not wait for the many models and
+    // voices that
+    // agents may name.
     tokio::join!(watch(&providers, &config, false), watch(&providers, &config, true));
 }
 
-/// Asks those that agents name, or those of the service.
+/// Probes the models and voices that agents name if `named` is true, else those of the service.
 async fn watch(providers: &Configured, config: &ProviderConfig, named: bool) {
     loop {
         tokio::time::sleep(EVERY).await;
@@ -61,10 +63,10 @@ async fn probe(providers: &Configured, config: &ProviderConfig, guard: &Guard) {
             let Ok(pass) = guard.admit() else { return };
             settle(pass, providers.tts.probe(&name).await.map(drop));
         }
-        // Nobody is called to find out how a carrier is.
+        // Carriers are not probed: that would require a call.
         Kind::Carrier => {}
         Kind::SpeechToText => {
-            // The recogniser's own connection tells its guard.
+            // The recogniser's own connection reports to its guard.
             let Some(name) = listed(&config.stt) else { return };
             let speech = babble("Hello?").await;
             if let Err(why) = providers.stt.probe(&name.to_string(), &speech, SAMPLE_RATE).await {
@@ -81,7 +83,7 @@ fn settle(pass: Pass, asked: Result<(), ProbeError>) {
     }
 }
 
-/// A text in babble, as a recogniser may be asked to listen to where there is no other voice.
+/// Synthesises a text in babble, for recognisers to listen to when no other voice works.
 pub(super) async fn babble(text: &str) -> Vec<i16> {
     let mut voice = BabbleSynthesizer.open(tts::plain_config(""));
     let pieces: Vec<_> = voice.speak(text.to_owned()).collect().await;

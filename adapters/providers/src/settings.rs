@@ -1,4 +1,4 @@
-//! Where each provider is, and the key it takes: the providers' usual environment variables.
+//! Address and key of each provider, from the providers' usual environment variables.
 
 use std::collections::BTreeMap;
 
@@ -7,59 +7,59 @@ use domain::ports::NotReady;
 use super::name::ProviderName;
 use net::{http_client, key::Key};
 
-/// Where a provider is reached.
+/// Address and key of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The provider's name, as in the settings.
+    /// Name of the provider, as in the settings.
     pub provider: &'static str,
-    /// `http://` or `https://`, without a slash at the end.
+    /// Base address, `http://` or `https://`, without a trailing slash.
     pub base_url: String,
-    /// Local servers may do without.
+    /// API key. Local servers may need none.
     pub key: Option<Key>,
-    /// Nobody set anything of it: it is where such servers usually are.
+    /// Whether neither address nor key was set, so that this is the usual local address of such servers.
     pub assumed: bool,
 }
 
 impl Endpoint {
-    /// The address of a path, which begins with a slash.
+    /// Returns the address of a path. The path begins with a slash.
     pub fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url)
     }
 
-    /// The same for a WebSocket.
+    /// Returns the WebSocket address of a path.
     pub fn socket_url(&self, path: &str) -> String {
         // `https` becomes `wss`.
         format!("{}{path}", self.base_url.replacen("http", "ws", 1))
     }
 
-    /// The header with the key behind a scheme such as `Bearer `; none without a key.
+    /// Returns the header with the key, after a scheme such as `Bearer `. Returns `None` if there is no key.
     pub fn key_header(&self, name: &'static str, scheme: &str) -> Option<(&'static str, String)> {
         let key = self.key.as_ref()?;
         Some((name, format!("{scheme}{}", key.secret())))
     }
 }
 
-/// What is known of a provider whatever is set.
+/// Fixed facts about a provider.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
-    /// Its name.
+    /// Name of the provider.
     pub provider: &'static str,
-    /// The environment variable of its key.
+    /// Environment variable of its key.
     pub key: &'static str,
-    /// The environment variable of its address.
+    /// Environment variable of its address.
     pub base: &'static str,
-    /// Where it is when nothing else is said.
+    /// Address used if none is set.
     pub default_base: Option<&'static str>,
-    /// A server of one's own, which needs no key.
+    /// Whether it is a self-hosted server, which needs no key.
     pub local: bool,
 }
 
-/// What is known of the provider of this name; nothing of those without an address.
+/// Returns the facts about a provider. Returns `None` for providers without an address.
 pub fn known(provider: &str) -> Option<&'static Known> {
     KNOWN.iter().find(|known| known.provider == provider)
 }
 
-/// A provider whose variables begin with its name.
+/// Describes a provider whose variables begin with its name.
 macro_rules! known {
     ($provider:literal, $prefix:literal, $local:literal, $base:literal) => {
         Known {
@@ -100,36 +100,36 @@ const KNOWN: &[Known] = &[
     known!("kokoro", "KOKORO", true, "http://127.0.0.1:8880/v1"),
 ];
 
-/// Why a provider cannot be used.
+/// Reason why a provider cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotConfigured {
-    /// Nobody knows it.
-    #[error("provider `{0}` is not known")]
+    /// The provider is unknown.
+    #[error("provider `{0}` is unknown")]
     Unknown(String),
     /// Its key or its address is not set.
     #[error("provider `{provider}` is not configured: set {variable}")]
     Unset {
-        /// Its name.
+        /// Name of the provider.
         provider: String,
-        /// The environment variable that is missing.
+        /// Missing environment variable.
         variable: &'static str,
     },
-    /// It has none of that.
+    /// The provider does not offer this.
     #[error("provider `{provider}` has no {what}")]
     Unfit {
-        /// Its name.
+        /// Name of the provider.
         provider: String,
-        /// What was wanted.
+        /// Requested feature.
         what: &'static str,
     },
-    /// Its models have names of its owner's.
+    /// The provider has no default model, since its operator chooses the names.
     #[error("provider `{0}` needs a model: write `{0}/` and the model's name")]
     NoModel(String),
-    /// It would be a part of an address, and has what means something there.
-    #[error("`{0}` can be no name of a model or a voice: write one without `..`, `%`, `?`, `#` and `\\`")]
+    /// The name would be part of a URL and contains characters with a meaning there.
+    #[error("`{0}` is not a valid model or voice name: write one without `..`, `%`, `?`, `#` and `\\`")]
     Odd(String),
-    /// No client can be made.
-    #[error("no connection can be made: {0}")]
+    /// The HTTP client cannot be built.
+    #[error("cannot build the HTTP client: {0}")]
     Broken(String),
 }
 
@@ -138,7 +138,7 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     KNOWN.iter().flat_map(|known| [known.key, known.base])
 }
 
-/// This environment variable does not hold a provider's address.
+/// An environment variable does not hold a valid provider address. Holds its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: write an address such as https://api.example.com/v1, without a password")]
 pub struct InvalidAddress(pub &'static str);
@@ -149,18 +149,18 @@ impl From<NotConfigured> for NotReady {
     }
 }
 
-/// Every provider's address and key, as far as they are known.
+/// Addresses and keys of all providers that are set or have a usual local address.
 #[derive(Debug, Clone, Default)]
 pub struct ProviderSettings {
     endpoints: BTreeMap<&'static str, Endpoint>,
 }
 
 impl ProviderSettings {
-    /// Reads them with `variable`, which tells an environment variable's value.
+    /// Reads the settings. `variable` returns the value of an environment variable.
     ///
     /// # Errors
     ///
-    /// When an address is none; the text names its variable.
+    /// Returns an error if an address is invalid. The message names its variable.
     pub fn read(variable: impl Fn(&str) -> Option<String>) -> Result<Self, InvalidAddress> {
         let given = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let mut endpoints = BTreeMap::new();
@@ -171,7 +171,7 @@ impl ProviderSettings {
                 Some(text) => Some(base_url(text).ok_or(InvalidAddress(known.base))?),
                 None => known.default_base.map(str::to_owned),
             };
-            // Whoever gives an address may run a server there that wants no key.
+            // At a custom address there may be a server that needs no key.
             let usable = known.local || key.is_some() || (base.is_some() && known.default_base.is_some());
             if let Some(base_url) = base_url.filter(|_| usable) {
                 let endpoint = Endpoint {
@@ -186,17 +186,18 @@ impl ProviderSettings {
         Ok(Self { endpoints })
     }
 
-    /// Those of this process's environment.
+    /// Reads the settings from the environment of this process.
     ///
     /// # Errors
     ///
-    /// As [`ProviderSettings::read`].
+    /// Returns the same errors as [`ProviderSettings::read`].
     pub fn from_environment() -> Result<Self, InvalidAddress> {
         Self::read(|name| std::env::var(name).ok())
     }
 
-    /// Without servers that are merely assumed, unless they are named by the service itself: an agent must not make the
-    /// service talk to whatever listens on this machine.
+    /// Removes servers at assumed addresses unless the service itself names them. Otherwise an agent could
+    /// make the service
+    /// connect to whatever listens on this machine.
     #[must_use]
     pub fn only_named_or_set<'a>(mut self, named: impl Iterator<Item = &'a ProviderName>) -> Self {
         let named: Vec<&str> = named.map(|name| name.provider.as_str()).collect();
@@ -205,11 +206,11 @@ impl ProviderSettings {
         self
     }
 
-    /// Where a provider is.
+    /// Returns the address and key of a provider.
     ///
     /// # Errors
     ///
-    /// When it is not known, or its key or address is not set.
+    /// Returns an error if the provider is unknown, or if its key or address is not set.
     pub fn endpoint(&self, provider: &str) -> Result<&Endpoint, NotConfigured> {
         if let Some(endpoint) = self.endpoints.get(provider) {
             return Ok(endpoint);

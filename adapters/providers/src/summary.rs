@@ -1,4 +1,4 @@
-//! Who the providers are by the settings, in words for the operator who starts the service.
+//! Summary of the configured providers, for the operator who starts the service.
 
 use super::{
     name::ProviderName,
@@ -9,8 +9,9 @@ use crate::config::ProviderConfig;
 /// Providers inside this process or on this machine, which have no address.
 const WITHIN: [&str; 3] = ["interviewer", "babble", "espeak"];
 
-/// One line for each kind: the list in order, with the addresses that are not the provider's own, and the keys that are
-/// missing. If some are out of this process, one more about how to check them.
+/// Returns one line per kind with the providers in order, addresses that differ from the provider's own, and
+/// missing keys.
+/// If some providers are outside this process, one more line says how to check them.
 pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String> {
     let kinds = [
         ("Language models", &config.llm),
@@ -29,7 +30,7 @@ pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String
     }
     let outside = |names: &&Vec<ProviderName>| names.iter().any(|name| !WITHIN.contains(&name.provider.as_str()));
     if kinds.iter().any(|(_, names)| outside(names)) {
-        let how = "Whether they answer, and have these models and voices, says `ringback providers check`";
+        let how = "Run `ringback providers check` to see whether they answer and have these models and voices";
         lines.push(how.to_owned());
     }
     lines

@@ -1,6 +1,8 @@
-//! A recogniser with the faults of those in the field: it answers late, shows words that it takes back, leaves out
-//! punctuation and gets words wrong. All of it follows from a seed and from what is said, so that a conversation goes
-//! the same way each time, whatever other calls there are.
+//! Recogniser with the faults of real ones: its results are late, change their words, lack punctuation and
+//! contain wrong
+//! words. All of it follows from a seed and from the text said, so that a conversation always goes the same
+//! way,
+//! whatever other calls there are.
 
 mod delay;
 mod errors;
@@ -17,25 +19,25 @@ use self::{
     errors::Errors,
 };
 
-/// How imperfect it is. As it stands by default it is perfect.
+/// Faults of the babble recogniser. The default has none.
 #[derive(Debug, Clone, Copy, PartialEq, Args)]
 pub struct Imperfection {
-    /// Milliseconds by which the babble recogniser's words come late: median, or median/95th percentile (247/298)
+    /// Delay of the babble recogniser's results in milliseconds: median, or median/95th percentile such as 247/298
     #[arg(long = "babble-delay-ms", id = "babble_delay_ms", env = "RINGBACK_BABBLE_DELAY_MS", default_value = "0",
           value_parser = Delay::parse)]
     pub delay: Delay,
 
-    /// Words in a hundred that the babble recogniser gets wrong; as many again are shown wrong at first
+    /// Percentage of words that the babble recogniser gets wrong; as many again are wrong at first and then corrected
     #[arg(long = "babble-word-errors", id = "babble_word_errors", env = "RINGBACK_BABBLE_WORD_ERRORS",
           default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=50))]
     pub word_errors: u8,
 
-    /// Whether the babble recogniser hears punctuation
+    /// Whether the babble recogniser's results have punctuation
     #[arg(long = "babble-punctuation", id = "babble_punctuation", env = "RINGBACK_BABBLE_PUNCTUATION",
           default_value_t = true, action = clap::ArgAction::Set, value_parser = clap::builder::BoolishValueParser::new())]
     pub punctuation: bool,
 
-    /// Chooses the babble recogniser's delays and errors
+    /// Seed of the babble recogniser's delays and errors
     #[arg(
         long = "babble-seed",
         id = "babble_seed",
@@ -57,9 +59,11 @@ impl Default for Imperfection {
 }
 
 impl Imperfection {
-    /// A good streaming recogniser of the field: the latencies published for one with end-of-turn detection (247 ms at
-    /// the median, 298 ms at the 95th percentile), no punctuation before a turn is over, 5 % word errors on telephone
-    /// lines.
+    /// Returns the faults of a good real streaming recogniser: the latencies published for one with
+    /// end-of-turn detection
+    /// (247 ms at the median, 298 ms at the 95th percentile), no punctuation before a turn is over, and 5 %
+    /// word errors on
+    /// telephone lines.
     pub fn of_the_field(seed: u64) -> Self {
         Self {
             delay: Delay {
@@ -72,7 +76,7 @@ impl Imperfection {
         }
     }
 
-    /// The recogniser with these faults; without any it is the recogniser itself.
+    /// Returns a recogniser with these faults. Without any fault it is the given recogniser.
     pub fn applied_to(self, inner: impl Transcriber + 'static) -> Arc<dyn Transcriber> {
         let faultless = Self {
             seed: self.seed,
@@ -85,7 +89,7 @@ impl Imperfection {
     }
 }
 
-/// A recogniser whose events come late and with errors.
+/// Recogniser whose events come late and with errors.
 struct ImperfectTranscriber<T> {
     inner: T,
     faults: Imperfection,
@@ -96,7 +100,7 @@ impl<T: Transcriber> Transcriber for ImperfectTranscriber<T> {
         self.inner.sample_rate(line_rate)
     }
 
-    /// Must be called within a tokio runtime: a task hands the events over when they are due.
+    /// Opens a stream. Must be called within a tokio runtime, because a task delivers the events when they are due.
     fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
         let queue = Arc::new(Queue::new(Late::new(self.faults.delay, self.faults.seed)));
         let waiting = queue.clone();
@@ -159,7 +163,7 @@ fn mixed_text(hash: u64, text: &str) -> u64 {
     text.bytes().fold(hash, |hash, byte| mixed(hash, u64::from(byte)))
 }
 
-/// A share from 0 to 1 of a hash.
+/// Maps a hash to a share from 0 to 1.
 fn share(hash: u64) -> f64 {
     (hash >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -1,4 +1,4 @@
-//! Documents that were read and indexed, as calls look into them.
+//! Indexed documents, as calls search them.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,28 +10,30 @@ use domain::{
 
 use super::{embeddings::Embeddings, vectors::Vectors};
 
-/// Passages looked at in each order before they are put together.
+/// Passages considered from each ranking before the rankings are merged.
 const ORDER: usize = 30;
 
-/// Passages kept of the order they make together.
+/// Passages kept of the merged ranking.
 const KEPT: usize = 10;
 
-/// From so many passages on a search may take a millisecond or more, which other tasks would wait for.
+/// Number of passages above which a search may take a millisecond or more and so runs on a blocking thread.
 const MANY_PASSAGES: usize = 2_000;
 
-/// Numbers of vectors that are compared without thinking of others: two million take about a millisecond.
+/// Size of the vectors, in bytes, up to which they are compared on the async thread. Two million numbers take
+/// about a
+/// millisecond.
 const MANY_BYTES: usize = 8 * 1024 * 1024;
 
-/// One agent's documents, or several agents' that hold the same.
+/// Documents of one agent, or of several agents with the same documents.
 pub(super) struct Book {
     pub(super) library: Library,
     pub(super) embeddings: Option<Embeddings>,
-    /// There once they were asked for.
+    /// Vectors of the passages, set once the embeddings model has answered.
     pub(super) vectors: OnceLock<Vectors>,
 }
 
 impl Book {
-    /// About how much memory it takes, in bytes.
+    /// Returns the approximate memory use in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.library.bytes() + self.vectors.get().map_or(0, Vectors::bytes)
     }
@@ -55,7 +57,7 @@ impl Book {
     }
 }
 
-/// A book in the hands of a call.
+/// Book opened by a call.
 pub(super) struct Reading(pub(super) Arc<Book>);
 
 #[async_trait]
@@ -76,7 +78,7 @@ impl OpenKnowledge for Reading {
     }
 }
 
-/// A question as it is compared by meaning: what was said before it tells what short words are about.
+/// Returns a question as it is compared by meaning. The line said before it tells what short words refer to.
 fn told(question: &Question) -> String {
     let before = question.context.lines().next_back().unwrap_or_default();
     format!("{before}\n{}", question.words).trim().to_owned()

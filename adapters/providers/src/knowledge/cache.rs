@@ -1,4 +1,6 @@
-//! Books of documents, shared between calls: read from the store once, forgotten when memory is wanted.
+//! Cache of indexed documents, shared between calls. They are read from the store once and dropped when
+//! memory runs
+//! short.
 
 use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
@@ -26,38 +28,41 @@ use super::{
     vectors::Vectors,
 };
 
-/// Memory that books may take while no call reads them, in bytes.
+/// Memory that cached books may use, in bytes.
 const MOST_BYTES: usize = 256 * 1024 * 1024;
 
-/// Books, whatever they take: also those that could not be read stand in a place.
+/// Maximum number of cached books, whatever their size. Books that could not be read count too.
 const MOST_BOOKS: usize = 2_000;
 
-/// Characters of one agent's documents that are read: some 10,000 passages. What comes after them is left out.
+/// Characters read of one agent's documents, about 10,000 passages. The documents after that are left out.
 const MOST_CHARACTERS: i64 = 6_000_000;
 
-/// Shorter documents are indexed at once, in less than ten milliseconds; longer ones where nobody waits.
+/// Text length up to which documents are indexed on the async thread, in less than ten milliseconds. Longer
+/// ones are
+/// indexed on a blocking thread.
 const AT_ONCE_CHARACTERS: usize = 60_000;
 
-/// Batches of passages whose vectors are asked for at once: after a start every agent's documents wait for them, and
+/// Batches of passages that are embedded at once. After a start every agent's documents wait for their
+/// vectors, and
 /// callers' questions go to the same model.
 const ASKED_AT_ONCE: usize = 3;
 
-/// Pauses between tries for passages' vectors.
+/// Pauses between attempts to get the vectors of passages.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// Books of this node.
+/// Knowledge cache of this node.
 pub struct KnowledgeCache {
     store: Arc<dyn Store>,
     embeddings: Option<Embeddings>,
-    /// The one used last stands last.
+    /// Cached books, least recently used first.
     places: Mutex<Vec<Place>>,
-    /// Ask for vectors; they end with the cache.
+    /// Tasks that request vectors. They end with the cache.
     asking: Mutex<JoinSet<()>>,
     seats: Arc<Semaphore>,
 }
 
-/// Where a book stands. Documents never change, so the same ids are the same book.
+/// Cache entry of a book. Documents never change, so the same ids always mean the same book.
 struct Place {
     documents: Arc<[DocumentId]>,
     book: Arc<OnceCell<Arc<Book>>>,
@@ -68,7 +73,7 @@ fn unavailable(error: &StoreError) -> KnowledgeError {
 }
 
 impl KnowledgeCache {
-    /// An empty one, whose books are compared by meaning where there is a model for that.
+    /// Creates an empty cache. If there is an embeddings model, its books are compared by meaning too.
     pub fn new(store: Arc<dyn Store>, embeddings: Option<Embeddings>) -> Self {
         Self {
             store,
@@ -79,7 +84,7 @@ impl KnowledgeCache {
         }
     }
 
-    /// The documents behind ids of documents and groups, in their order, none twice; those of the account alone.
+    /// Resolves ids of documents and groups to documents of this account, in order and without duplicates.
     async fn resolve(&self, account: AccountId, held: &[String]) -> Result<Vec<DocumentId>, StoreError> {
         let ids: Vec<DocumentId> = held.iter().filter_map(|id| id.parse().ok()).collect();
         let known = self.store.known_documents(account, &ids).await?;
@@ -130,13 +135,13 @@ impl KnowledgeCache {
         for id in ids {
             let row = match self.store.document(account, *id).await {
                 Ok(row) => row,
-                // Deleted since the look.
+                // Deleted since its id was resolved.
                 Err(StoreError::NotFound) => continue,
                 Err(error) => return Err(error),
             };
             left -= row.characters;
             if left < 0 {
-                tracing::warn!(%account, document = row.name, "an agent's documents are too long together; the last are left out");
+                tracing::warn!(%account, document = row.name, "agent's documents too long, leaving out the rest");
                 break;
             }
             match self.store.document_text(account, *id).await {
@@ -172,7 +177,7 @@ impl KnowledgeBase for KnowledgeCache {
     }
 }
 
-/// Forgets books until the others take no more than `most` bytes; the last one stays.
+/// Removes the least recently used books until the rest takes at most `most` bytes. The last book always stays.
 fn make_room(places: &mut Vec<Place>, most: usize) {
     let bytes = |place: &Place| place.book.get().map_or(0, |book| book.bytes());
     let mut taken: usize = places.iter().map(bytes).sum();
@@ -190,11 +195,11 @@ async fn indexed(documents: Vec<Document>) -> Result<Library, StoreError> {
     indexed.map_err(|_| StoreError::Unavailable("indexing documents crashed".into()))
 }
 
-/// Asks for the vectors of a book's passages, as long as somebody has the book.
+/// Requests the vectors of a book's passages while somebody uses the book.
 async fn compare(book: Weak<Book>, embeddings: Embeddings, seats: Arc<Semaphore>) {
     let mut vectors: Vec<Vec<f32>> = Vec::new();
     let mut pause = FIRST_PAUSE;
-    // Nobody closes the seats. Each batch takes one anew, so that a long book does not hold up short ones.
+    // The semaphore is never closed. Each batch acquires a permit anew, so that a long book does not block short ones.
     while let Ok(seat) = seats.acquire().await {
         let texts = book.upgrade().map(|book| batch(&book, vectors.len()));
         let Some(texts) = texts.filter(|texts| !texts.is_empty()) else {
@@ -210,7 +215,7 @@ async fn compare(book: Weak<Book>, embeddings: Embeddings, seats: Arc<Semaphore>
             Err(why) => {
                 tracing::warn!(
                     why,
-                    "documents are searched by their words alone until their passages can be compared"
+                    "embeddings of documents failed, searching by words until they succeed"
                 );
                 sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);

@@ -1,4 +1,4 @@
-//! The client of `/v1/embeddings`, OpenAI's and of those who speak like it.
+//! Client of `/v1/embeddings`, for OpenAI and compatible servers.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -17,25 +17,25 @@ use crate::{
 };
 use net::{http_client, socket::CONNECT_WITHIN};
 
-/// Providers that have such an address.
+/// Providers that offer `/v1/embeddings`.
 const PROVIDERS: [&str; 5] = ["openai", "gemini", "ollama", "vllm", "llamacpp"];
 
-/// How long a turn waits for the meaning of its words; hosted models take some 50 to 150 ms.
+/// How long a turn waits for the vector of its question. Hosted models take about 50 to 150 ms.
 const QUESTION_WITHIN: Duration = Duration::from_millis(200);
 
-/// After a failure no turn asks for so long.
+/// Pause after a failure, in which no turn asks for a vector.
 const REST: Duration = Duration::from_secs(10);
 
-/// How long one batch of passages may take: a server of one's own may have no graphics processor.
+/// How long one batch of passages may take. A self-hosted server may have no graphics processor.
 const BATCH_WITHIN: Duration = Duration::from_secs(60);
 
-/// Passages asked for at once: OpenAI takes 2,048, smaller servers far fewer.
+/// Passages per request. OpenAI accepts 2,048, smaller servers far fewer.
 pub(super) const BATCH: usize = 32;
 
-/// The longest answer: 32 vectors of 4,096 numbers with 20 digits each.
+/// Maximum size of an answer: 32 vectors of 4,096 numbers with 20 digits each.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// A model that turns texts into vectors. Clones share it.
+/// Model that turns texts into vectors. Clones share it.
 #[derive(Clone)]
 pub struct Embeddings {
     inner: Arc<Inner>,
@@ -61,18 +61,18 @@ struct Item {
 }
 
 impl Embeddings {
-    /// The model of this name.
+    /// Creates a client of the named model.
     ///
     /// # Errors
     ///
-    /// When its provider has none, is not configured, or no model is named.
+    /// Returns an error if the provider has no embeddings or is not configured, or if no model is named.
     pub fn new(name: &ProviderName, settings: &ProviderSettings) -> Result<Self, NotConfigured> {
         let provider = name.provider.as_str();
         let endpoint = settings.endpoint(provider)?.clone();
         if !PROVIDERS.contains(&provider) {
             return Err(NotConfigured::Unfit {
                 provider: provider.to_owned(),
-                what: "embeddings (openai, gemini, ollama, vllm and llamacpp have)",
+                what: "embeddings: use openai, gemini, ollama, vllm or llamacpp",
             });
         }
         let unnamed = || NotConfigured::NoModel(provider.to_owned());
@@ -95,7 +95,7 @@ impl Embeddings {
         })
     }
 
-    /// The same, which lets a turn wait as long as this for the meaning of its words.
+    /// Sets how long a turn may wait for the vector of its question.
     #[must_use]
     pub fn within(self, limit: Duration) -> Self {
         Self {
@@ -104,7 +104,9 @@ impl Embeddings {
         }
     }
 
-    /// The meaning of a question; none when it does not come in time, and none at once for some seconds after that.
+    /// Returns the vector of a question. Returns `None` if it does not come in time, and then for some
+    /// seconds without
+    /// asking.
     pub(super) async fn of_question(&self, words: &str) -> Option<Vec<f32>> {
         if self.rests() {
             return None;
@@ -114,29 +116,29 @@ impl Embeddings {
         let failed = match timeout(limit, self.ask(&words)).await {
             Ok(Ok(mut vectors)) => return vectors.pop(),
             Ok(Err(why)) => why,
-            Err(_) => format!("nothing came within {} ms", limit.as_millis()),
+            Err(_) => format!("no answer within {} ms", limit.as_millis()),
         };
         let mut rests = self.inner.rests_until.lock().unwrap_or_else(PoisonError::into_inner);
         *rests = Some(Instant::now() + REST);
-        tracing::warn!(model = %self.inner.model, failed, "documents are searched by their words alone for {} s", REST.as_secs());
+        tracing::warn!(model = %self.inner.model, failed, pause_s = REST.as_secs(), "embedding of a question failed, searching documents by words alone");
         None
     }
 
-    /// The meanings of a batch of passages, in their order.
+    /// Returns the vectors of a batch of passages, in their order.
     ///
     /// # Errors
     ///
-    /// What is wrong, in words.
+    /// Returns an error message for the log.
     pub(super) async fn of_batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, String> {
         let asked = timeout(BATCH_WITHIN, self.ask(texts)).await;
-        asked.unwrap_or_else(|_| Err(format!("nothing came within {} s", BATCH_WITHIN.as_secs())))
+        asked.unwrap_or_else(|_| Err(format!("no answer within {} s", BATCH_WITHIN.as_secs())))
     }
 
-    /// Asks for the meaning of one word; how many numbers a vector has.
+    /// Requests the vector of one word and returns its number of dimensions.
     ///
     /// # Errors
     ///
-    /// What is wrong, in words.
+    /// Returns an error that says what is wrong.
     pub async fn probe(&self) -> Result<usize, ProbeError> {
         let vectors = self.of_batch(&["Hello".to_owned()]).await;
         let vectors = vectors.map_err(ProbeError::Embeddings)?;
@@ -160,7 +162,7 @@ impl Embeddings {
         }
         let bytes = http_client::body_within(response, MOST_BYTES).await;
         let bytes = bytes.map_err(|error| error.to_string())?;
-        let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| format!("not understood: {error}"))?;
+        let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| format!("unexpected format: {error}"))?;
         in_order(answer.data, texts.len())
     }
 }

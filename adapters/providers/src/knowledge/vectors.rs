@@ -1,8 +1,8 @@
-//! Meanings of passages as vectors of length one, and those nearest to another.
+//! Unit vectors that represent the meaning of passages, and a nearest-neighbour search over them.
 
 use domain::knowledge::Hit;
 
-/// One vector a passage, one after the other.
+/// One vector per passage, stored one after the other.
 #[derive(Debug, PartialEq)]
 pub(super) struct Vectors {
     dimensions: usize,
@@ -10,7 +10,7 @@ pub(super) struct Vectors {
 }
 
 impl Vectors {
-    /// Puts vectors together. None when they are not of one length, or of none.
+    /// Combines vectors. Returns `None` if there are none, if they differ in length, or if they have no numbers.
     pub(super) fn of(vectors: Vec<Vec<f32>>) -> Option<Self> {
         let dimensions = vectors.first().map(Vec::len).filter(|dimensions| *dimensions > 0)?;
         let mut numbers = Vec::with_capacity(dimensions * vectors.len());
@@ -23,13 +23,14 @@ impl Vectors {
         Some(Self { dimensions, numbers })
     }
 
-    /// Memory, in bytes.
+    /// Returns the memory use in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.numbers.len() * size_of::<f32>()
     }
 
-    /// The passages whose vectors have the smallest angle to this one, best first, at most `most`; none when it is of another
-    /// length.
+    /// Returns up to `most` passages whose vectors have the smallest angle to this one, best first. Returns
+    /// none if its length
+    /// differs from theirs.
     pub(super) fn nearest(&self, vector: Vec<f32>, most: usize) -> Vec<Hit> {
         if vector.len() != self.dimensions {
             return Vec::new();

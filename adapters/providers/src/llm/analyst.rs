@@ -1,4 +1,4 @@
-//! The analyst: the same models, behind the same guards, asked for an answer in JSON.
+//! Analyst over the same models and guards, asked for an answer in JSON.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,10 +24,10 @@ use crate::llm::{
 use domain::ports::language_model::LanguageError;
 use net::guard::{Guard, Verdict};
 
-/// All models together have so long for one answer, which is far below the lease of the job that asks.
+/// Time limit for all models together on one answer. It is far below the lease of the job that asks.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
-/// One that is followed by others has so much of that.
+/// Time limit for one model if others follow.
 const ONE_WITHIN: Duration = Duration::from_secs(12);
 
 #[async_trait]
@@ -73,7 +73,7 @@ fn prompt(question: &Question) -> Prompt {
     }
 }
 
-/// What one model answers; none of one that cannot be asked.
+/// Asks one model. Returns `None` if it cannot answer in JSON.
 async fn ask(
     model: &Model,
     prompt: &Arc<Prompt>,
@@ -86,7 +86,7 @@ async fn ask(
         Some(Ok(pass)) => Some(pass.for_call(question.meter.call())),
         None => None,
     };
-    let late = |_| Failure::unavailable("no whole answer in time");
+    let late = |_| Failure::unavailable("no complete answer in time");
     let result = timeout_at(until, whole(deltas))
         .await
         .map_err(late)
@@ -101,7 +101,7 @@ async fn ask(
         (Err(failure), pass) => {
             let verdict = failure.verdict().filter(|verdict| *verdict != Verdict::OurFault);
             let why = LanguageError::from(failure).to_string();
-            // What a model does not take of this says nothing of calls, and must not keep them back.
+            // A refused analysis request says nothing about calls, so it must not count against the provider.
             if let (Some(pass), Some(verdict)) = (pass, verdict) {
                 pass.failed(verdict, &why);
             }
@@ -110,7 +110,7 @@ async fn ask(
     })
 }
 
-/// All words of an answer, or the arguments of the tool that it calls.
+/// Collects the text of an answer, or the arguments of the tool that it calls.
 async fn whole(mut deltas: Deltas) -> Result<String, Failure> {
     let mut words = String::new();
     while let Some(delta) = deltas.next().await {
@@ -123,10 +123,10 @@ async fn whole(mut deltas: Deltas) -> Result<String, Failure> {
     Ok(words)
 }
 
-/// The JSON in an answer; some models put it into a code block, or words around it.
+/// Parses the JSON in an answer. Some models put it into a code block or surround it with text.
 fn read(words: &str) -> Result<Value, AnalystError> {
     let object = words.find('{').zip(words.rfind('}')).filter(|(begin, end)| begin < end);
-    let (begin, end) = object.ok_or_else(|| AnalystError::BadAnswer("there is no JSON object in it".into()))?;
+    let (begin, end) = object.ok_or_else(|| AnalystError::BadAnswer("no JSON object in the answer".into()))?;
     serde_json::from_str(&words[begin..=end]).map_err(|error| AnalystError::BadAnswer(error.to_string()))
 }
 

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, streamed, and what servers that speak alike do otherwise.
+//! Streamed chat completions of OpenAI, and the differences of compatible servers.
 
 mod calls;
 mod request;

@@ -1,5 +1,6 @@
-//! A client of one provider of language models: connections kept, refusals sorted, fields that a model does not take left
-//! out.
+//! Client of one language model provider. It keeps connections, classifies refusals, and leaves out fields
+//! that a model
+//! does not accept.
 
 use std::{
     collections::BTreeSet,
@@ -22,13 +23,13 @@ use crate::llm::{
 use crate::settings::Endpoint;
 use net::{http_client, socket::CONNECT_WITHIN};
 
-/// A refusal's body is read as far as this.
+/// Maximum number of bytes read of a refusal's body.
 const REFUSAL_BYTES: usize = 16 * 1024;
 
-/// How many fields of how many models are remembered.
+/// Maximum number of refused fields that are remembered, over all models.
 const MOST_LEARNED: usize = 256;
 
-/// Fields without which a reply is still one. Models differ in which of them they take.
+/// Fields that a request can do without. Models differ in which of them they accept.
 const OPTIONAL: [&str; 5] = [
     "temperature",
     "reasoning_effort",
@@ -37,31 +38,31 @@ const OPTIONAL: [&str; 5] = [
     "response_format",
 ];
 
-/// The client that all language models share.
+/// Builds the client that all language models share.
 pub(super) fn http() -> Result<reqwest::Client, reqwest::Error> {
     http_client::builder()
         .connect_timeout(CONNECT_WITHIN)
         .pool_idle_timeout(Duration::from_secs(60))
         .tcp_nodelay(true)
-        // Words must not wait for a compressor.
+        // Compression would delay words.
         .no_gzip()
         .redirect(redirect::Policy::none())
         .user_agent(concat!("ringback/", env!("CARGO_PKG_VERSION")))
         .build()
 }
 
-/// A request for a stream.
+/// Request for a stream.
 pub(super) struct Request {
     pub url: String,
     pub headers: Vec<(&'static str, String)>,
     pub body: Value,
 }
 
-/// A client of one provider.
+/// Client of one provider.
 pub(super) struct Client {
     http: reqwest::Client,
     endpoint: Endpoint,
-    /// Model and field: what was refused once is not sent again.
+    /// Refused fields by model. They are not sent again.
     refused: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
@@ -74,7 +75,7 @@ impl Client {
         }
     }
 
-    /// Asks for a reply, or for an answer in JSON of a schema.
+    /// Requests a reply, or an answer in JSON if there is a schema.
     pub(super) fn ask(
         self: Arc<Self>,
         model: String,
@@ -99,12 +100,11 @@ impl Client {
         stream::once(asked).try_flatten().boxed()
     }
 
-    /// Posts a request. A field that the model does not take, and that can be done without, is left out and the request
-    /// repeated.
+    /// Posts a request. If the model refuses an optional field, the request is repeated without it.
     async fn post(&self, request: Request, model: &str) -> Result<Response, Failure> {
         let Request { url, headers, body } = request;
         let Value::Object(mut body) = body else {
-            return Err(Failure::protocol("the request is no JSON object"));
+            return Err(Failure::protocol("the request is not a JSON object"));
         };
         self.leave_out(model, &mut body);
         for _ in 0..=OPTIONAL.len() {
@@ -127,15 +127,16 @@ impl Client {
                 provider = self.endpoint.provider,
                 model,
                 field,
-                "left out, as the model does not take it"
+                "field not accepted by the model, leaving it out"
             );
-            // Words that repeat ours say nothing of the model: they must not change what others are asked with.
+            // The error may only quote our own text. That says nothing about the model, and must not change
+            // later requests.
             if about == About::Named || !body.values().any(|value| mentions(value, field)) {
                 self.learn(model, field);
             }
             body.shift_remove(field);
         }
-        Err(Failure::protocol("the provider refuses one field after the other"))
+        Err(Failure::protocol("the provider refuses too many fields"))
     }
 
     async fn send(
@@ -147,7 +148,7 @@ impl Client {
         let mut request = self.http.post(url).header("accept", "text/event-stream").json(body);
         for (name, value) in headers {
             let mut value = reqwest::header::HeaderValue::from_str(value)
-                .map_err(|_| Failure::Refused(format!("header {name} has odd bytes")))?;
+                .map_err(|_| Failure::Refused(format!("header {name} contains invalid characters")))?;
             value.set_sensitive(true);
             request = request.header(*name, value);
         }
@@ -170,7 +171,7 @@ impl Client {
     }
 }
 
-/// Whether a text within a value has these words.
+/// Returns whether a text or field name within a value contains these words.
 fn mentions(value: &Value, words: &str) -> bool {
     match value {
         Value::String(text) => text.contains(words),
@@ -182,7 +183,7 @@ fn mentions(value: &Value, words: &str) -> bool {
     }
 }
 
-/// The beginning of a refusal's body; what cannot be read is left out.
+/// Reads the beginning of a refusal's body, as far as it can be read.
 async fn beginning(response: Response) -> Vec<u8> {
     let mut answer = Vec::new();
     let mut body = response.bytes_stream();

@@ -1,8 +1,10 @@
-//! The readers of models' streams, for fuzzing.
+//! Fuzzing entry points for the parsers of models' streams.
 
 use crate::llm::{chat::ChatStream, messages::MessageStream, reply_stream::Protocol, sse};
 
-/// What the bytes of a stream come to, cut as the first byte says. Cut otherwise it is the same.
+/// Parses an event stream in pieces of the size given by the first byte. Checks that the piece size does not
+/// change the
+/// result.
 fn events(data: &[u8]) -> Option<Vec<sse::Event>> {
     let (size, bytes) = data.split_first()?;
     let read = |size: usize| {
@@ -15,7 +17,7 @@ fn events(data: &[u8]) -> Option<Vec<sse::Event>> {
     whole.ok()
 }
 
-/// Server-sent events.
+/// Fuzzes server-sent events.
 pub fn event_stream(data: &[u8]) {
     let _ = events(data);
 }
@@ -30,14 +32,14 @@ fn taken(mut protocol: impl Protocol, data: &[u8]) {
     let _ = protocol.closed(&mut deltas);
 }
 
-/// Streams of chat completions.
+/// Fuzzes streams of chat completions.
 pub fn chat_stream(data: &[u8]) {
     for provider in ["openai", "gemini", "mistral"] {
         taken(ChatStream::new(provider), data);
     }
 }
 
-/// Streams of Anthropic's messages.
+/// Fuzzes streams of Anthropic's messages.
 pub fn message_stream(data: &[u8]) {
     taken(MessageStream::default(), data);
 }

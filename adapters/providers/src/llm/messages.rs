@@ -1,4 +1,4 @@
-//! Anthropic's messages, streamed.
+//! Streamed messages API of Anthropic.
 
 mod request;
 mod stream;

@@ -1,4 +1,4 @@
-//! Which models there are, and which of them an agent's `llm` names.
+//! Available models, and the choice of one by an agent's `llm`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,14 +26,15 @@ use crate::{
 };
 use net::guard::{Guard, Guards, Kind};
 
-/// The model inside this process.
+/// Model inside this process.
 pub(super) const INTERVIEWER: &str = "interviewer";
 
-/// The endpoint of a model that is named without its provider.
+/// Provider of a model that is named without one.
 const BARE: &str = "openai";
 
-/// Who has language models, each with the model to take when none is named: a fast one, as a call wants it. Servers of
-/// one's own have none that everybody has; llama.cpp serves but one, whatever it is called.
+/// Providers of language models with their default model, a fast one that suits calls. Self-hosted servers
+/// have no common
+/// default; llama.cpp serves only one model, whatever its name.
 const PROVIDERS: [(&str, Option<&str>); 8] = [
     ("openai", Some("gpt-4.1-mini")),
     ("anthropic", Some("claude-haiku-4-5")),
@@ -45,12 +46,12 @@ const PROVIDERS: [(&str, Option<&str>); 8] = [
     ("llamacpp", Some("default")),
 ];
 
-/// A model that may be asked.
+/// Model that can be used.
 #[derive(Clone)]
 pub(super) struct Model {
-    /// None is the interviewer.
+    /// Client and model name; `None` for the interviewer.
     client: Option<(Arc<Client>, String)>,
-    /// None for what is never down.
+    /// Guard of the provider; `None` for a model that is never down.
     pub guard: Option<Guard>,
     pub provider: String,
 }
@@ -64,12 +65,12 @@ impl Model {
         }
     }
 
-    /// The model's name; none inside this process.
+    /// Returns the model's name, or `None` for the one inside this process.
     pub(super) fn model(&self) -> Option<&str> {
         self.client.as_ref().map(|(_, model)| model.as_str())
     }
 
-    /// Asks for a reply.
+    /// Requests a reply.
     pub(super) fn ask(&self, request: &ReplyRequest, prompt: &Arc<Prompt>) -> Deltas {
         let Some((client, model)) = &self.client else {
             let events = Interviewer.reply(request.clone());
@@ -80,16 +81,16 @@ impl Model {
         client.clone().ask(model.clone(), prompt.clone(), meter, None)
     }
 
-    /// Asks for an answer in JSON of a shape; none of the model inside this process, which cannot.
+    /// Requests an answer in JSON. Returns `None` for the model inside this process, which cannot give one.
     pub(super) fn ask_shaped(&self, prompt: &Arc<Prompt>, meter: &Meter, schema: &Value) -> Option<Deltas> {
         let (client, model) = self.client.clone()?;
         Some(client.ask(model, prompt.clone(), meter.clone(), Some(schema.clone())))
     }
 }
 
-/// Every model that can be had.
+/// All available models.
 pub(super) struct Models {
-    /// The service's own, in order.
+    /// Models of the service, in order.
     choices: Vec<(ProviderName, Model)>,
     clients: BTreeMap<&'static str, Arc<Client>>,
     settings: ProviderSettings,
@@ -97,7 +98,7 @@ pub(super) struct Models {
 }
 
 impl Models {
-    /// Reads the service's choices.
+    /// Sets up the service's choices.
     pub(super) fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -121,7 +122,7 @@ impl Models {
         Ok(models)
     }
 
-    /// The model of a name.
+    /// Returns the model of a name.
     pub(super) fn model(&self, name: &ProviderName) -> Result<Model, NotConfigured> {
         let provider = name.provider.as_str();
         if provider == INTERVIEWER {
@@ -129,7 +130,7 @@ impl Models {
         }
         let known = PROVIDERS.iter().find(|(known, _)| *known == provider);
         let Some((_, default)) = known else {
-            // It may have speech.
+            // The provider may offer speech only.
             return Err(match self.settings.endpoint(provider) {
                 Err(NotConfigured::Unknown(name)) => NotConfigured::Unknown(name),
                 _ => NotConfigured::Unfit {
@@ -146,7 +147,7 @@ impl Models {
         };
         let model = name.model.clone().or_else(chosen).or(default.map(str::to_owned));
         let model = model.ok_or_else(|| NotConfigured::NoModel(provider.to_owned()))?;
-        // Azure's are a part of the address.
+        // The model name is a part of Azure's URL.
         let sound = if provider == "azure" { is_segment } else { is_sound };
         if !sound(&model) {
             return Err(NotConfigured::Odd(model));
@@ -159,7 +160,8 @@ impl Models {
         })
     }
 
-    /// The provider's guard for what the service asks of it, and one of its own for a model that an agent names.
+    /// Returns the provider's guard for the service's own models, or a separate guard for a model that only
+    /// an agent names.
     fn guard(&self, name: &ProviderName) -> Guard {
         let own = name.model.as_deref().filter(|model| {
             let mut listed = self
@@ -172,7 +174,7 @@ impl Models {
             .get_named(Kind::LanguageModel, &name.provider, own.unwrap_or_default())
     }
 
-    /// The models to ask for an agent, in order: its own, then the service's of other providers.
+    /// Returns the models to ask for an agent, in order: its own, then the service's models of other providers.
     pub(super) fn of(&self, llm: &str) -> Result<Vec<Model>, NotReady> {
         let service = self.choices.iter();
         if llm.trim().is_empty() || llm.trim() == DEFAULT_LLM {
@@ -185,13 +187,13 @@ impl Models {
             .collect())
     }
 
-    /// The service's own, in order.
+    /// Returns the service's models, in order.
     pub(super) fn service(&self) -> Vec<Model> {
         self.choices.iter().map(|(_, model)| model.clone()).collect()
     }
 }
 
-/// A name without a provider is a model of the default endpoint.
+/// Parses an agent's `llm`. A name without a provider is a model of the default provider.
 fn named(llm: &str) -> Result<ProviderName, NotReady> {
     let llm = llm.trim();
     let is_provider = llm == INTERVIEWER

@@ -1,4 +1,4 @@
-//! One small real request to a model, for `ringback providers check`.
+//! Probe of a language model with one small real request, for `ringback providers check`.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -20,19 +20,19 @@ use crate::llm::{LanguageModels, models::INTERVIEWER, reply_stream::Delta};
 use crate::{name::ProviderName, probe::ProbeError};
 use domain::ports::language_model::LanguageError;
 
-/// How long a model may take to be checked.
+/// Time limit for the probe of a model.
 const WITHIN: Duration = Duration::from_secs(15);
 
-/// How a model did.
+/// Result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeReport {
-    /// The model that was asked.
+    /// Model that was asked.
     pub model: String,
-    /// From the request to the first words.
+    /// Time from the request to the first words.
     pub first_token: Duration,
-    /// From the request to the end.
+    /// Time from the request to the end.
     pub total: Duration,
-    /// What it said.
+    /// Text of the answer.
     pub words: String,
 }
 
@@ -41,7 +41,7 @@ impl LanguageModels {
     ///
     /// # Errors
     ///
-    /// When it is not configured, or does not answer; the text says why.
+    /// Returns an error if the model is not configured or does not answer. The message says why.
     pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, ProbeError> {
         let model = self.models.model(name)?;
         let prompt = Arc::new(Prompt {

@@ -1,4 +1,4 @@
-//! One provider's request for a reply, and a second one beside it when the first is slow: whichever speaks first wins.
+//! Request to one provider, with a second request beside it if the first is slow. The first to speak wins.
 
 use std::{
     collections::VecDeque,
@@ -22,25 +22,26 @@ use crate::llm::{
 };
 use net::guard::{Guard, Pass, Verdict};
 
-/// Without a word for so long, a second request is made beside the first.
+/// Delay without a word after which a second request is made beside the first.
 const HEDGE_AFTER: Duration = Duration::from_millis(1_200);
 
-/// A provider has so long for its first word.
+/// Time limit for a provider's first word.
 const FIRST_WORD_WITHIN: Duration = Duration::from_secs(4);
 
-/// A reply that has begun dries up after so long: speech is slower than text, so that most of it is still heard, and
-/// the rest of the silence stays below what a listener takes for a broken line.
+/// Longest pause within a reply that has begun. Speech is slower than text, so most of the reply is still
+/// heard during
+/// the pause, and the remaining silence stays below what a listener takes for a broken line.
 const NEXT_WORD_WITHIN: Duration = Duration::from_millis(2_500);
 
-/// Before a request that failed at once is repeated.
+/// Pause before a request that failed at once is repeated.
 const RETRY_AFTER: Duration = Duration::from_millis(200);
 
-/// A request under way.
+/// Request in progress.
 struct Runner {
     deltas: Deltas,
-    /// None for what is never down.
+    /// Pass of the guard; `None` for a model that is never down.
     pass: Option<Pass>,
-    /// What came and does not yet make a reply.
+    /// Events received that do not yet make a reply.
     held: VecDeque<ReplyEvent>,
 }
 
@@ -48,7 +49,7 @@ impl Runner {
     fn start(model: &Model, request: &ReplyRequest, prompt: &Arc<Prompt>) -> Result<Self, Failure> {
         let pass = match model.guard.as_ref().map(Guard::admit) {
             Some(Ok(pass)) => Some(pass.for_call(request.meter.call())),
-            // The guard has counted what led to this.
+            // The guard has already counted the failures that led to this.
             Some(Err(tripped)) => {
                 return Err(Failure::NotCounted(tripped.to_string()));
             }
@@ -81,16 +82,16 @@ impl Runner {
     }
 }
 
-/// A reply that is given out.
+/// Reply that is being given out.
 pub(super) struct Speaking {
     runner: Runner,
     provider: String,
-    /// All of it has come.
+    /// Whether all of it has been received.
     over: bool,
 }
 
 impl Speaking {
-    /// What comes next; a reply that breaks off or dries up is an error.
+    /// Returns the next event. A reply that breaks off or stalls is an error.
     pub(super) async fn next(&mut self) -> Option<Result<ReplyEvent, LanguageError>> {
         loop {
             if let Some(event) = self.runner.held.pop_front() {
@@ -118,7 +119,7 @@ impl Speaking {
     }
 }
 
-/// Names the provider in an error.
+/// Adds the provider's name to an error.
 pub(super) fn by(provider: &str, error: LanguageError) -> LanguageError {
     let named = |words: &str| format!("{provider}: {words}");
     match error {
@@ -129,24 +130,24 @@ pub(super) fn by(provider: &str, error: LanguageError) -> LanguageError {
     }
 }
 
-/// When a race takes its turns.
+/// Deadlines of a race.
 struct Times {
-    /// None once there was a hedge, or none is wanted any more.
+    /// Time of the second request; `None` once it was made or is no longer wanted.
     hedge_at: Option<Instant>,
     give_up_at: Instant,
 }
 
-/// A race for the first word of one provider.
+/// Race for the first word of one provider.
 pub(super) struct Race<'a> {
     pub model: &'a Model,
     pub request: &'a ReplyRequest,
     pub prompt: &'a Arc<Prompt>,
-    /// Nobody else is left to ask, so that a request that fails at once is worth repeating.
+    /// Whether no other model is left to ask, so that a request that fails at once is worth repeating.
     pub is_last: bool,
 }
 
 impl Race<'_> {
-    /// Runs it.
+    /// Runs the race.
     pub(super) async fn run(&self) -> Result<Box<Speaking>, Failure> {
         let began = Instant::now();
         let result = self.heat(began).await;
@@ -162,7 +163,7 @@ impl Race<'_> {
         }
     }
 
-    /// How long to wait before the request is repeated, if it is.
+    /// Returns the pause before the request is repeated, or `None` if it is not.
     fn pause(&self, failure: &Failure, began: Instant) -> Option<Duration> {
         let wanted = match failure {
             Failure::Busy { retry_after } => retry_after.unwrap_or(RETRY_AFTER),
@@ -197,13 +198,13 @@ impl Race<'_> {
                         runner.late();
                     }
                     let waited = began.elapsed().as_secs_f64();
-                    return Err(Failure::unavailable(format!("nothing came within {waited:.1} s")));
+                    return Err(Failure::unavailable(format!("no answer within {waited:.1} s")));
                 }
             }
         }
     }
 
-    /// Takes one runner's delta; what comes of the race if it is over with that.
+    /// Handles one request's delta. Returns the result of the race if it is decided.
     fn take(
         &self,
         runners: &mut Vec<Runner>,
@@ -214,7 +215,7 @@ impl Race<'_> {
         match delta {
             Some(Ok(Delta::Thinking)) => None,
             Some(Ok(Delta::Working)) => {
-                // It has won, though nothing can be given out yet.
+                // This request has won, although nothing can be given out yet.
                 runners.swap(0, at);
                 runners.truncate(1);
                 times.hedge_at = None;
@@ -233,7 +234,7 @@ impl Race<'_> {
             None => {
                 let mut runner = runners.swap_remove(at);
                 match reply_check::left_over(&runner.held, &self.request.history) {
-                    // It is told, which says nothing for or against it.
+                    // The model receives the error, which says nothing for or against its health.
                     Ok(()) => Some(Ok(self.speaking(runner, true))),
                     Err(failure) => {
                         runner.failed(&failure);
@@ -253,14 +254,14 @@ impl Race<'_> {
         Runner::start(self.model, self.request, self.prompt)
     }
 
-    /// A second request, if the retry budget has one.
+    /// Starts a second request if the retry budget allows it.
     fn hedge(&self) -> Option<Runner> {
         let may = self.model.guard.as_ref().is_some_and(Guard::may_retry);
         may.then(|| self.start().ok()).flatten()
     }
 }
 
-/// The next delta of any of them, and whose it is.
+/// Waits for the next delta of any request. Returns it with the request's index.
 async fn next_of(runners: &mut [Runner]) -> (usize, Option<Result<Delta, Failure>>) {
     std::future::poll_fn(|context: &mut Context<'_>| {
         for (at, runner) in runners.iter_mut().enumerate() {

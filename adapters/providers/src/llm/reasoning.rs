@@ -1,20 +1,20 @@
-//! Takes `<think>…</think>` out of a stream of text: some servers let a model's reasoning leak into its words.
+//! Filter that removes `<think>…</think>` from a text stream. Some servers leak a model's reasoning into its words.
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// The filter of one reply.
+/// Filter of one reply.
 #[derive(Debug, Default)]
 pub(super) struct ThinkFilter {
     within: bool,
-    /// The end of the text so far, as long as it may be the beginning of a tag.
+    /// End of the text so far, if it may be the beginning of a tag.
     held: String,
-    /// White space after the closing tag is left out too.
+    /// Whether white space is skipped, as it follows a closing tag.
     after: bool,
 }
 
 impl ThinkFilter {
-    /// What of the text so far may be spoken.
+    /// Adds a piece of text and returns the part that may be spoken.
     pub(super) fn push(&mut self, text: &str) -> String {
         let mut rest = std::mem::take(&mut self.held);
         rest.push_str(text);
@@ -35,13 +35,13 @@ impl ThinkFilter {
         }
     }
 
-    /// What was held back at the end.
+    /// Returns the text that was held back.
     pub(super) fn finish(&mut self) -> String {
         let held = std::mem::take(&mut self.held);
         if self.within { String::new() } else { held }
     }
 
-    /// Whether the model is thinking now.
+    /// Returns whether the model is thinking now.
     pub(super) fn is_within(&self) -> bool {
         self.within
     }
@@ -55,7 +55,7 @@ impl ThinkFilter {
     }
 }
 
-/// How many bytes at the end of a text are the beginning of a tag.
+/// Returns how many bytes at the end of a text are the beginning of a tag.
 fn beginning_of(tag: &str, text: &str) -> usize {
     let lengths = (1..tag.len()).rev();
     lengths

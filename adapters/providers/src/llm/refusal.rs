@@ -1,4 +1,4 @@
-//! How language models' providers refuse: by status, by the type of an error in the stream, by the field they name.
+//! Errors of language model providers, read from the status, the error type within the stream, and the named field.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::failure::Failure;
 use net::redact;
 
 impl Failure {
-    /// Of a status other than 200, with the beginning of its body.
+    /// Returns the failure for a status other than 200, using the beginning of the body.
     pub(super) fn of_answer(status: u16, headers: &HeaderMap, body: &[u8]) -> Self {
         let told = Told::read(body);
         let words = format!("HTTP {status}: {}", told.words);
         match status {
-            // An account without money answers 429 for ever.
+            // An account without money answers 429 until it is topped up.
             429 if told.is_about_money() => Self::Refused(words),
             503 if !headers.contains_key("retry-after") => Self::Unavailable(words),
             429 | 503 | 529 => Self::Busy {
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// Of an error that came within the stream, in OpenAI's or Anthropic's form.
+    /// Returns the failure for an error within the stream, in OpenAI's or Anthropic's form.
     pub(super) fn of_error(error: &Value) -> Self {
         let told = Told::of(error);
         let words = told.words.clone();
@@ -37,7 +37,7 @@ impl Failure {
         sorted.unwrap_or(Self::Unavailable(words))
     }
 
-    /// Of a provider's name for an error, if it is known.
+    /// Returns the failure for a provider's error name, if it is known.
     fn of_name(name: &str, words: &str) -> Option<Self> {
         Some(match name {
             "authentication_error" | "permission_error" | "billing_error" | "invalid_api_key" => {
@@ -52,27 +52,27 @@ impl Failure {
     }
 }
 
-/// How an error comes to a field.
+/// Relation of an error to a request field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum About {
-    /// The provider names it as the field that was wrong.
+    /// The provider names it as the wrong field.
     Named,
-    /// It is among the words; they may repeat what was sent.
+    /// It occurs in the error text, which may repeat what was sent.
     Mentioned,
 }
 
-/// A provider's error in its own words.
+/// Error response of a provider.
 pub(super) struct Told {
     words: String,
-    /// Its `type`.
+    /// Value of `type`.
     kind: String,
-    /// The request's field that was wrong.
+    /// Request field that was wrong.
     field: Option<String>,
     code: String,
 }
 
 impl Told {
-    /// Reads an answer's body: an object with `error`, such an object in a list, or mere text.
+    /// Reads a body: an object with `error`, such an object in a list, or plain text.
     pub(super) fn read(body: &[u8]) -> Self {
         let Ok(value) = serde_json::from_slice::<Value>(body) else {
             let text = String::from_utf8_lossy(body);
@@ -107,7 +107,7 @@ impl Told {
         [self.kind.as_str(), self.code.as_str()].contains(&"insufficient_quota")
     }
 
-    /// How the error comes to a field of the request, if it does.
+    /// Returns how the error relates to a request field, or `None`.
     pub(super) fn about(&self, field: &str) -> Option<About> {
         match &self.field {
             Some(named) => (named.split(['.', '[']).next() == Some(field)).then_some(About::Named),
@@ -116,7 +116,7 @@ impl Told {
     }
 }
 
-/// When to ask again: `retry-after-ms`, or `retry-after` in seconds. A date is not read.
+/// Reads the requested pause from `retry-after-ms`, or from `retry-after` in seconds. Dates are not supported.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let figure = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<f64>().ok();
     let seconds = figure("retry-after-ms")

@@ -1,5 +1,6 @@
-//! Whether what a model streams makes a reply: words, or a call of a tool that there is. Of anything else nobody would
-//! hear a sound.
+//! Check whether a model's stream makes a reply: words, or a call of an existing tool. Anything else would be
+//! silence to
+//! the caller.
 
 use std::collections::VecDeque;
 
@@ -10,29 +11,28 @@ use domain::{
 
 use crate::failure::Failure;
 
-/// Whether something of a reply may stand alone. `skipTurn` does: that is what it is for.
+/// Returns whether a part of a reply may stand alone. `skipTurn` may, since silence is its purpose.
 pub(super) fn stands(event: &ReplyEvent, prompt: &Prompt) -> bool {
     match event {
         ReplyEvent::Text(text) => text.chars().any(char::is_alphanumeric),
-        // Arguments that could not be read are no object.
+        // Arguments that could not be parsed are not an object.
         ReplyEvent::Tool { name, arguments, .. } => {
             arguments.is_object() && prompt.tools.iter().any(|tool| tool.name == *name)
         }
     }
 }
 
-/// Whether a reply of which nothing stands is still given out: one that only calls tools that there are not, so that the
-/// model is told, which it is once in a turn.
+/// Checks a reply that has no valid part. If it calls only unknown tools, it is given out once per turn, so
+/// that the
+/// model receives the error.
 pub(super) fn left_over(held: &VecDeque<ReplyEvent>, history: &[HistoryItem]) -> Result<(), Failure> {
     if !held.iter().any(|event| matches!(event, ReplyEvent::Tool { .. })) {
-        return Err(Failure::protocol("it answered without a word"));
+        return Err(Failure::protocol("empty answer"));
     }
     let turn = history.iter().rev().take_while(|item| !is_users(item));
     let told = |item: &HistoryItem| matches!(item, HistoryItem::Tool { result, .. } if result.get("error").is_some());
     match turn.into_iter().any(told) {
-        true => Err(Failure::protocol(
-            "it only calls tools that there are not, and was told",
-        )),
+        true => Err(Failure::protocol("calls only unknown tools, even after the error")),
         false => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! A reply as it comes from a provider: bytes to events, events to what is said and done, and what was used counted.
+//! Reading of a provider's reply: bytes to events, events to deltas, with a count of the usage.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -17,72 +17,72 @@ use tokio::time::{Instant, timeout_at};
 use super::sse::{self, Event};
 use crate::failure::Failure;
 
-/// A reply's stream is read as far as this: ten times what a long reply with its thoughts takes.
+/// Maximum bytes read of a reply's stream: ten times the size of a long reply with its thoughts.
 const BODY_BYTES: usize = 8 * 1024 * 1024;
 
-/// Bytes of one reply's words: twice what a call speaks of one.
+/// Maximum bytes of one reply's words: twice what a call speaks.
 const MOST_TEXT: usize = 16_000;
 
-/// Tool calls of one reply.
+/// Maximum number of tool calls in one reply.
 pub(super) const MOST_CALLS: usize = 32;
 
-/// Bytes of a tool's name: the longest that any provider takes, and it would be sent back to one.
+/// Maximum bytes of a tool's name: the longest that any provider accepts, since the name is sent back.
 const MOST_NAME_BYTES: usize = 64;
 
-/// Bytes of all that one reply's tool calls hold together: a form of a hundred fields has some thousands.
+/// Maximum bytes of all tool calls of one reply together. A form of a hundred fields has some thousands.
 pub(super) const MOST_CALL_BYTES: usize = 64 * 1024;
 
-/// Once the model has finished, what else comes (the usage) is waited for no longer than this.
+/// How long to wait for further data (the usage) once the model has finished.
 const AFTER_FINISH: Duration = Duration::from_millis(500);
 
-/// No request has so many tokens; a figure beyond is none.
+/// Largest plausible number of tokens. Larger figures are ignored.
 const MOST_TOKENS: u64 = 20_000_000;
 
-/// Characters of a token, for what a provider did not count; OpenAI's rule of thumb for English.
+/// Characters per token, to estimate what a provider did not count. OpenAI's rule of thumb for English.
 const TOKEN_CHARACTERS: usize = 4;
 
-/// A step of a reply.
+/// Step of a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Delta {
-    /// The model thinks: it lives, and says nothing yet.
+    /// The model is thinking: it is alive but says nothing yet.
     Thinking,
     /// A tool call is being written.
     Working,
-    /// Words, or a whole tool call.
+    /// Words, or a complete tool call.
     Event(ReplyEvent),
 }
 
-/// A reply on its way. Dropping it cancels it at the provider.
+/// Reply in progress. Dropping it cancels the request at the provider.
 pub(super) type Deltas = BoxStream<'static, Result<Delta, Failure>>;
 
-/// What a provider says it charges for.
+/// Usage that a provider reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
-    /// Tokens read, those from the cache included.
+    /// Input tokens, including those from the cache.
     pub input: u64,
-    /// Of these, from the cache.
+    /// Input tokens from the cache.
     pub cached: u64,
-    /// Tokens written.
+    /// Output tokens.
     pub output: u64,
 }
 
-/// A count of tokens that can be one.
+/// Returns a token count if it is plausible.
 pub(super) fn figure(value: Option<&Value>) -> Option<u64> {
     value?.as_u64().filter(|tokens| *tokens <= MOST_TOKENS)
 }
 
-/// One provider's way to stream a reply.
+/// Streaming protocol of one provider.
 pub(super) trait Protocol: Send + 'static {
-    /// Takes an event.
+    /// Handles an event.
     fn take(&mut self, event: &Event, out: &mut Vec<Delta>) -> Result<(), Failure>;
 
-    /// The reply is whole: what was held back is given out.
+    /// Ends the reply and gives out the text that was held back.
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure>;
 
-    /// How far it is.
+    /// Returns the progress of the reply.
     fn progress(&self) -> &Progress;
 
-    /// The bytes have come to their end: a failure if the reply has not.
+    /// Handles the end of the bytes. It is a failure if the reply is not finished.
     fn closed(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
         match self.is_finished() {
             true => self.end(out),
@@ -90,56 +90,56 @@ pub(super) trait Protocol: Send + 'static {
         }
     }
 
-    /// Whether the model has said everything, though more may come.
+    /// Returns whether the model has said everything, though usage may follow.
     fn is_finished(&self) -> bool {
         self.progress().finish_reason.is_some()
     }
 
-    /// Whether nothing more comes.
+    /// Returns whether nothing more follows.
     fn is_over(&self) -> bool {
         self.progress().over
     }
 }
 
-/// How far a reply is.
+/// Progress of a reply.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
     /// Bytes of words so far.
     pub said: usize,
-    /// Why the model has finished, once it has.
+    /// Finish reason, once the model has finished.
     pub finish_reason: Option<String>,
-    /// Nothing more comes.
+    /// Whether nothing more follows.
     pub over: bool,
-    /// What the provider has counted so far.
+    /// Usage that the provider has reported so far.
     pub usage: Option<Usage>,
 }
 
 impl Progress {
-    /// Gives words out, if there are any.
+    /// Gives out words, if there are any.
     pub(super) fn say(&mut self, words: String, out: &mut Vec<Delta>) -> Result<(), Failure> {
         if words.is_empty() {
             return Ok(());
         }
         self.said += words.len();
         if self.said > MOST_TEXT {
-            return Err(Failure::protocol("the reply is longer than anybody listens to"));
+            return Err(Failure::protocol("the reply is too long"));
         }
         out.push(Delta::Event(ReplyEvent::Text(words)));
         Ok(())
     }
 }
 
-/// Counts what a request used when it is dropped, however it ended.
+/// Usage counter of a request. It reports when it is dropped, however the request ended.
 pub(super) struct Tally {
     pub provider: &'static str,
     pub model: String,
     pub meter: Meter,
     /// Characters of the request.
     pub asked: usize,
-    /// Characters that came.
+    /// Characters received.
     pub answered: usize,
     pub counted: Option<Usage>,
-    /// The reply is whole, and so is what was counted.
+    /// Whether the reply, and so the reported usage, is complete.
     pub finished: bool,
 }
 
@@ -157,7 +157,7 @@ impl Tally {
     }
 }
 
-/// About how many characters a model is to read.
+/// Returns the approximate number of characters that the model reads.
 fn size(prompt: &Prompt) -> usize {
     let messages = prompt.messages.iter().map(|message| match message {
         Message::User(text) => text.len(),
@@ -173,7 +173,7 @@ impl Drop for Tally {
     fn drop(&mut self) {
         let estimate = |characters: usize| characters.div_ceil(TOKEN_CHARACTERS) as u64;
         let counted = self.counted.unwrap_or_default();
-        // Usage may come in parts, and a cancelled stream has none of its output's.
+        // Usage may come in parts, and a cancelled stream reports none for its output.
         let input = match counted.input {
             0 => estimate(self.asked),
             counted => counted,
@@ -189,7 +189,7 @@ impl Drop for Tally {
     }
 }
 
-/// Leave for one more tool call, where there are so many.
+/// Checks that a reply may have one more tool call.
 pub(super) fn one_more(calls: usize) -> Result<(), Failure> {
     match calls < MOST_CALLS {
         true => Ok(()),
@@ -197,23 +197,23 @@ pub(super) fn one_more(calls: usize) -> Result<(), Failure> {
     }
 }
 
-/// Leave for a tool's name.
+/// Checks the length of a tool's name.
 pub(super) fn named(name: &str) -> Result<(), Failure> {
     match name.len() <= MOST_NAME_BYTES {
         true => Ok(()),
-        false => Err(Failure::protocol("a tool's name is longer than there is any")),
+        false => Err(Failure::protocol("a tool's name is too long")),
     }
 }
 
-/// Leave for so many bytes in all the calls of a reply.
+/// Checks the size of all tool calls of a reply.
 pub(super) fn in_all(bytes: usize) -> Result<(), Failure> {
     match bytes <= MOST_CALL_BYTES {
         true => Ok(()),
-        false => Err(Failure::protocol("the tool calls of one reply never come to their end")),
+        false => Err(Failure::protocol("the tool calls of one reply are too long")),
     }
 }
 
-/// A body being read.
+/// Body that is being read.
 struct Reading<P> {
     body: BoxStream<'static, reqwest::Result<Bytes>>,
     bytes: usize,
@@ -221,12 +221,12 @@ struct Reading<P> {
     protocol: P,
     ready: VecDeque<Result<Delta, Failure>>,
     ended: bool,
-    /// How long more is waited for, once the model has finished.
+    /// Deadline for further data, once the model has finished.
     until: Option<Instant>,
     tally: Tally,
 }
 
-/// The deltas of a body. Ends after the first failure.
+/// Returns the deltas of a body. The stream ends after the first failure.
 pub(super) fn read<P: Protocol>(response: reqwest::Response, protocol: P, tally: Tally) -> Deltas {
     let reading = Reading {
         body: response.bytes_stream().boxed(),
@@ -269,12 +269,12 @@ impl<P: Protocol> Reading<P> {
         }
     }
 
-    /// The next bytes; none at the end, or when the model has finished and nothing else comes.
+    /// Returns the next bytes. Returns `None` at the end, or if the model has finished and nothing else comes in time.
     async fn bytes(&mut self) -> Option<reqwest::Result<Bytes>> {
         if !self.protocol.is_finished() {
             return self.body.next().await;
         }
-        // From the finish on, not from each thing that comes behind it.
+        // The deadline counts from the finish, not from later data.
         let until = *self.until.get_or_insert_with(|| Instant::now() + AFTER_FINISH);
         timeout_at(until, self.body.next()).await.unwrap_or_default()
     }
@@ -287,11 +287,11 @@ impl<P: Protocol> Reading<P> {
                 self.bytes += bytes.len();
                 self.events.feed(&bytes, &mut events).map_err(too_long)?;
                 if self.bytes > BODY_BYTES {
-                    return Err(Failure::protocol("the reply never comes to its end"));
+                    return Err(Failure::protocol("the reply's stream is too long"));
                 }
                 false
             }
-            // What was finished is not undone by a connection that breaks afterwards.
+            // A finished reply stays valid even if the connection breaks afterwards.
             Some(Err(error)) if !self.protocol.is_finished() => {
                 return Err(Failure::unavailable(format!(
                     "the stream broke off: {}",
@@ -325,7 +325,7 @@ fn characters(delta: &Delta) -> usize {
     }
 }
 
-/// The innermost reason of an error: the outer ones name the address, and that only.
+/// Returns the innermost cause of an error. The outer ones only name the address.
 pub(super) fn root_cause(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(inner) = cause.source() {

@@ -1,29 +1,29 @@
-//! Server-sent events, as they come in pieces cut anywhere: comments are left out, lines and events have bounds.
+//! Parser of server-sent events from pieces cut anywhere. Comments are skipped, and lines and events are bounded.
 
-/// The longest line taken, in bytes.
+/// Maximum length of a line in bytes.
 const LINE_BYTES: usize = 256 * 1024;
-/// The most data of one event, in bytes.
+/// Maximum data of one event in bytes.
 const EVENT_BYTES: usize = 512 * 1024;
 
-/// One event.
+/// Server-sent event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Event {
-    /// Its name; empty if it has none.
+    /// Name; empty if it has none.
     pub name: String,
-    /// Its data, lines joined by `\n`.
+    /// Data, with lines joined by `\n`.
     pub data: String,
 }
 
-/// A line or an event is longer than anybody sends.
+/// A line or an event exceeds its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than {} KiB", EVENT_BYTES / 1024)]
 pub struct TooLong;
 
-/// Reads events off bytes.
+/// Incremental parser.
 #[derive(Debug, Default)]
 pub struct Reader {
     line: Vec<u8>,
-    /// The last byte ended a line with `\r`: a `\n` that follows belongs to it.
+    /// Whether the last byte was a `\r` that ended a line, so that a following `\n` belongs to it.
     after_return: bool,
     event: Event,
     has_data: bool,
@@ -31,11 +31,11 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Takes the next bytes; whole events are pushed.
+    /// Parses the next bytes and adds complete events to `events`.
     ///
     /// # Errors
     ///
-    /// When a line or an event exceeds its bound. Nothing is to be read after that.
+    /// Returns an error if a line or an event exceeds its limit. Reading must stop then.
     pub fn feed(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), TooLong> {
         let mut rest = bytes;
         if let Some((b'\n', after)) = rest.split_first()
@@ -60,11 +60,11 @@ impl Reader {
         self.push(rest)
     }
 
-    /// The bytes have come to their end: an event that lacks but its blank line is taken for whole.
+    /// Handles the end of the bytes. An event that lacks only its blank line counts as complete.
     ///
     /// # Errors
     ///
-    /// As [`Reader::feed`].
+    /// Returns the same errors as [`Reader::feed`].
     pub fn finish(&mut self, events: &mut Vec<Event>) -> Result<(), TooLong> {
         if !self.line.is_empty() {
             self.end_line(events)?;
@@ -96,11 +96,11 @@ impl Reader {
             match field {
                 "data" => self.data(value)?,
                 "event" => value.clone_into(&mut self.event.name),
-                // Comments have no name; `id` and `retry` are for those who reconnect.
+                // Comments have no name. `id` and `retry` only matter to clients that reconnect.
                 _ => {}
             }
         }
-        // The buffer is used again.
+        // The buffer is reused.
         self.line = bytes;
         self.line.clear();
         Ok(())

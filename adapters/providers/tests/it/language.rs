@@ -382,7 +382,7 @@ async fn what_cannot_be_asked_is_named_with_its_variable() {
         ("azure/x", "set AZURE_OPENAI_ENDPOINT"),
         ("ollama", "write `ollama/` and the model's name"),
         ("deepgram/x", "has no language models"),
-        ("nobody/x", "`nobody` is not known"),
+        ("nobody/x", "`nobody` is unknown"),
         ("two words", "write provider"),
     ] {
         let told = models.check(llm).unwrap_err().to_string();
@@ -409,7 +409,7 @@ async fn a_models_name_never_leaves_its_place_in_an_address() {
     ] {
         let why = models.check(llm).unwrap_err().to_string();
         assert!(
-            why.contains("names no provider") || why.contains("can be no name"),
+            why.contains("is not a provider name") || why.contains("is not a valid"),
             "{llm}: {why}"
         );
     }

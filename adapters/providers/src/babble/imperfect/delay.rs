@@ -1,4 +1,4 @@
-//! When a late recogniser's events are due, and the bounded queue in which they wait, in order.
+//! Due times of a late recogniser's events, and the bounded queue in which they wait in order.
 
 use std::{
     collections::VecDeque,
@@ -14,13 +14,15 @@ use tokio::{
 
 use super::{mixed, share};
 
-/// Events that may wait; beyond it the oldest interim makes room, and without one the oldest event is due at once.
+/// Maximum number of waiting events. If it is reached, the oldest interim is dropped. If there is none, the
+/// oldest event
+/// becomes due at once.
 const WAITING: usize = 256;
 
-/// The 95th percentile of a normal distribution, in standard deviations.
+/// 95th percentile of a normal distribution, in standard deviations.
 const P95_DEVIATIONS: f64 = 1.645;
 
-/// No delay is longer, in milliseconds.
+/// Longest delay in milliseconds.
 const LONGEST_MS: u64 = 5_000;
 
 /// The text is not a delay.
@@ -28,24 +30,26 @@ const LONGEST_MS: u64 = 5_000;
 #[error("write milliseconds from 0 to {LONGEST_MS} as the median, or as median/95th percentile, such as 247/298")]
 pub struct InvalidDelay;
 
-/// How late words come, in milliseconds; normally distributed between a quarter of the median and its fourfold.
+/// Delay of results in milliseconds, normally distributed and limited to between a quarter of the median and
+/// four times
+/// the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
-    /// Half of them come earlier.
+    /// Median.
     pub p50_ms: u64,
-    /// One in twenty comes later.
+    /// 95th percentile.
     pub p95_ms: u64,
 }
 
 impl Delay {
-    /// At once.
+    /// No delay.
     pub const NONE: Self = Self { p50_ms: 0, p95_ms: 0 };
 
-    /// Reads `247` or `247/298`.
+    /// Parses `247` or `247/298`.
     ///
     /// # Errors
     ///
-    /// When it is neither, or the second number is below the first.
+    /// Returns an error if the text is neither, or if the second number is below the first.
     pub fn parse(text: &str) -> Result<Self, InvalidDelay> {
         let (p50, p95) = text.split_once('/').unwrap_or((text, text));
         let read = |part: &str| part.trim().parse::<u64>().ok().filter(|ms| *ms <= LONGEST_MS);
@@ -55,7 +59,7 @@ impl Delay {
         }
     }
 
-    /// The delay of an event with this hash.
+    /// Returns the delay of an event with this hash.
     fn drawn(self, hash: u64) -> Duration {
         let (p50, p95) = (self.p50_ms as f64, self.p95_ms as f64);
         // The sum of twelve shares is very nearly normal, with mean 6 and deviation 1.
@@ -65,7 +69,7 @@ impl Delay {
     }
 }
 
-/// Dates the events of one stream.
+/// Clock of one stream's events.
 pub(super) struct Late {
     delay: Delay,
     hash: u64,
@@ -81,7 +85,7 @@ impl Late {
         }
     }
 
-    /// When the next event is due: never before the one that came before it.
+    /// Returns the due time of the next event, which is never before that of the previous event.
     fn due(&mut self, now: Instant) -> Instant {
         self.hash = mixed(self.hash, 1);
         let due = now + self.delay.drawn(self.hash);
@@ -96,7 +100,7 @@ struct Waiting {
     events: VecDeque<(Instant, TranscriptEvent)>,
 }
 
-/// Events on their way.
+/// Queue of events that are not due yet.
 pub(super) struct Queue {
     waiting: Mutex<Waiting>,
     arrived: Notify,
@@ -111,7 +115,7 @@ impl Queue {
         }
     }
 
-    /// Takes an event that is known now.
+    /// Adds an event that is known now.
     pub(super) fn push(&self, event: TranscriptEvent) {
         let now = Instant::now();
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
@@ -131,7 +135,7 @@ impl Queue {
         self.arrived.notify_one();
     }
 
-    /// The next event, once it is due.
+    /// Waits for the next event until it is due.
     pub(super) async fn next(&self) -> TranscriptEvent {
         loop {
             let due = {

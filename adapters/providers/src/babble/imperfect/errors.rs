@@ -1,13 +1,16 @@
-//! What a recogniser gets wrong: words put for others, left out or put in, words shown wrong at first, punctuation. Pure.
+//! Errors of a recogniser: replaced, missing and added words, words that are wrong at first, and missing
+//! punctuation.
+//! Pure.
 //!
-//! Digits, single letters, number words and addresses are never wrong: what a wrong digit does to the data is the
-//! recogniser's affair, and no turn-taking can mend it. The only word of an utterance is not left out.
+//! Digits, single letters, number words and addresses are never wrong: the effect of a wrong digit on the
+//! data is the
+//! recogniser's affair, and turn-taking cannot repair it. The only word of an utterance is never left out.
 
 use domain::ports::transcriber::TranscriptEvent;
 
 use super::{Imperfection, mixed, mixed_text, share};
 
-/// Words that are easily taken for one another.
+/// Words that are easily confused.
 const ALIKE: [(&str, &str); 24] = [
     ("yes", "yet"),
     ("yeah", "year"),
@@ -35,10 +38,10 @@ const ALIKE: [(&str, &str); 24] = [
     ("thank", "tank"),
 ];
 
-/// Put for a word that is like none of them.
+/// Replacements for words that are not in [`ALIKE`].
 const COMMON: [&str; 6] = ["that", "there", "then", "this", "them", "some"];
 
-/// Put in between.
+/// Words that are added between others.
 const FILLERS: [&str; 4] = ["a", "the", "so", "uh"];
 
 const NUMBERS: [&str; 32] = [
@@ -76,21 +79,21 @@ const NUMBERS: [&str; 32] = [
     "triple",
 ];
 
-/// What becomes of a word.
+/// Error of a single word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WordError {
     Right,
     Other,
     LeftOut,
     WithMore,
-    /// Shown as another word until the next one is there.
+    /// Shown as another word until the next one follows.
     TakenBack,
 }
 
-/// The errors of one stream.
+/// Errors of one stream.
 pub(super) struct Errors {
     faults: Imperfection,
-    /// Of all that was said before this utterance.
+    /// Hash of all text said before this utterance.
     past: u64,
     shown: String,
 }
@@ -104,7 +107,7 @@ impl Errors {
         }
     }
 
-    /// The event as it is told; none if it tells nothing new.
+    /// Returns the event with errors, or `None` if it shows nothing new.
     pub(super) fn apply(&mut self, event: TranscriptEvent) -> Option<TranscriptEvent> {
         match event {
             TranscriptEvent::Interim { text } => {
@@ -132,7 +135,7 @@ impl Errors {
         let last = words.len().saturating_sub(1);
         let mut told: Vec<String> = Vec::with_capacity(words.len());
         for (at, word) in words.iter().enumerate() {
-            // The last word of an interim may be half a word yet.
+            // The last word of an interim may be incomplete.
             let whole = is_final || at < last;
             let hash = mixed_text(mixed(self.past, at as u64), word);
             let error = if whole {
@@ -161,7 +164,7 @@ impl Errors {
             return WordError::Right;
         }
         let errors = f64::from(self.faults.word_errors) / 100.0;
-        // Of a recogniser's errors most are substitutions.
+        // Most errors of a recogniser are substitutions.
         match share(hash) / errors {
             drawn if drawn < 0.6 => WordError::Other,
             drawn if drawn < 0.8 => WordError::LeftOut,
@@ -183,7 +186,7 @@ fn plain(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()
 }
 
-/// Whether a word is never wrong.
+/// Returns whether a word is never wrong.
 fn is_exact(word: &str) -> bool {
     let plain = plain(word);
     plain.chars().count() <= 1
@@ -193,7 +196,7 @@ fn is_exact(word: &str) -> bool {
         || plain.split('-').any(|part| NUMBERS.contains(&part))
 }
 
-/// A word that this one may be taken for.
+/// Returns a word that this one may be confused with.
 fn other(word: &str, hash: u64) -> String {
     let plain = plain(word);
     let alike = ALIKE.iter().find(|(right, _)| *right == plain);

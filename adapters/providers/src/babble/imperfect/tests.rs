@@ -1,4 +1,4 @@
-//! Delay, order, bounds and errors on a recogniser that says what it is pushed.
+//! Tests of delay, order, bounds and errors with a recogniser that returns the text it is sent.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 
-/// Says what it is pushed: the samples are the letters of a text so far, and a final at a finalize.
+/// Recogniser whose samples are letters. Its interim is the text so far, and `finalize` makes it a final.
 struct Parrot;
 
 struct ParrotStream {
@@ -65,7 +65,7 @@ fn samples(text: &str) -> Vec<i16> {
     text.chars().map(|c| i16::try_from(u32::from(c)).unwrap()).collect()
 }
 
-/// The events of a text said word by word, 100 ms a word.
+/// Pushes a text word by word, with 100 ms per word.
 async fn say(stream: &mut Box<dyn TranscriptStream>, text: &str) {
     for word in text.split_inclusive(' ') {
         stream.push(&samples(word));
@@ -104,7 +104,7 @@ async fn events_come_late_in_order_and_as_late_as_was_asked_for() {
     for n in 0..2_000 {
         pushed.push(Instant::now());
         stream.push(&samples("a"));
-        // Far apart, so that no event waits for the one before it.
+        // Far apart, so that no event waits for the previous one.
         sleep(Duration::from_millis(400 + n % 7)).await;
     }
     sleep(Duration::from_secs(2)).await;
@@ -191,7 +191,7 @@ async fn so_many_words_are_wrong_the_same_ones_each_time() {
     let right: Vec<&str> = TEXT.split(' ').collect();
     let wrong: usize = texts[0].iter().map(|text| different(text, &right)).sum();
     let share = wrong as f64 / words as f64;
-    // Of 18 words two are never wrong: a letter and a number.
+    // Two of 18 words are never wrong: a letter and a number.
     assert!((0.03..=0.06).contains(&share), "{share}");
     let (mut stream, told) = open(errors(5, 2));
     for _ in 0..300 {

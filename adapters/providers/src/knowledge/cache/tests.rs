@@ -1,4 +1,4 @@
-//! The shelf's memory.
+//! Tests of the cache's memory limit.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Tool calls put together from their pieces, whichever way a server cuts and numbers them.
+//! Assembly of tool calls from their pieces, however a server cuts and numbers them.
 
 use domain::ports::language_model::ReplyEvent;
 use serde_json::{Map, Value, json};
@@ -7,23 +7,23 @@ use crate::failure::Failure;
 use crate::llm::reply_stream::{in_all, named, one_more};
 use net::redact;
 
-/// A call that is being written.
+/// Tool call that is still being received.
 #[derive(Debug, Default)]
 struct Call {
     index: Option<u64>,
     id: String,
     name: String,
     arguments: String,
-    /// Fields that nobody knows here, and the provider wants back.
+    /// Unknown fields, which the provider wants back.
     echo: Map<String, Value>,
-    /// About as many bytes as these have.
+    /// Approximate size of `echo` in bytes.
     echo_bytes: usize,
 }
 
-/// Of a call's unknown fields so many bytes are kept: a signature has some hundreds.
+/// Maximum bytes kept of a call's unknown fields. A signature has some hundreds.
 const MOST_ECHO: usize = 8 * 1024;
 
-/// The calls of one reply, in the order they began.
+/// Tool calls of one reply, in the order they began.
 #[derive(Debug, Default)]
 pub(super) struct Calls(Vec<Call>);
 
@@ -32,7 +32,7 @@ impl Calls {
         self.0.is_empty()
     }
 
-    /// Takes a piece of a call.
+    /// Adds a piece of a call.
     pub(super) fn take(&mut self, piece: &Value) -> Result<(), Failure> {
         let Some(fields) = piece.as_object() else { return Ok(()) };
         let call = self.call_of(piece)?;
@@ -52,7 +52,7 @@ impl Calls {
         in_all(self.0.iter().map(Call::bytes).sum())
     }
 
-    /// The call that a piece belongs to, begun if it is a new one.
+    /// Returns the call that a piece belongs to, and creates it if it is new.
     fn call_of(&mut self, piece: &Value) -> Result<&mut Call, Failure> {
         let index = piece.get("index").and_then(Value::as_u64);
         let id = piece.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Calls {
             .and_then(Value::as_str)
             .is_some_and(|name| !name.is_empty());
         let known = match index {
-            // Some number every call 0, and tell them apart by id.
+            // Some servers give every call the index 0 and distinguish them by id.
             Some(_) => self
                 .0
                 .iter()
@@ -86,7 +86,8 @@ impl Calls {
         Ok(&mut self.0[at])
     }
 
-    /// The calls as they are to be made. Arguments that are no object become `null`, which is that call's error.
+    /// Returns the finished calls. Arguments that are not an object become `null`, which is reported as that
+    /// call's error.
     pub(super) fn finish(&mut self, provider: &str) -> Vec<ReplyEvent> {
         let calls = std::mem::take(&mut self.0).into_iter();
         let named = calls.filter(|call| !call.name.is_empty());
@@ -101,13 +102,14 @@ impl Calls {
 }
 
 impl Call {
-    /// Bytes of what it holds.
+    /// Returns the size of the call in bytes.
     fn bytes(&self) -> usize {
         self.id.len() + self.name.len() + self.arguments.len() + self.echo_bytes
     }
 
-    /// Keeps an unknown field for the provider, the call's or one within another, unless they are far too long: it would
-    /// be sent again with every request.
+    /// Keeps an unknown field of the call, or of the object `within`, to send it back to the provider. Fields
+    /// that are far
+    /// too long are dropped, because they would be sent again with every request.
     fn keep(&mut self, within: Option<&str>, name: &str, value: &Value) {
         let kept = within.map_or(Some(&self.echo), |within| self.echo.get(within)?.as_object());
         let was = kept.and_then(|fields| fields.get(name));
@@ -129,7 +131,7 @@ impl Call {
         }
     }
 
-    /// Whether an id is another call's.
+    /// Returns whether an id belongs to another call.
     fn is_other(&self, id: &str) -> bool {
         !id.is_empty() && !self.id.is_empty() && id != self.id
     }
@@ -142,10 +144,10 @@ impl Call {
         for (name, value) in function.as_object().into_iter().flatten() {
             match (name.as_str(), value) {
                 (_, Value::Null) => {}
-                // Some repeat the name with every piece.
+                // Some servers repeat the name with every piece.
                 ("name", Value::String(name)) => name.clone_into(&mut self.name),
                 ("arguments", Value::String(piece)) => self.arguments.push_str(piece),
-                // Not streamed, and not as text.
+                // Some servers send the arguments whole, and as JSON instead of text.
                 ("arguments", whole) => self.arguments = whole.to_string(),
                 (name, value) => self.keep(Some("function"), name, value),
             }
@@ -153,7 +155,7 @@ impl Call {
     }
 }
 
-/// A call's arguments, which no text at all leaves empty.
+/// Parses a call's arguments. An empty text means no arguments.
 pub(crate) fn arguments(name: &str, text: &str) -> Value {
     if text.trim().is_empty() {
         return json!({});
@@ -161,12 +163,12 @@ pub(crate) fn arguments(name: &str, text: &str) -> Value {
     match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(arguments) => Value::Object(arguments),
         Err(error) => {
-            // It repeats what it could not read.
+            // The error message quotes the text that could not be parsed.
             let error = redact::fit(&error.to_string());
             tracing::warn!(
                 tool = redact::fit(name),
                 error,
-                "the model called a tool with arguments that are no JSON object"
+                "tool arguments from the model are not a JSON object"
             );
             Value::Null
         }
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
     use net::key::Key;
 
-    /// What is logged.
+    /// Captured log output.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -213,7 +215,7 @@ mod tests {
         });
         let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         assert!(
-            logged.contains("no JSON object") && logged.len() < 2_000,
+            logged.contains("not a JSON object") && logged.len() < 2_000,
             "{}",
             logged.len()
         );

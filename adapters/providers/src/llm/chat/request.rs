@@ -1,23 +1,23 @@
-//! The request for a chat completion, as each server takes it. What is unset is left out.
+//! Request for a chat completion in the form each server accepts. Unset fields are left out.
 
 use domain::prompt::{Message, Prompt, Tool, ToolCall};
 use serde_json::{Value, json};
 
 use crate::{llm::client::Request, name::path_segment, settings::Endpoint};
 
-/// The most tokens of one reply: about two minutes of speech, with its tool calls.
+/// Maximum tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
 
-/// The most tokens of an answer in JSON about a whole call.
+/// Maximum tokens of an answer in JSON about a whole call.
 const MOST_SHAPED_TOKENS: u32 = 4_096;
 
-/// The version of Azure's interface; the newest that is generally available.
+/// Version of Azure's API, the newest that is generally available.
 const AZURE_VERSION: &str = "2024-10-21";
 
-/// Taken by Gemini in the place of a signature of its own, for calls that another model made.
+/// Value that Gemini accepts in place of its own signature, for calls that another model made.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Who serves.
+/// Kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Server {
     OpenAi,
@@ -45,7 +45,7 @@ impl Server {
     }
 }
 
-/// The request, for a reply or for an answer in JSON of a schema.
+/// Builds the request for a reply, or for an answer in JSON if there is a schema.
 pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema: Option<&Value>) -> Request {
     let server = Server::of(endpoint.provider);
     let key = match server {
@@ -59,7 +59,7 @@ pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema:
     }
 }
 
-/// Where it is sent.
+/// Returns the address of the request.
 fn url(server: Server, endpoint: &Endpoint, model: &str) -> String {
     let base = endpoint.base_url.as_str();
     if server != Server::Azure || base.ends_with("/openai/v1") {
@@ -85,7 +85,7 @@ fn body(server: Server, provider: &str, model: &str, prompt: &Prompt, schema: Op
         body["stream_options"] = options;
     }
     if server.reasons(model) {
-        // These think first, unless told not to, and take no temperature. Thoughts count as tokens.
+        // Reasoning models think first unless told not to, and accept no temperature. Their thoughts count as tokens.
         if let Some(effort) = effort(model) {
             body["reasoning_effort"] = effort.into();
         }
@@ -101,7 +101,7 @@ fn body(server: Server, provider: &str, model: &str, prompt: &Prompt, schema: Op
         }
     }
     if let Some(schema) = schema {
-        // A server that does not take the shape still reads it in the instructions.
+        // A server that does not support `response_format` still finds the schema in the instructions.
         let format = json!({ "name": "report", "strict": true, "schema": schema });
         body["response_format"] = json!({ "type": "json_schema", "json_schema": format });
     }
@@ -112,12 +112,12 @@ fn stream_options(server: Server) -> Option<Value> {
     match server {
         Server::OpenAi => Some(json!({ "include_usage": true, "include_obfuscation": false })),
         Server::Azure | Server::Gemini | Server::Local => Some(json!({ "include_usage": true })),
-        // It tells its usage anyway, in `x_groq`.
+        // Groq always reports usage, in `x_groq`.
         Server::Groq => None,
     }
 }
 
-/// How much a reasoning model is to think, where it can be told: as little as it can.
+/// Returns the lowest reasoning effort that a model accepts, if it can be set.
 fn effort(model: &str) -> Option<&'static str> {
     if model == "gpt-5" || model.starts_with("gpt-5-") {
         return Some("minimal");
@@ -125,17 +125,17 @@ fn effort(model: &str) -> Option<&'static str> {
     model.starts_with('o').then_some("low")
 }
 
-/// The field that bounds a reply.
+/// Returns the name of the field that limits a reply's tokens.
 fn bound(server: Server) -> Option<&'static str> {
     match server {
         Server::OpenAi | Server::Azure | Server::Groq => Some("max_completion_tokens"),
         Server::Local => Some("max_tokens"),
-        // Its thoughts count too, and would leave nothing for words.
+        // Gemini's thoughts count too, and would leave nothing for words.
         Server::Gemini => None,
     }
 }
 
-/// A whole figure as an integer.
+/// Returns a number as an integer if it is whole.
 fn figure(value: f64) -> Value {
     match value.fract() == 0.0 {
         true => Value::from(value as i64),
@@ -166,8 +166,10 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
     }
 }
 
-/// Puts what changes behind the user's last words. Not into a message of its own, which some servers take from nobody
-/// but in turns; nor behind a tool's result, which it is no part of.
+/// Appends the changing part of the prompt to the user's last message. It does not get a message of its own,
+/// because some
+/// servers require the roles to alternate. It does not follow a tool's result either, because it is not part
+/// of it.
 fn tell_last(changing: &str, messages: &mut [Value]) {
     let last = messages.iter_mut().rfind(|message| message["role"] == "user");
     if let Some(message) = last.filter(|_| !changing.is_empty()) {
@@ -175,7 +177,7 @@ fn tell_last(changing: &str, messages: &mut [Value]) {
     }
 }
 
-/// A call with what its own provider put into it; another one would refuse that.
+/// Returns a call with the fields that the same provider put into it. Another provider would refuse them.
 fn tool_call(server: Server, provider: &str, index: usize, call: &ToolCall) -> Value {
     let mut told = json!({
         "id": call.id,
@@ -193,7 +195,7 @@ fn tool_call(server: Server, provider: &str, index: usize, call: &ToolCall) -> V
             _ => told[name] = value.clone(),
         }
     }
-    // Only the first call of a message bears a signature.
+    // Only the first call of a message has a signature.
     if server == Server::Gemini && index == 0 && told.get("extra_content").is_none() {
         told["extra_content"] = json!({ "google": { "thought_signature": NO_SIGNATURE } });
     }

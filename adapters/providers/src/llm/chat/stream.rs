@@ -1,4 +1,5 @@
-//! A chat completion's chunks, read with patience: servers leave things out, put things in and number them their way.
+//! Parser of a chat completion's chunks. It is lenient, since servers leave out, add and number things in
+//! their own ways.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ use crate::llm::{
     sse::Event,
 };
 
-/// One reply's stream.
+/// Stream of one reply.
 pub(crate) struct ChatStream {
     provider: &'static str,
     words: ThinkFilter,
@@ -29,7 +30,7 @@ impl ChatStream {
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), Failure> {
-        // Where every chunk has it, it grows: the last one counts.
+        // If every chunk has usage, it grows, so the last one counts.
         let usage = [chunk.get("usage"), chunk.pointer("/x_groq/usage")];
         let usage = usage.into_iter().flatten().find_map(usage_of);
         self.progress.usage = usage.or(self.progress.usage);
@@ -84,7 +85,7 @@ impl Protocol for ChatStream {
         }
     }
 
-    /// The calls are made, whatever reason was given for the end.
+    /// Ends the reply. Its tool calls are made whatever the finish reason is.
     fn end(&mut self, out: &mut Vec<Delta>) -> Result<(), Failure> {
         let progress = &mut self.progress;
         progress.over = true;

@@ -1,20 +1,20 @@
-//! The request for a message: instructions at the top, tool results as blocks of the user's message.
+//! Request for a message. Instructions are at the top, and tool results are blocks of the user's message.
 
 use domain::prompt::{Message, Prompt};
 use serde_json::{Value, json};
 
 use crate::{llm::client::Request, settings::Endpoint};
 
-/// The most tokens of one reply: about two minutes of speech, with its tool calls.
+/// Maximum tokens of one reply: about two minutes of speech, with its tool calls.
 const MOST_TOKENS: u32 = 2_048;
 
-/// The most tokens of an answer in JSON about a whole call.
+/// Maximum tokens of an answer in JSON about a whole call.
 const MOST_SHAPED_TOKENS: u32 = 4_096;
 
-/// The version of the interface.
+/// Version of the API.
 const VERSION: &str = "2023-06-01";
 
-/// The request, for a reply or for an answer in JSON of a schema.
+/// Builds the request for a reply, or for an answer in JSON if there is a schema.
 pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema: Option<&Value>) -> Request {
     let version = ("anthropic-version", VERSION.to_owned());
     Request {
@@ -29,7 +29,7 @@ pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema:
 fn body(model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
     let mut messages = messages(&prompt.messages);
     if let Some(blocks) = messages.last_mut().and_then(|last| last["content"].as_array_mut()) {
-        // And the call so far, which the next request begins with.
+        // The call so far is cached too, since the next request begins with it.
         if let Some(block) = blocks.last_mut() {
             block["cache_control"] = json!({ "type": "ephemeral" });
         }
@@ -40,7 +40,7 @@ fn body(model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
     let mut body = json!({
         "model": model,
         "max_tokens": MOST_TOKENS,
-        // What stays the same from reply to reply is kept in the provider's cache, with the tools before it.
+        // The part that stays the same between replies is cached by the provider, with the tools before it.
         "system": [{ "type": "text", "text": prompt.stable, "cache_control": { "type": "ephemeral" } }],
         "messages": messages,
     });
@@ -51,7 +51,7 @@ fn body(model: &str, prompt: &Prompt, schema: Option<&Value>) -> Value {
             .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }));
         body["tools"] = tools.collect();
     }
-    // OpenAI's goes to 2, this one to 1.
+    // OpenAI's temperature goes up to 2, Anthropic's up to 1.
     body["temperature"] = prompt.temperature.clamp(0.0, 1.0).into();
     body["stream"] = true.into();
     if let Some(schema) = schema {
@@ -89,7 +89,7 @@ fn messages(messages: &[Message]) -> Vec<Value> {
             }
         };
         match told.last_mut() {
-            // What was said after a tool's result is of the same message.
+            // Text that follows a tool's result belongs to the same message.
             Some(last) if last["role"] == role => {
                 if let Some(content) = last["content"].as_array_mut() {
                     content.extend(blocks);

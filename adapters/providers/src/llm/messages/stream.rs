@@ -1,4 +1,4 @@
-//! A message's events: blocks of text and of tool calls, begun, continued and stopped by number.
+//! Parser of a message's events: numbered blocks of text and of tool calls that start, continue and stop.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::llm::{
     sse::Event,
 };
 
-/// An event, with the fields of every kind.
+/// Event with the fields of all kinds.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Received {
@@ -33,7 +33,7 @@ struct Message {
     usage: Value,
 }
 
-/// A block as it begins.
+/// Start of a block.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Block {
@@ -44,7 +44,7 @@ struct Block {
     input: Value,
 }
 
-/// What a block, or the message, gets.
+/// Addition to a block or to the message.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Piece {
@@ -58,12 +58,12 @@ struct Piece {
 #[derive(Debug)]
 struct Call {
     name: String,
-    /// Given whole with the block's begin; streamed after that as a rule.
+    /// Arguments sent with the start of the block. They are usually streamed after it instead.
     input: Value,
     streamed: String,
 }
 
-/// One reply's stream.
+/// Stream of one reply.
 #[derive(Debug, Default)]
 pub(crate) struct MessageStream {
     calls: BTreeMap<u64, Call>,
@@ -113,13 +113,13 @@ impl MessageStream {
         Ok(())
     }
 
-    /// Counts what a call has got.
+    /// Counts bytes of a call.
     fn grow(&mut self, bytes: usize) -> Result<(), Failure> {
         self.call_bytes += bytes;
         in_all(self.call_bytes)
     }
 
-    /// Figures grow from event to event; what an event leaves out stands as it was.
+    /// Updates the usage. Counts grow from event to event, and a count that an event leaves out stays as it was.
     fn count(&mut self, usage: &Value) {
         let figure = |name: &str| figure(usage.get(name));
         let counted = self.progress.usage.get_or_insert_default();
@@ -141,7 +141,7 @@ impl Protocol for MessageStream {
         }
         let received: Received = match serde_json::from_str(&event.data) {
             Ok(received) => received,
-            // What is JSON, and of another shape, is nothing that is known here.
+            // Valid JSON of another shape is an unknown event and is ignored.
             Err(error) if error.is_data() => return Ok(()),
             Err(error) => return Err(Failure::protocol(format!("an event is not JSON: {error}"))),
         };

@@ -163,5 +163,5 @@ async fn a_probe_tells_words_time_or_reason() {
         .await
         .unwrap_err()
         .to_string();
-    assert!(why.contains("understood no word"), "{why}");
+    assert!(why.contains("no words recognised"), "{why}");
 }

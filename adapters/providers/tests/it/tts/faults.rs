@@ -281,7 +281,7 @@ async fn a_voices_name_never_leaves_its_place_in_an_address() {
     ] {
         let why = world.voices.check(voice).unwrap_err().to_string();
         assert!(
-            why.contains("can be no name") || why.contains("is not known"),
+            why.contains("is not a valid") || why.contains("is unknown"),
             "{voice}: {why}"
         );
         let (provider, voice) = voice.split_once(':').unwrap();

@@ -1,4 +1,4 @@
-//! Tests of the reading of chunks, with those of each server and a corrupted one of each.
+//! Tests of the chunk parser with streams of each server, intact and corrupted.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -12,10 +12,10 @@ use serde_json::json;
 
 use super::*;
 
-/// Words, calls with what is to be echoed, and how it ended.
+/// Words, calls with their echo, and the result.
 type Read = (String, Vec<(String, Value, Option<Value>)>, Result<(), Failure>);
 
-/// What a stream of data lines comes to: words, calls, and the failure if there is one.
+/// Parses a stream of data lines into words, calls, and the failure if there is one.
 fn read(lines: &[Value]) -> Read {
     let texts: Vec<String> = lines
         .iter()
@@ -96,7 +96,7 @@ fn words_come_as_they_are_until_the_end() {
         done(),
     ];
     assert_eq!(read(&usual), ("Hello".into(), vec![], Ok(())));
-    // The marker may be missing if a reason was given for the end.
+    // The marker may be missing if a finish reason was given.
     assert_eq!(read(&usual[..4]), ("Hello".into(), vec![], Ok(())));
     assert_eq!(read(&[words("Hello"), done()]), ("Hello".into(), vec![], Ok(())));
     let (said, _, result) = read(&usual[..3]);
@@ -368,7 +368,7 @@ fn usage_is_the_last_that_was_told() {
     assert_eq!(take(json!({ "choices": [], "usage": details })), Some(cached));
 }
 
-/// JSON of the kind that chunks are made of, with any part of it replaced.
+/// JSON like that of chunks, with any part of it replaced.
 fn any_chunk() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

@@ -1,4 +1,4 @@
-//! Tests of the reading of a message's events, and of corrupted ones.
+//! Tests of the parser of a message's events, intact and corrupted.
 
 #![expect(
     clippy::needless_pass_by_value,
