@@ -1,5 +1,6 @@
-//! Speech to text: the configured recognisers, one after the other. When one refuses or cannot be reached, the next
-//! takes over in the midst of a call, and hears again what was said since the last final.
+//! Speech to text with the configured recognisers in order. If one refuses or cannot be reached, the next
+//! takes over in
+//! the middle of a call and receives again the audio since the last final.
 
 pub(crate) mod audio_buffer;
 mod audio_clock;
@@ -42,17 +43,17 @@ use net::{
     socket::CONNECT_WITHIN,
 };
 
-/// The recognisers, in the order of preference.
+/// Recognisers in the order of preference.
 pub struct SpeechToText {
     choices: Arc<[Choice]>,
 }
 
 impl SpeechToText {
-    /// The recognisers of these names; `babble` is the one of that name. No names at all is babble.
+    /// Sets up the named recognisers. `babble` is used for that name, and if there are no names.
     ///
     /// # Errors
     ///
-    /// When one of them is not known or not configured.
+    /// Returns an error if one of them is unknown or not configured.
     pub fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -74,7 +75,9 @@ impl SpeechToText {
         })
     }
 
-    /// The providers a call could use. None if one of them is a part of this process, which is never down.
+    /// Returns the guards of the providers that a call could use. The list is empty if one of them runs
+    /// inside this process,
+    /// since that one is never down.
     pub fn guards(&self) -> Vec<Guard> {
         if self.choices.iter().any(|choice| choice.inside().is_some()) {
             return Vec::new();
@@ -87,13 +90,13 @@ impl Transcriber for SpeechToText {
     fn sample_rate(&self, line_rate: u32) -> u32 {
         match self.choices.first().and_then(Choice::inside) {
             Some(inside) => inside.sample_rate(line_rate),
-            // Every provider takes 8 kHz, as mu-law or in a file: more would be sent for nothing.
+            // Every provider accepts 8 kHz, as mu-law or in a file. A higher rate would only cost bandwidth.
             None if line_rate == 8_000 => 8_000,
             None => 16_000,
         }
     }
 
-    /// Must be called within a tokio runtime.
+    /// Opens a stream. Must be called within a tokio runtime.
     fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
         match self.choices.first().and_then(Choice::inside) {
             Some(inside) => inside.open(config, sink),
@@ -102,10 +105,10 @@ impl Transcriber for SpeechToText {
     }
 }
 
-/// One call's end. Dropping it ends the task behind it, which says goodbye to the provider.
+/// The call's side of a stream. Dropping it ends the task behind it, which closes the connection to the provider.
 struct CallStream {
     format: LineFormat,
-    /// Encoded audio that makes no batch yet, and its loudest sample.
+    /// Encoded audio that is not a full batch yet, and its loudest sample.
     batch: Vec<u8>,
     peak: i16,
     inbox: Queue,
@@ -152,7 +155,7 @@ impl CallStream {
 impl TranscriptStream for CallStream {
     fn push(&mut self, samples: &[i16]) {
         let batch = self.format.bytes_for_ms(BATCH_MS);
-        // What was held up comes at once, and would make one long batch.
+        // Delayed audio arrives at once and would make one long batch.
         for samples in samples.chunks(batch) {
             let peak = samples.iter().map(|sample| sample.saturating_abs()).max();
             self.peak = self.peak.max(peak.unwrap_or(0));

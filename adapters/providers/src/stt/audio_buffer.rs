@@ -1,5 +1,6 @@
-//! The audio of a call that a recogniser has not settled yet, in its wire encoding: the queue to the provider, and what
-//! is sent again after a connection is lost.
+//! Encoded audio of a call that no final covers yet. It is the send queue to the provider, and is sent again
+//! after a
+//! connection is lost.
 
 use std::collections::VecDeque;
 
@@ -8,41 +9,41 @@ use media::{
     format::{Encoding, LineFormat},
 };
 
-/// Audio is handed on in pieces of so much.
+/// Length of a batch of audio.
 pub(crate) const BATCH_MS: u32 = 100;
 
-/// While nobody speaks so much is kept: a voice is noticed late.
+/// Audio kept while nobody speaks, because a voice is noticed late.
 const PRE_ROLL_MS: u32 = 1_000;
 
-/// A batch with a sample beyond this (-40 dBFS) may hold voice.
+/// Peak sample (-40 dBFS) above which a batch may contain voice.
 const LOUD: i16 = 330;
 
-/// Without voice for so long after the last final, what is loud is noise.
+/// Time without voice after the last final above which loud audio counts as noise.
 const NOISE_AFTER_MS: u32 = 8_000;
 
-/// Room beyond so many bytes is given back once it is empty.
+/// Capacity in bytes above which unused memory is released.
 const ROOM_BYTES: usize = 32 * 1024;
 
-/// The buffer. Positions are bytes since the call began; they never go back.
+/// Audio buffer. Positions are bytes since the call began and never decrease.
 #[derive(Debug)]
 pub(crate) struct AudioBuffer {
     format: LineFormat,
     bytes: VecDeque<u8>,
     /// Position of the first byte kept.
     base: u64,
-    /// Everything before is settled.
+    /// Position up to which finals cover the audio.
     settled: u64,
-    /// There may be voice from here on, within what is not settled.
+    /// Start of possible voice in the audio that no final covers.
     loud: Option<u64>,
-    /// The end of the last loud batch.
+    /// End of the last loud batch.
     last_loud: u64,
-    /// A voice was noticed there, and no final that was asked for covers it.
+    /// Position where a voice was noticed that no requested final covers yet.
     noticed: Option<u64>,
     most_bytes: usize,
 }
 
 impl AudioBuffer {
-    /// An empty buffer of samples at a rate: mu-law at 8 kHz, which is what such lines carry, else linear.
+    /// Creates an empty buffer. At 8 kHz the encoding is mu-law, which is what such lines carry; otherwise linear.
     pub(crate) fn new(sample_rate: u32) -> Self {
         let format = match sample_rate {
             8_000 => LineFormat::MULAW_8000,
@@ -67,32 +68,32 @@ impl AudioBuffer {
         self.format
     }
 
-    /// Keeps so many milliseconds at most.
+    /// Sets how many milliseconds are kept at most.
     pub(crate) fn keep(&mut self, most_ms: u32) {
         self.most_bytes = self.format.bytes_for_ms(most_ms);
     }
 
-    /// Where what comes next is put.
+    /// Returns the position of the next byte pushed.
     pub(crate) fn end(&self) -> u64 {
         self.base + self.bytes.len() as u64
     }
 
-    /// Where what must be sent again begins.
+    /// Returns the position from which audio must be sent again.
     pub(crate) fn start(&self) -> u64 {
         self.base.max(self.settled)
     }
 
-    /// Whether there may be voice in what is not settled.
+    /// Returns whether there may be voice that no final covers.
     pub(crate) fn may_be_voice(&self) -> bool {
         self.noticed.is_some() || self.loud.is_some()
     }
 
-    /// Whether a voice was noticed that no final covers.
+    /// Returns whether a voice was noticed that no final covers.
     pub(crate) fn is_voiced(&self) -> bool {
         self.noticed.is_some()
     }
 
-    /// Appends encoded audio whose loudest sample is given; `sent` is how far it was sent.
+    /// Appends encoded audio with the given loudest sample. `sent` is the position up to which audio was sent.
     pub(crate) fn push(&mut self, bytes: &[u8], peak: i16, sent: u64) {
         let is_loud = peak >= LOUD;
         if is_loud && self.loud.is_none() {
@@ -105,14 +106,15 @@ impl AudioBuffer {
         self.trim(sent);
     }
 
-    /// A voice began a moment ago.
+    /// Records that a voice began a moment ago.
     pub(crate) fn voice_began(&mut self) {
         let began = self.end().saturating_sub(self.ms(PRE_ROLL_MS)).max(self.settled);
         self.noticed = Some(self.end());
         self.loud = Some(self.loud.map_or(began, |loud| loud.min(began)));
     }
 
-    /// A final covers everything before `position`, where the voice has paused or goes on.
+    /// Records that a final covers all audio before `position`. `paused` tells whether the voice pauses there
+    /// or goes on.
     pub(crate) fn settle(&mut self, position: u64, paused: bool) {
         let position = position.min(self.end());
         if paused {
@@ -126,19 +128,19 @@ impl AudioBuffer {
         self.drop_before(position);
     }
 
-    /// Bytes from a position on, at most so many.
+    /// Returns at most `most` bytes from a position.
     pub(crate) fn read(&self, from: u64, most: usize) -> Vec<u8> {
         let skip = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
         let end = self.bytes.len().min(skip.saturating_add(most));
         self.bytes.range(skip.min(end)..end).copied().collect()
     }
 
-    /// Bytes of so many milliseconds.
+    /// Returns the number of bytes in this many milliseconds.
     pub(crate) fn ms(&self, ms: u32) -> u64 {
         self.format.bytes_for_ms(ms) as u64
     }
 
-    /// Forgets what no recogniser will want: silence, noise, and what is beyond the bound.
+    /// Drops audio that no recogniser will need: silence, noise, and audio beyond the limit.
     fn trim(&mut self, sent: u64) {
         let end = self.end();
         let noise = self.noticed.is_none() && end > self.settled + self.ms(NOISE_AFTER_MS);
@@ -161,7 +163,7 @@ impl AudioBuffer {
     }
 }
 
-/// Samples in the buffer's encoding.
+/// Encodes samples in the buffer's encoding.
 pub(crate) fn encode(format: LineFormat, samples: &[i16], into: &mut Vec<u8>) {
     codec::encode(format.encoding, samples, into);
 }

@@ -1,23 +1,24 @@
-//! Where on the buffer a moment of a connection's own audio is: its time begins at nought, and silence that keeps it open
-//! is not on the buffer.
+//! Mapping from a connection's audio time to buffer positions. The time starts at zero for each connection,
+//! and silence
+//! sent to keep it open is not in the buffer.
 
-/// The clock of one connection, in bytes.
+/// Clock of one connection, in bytes.
 #[derive(Debug)]
 pub(super) struct AudioClock {
     a_ms: u64,
     /// Bytes sent on this connection.
     sent: u64,
-    /// Stretches that are on the buffer: where they begin in the connection's audio, and on the buffer.
+    /// Stretches of buffer audio: start in the connection's audio, and start in the buffer.
     stretches: Vec<(u64, u64)>,
-    /// Where on the buffer the next byte is expected.
+    /// Expected buffer position of the next byte.
     next: u64,
 }
 
-/// Stretches kept: the words of earlier ones are final long since.
+/// Maximum number of stretches kept. The words of earlier ones have long been final.
 const MOST_STRETCHES: usize = 64;
 
 impl AudioClock {
-    /// Of a connection whose audio begins at `start` on the buffer.
+    /// Creates the clock of a connection whose audio starts at the buffer position `start`.
     pub(super) fn new(start: u64, a_ms: u64) -> Self {
         Self {
             a_ms: a_ms.max(1),
@@ -31,12 +32,12 @@ impl AudioClock {
         self.a_ms
     }
 
-    /// Whether any audio was sent.
+    /// Returns whether any audio was sent.
     pub(super) fn has_begun(&self) -> bool {
         self.sent > 0
     }
 
-    /// Audio from `position` on the buffer was sent.
+    /// Records that audio from a buffer position was sent.
     pub(super) fn sent(&mut self, position: u64, bytes: u64) {
         if position != self.next {
             self.begin(position);
@@ -45,13 +46,13 @@ impl AudioClock {
         self.next = position + bytes;
     }
 
-    /// Silence was sent that is not on the buffer.
+    /// Records that silence was sent that is not in the buffer.
     pub(super) fn silence(&mut self, bytes: u64) {
         self.sent += bytes;
         self.begin(self.next);
     }
 
-    /// The place on the buffer of a moment in seconds; what is none is at its beginning.
+    /// Returns the buffer position of a time in seconds. An invalid time means the start.
     pub(super) fn position(&self, seconds: f64) -> u64 {
         let ms = (seconds * 1_000.0).round().max(0.0);
         let at = (ms as u64).saturating_mul(self.a_ms).min(self.sent);

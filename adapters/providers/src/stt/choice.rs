@@ -1,4 +1,4 @@
-//! One of the recognisers that a call may use, and how each is spoken to.
+//! Recogniser that a call may use, with its protocol.
 
 use std::{fmt, sync::Arc};
 
@@ -17,16 +17,16 @@ use crate::{
 };
 use net::guard::{Guard, Guards, Kind};
 
-/// The recogniser inside this process.
+/// Recogniser inside this process.
 const BABBLE: &str = "babble";
 
-/// How a recogniser is spoken to.
+/// Way of sending audio to a recogniser.
 pub(super) enum Way {
     /// On a socket, as the user speaks.
     Socket(Box<dyn RecogniserProtocol>),
     /// In whole utterances.
     Clips(Clips),
-    /// It is a part of this process.
+    /// To a recogniser inside this process.
     Inside(Arc<dyn Transcriber>),
 }
 
@@ -36,7 +36,7 @@ enum Source {
     Inside(Arc<dyn Transcriber>),
 }
 
-/// A recogniser.
+/// Configured recogniser.
 #[derive(Clone)]
 pub(super) struct Choice {
     pub(super) name: ProviderName,
@@ -51,7 +51,7 @@ impl fmt::Debug for Choice {
 }
 
 impl Choice {
-    /// Finds the recogniser of a name; `client` posts utterances.
+    /// Finds the recogniser of a name. `client` posts utterances.
     pub(super) fn find(
         name: &ProviderName,
         (settings, guards): (&ProviderSettings, &Guards),
@@ -76,7 +76,7 @@ impl Choice {
         })
     }
 
-    /// The provider's name as it is charged.
+    /// Returns the provider's name for usage records.
     pub(super) fn provider(&self) -> &'static str {
         match &self.source {
             Source::Provider(endpoint, _) => endpoint.provider,
@@ -84,7 +84,7 @@ impl Choice {
         }
     }
 
-    /// The recogniser, if it is a part of this process.
+    /// Returns the recogniser if it runs inside this process.
     pub(super) fn inside(&self) -> Option<&Arc<dyn Transcriber>> {
         match &self.source {
             Source::Inside(transcriber) => Some(transcriber),
@@ -92,7 +92,7 @@ impl Choice {
         }
     }
 
-    /// How it is spoken to in a call.
+    /// Returns how audio is sent to it in a call.
     pub(super) fn way(&self, config: &TranscriberConfig) -> Way {
         let (endpoint, server) = match &self.source {
             Source::Provider(endpoint, server) => (endpoint, server),

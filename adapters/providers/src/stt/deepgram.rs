@@ -1,4 +1,6 @@
-//! Deepgram's `/v1/listen`: interim and final results as the user speaks; our own detector says when a final is wanted.
+//! Protocol of Deepgram's `/v1/listen`: interim and final results as the user speaks. Our own detector
+//! decides when to
+//! request a final.
 
 use std::time::Duration;
 
@@ -17,16 +19,18 @@ use net::redact;
 
 const DEFAULT_MODEL: &str = "nova-3";
 
-/// One is wanted every 3 to 5 s; after 10 s without audio the connection is closed.
+/// Interval of keep-alive messages. Deepgram wants one every 3 to 5 s and closes a connection after 10 s without audio.
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(4);
 
-/// 326 ms after the speech in the slowest hundredth of cases; counted from our asking, 100 ms after it.
+/// Time limit for a final. The slowest hundredth takes 326 ms after the speech. We ask 100 ms after the
+/// speech and count
+/// from then.
 const FINAL_WITHIN: Duration = Duration::from_millis(400);
 
-/// Nova-3 takes 500 tokens of key terms in all; a term has a few.
+/// Maximum number of key terms. Nova-3 accepts 500 tokens of them in total, and a term has a few.
 const MOST_KEYWORDS: usize = 100;
 
-/// The protocol of `/v1/listen`.
+/// Protocol of `/v1/listen`.
 pub(crate) struct Listen(Request);
 
 impl Listen {
@@ -38,7 +42,7 @@ impl Listen {
     }
 }
 
-/// A connection to a path of Deepgram's.
+/// Builds the request for a connection to a path at Deepgram.
 pub(super) fn request(endpoint: &Endpoint, path: &str, model: &str, query: &str) -> Request {
     Request {
         url: format!("{}?{query}", endpoint.socket_url(path)),
@@ -47,12 +51,12 @@ pub(super) fn request(endpoint: &Endpoint, path: &str, model: &str, query: &str)
     }
 }
 
-/// The header with Deepgram's key.
+/// Returns the header with Deepgram's key.
 pub(crate) fn authorization(endpoint: &Endpoint) -> Option<(&'static str, String)> {
     endpoint.key_header("authorization", "Token ")
 }
 
-/// Deepgram's name of a line's encoding.
+/// Returns Deepgram's name of a line's encoding.
 pub(crate) fn encoding(format: LineFormat) -> &'static str {
     match format.encoding {
         Encoding::MuLaw => "mulaw",
@@ -64,7 +68,7 @@ pub(crate) fn encoding(format: LineFormat) -> &'static str {
 fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String {
     let newest = model.starts_with("nova-3");
     let language = match (config.hinglish, newest) {
-        // Only Nova-3's mixture of languages has Hindi in it.
+        // Only Nova-3's mixture of languages includes Hindi.
         (true, true) => "multi",
         (true, false) => "hi",
         (false, _) => config.language.as_str(),
@@ -79,11 +83,11 @@ fn query(model: &str, config: &TranscriberConfig, format: LineFormat) -> String 
         .append_pair("interim_results", "true")
         // Our own detector knows the line, and when the agent speaks.
         .append_pair("endpointing", "false")
-        // Numbers and marks as they are written; without the delay that waits for the rest of a number.
+        // Formats numbers and punctuation, without the delay of waiting for the rest of a number.
         .append_pair("smart_format", "true")
         .append_pair("no_delay", "true");
     if language.starts_with("en") {
-        // A hesitation tells that the turn is not over.
+        // A hesitation shows that the turn is not over.
         query.append_pair("filler_words", "true");
     }
     for keyword in keywords(config, MOST_KEYWORDS) {
@@ -117,11 +121,11 @@ struct Alternative {
     transcript: String,
 }
 
-/// The `type` of a message.
+/// Reads the `type` of a message.
 ///
 /// # Errors
 ///
-/// When it is no JSON object.
+/// Returns an error if the message is not a JSON object.
 pub(super) fn kind(text: &str) -> Result<Option<String>, Failure> {
     Ok(serde_json::from_str::<Kind>(text)?.kind)
 }
@@ -156,7 +160,7 @@ impl RecogniserProtocol for Listen {
             Some("Error") => return Err(Failure::Unavailable(redact::fit(text))),
             _ => return Ok(None),
         }
-        // One that cannot be read may have been a final: all since the last one is sent again.
+        // An unreadable message may have been a final, so all audio since the last one is sent again.
         let results: Results = serde_json::from_str(text)?;
         let best = results.channel.alternatives.into_iter().next();
         let text = best.map(|best| best.transcript).unwrap_or_default();
@@ -175,16 +179,16 @@ impl RecogniserProtocol for Listen {
     }
 }
 
-/// Why Deepgram closed a connection.
+/// Returns the failure for the closing of a connection by Deepgram.
 pub(super) fn closed(frame: Option<&CloseFrame>) -> Failure {
     let Some(frame) = frame else {
-        return Failure::Unavailable("closed without a word".into());
+        return Failure::Unavailable("closed without a reason".into());
     };
     let words = format!("closed: {} {}", u16::from(frame.code), frame.reason);
-    // Its code comes first; behind it are words.
+    // Deepgram's error code comes first, followed by text.
     match frame.reason.split([' ', ':']).next() {
         Some("DATA-0000") => Failure::OurFault(words),
-        // No audio in time: the line was silent, and the connection is made anew.
+        // No audio came in time because the line was silent. The connection is made anew.
         Some("NET-0001") => expired(),
         _ => Failure::Unavailable(words),
     }

@@ -1,4 +1,4 @@
-//! Deepgram's Flux, `/v2/listen`: it listens for turns itself, and says when one may be over and when it is.
+//! Protocol of Deepgram's Flux, `/v2/listen`. It detects turns itself and says when one may be over and when it is.
 
 use std::time::Duration;
 
@@ -14,26 +14,26 @@ use crate::stt::{
 };
 use crate::{name::plain_language, settings::Endpoint};
 
-/// Plain `flux` is the model that fits the language.
+/// Models for the plain name `flux`, by language.
 const ENGLISH: &str = "flux-general-en";
 const MULTILINGUAL: &str = "flux-general-multi";
 
-/// So sure it must be that a turn may be over for the answer to be begun; at its default of 0.7 it is.
+/// Confidence that the turn may be over from which the reply is begun. At the default of 0.7 the turn is over.
 const EAGER_THRESHOLD: &str = "0.5";
 
-/// If audio stops in the midst of a turn its end never comes: silence goes in its place after so long.
+/// Time without audio after which silence is sent. Otherwise a turn that is cut off would never end.
 const SILENCE_AFTER: Duration = Duration::from_millis(500);
 
-/// The end of a turn that it is told to end.
+/// Time limit for the end of a turn after `ForceEndTurn`.
 const FINAL_WITHIN: Duration = Duration::from_millis(400);
 
-/// Key terms have 500 tokens in all.
+/// Maximum number of key terms. Flux accepts 500 tokens of them in total.
 const MOST_KEYWORDS: usize = 100;
 
-/// The protocol of `/v2/listen`.
+/// Protocol of `/v2/listen`.
 pub(crate) struct Flux {
     request: Request,
-    /// The turn it is in has words.
+    /// Whether the current turn has words.
     in_turn: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Tries one recogniser with given speech.
+//! Probe of one recogniser with given speech.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,28 +16,29 @@ use crate::{
     stt::{SpeechToText, audio_buffer::BATCH_MS},
 };
 
-/// Silence behind the speech.
+/// Silence after the speech.
 const SILENCE: Duration = Duration::from_millis(300);
 
-/// How long the words may take after that.
+/// Time limit for the words after that.
 const WITHIN: Duration = Duration::from_secs(10);
 
-/// What came of a probe.
+/// Result of a probe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProbeReport {
-    /// The words.
+    /// Recognised words.
     pub words: String,
-    /// From the end of the speech to the final words.
+    /// Time from the end of the speech to the final words.
     pub final_after: Duration,
 }
 
 impl SpeechToText {
-    /// Speaks to one recogniser, in real time, and waits for its words. `name` is one of those configured, as it is
-    /// written there.
+    /// Sends speech to one recogniser in real time and waits for its words. `name` is one of the configured
+    /// names, as written
+    /// there.
     ///
     /// # Errors
     ///
-    /// What is wrong with it, in words for its operator.
+    /// Returns an error that describes the problem for the operator.
     pub async fn probe(&self, name: &str, samples: &[i16], sample_rate: u32) -> Result<ProbeReport, ProbeError> {
         let known = |index: &usize| self.choices[*index].name.to_string() == name;
         let index = (0..self.choices.len()).find(known);
@@ -51,7 +52,7 @@ impl SpeechToText {
         };
         let (tell, mut told) = mpsc::unbounded_channel();
         let sink = Box::new(move |event| {
-            // Whoever listens may have had enough.
+            // The receiver may be gone already.
             let _ = tell.send(event);
         });
         let choice = &self.choices[index];
@@ -81,7 +82,7 @@ impl SpeechToText {
     }
 }
 
-/// The first final that has words; a failure is told in the provider's.
+/// Waits for the first final and returns its words. A failure keeps the provider's text.
 async fn words(told: &mut mpsc::UnboundedReceiver<TranscriptEvent>) -> Result<String, ProbeError> {
     while let Some(event) = told.recv().await {
         match event {

@@ -1,4 +1,4 @@
-//! What the recognisers that listen on a socket have in common, and where each has its own words.
+//! Interface of recognisers on a socket, and code that their protocols share.
 
 use std::time::Duration;
 
@@ -8,45 +8,45 @@ use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 use crate::failure::Failure;
 use net::redact;
 
-/// One message of a recogniser, in our terms.
+/// Message of a recogniser, independent of its protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum RecogniserEvent {
-    /// It takes audio now.
+    /// The recogniser accepts audio now.
     Ready,
-    /// The words since its last final.
+    /// Words since the last final.
     Interim(String),
-    /// Words that stay.
+    /// Words that will not change.
     Final {
-        /// The words; may be none.
+        /// Words; may be empty.
         text: String,
-        /// Up to where in the connection's audio, in seconds; none is up to where it was asked.
+        /// End of the covered audio of this connection, in seconds; `None` means up to where it was requested.
         up_to_s: Option<f64>,
-        /// It is the answer to our asking.
+        /// Whether it answers a request for a final.
         answers: bool,
     },
-    /// It takes the turn for over, with these words of it that were not final yet.
+    /// The recogniser considers the turn over. Holds the words of it that were not final yet.
     TurnEnded {
-        /// The words.
+        /// Words.
         text: String,
-        /// Up to where in the connection's audio, in seconds.
+        /// End of the covered audio of this connection, in seconds.
         up_to_s: f64,
     },
     /// The turn may be over.
     TurnPaused {
-        /// Its words.
+        /// Words of the turn.
         text: String,
     },
-    /// It is not.
+    /// The turn is not over after all.
     TurnResumed {
-        /// Its words.
+        /// Words of the turn.
         text: String,
     },
-    /// The words that were asked for are not to be had now; the same is to be asked again.
+    /// The requested words are not available now, so the request must be repeated.
     AskAgain,
 }
 
 impl RecogniserEvent {
-    /// How many bytes of words there are.
+    /// Returns the number of bytes of words.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Ready | Self::AskAgain => 0,
@@ -59,27 +59,27 @@ impl RecogniserEvent {
     }
 }
 
-/// A recogniser's refusal: an HTTP status, at a handshake or in an answer, with its words.
+/// Returns the failure for an HTTP status at a handshake or in an answer, with the recogniser's text.
 pub(crate) fn refused(status: u16, words: &str, retry_after: Option<Duration>) -> Failure {
     Failure::of_status(status, format!("{status}: {}", redact::fit(words)), retry_after)
 }
 
-/// The session has reached its limit; nothing is wrong.
+/// Returns the failure for a session that has reached its limit. Nothing is wrong with the provider.
 pub(crate) fn expired() -> Failure {
     Failure::NotCounted("the session reached its limit".into())
 }
 
-/// A connection that is asked for.
+/// Request for a connection.
 pub(crate) struct Request {
-    /// With its query.
+    /// Address with its query.
     pub(crate) url: String,
-    /// The key's.
+    /// Headers with the key.
     pub(crate) headers: Vec<(&'static str, String)>,
-    /// The model it is charged by.
+    /// Model for usage records.
     pub(crate) model: String,
 }
 
-/// What a recogniser promises that sends interims and answers within this time.
+/// Returns the promise of a recogniser that sends interims and answers each request within this time.
 pub(crate) fn promised(final_within: Duration) -> Promise {
     Promise {
         final_within,
@@ -88,54 +88,54 @@ pub(crate) fn promised(final_within: Duration) -> Promise {
     }
 }
 
-/// The first of a call's key terms that are no blanks.
+/// Returns the first of a call's key terms that are not blank.
 pub(crate) fn keywords(config: &TranscriberConfig, most: usize) -> impl Iterator<Item = &str> {
     let keywords = config.keywords.iter().map(|word| word.trim());
     keywords.filter(|word| !word.is_empty()).take(most)
 }
 
-/// What keeps an idle connection open.
+/// Way of keeping an idle connection open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Idle {
-    /// After so much time without audio, and each time again.
+    /// Time without audio after which something is sent, again and again.
     pub(crate) after: Duration,
-    /// A message of its own; none is silent audio.
+    /// Keep-alive message; `None` means silent audio.
     pub(crate) message: Option<&'static str>,
 }
 
-/// A recogniser's language. It knows no time and no socket.
+/// Protocol of a recogniser. It knows neither time nor socket.
 pub(crate) trait RecogniserProtocol: Send + Sync {
-    /// What is asked for.
+    /// Returns the request for a connection.
     fn request(&self) -> &Request;
 
-    /// It says [`RecogniserEvent::Ready`] before it takes audio.
+    /// Returns whether the recogniser sends [`RecogniserEvent::Ready`] before it accepts audio.
     fn greets(&self) -> bool {
         false
     }
 
-    /// What it promises.
+    /// Returns what the recogniser promises.
     fn promise(&self) -> Promise;
 
-    /// A piece of audio; never empty.
+    /// Encodes a piece of audio, which is never empty.
     fn audio(&self, bytes: &[u8]) -> Message {
         Message::binary(bytes.to_vec())
     }
 
-    /// Asks for a final; none where there is nothing it could be asked for.
+    /// Returns the message that requests a final, or `None` if there is nothing to request.
     fn finalize(&mut self) -> Option<Message>;
 
-    /// How an idle connection is kept.
+    /// Returns how an idle connection is kept open.
     fn idle(&self) -> Idle;
 
-    /// The end.
+    /// Returns the message that ends the session.
     fn goodbye(&self) -> Option<Message> {
         None
     }
 
-    /// Reads a text message. Of no meaning for us: nothing.
+    /// Parses a text message. Returns `None` for messages that do not matter.
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure>;
 
-    /// What a close frame says.
+    /// Returns the failure for a close frame.
     fn closed(&self, frame: Option<&CloseFrame>) -> Failure {
         Failure::Unavailable(match frame {
             Some(frame) => format!("closed: {} {}", u16::from(frame.code), frame.reason),
@@ -143,6 +143,6 @@ pub(crate) trait RecogniserProtocol: Send + Sync {
         })
     }
 
-    /// A new connection begins.
+    /// Resets the state for a new connection.
     fn restarted(&mut self) {}
 }

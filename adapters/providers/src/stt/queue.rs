@@ -1,4 +1,4 @@
-//! What a call and the task behind it share: the buffer, and the finals that were asked for.
+//! State shared by a call and its transcription task: the audio buffer and the requested finals.
 
 use std::{
     collections::VecDeque,
@@ -11,37 +11,37 @@ use tokio::sync::Notify;
 
 use crate::stt::audio_buffer::AudioBuffer;
 
-/// Finals that may be asked for and not given. The oldest beyond it are answered together.
+/// Maximum number of outstanding requests for a final. The newest ones beyond it share one answer.
 const MOST_ASKED: usize = 8;
 
-/// No final is promised later than this: whoever waits longer for an answer hangs up.
+/// Longest promise for a final. A caller who waits longer for an answer hangs up.
 const MOST_WITHIN: Duration = Duration::from_secs(3);
 
-/// What a connection that is not there yet takes.
+/// Time added to the promise while there is no connection.
 const CONNECTING: Duration = Duration::from_millis(500);
 
-/// A backlog up to this is on its way.
+/// A backlog up to this length counts as normal transmission.
 const UNDER_WAY_MS: u64 = 300;
 
-/// Audio may be sent at so many hundredths of its speed.
+/// Speed at which audio may be sent, in percent of real time.
 pub(crate) const REPLAY_PERCENT: u64 = 125;
 
-/// The shared state.
+/// Shared state.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) buffer: AudioBuffer,
-    /// Up to where the buffer was sent on this connection.
+    /// Position up to which the buffer was sent on this connection.
     pub(crate) sent: u64,
-    /// Where finals were asked for that have not been given, in order.
+    /// Positions of requested finals that have not been given, in order.
     pub(crate) asked: VecDeque<u64>,
-    /// A recogniser is there.
+    /// Whether a recogniser is connected.
     pub(crate) connected: bool,
-    /// What the recogniser promises when it is up to date.
+    /// Promise of the recogniser when it is up to date.
     pub(crate) promise: Promise,
 }
 
 impl State {
-    /// What can be promised now: later than usual while there is a backlog, or no connection.
+    /// Returns the present promise. It is later than usual while there is a backlog or no connection.
     pub(crate) fn promise(&self) -> Promise {
         let backlog_ms = (self.buffer.end().saturating_sub(self.sent)) * 100 / self.buffer.ms(100).max(1);
         let mut within = self.promise.final_within;
@@ -58,7 +58,7 @@ impl State {
     }
 }
 
-/// Shared by the call's end and the task.
+/// Handle to the shared state, for the call and the task.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue(Arc<Shared>);
 
@@ -82,12 +82,12 @@ impl Queue {
         }))
     }
 
-    /// Locks it; never across an await.
+    /// Locks the state. The lock must not be held across an await.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a batch.
+    /// Appends a batch and returns the present promise.
     pub(crate) fn push(&self, bytes: &[u8], peak: i16) -> Promise {
         let mut state = self.state();
         let sent = state.sent;
@@ -98,7 +98,7 @@ impl Queue {
         promise
     }
 
-    /// Asks for a final of everything so far.
+    /// Requests a final of everything so far.
     pub(crate) fn ask(&self) {
         let mut state = self.state();
         let end = state.buffer.end();
@@ -111,7 +111,7 @@ impl Queue {
         self.0.wake.notify_one();
     }
 
-    /// Something was pushed or asked for since this was awaited last.
+    /// Waits until something was pushed or requested since the last wait.
     pub(crate) async fn changed(&self) {
         self.0.wake.notified().await;
     }

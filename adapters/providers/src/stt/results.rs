@@ -1,5 +1,6 @@
-//! Tells a call what was recognised, so that each final that was asked for is given once and in order, whatever the
-//! recogniser sends of itself meanwhile; and counts the audio.
+//! Delivery of recognised words to a call. Each requested final is given once and in order, whatever the
+//! recogniser sends
+//! meanwhile. Also counts the audio.
 
 use std::sync::Arc;
 
@@ -14,21 +15,21 @@ use domain::{
 use crate::failure::Failure;
 use crate::stt::{queue::Queue, word_rate};
 
-/// Audio is counted in portions of at least so much.
+/// Smallest portion in which audio is counted.
 const PORTION_MS: u64 = 1_000;
 
-/// Words that are held for a final that was asked for.
+/// Maximum bytes of words held for a requested final.
 const MOST_HELD_BYTES: usize = 32 * 1024;
 
-/// What is told of one call. It outlives connections and recognisers.
+/// Results of one call. They outlive connections and recognisers.
 pub(crate) struct Results {
     pub(crate) inbox: Queue,
     sink: Arc<TranscriptSink>,
-    /// Finals that came while one was asked for: they are given with it.
+    /// Finals that came while another was requested. They are given with it.
     held: String,
-    /// The words told last that are not final.
+    /// Last interim words that were given.
     interim: String,
-    /// The recogniser thinks that the turn may be over.
+    /// Whether the recogniser thinks that the turn may be over.
     paused: bool,
     /// Bytes of all finals.
     told_bytes: u64,
@@ -46,7 +47,7 @@ impl Results {
         }
     }
 
-    /// Takes leave for a final's words: not more at once, nor in the whole call, than anybody can say.
+    /// Checks that a final's words are not more than anybody can say, at once or in the whole call.
     pub(crate) fn may_tell(&mut self, text: &str) -> Result<(), Failure> {
         word_rate::may_be_words(text.len())?;
         let seconds = {
@@ -59,12 +60,12 @@ impl Results {
         Ok(())
     }
 
-    /// Whether words were told that are not final.
+    /// Returns whether interim words were given since the last final.
     pub(crate) fn has_interim(&self) -> bool {
         !self.interim.is_empty()
     }
 
-    /// Words since the last final.
+    /// Gives the words since the last final.
     pub(crate) fn interim(&mut self, text: &str) {
         let shown = joined(&self.held, text);
         if shown != self.interim {
@@ -73,8 +74,9 @@ impl Results {
         }
     }
 
-    /// Words that stay, up to a position, behind which the voice goes on or has paused; while a final is asked for they
-    /// are kept for it.
+    /// Handles final words up to a position, where the voice goes on or has paused. While a final is
+    /// requested they are held
+    /// for it.
     pub(crate) fn settled(&mut self, text: &str, up_to: u64, paused: bool) {
         let mut state = self.inbox.state();
         state.buffer.settle(up_to, paused);
@@ -83,7 +85,7 @@ impl Results {
         if asked {
             self.held = joined(&self.held, text);
             if self.held.len() > MOST_HELD_BYTES {
-                // No turn is that long: given away, it is at least bounded.
+                // No turn is this long. The words are given early to limit the memory.
                 self.give("", false);
                 return;
             }
@@ -93,7 +95,7 @@ impl Results {
         }
     }
 
-    /// The final that was asked for first. None was asked for: as [`Results::settled`].
+    /// Gives the oldest requested final. If none was requested, it acts like [`Results::settled`].
     pub(crate) fn answer(&mut self, text: &str, up_to: u64, damaged: bool) {
         let mut state = self.inbox.state();
         state.buffer.settle(up_to, true);
@@ -102,13 +104,13 @@ impl Results {
         self.give(text, damaged);
     }
 
-    /// Says something about the turn.
+    /// Reports an event of the turn.
     pub(crate) fn turn(&mut self, event: TranscriptEvent) {
         self.paused = event == TranscriptEvent::TurnPaused;
         (self.sink)(event);
     }
 
-    /// The recogniser is lost: what it thought of the turn no longer holds.
+    /// Handles the loss of the recogniser. Its opinion of the turn no longer holds.
     pub(crate) fn lost(&mut self) {
         self.inbox.state().connected = false;
         if self.paused {
@@ -116,12 +118,12 @@ impl Results {
         }
     }
 
-    /// Nothing more comes.
+    /// Reports that no more results will come.
     pub(crate) fn failed(&self, error: SpeechError) {
         (self.sink)(TranscriptEvent::Failed(error));
     }
 
-    /// For a recogniser that tells the call itself from now on.
+    /// Returns the sink for a recogniser that reports to the call directly from now on.
     pub(crate) fn straight(&mut self) -> TranscriptSink {
         if !self.held.is_empty() {
             self.give("", false);
@@ -137,7 +139,7 @@ impl Results {
     }
 }
 
-/// Words put together; of the second, which come from outside, without signs that are none.
+/// Joins two texts. The second comes from outside, so control characters are removed from it.
 fn joined(first: &str, second: &str) -> String {
     let second = plain(second);
     let (first, second) = (first.trim(), second.trim());
@@ -147,12 +149,12 @@ fn joined(first: &str, second: &str) -> String {
     }
 }
 
-/// Audio sent to one provider; counted to the last piece on every exit path.
+/// Audio sent to one provider. It is counted to the last piece on every exit path.
 pub(crate) struct Counted {
     meter: Meter,
     provider: &'static str,
     model: String,
-    /// Bytes of a millisecond.
+    /// Bytes per millisecond.
     a_ms: u64,
     bytes: u64,
 }

@@ -1,4 +1,6 @@
-//! ElevenLabs' Scribe in real time: audio in base64, partial transcripts, and a commit where our own detector wants one.
+//! Protocol of ElevenLabs' realtime Scribe: base64 audio, partial transcripts, and a commit when our own
+//! detector wants a
+//! final.
 
 use std::time::Duration;
 
@@ -17,17 +19,19 @@ use crate::{name::plain_language, settings::Endpoint};
 
 const DEFAULT_MODEL: &str = "scribe_v2_realtime";
 
-/// Without audio for so long silence is sent.
+/// Time without audio after which silence is sent.
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
 
-/// 407 ms after the speech in the slowest hundredth of cases; counted from our asking, 100 ms after it.
+/// Time limit for a final. The slowest hundredth takes 407 ms after the speech. We ask 100 ms after the
+/// speech and count
+/// from then.
 const FINAL_WITHIN: Duration = Duration::from_millis(450);
 
-/// Key terms that it takes, and the characters of each.
+/// Maximum number of key terms, and of characters in each.
 const MOST_KEYWORDS: usize = 50;
 const LONGEST_KEYWORD: usize = 20;
 
-/// The protocol of `/v1/speech-to-text/realtime`.
+/// Protocol of `/v1/speech-to-text/realtime`.
 pub(crate) struct Scribe {
     request: Request,
     sample_rate: u32,
@@ -131,7 +135,7 @@ impl RecogniserProtocol for Scribe {
             "session_started" => Some(RecogniserEvent::Ready),
             "partial_transcript" => Some(RecogniserEvent::Interim(text?)),
             "committed_transcript" => Some(committed(text?)),
-            // There was too little in it: no words.
+            // The audio was too short to contain words.
             "insufficient_audio_activity" => Some(committed(String::new())),
             "commit_throttled" => Some(RecogniserEvent::AskAgain),
             "auth_error" | "quota_exceeded" => return Err(Failure::Refused(why)),

@@ -1,4 +1,5 @@
-//! The task that transcribes one call: one recogniser after the other, each tried again a few times, until the call ends or
+//! Task that transcribes one call. It uses one recogniser after the other, each with a few retries, until the
+//! call ends or
 //! none is left.
 
 use std::{sync::Arc, time::Duration};
@@ -19,29 +20,31 @@ use crate::stt::{
 };
 use net::{guard::Pass, redact};
 
-/// How often a call goes through its recognisers, where it has several, while none of them is of use for a while: what
-/// made the first one fail may have passed when the last one fails too.
+/// How often a call goes through several recognisers while none of them works for a while. The first one's
+/// problem may be
+/// over by the time the last one fails.
 const ROUNDS: usize = 2;
 
-/// How often a connection is made anew in a row where another recogniser is left, and where none is. One that never said
-/// what there was to say is left soon in any case: somebody waits for an answer.
+/// Maximum number of reconnects in a row, with and without another recogniser left. A recogniser that never
+/// gave the
+/// expected words is abandoned soon in either case, because the caller waits for an answer.
 const RETRIES: u32 = 1;
 const LAST_RETRIES: u32 = 4;
 
-/// Before the second retry in a row, and doubled for each further one. The first is made at once.
+/// Delay before the second reconnect in a row, doubled for each further one. The first reconnect is immediate.
 const BACKOFF: Duration = Duration::from_millis(250);
 const MOST_BACKOFF: Duration = Duration::from_secs(2);
 
-/// A connection that lived so long failed for a new reason, unless it never said what there was to say.
+/// A connection that lived this long failed for a new reason, unless it never gave the expected words.
 const PROVEN_AFTER: Duration = Duration::from_secs(5);
 
-/// The last recogniser is waited for so long while its breaker is open.
+/// Longest wait for the last recogniser while its circuit breaker is open.
 const MOST_TRIPPED: Duration = Duration::from_secs(6);
 
-/// Audio kept for a recogniser of streams; it settles speech every few seconds.
+/// Audio kept for a streaming recogniser, which gives finals every few seconds.
 const STREAM_KEEPS_MS: u32 = 20_000;
 
-/// The task.
+/// Transcription task.
 pub(super) struct Session {
     pub(super) choices: Arc<[Choice]>,
     pub(super) config: TranscriberConfig,
@@ -50,7 +53,7 @@ pub(super) struct Session {
     pub(super) gone: oneshot::Receiver<()>,
 }
 
-/// How serving ended.
+/// Reason why serving ended.
 enum End {
     /// The call is over.
     Gone,
@@ -58,21 +61,21 @@ enum End {
     Lost(Lost),
 }
 
-/// Why and when a recogniser cannot go on.
+/// Loss of a recogniser.
 pub(super) struct Lost {
     pub(super) failure: Failure,
-    /// Leave that nothing was made of.
+    /// Pass of the guard, if its result was not reported yet.
     pub(super) pass: Option<Pass>,
-    /// It was of use before.
+    /// Whether the recogniser gave finals before.
     pub(super) useful: bool,
-    /// There was something to say that it did not say.
+    /// Whether it failed to answer although there was voice.
     pub(super) owing: bool,
 }
 
-/// A recogniser that was given up.
+/// Recogniser that this call abandoned.
 struct GivenUp {
     failure: Failure,
-    /// It was of use for a while before.
+    /// Whether it worked for a while before.
     proven: bool,
 }
 
@@ -104,7 +107,7 @@ impl Session {
         self.results.failed(failure.into());
     }
 
-    /// Serves with one recogniser; why it was given up, or nothing when the call is over.
+    /// Serves with one recogniser. Returns why it was abandoned, or `None` if the call is over.
     async fn with(&mut self, choice: &Choice, is_last: bool) -> Option<GivenUp> {
         let most = if is_last { LAST_RETRIES } else { RETRIES };
         let mut way = choice.way(&self.config);
@@ -134,7 +137,8 @@ impl Session {
             if failure.is_permanent() {
                 return given_up(failure, ever_proven);
             }
-            // One that says something and leaves at once, again and again, is no better than one that says nothing.
+            // A recogniser that gives something and then disconnects, again and again, counts like one that
+            // gives nothing.
             failures = if proven || useful && failures == 0 {
                 1
             } else {
@@ -150,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Waits; nothing if the call ended meanwhile.
+    /// Waits. Returns `None` if the call ended meanwhile.
     async fn pause(&mut self, length: Duration) -> Option<()> {
         tokio::select! {
             _ = &mut self.gone => None,
@@ -203,7 +207,7 @@ impl Session {
         {
             let mut state = self.results.inbox.state();
             state.connected = true;
-            // Nothing is sent before it is asked for.
+            // Nothing is sent before a final is requested.
             state.sent = u64::MAX;
         }
         tokio::select! {
@@ -212,7 +216,7 @@ impl Session {
         }
     }
 
-    /// Has the buffer keep what a recogniser needs; counts what it is sent.
+    /// Prepares the buffer for a recogniser and returns the counter of its audio.
     fn begin(&self, choice: &Choice, model: &str, promise: Promise, keeps_ms: u32) -> Counted {
         let mut state = self.results.inbox.state();
         state.promise = promise;
@@ -221,7 +225,7 @@ impl Session {
         Counted::new(meter, (choice.provider(), model), state.buffer.ms(1))
     }
 
-    /// Hands everything to a recogniser of this process, which does not fail.
+    /// Passes everything to a recogniser inside this process, which does not fail.
     async fn inside(&mut self, mut stream: Box<dyn TranscriptStream>) -> End {
         let mut samples = Vec::new();
         loop {
@@ -255,7 +259,7 @@ impl Session {
     }
 }
 
-/// Tells the guard what came of it. Leave that was used up before for a success is asked for again.
+/// Reports the result to the guard. A pass that was already used for a success is requested again.
 fn report(choice: &Choice, pass: Option<Pass>, failure: &Failure, call: u64) {
     if let Some(verdict) = failure.verdict()
         && let Some(pass) = pass.or_else(|| choice.guard.admit().ok())

@@ -1,5 +1,6 @@
-//! One connection to a recogniser that listens on a socket: sends the buffer no faster than it is taken, asks for finals,
-//! keeps the connection open, and notices when nobody is there any more.
+//! Connection to a recogniser on a socket. It sends the buffer at a limited speed, requests finals, keeps the
+//! connection
+//! open, and detects a recogniser that hangs.
 
 use std::{ops::ControlFlow, time::Duration};
 
@@ -24,25 +25,25 @@ use net::{
     socket::{ConnectError, ProviderSocket, connect},
 };
 
-/// How long a recogniser may take to say that it is ready.
+/// Time limit for the recogniser's ready message.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
-/// How long it may take a piece of audio: its window is full, and it does not read.
+/// Time limit for sending a piece of audio. If it is exceeded, the peer does not read and its window is full.
 const WRITE_WITHIN: Duration = Duration::from_secs(2);
 
-/// A connection on which nothing was said for so long tells nothing of its provider.
+/// Time after which a connection without results says nothing about the provider's health.
 const UNTOLD_AFTER: Duration = Duration::from_secs(5);
 
-/// How long the goodbye may take.
+/// Time limit for the closing message.
 const GOODBYE_WITHIN: Duration = Duration::from_millis(500);
 
-/// Asked to ask again, it is given this.
+/// Delay before a request is repeated after [`RecogniserEvent::AskAgain`].
 const ASK_AGAIN_AFTER: Duration = Duration::from_millis(300);
 
-/// Audio this much ahead of the allowed speed is no replay: the line itself comes in bursts.
+/// Audio this far ahead of the allowed speed is not a replay, because the line itself comes in bursts.
 const BURST_MS: u64 = 500;
 
-/// A connection.
+/// Connection to a recogniser.
 pub(super) struct Connection<'a> {
     socket: ProviderSocket,
     protocol: &'a mut dyn RecogniserProtocol,
@@ -52,21 +53,21 @@ pub(super) struct Connection<'a> {
     clock: AudioClock,
     began: Instant,
     ready: bool,
-    /// Audio or anything else was sent last.
+    /// Time of the last message sent, audio or other.
     sent_at: Instant,
-    /// What was sent as audio, in milliseconds, and since when.
+    /// Milliseconds of audio sent, and since when.
     paced: (u64, Instant),
     pending: Pending,
-    /// When an answer that is given up may still come.
+    /// Time until which an abandoned answer may still come.
     late_until: Option<Instant>,
     ask_again_at: Option<Instant>,
-    /// Finals came.
+    /// Whether finals came.
     useful: bool,
     flow: Flow,
 }
 
 impl<'a> Connection<'a> {
-    /// Connects.
+    /// Connects to the recogniser.
     pub(super) async fn open(
         protocol: &'a mut dyn RecogniserProtocol,
         results: &'a mut Results,
@@ -107,7 +108,7 @@ impl<'a> Connection<'a> {
         })
     }
 
-    /// Serves until it breaks; what is left of the pass, if nothing was said for or against the provider.
+    /// Serves until the connection breaks. The result keeps the pass if nothing was reported to the guard.
     pub(super) async fn serve(&mut self) -> Lost {
         let Err(failure) = self.pump().await;
         Lost {
@@ -118,7 +119,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Says goodbye; not for longer than [`GOODBYE_WITHIN`].
+    /// Closes the connection, within [`GOODBYE_WITHIN`].
     pub(super) async fn close(mut self) {
         if let Some(pass) = self.pass.take().filter(|_| self.ready) {
             pass.succeeded();
@@ -129,7 +130,7 @@ impl<'a> Connection<'a> {
             }
             self.socket.close(None).await
         };
-        // Gone is gone.
+        // The connection is dropped in any case.
         let _ = timeout(GOODBYE_WITHIN, goodbye).await;
     }
 
@@ -151,7 +152,7 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Sends one thing that is due; breaks when nothing is.
+    /// Sends one message that is due. Breaks if nothing is due.
     async fn send_next(&mut self) -> Result<ControlFlow<()>, Failure> {
         if !self.ready {
             return Ok(ControlFlow::Break(()));
@@ -185,7 +186,7 @@ impl<'a> Connection<'a> {
     async fn send_audio(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let now = Instant::now();
         let (sent_ms, since) = self.paced;
-        // Time in which nothing was there to send is no credit.
+        // Time without audio to send does not count as credit.
         let allowed_ms = elapsed_ms(since, now) * REPLAY_PERCENT / 100;
         let ms = bytes.len() as u64 / self.clock.bytes_a_ms();
         self.paced = match sent_ms < allowed_ms {
@@ -200,7 +201,7 @@ impl<'a> Connection<'a> {
         self.send(message).await
     }
 
-    /// When a piece of audio may be sent.
+    /// Returns when a piece of audio may be sent.
     fn may_send_at(&self) -> Instant {
         let (sent_ms, since) = self.paced;
         let due_ms = sent_ms.saturating_sub(BURST_MS) * 100 / REPLAY_PERCENT;
@@ -222,7 +223,7 @@ impl<'a> Connection<'a> {
                 }
                 self.send(message).await
             }
-            // There is nothing that it could still say.
+            // There is nothing left that the recogniser could say.
             None => {
                 self.answered("", Some(position));
                 Ok(())
@@ -235,7 +236,7 @@ impl<'a> Connection<'a> {
         match timeout(WRITE_WITHIN, self.socket.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(Failure::Unavailable(error.to_string())),
-            Err(_) => Err(Failure::Unavailable("it takes nothing any more".into())),
+            Err(_) => Err(Failure::Unavailable("it stopped reading".into())),
         }
     }
 
@@ -282,7 +283,7 @@ impl<'a> Connection<'a> {
                 self.results.turn(TranscriptEvent::TurnResumed);
                 self.results.interim(&text);
             }
-            // An excuse is no answer.
+            // This does not count as an answer.
             RecogniserEvent::AskAgain => self.ask_again_at = Some(Instant::now() + ASK_AGAIN_AFTER),
         }
         Ok(())
@@ -290,7 +291,7 @@ impl<'a> Connection<'a> {
 
     fn final_came(&mut self, text: &str, up_to_s: Option<f64>, answers: bool) -> Result<(), Failure> {
         self.results.may_tell(text)?;
-        // Interims alone are of no use to anybody.
+        // Interims alone do not show that the recogniser works.
         self.well();
         self.useful = true;
         let late = self.late_until.is_some_and(|until| Instant::now() < until);
@@ -310,13 +311,14 @@ impl<'a> Connection<'a> {
         Ok(())
     }
 
-    /// The first of what was asked for is answered.
+    /// Gives the oldest requested final.
     fn answered(&mut self, text: &str, up_to: Option<u64>) {
         let position = self.pending.settle().unwrap_or(0);
         self.results.answer(text, up_to.unwrap_or(position), false);
     }
 
-    /// The words that were asked for have come of themselves, or there are none: the answer may never come.
+    /// Answers a requested final whose words have already come, or that has none, if its answer is late and
+    /// may never come.
     fn give_up_on_silence(&mut self) {
         let within = self.protocol.promise().final_within;
         let due = self
@@ -325,19 +327,19 @@ impl<'a> Connection<'a> {
             .is_some_and(|asked| asked.since.elapsed() >= within);
         if due && !self.results.has_interim() {
             self.late_until = Some(Instant::now() + ANSWER_WITHIN / 2);
-            // What it covers is not known, so all of it is kept for a replay.
+            // The covered audio is unknown, so all of it is kept for a replay.
             self.answered("", Some(0));
         }
     }
 
-    /// The provider does what it is there for.
+    /// Reports to the guard that the provider works.
     fn well(&mut self) {
         if let Some(pass) = self.pass.take_if(|_| self.ready) {
             pass.succeeded();
         }
     }
 
-    /// When something is to be done if nothing comes.
+    /// Returns when to act next if no message comes.
     fn next_due(&self) -> Instant {
         let asked = self.pending.first().filter(|_| !self.results.has_interim());
         let within = self.protocol.promise().final_within;
@@ -362,15 +364,15 @@ impl<'a> Connection<'a> {
         let now = Instant::now();
         if !self.ready && now >= self.began + READY_WITHIN {
             return Err(Failure::Unavailable(format!(
-                "connected, and not ready within {} s",
+                "connected but not ready within {} s",
                 READY_WITHIN.as_secs()
             )));
         }
         if self.pending.hung_at().is_some_and(|at| now >= at) {
-            return Err(Failure::Unavailable("says nothing of use any more".into()));
+            return Err(Failure::Unavailable("it stopped answering".into()));
         }
         if self.pass.is_some() && now >= self.began + UNTOLD_AFTER {
-            // Connected, and nothing was asked of it: that says nothing.
+            // The connection was idle, which says nothing about the provider.
             self.pass = None;
         }
         self.give_up_on_silence();
@@ -388,7 +390,7 @@ impl<'a> Connection<'a> {
 
     async fn keep_alive(&mut self) -> Result<(), Failure> {
         match self.protocol.idle().message {
-            // Alone it is not enough: some audio must have come.
+            // A keep-alive message only works after some audio.
             Some(message) if self.clock.has_begun() => self.send(Message::text(message)).await,
             _ => {
                 let format = self.results.inbox.state().buffer.format();

@@ -1,5 +1,6 @@
-//! `/v1/audio/transcriptions`, OpenAI's and that of servers which speak like it: whole utterances, each posted as one
-//! file once the voice has paused. What is said while one is under way is posted next, and no word twice.
+//! Client of `/v1/audio/transcriptions`, for OpenAI and compatible servers. Each utterance is posted as one
+//! file once the
+//! voice has paused. Speech during a request is posted next, and no word twice.
 
 mod clip;
 
@@ -22,32 +23,32 @@ use net::{
     redact,
 };
 
-/// Audio kept at most; an utterance that gets so long is posted in pieces.
+/// Maximum audio kept. An utterance longer than [`PIECE_MS`] is posted in pieces.
 pub(super) const KEEPS_MS: u32 = 60_000;
 const PIECE_MS: u32 = 50_000;
 
-/// A request may take so long, and a tenth of its audio's length.
+/// Time limit for a request, plus a tenth of its audio's length.
 const REQUEST_WITHIN: Duration = Duration::from_secs(5);
 
-/// The longest answer read.
+/// Maximum size of an answer in bytes.
 const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
-/// No answer is waited for longer than this before the turn goes on without it, however slow the server was.
+/// Longest wait for an answer before the turn goes on without it, however slow the server was.
 const MOST_WITHIN: Duration = Duration::from_secs(4);
 
-/// A kind of server, and the client for all of them.
+/// Kind of server, with the client that all of them share.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
     client: Client,
     model: &'static str,
-    /// The slowest hundredth of its answers, after the end of the speech; 1 s where nobody measured.
+    /// Time of the slowest hundredth of answers after the end of the speech; 1 s if there are no measurements.
     final_within: Duration,
-    /// It takes files of 16 kHz only.
+    /// Whether it only accepts files with 16 kHz.
     wideband: bool,
 }
 
 impl Server {
-    /// The server of a provider's name, if it transcribes.
+    /// Returns the server for a provider's name, if that provider transcribes files.
     pub(super) fn of(provider: &str, client: &Client) -> Option<Self> {
         let (model, within_ms) = match provider {
             "openai" => ("gpt-4o-transcribe", 2_010),
@@ -65,7 +66,7 @@ impl Server {
         })
     }
 
-    /// For providers that are spoken to otherwise.
+    /// Returns a placeholder for providers with another protocol.
     pub(super) fn none(client: &Client) -> Self {
         Self {
             client: client.clone(),
@@ -76,7 +77,7 @@ impl Server {
     }
 }
 
-/// One call's utterances.
+/// Utterances of one call.
 pub(super) struct Clips {
     server: Server,
     url: String,
@@ -84,15 +85,15 @@ pub(super) struct Clips {
     model: String,
     language: Option<String>,
     prompt: String,
-    /// What its finals have taken of late; at least what is known of the server.
+    /// Recent time of finals, at least the server's known time.
     within: Duration,
 }
 
-/// An utterance to be posted.
+/// Utterance to be posted.
 struct Job {
-    /// Up to where on the buffer.
+    /// Buffer position of its end.
     position: u64,
-    /// So many that asked are answered by it.
+    /// Number of requested finals that it answers.
     asked: usize,
     samples: Vec<i16>,
     sample_rate: u32,
@@ -109,7 +110,7 @@ impl Clips {
     pub(super) fn new(endpoint: &Endpoint, server: &Server, model: Option<&str>, config: &TranscriberConfig) -> Self {
         let language = match config.hinglish {
             true => "hi",
-            // Such servers know languages, not their countries.
+            // Such servers know languages but not regions.
             false => plain_language(&config.language),
         };
         Self {
@@ -123,12 +124,12 @@ impl Clips {
         }
     }
 
-    /// The model that is asked for.
+    /// Returns the model for the requests.
     pub(super) fn model(&self) -> &str {
         &self.model
     }
 
-    /// What can be promised.
+    /// Returns the present promise.
     pub(super) fn promise(&self) -> Promise {
         Promise {
             final_within: self.within,
@@ -138,7 +139,7 @@ impl Clips {
         }
     }
 
-    /// Posts utterances until one fails: why, whether any succeeded, and the leave that is left.
+    /// Posts utterances until one fails. Returns the failure, whether any succeeded, and the unused pass.
     pub(super) async fn serve(
         &mut self,
         results: &mut Results,
@@ -146,7 +147,7 @@ impl Clips {
         guard: &Guard,
         pass: Pass,
     ) -> Lost {
-        // The first utterance may be a long time off, and asks anew.
+        // The first utterance may be a long time off, and acquires its own pass.
         drop(pass);
         let mut useful = false;
         let (failure, pass) = loop {
@@ -173,7 +174,7 @@ impl Clips {
                     results.inbox.state().promise = self.promise();
                     answer(results, &job, text.trim(), false);
                 }
-                // This utterance is refused, others were not: it cannot be read.
+                // Only this utterance is refused, so it cannot be transcribed.
                 Err(Failure::OurFault(why)) if useful => {
                     tracing::warn!(why = redact::fit(&why), "utterance refused");
                     answer(results, &job, "", true);
@@ -189,7 +190,7 @@ impl Clips {
         }
     }
 
-    /// Half as long again as the slowest answer of late.
+    /// Sets the expected time to 1.5 times that of the slowest recent answer.
     fn learn(&mut self, took: Duration) {
         let slack = took.mul_f64(1.5).min(MOST_WITHIN);
         let forgetting = self.within.mul_f64(0.9);
@@ -233,7 +234,7 @@ async fn read_answer(request: reqwest::RequestBuilder) -> Result<String, Failure
         match response.chunk().await {
             Ok(None) => break,
             Ok(Some(bytes)) => body.extend_from_slice(&bytes),
-            // A refusal is one, however its words end.
+            // A refusal stays one even if its body breaks off.
             Err(_) if status != StatusCode::OK => break,
             Err(error) => return Err(unwell(&error)),
         }
@@ -246,20 +247,20 @@ async fn read_answer(request: reqwest::RequestBuilder) -> Result<String, Failure
     read_body(status, &body, retry_after)
 }
 
-/// The words of an answer, or what is wrong.
+/// Reads the words of an answer, or its error.
 fn read_body(status: StatusCode, body: &[u8], retry_after: Option<Duration>) -> Result<String, Failure> {
     if status != StatusCode::OK {
         return Err(refused(status.as_u16(), &refusal(body), retry_after));
     }
     match serde_json::from_slice::<Answer>(body) {
         Ok(answer) => Ok(answer.text),
-        // One that answers 200 and an error.
+        // Some servers answer 200 with an error.
         Err(_) if refusal(body) != String::from_utf8_lossy(body) => Err(Failure::Unavailable(refusal(body))),
         Err(error) => Err(Failure::Protocol(error.to_string())),
     }
 }
 
-/// A refusal in the server's words: `{"error":{"message"}}`, whisper.cpp's `{"error":"…"}`, or the body as it is.
+/// Reads the server's error text: `{"error":{"message"}}`, whisper.cpp's `{"error":"…"}`, or the body as it is.
 fn refusal(body: &[u8]) -> String {
     let value: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let error = value.get("error");
@@ -272,7 +273,7 @@ fn unwell(error: &reqwest::Error) -> Failure {
     Failure::Unavailable(format!("{connect}{error}"))
 }
 
-/// Everything up to the newest asking: the older ones are answered by it too.
+/// Returns the audio up to the newest requested final. It answers the older requests too.
 fn next_job(results: &Results) -> Option<Job> {
     let state = results.inbox.state();
     let (start, end) = (state.buffer.start(), state.buffer.end());
@@ -312,7 +313,7 @@ fn answer(results: &mut Results, job: &Job, text: &str, damaged: bool) {
     results.answer(text, job.position, damaged);
 }
 
-/// Reads an answer, for fuzzing.
+/// Fuzzing entry point: reads an answer.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzzed(body: &[u8]) {
     for status in [StatusCode::OK, StatusCode::BAD_REQUEST] {

@@ -1,4 +1,4 @@
-//! Tests of the dialect: each message of the reference, and spoilt ones.
+//! Tests of the protocol with each message of the reference, intact and corrupted.
 
 use domain::ports::usage::Meter;
 use proptest::prelude::*;
@@ -101,7 +101,7 @@ proptest! {
     #[test]
     fn no_message_does_harm(text in ".{0,200}", cut in 0..TURN.len(), byte in any::<u8>()) {
         let mut flux = flux("flux", "en", false);
-        // Whatever comes of it.
+        // Any result is fine as long as it does not panic.
         let _ = flux.read(&text);
         let mut spoilt = TURN.as_bytes().to_vec();
         spoilt[cut] = byte;

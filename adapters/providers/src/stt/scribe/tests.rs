@@ -1,4 +1,4 @@
-//! Tests of the dialect: each message of the reference, and spoilt ones.
+//! Tests of the protocol with each message of the reference, intact and corrupted.
 
 use domain::ports::usage::Meter;
 use proptest::prelude::*;
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn no_message_does_harm(text in ".{0,200}", kind in "[a-z_]{0,30}") {
         let mut scribe = scribe("en", false, 8_000);
-        // Whatever comes of it.
+        // Any result is fine as long as it does not panic.
         let _ = scribe.read(&text);
         let _ = scribe.read(&format!(r#"{{"message_type":"{kind}","text":"{kind}"}}"#));
     }

@@ -1,16 +1,16 @@
-//! An utterance as a file, and whether there is a voice in it.
+//! Encoding of an utterance as a file, and a check for voice.
 
 use std::io::Cursor;
 
 use media::resample::HalfBandUp;
 
-/// Frames of 20 ms quieter than this (-45 dBFS) are no voice.
+/// Level (-45 dBFS) below which a frame of 20 ms is not voice.
 const VOICE_RMS: f64 = 184.0;
 
-/// A voice is at least so many of them: a click is none.
+/// Minimum number of voiced frames. A click has fewer.
 const VOICE_FRAMES: usize = 3;
 
-/// Whether there may be a voice. A recogniser of this kind invents words for silence.
+/// Returns whether there may be voice. Recognisers of this kind invent words for silence.
 pub(super) fn has_voice(samples: &[i16], sample_rate: u32) -> bool {
     let frames = samples.chunks((sample_rate / 50).max(1) as usize);
     let loud = frames.filter(|frame| {
@@ -20,7 +20,7 @@ pub(super) fn has_voice(samples: &[i16], sample_rate: u32) -> bool {
     loud.take(VOICE_FRAMES).count() == VOICE_FRAMES
 }
 
-/// A WAV file, at 16 kHz if that is asked for.
+/// Encodes samples as a WAV file, at 16 kHz if `wideband` is set.
 pub(super) fn wav(samples: &[i16], sample_rate: u32, wideband: bool) -> Result<Vec<u8>, hound::Error> {
     let mut wide = Vec::new();
     let (samples, sample_rate) = match wideband && sample_rate == 8_000 {
