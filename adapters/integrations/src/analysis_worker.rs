@@ -1,8 +1,12 @@
-//! Does the durable analysis jobs: reads what a call left behind, asks the agent's model about it or goes by rule, and
-//! keeps the result.
+//! Worker for the durable analysis jobs. It reads a call, analyses it with the agent's model or by the rules,
+//! and stores
+//! the result.
 //!
-//! Many jobs are under way at once. A model answers in seconds, rules in milliseconds, so that models have a number of
-//! seats, and a job for which there is none is put back: what needs no model never waits behind what does. A job is done
+//! Many jobs run at once. A model answers in seconds, the rules in milliseconds. So the number of jobs that
+//! use a model is
+//! limited, and a job over that limit is put back. Jobs without a model never wait behind jobs with one. A
+//! job finishes
+//! well within its lease. If it does not, another node does it, and the first node's result is refused.
 //! well within its lease; if it is not, another node does it, and the first one's result is refused.
 
 mod usage;
@@ -26,39 +30,38 @@ use tokio::{
     time::{MissedTickBehavior, interval, sleep, timeout},
 };
 
-/// How often the outbox is looked at; analysis follows the hang-up within seconds.
+/// Interval at which the outbox is read. Analysis follows the hang-up within seconds.
 const POLL: Duration = Duration::from_millis(500);
 
-/// Jobs taken at a time.
+/// Number of jobs taken at a time.
 const BATCH: usize = 16;
 
-/// Jobs under way at once, and of these such that ask a model.
+/// Maximum number of jobs in progress, and of those that use a model.
 const AT_ONCE: usize = 64;
 const SEATS: usize = 32;
 
-/// Before a job without a seat is looked at again.
+/// Delay before a job without a free model slot is retried.
 const NO_SEAT_MS: i64 = 2_000;
 
-/// Before a bad answer is asked for again. With two answers of 20 s each it is far below the lease of 60 s.
+/// Pause before a bad answer is requested again. Two answers of 20 s each stay far below the lease of 60 s.
 const ASK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 
 /// Longer than an analyst may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(22);
 
-/// How long jobs under way may take once the service stops. What is not done then is done by the next process.
+/// How long jobs in progress may take once the service stops. The next process does the remaining ones.
 const LAST_JOBS: Duration = Duration::from_secs(5);
 
-/// What the jobs are done with.
+/// Shared state of the jobs.
 struct Desk {
     store: Arc<dyn Store>,
     analyst: Arc<dyn Analyst>,
     seats: Semaphore,
 }
 
-/// Works until `stopping` says so, or until it is dropped. A failing store, or a conversation that cannot be analysed, is
-/// tried again.
+/// Works until `stopping` is true, or until it is dropped. A failing store or a failed analysis is retried.
 ///
-/// While the node has too much to do nothing new is begun. As it stops, what is due by then is begun too.
+/// While the node is overloaded, no new jobs are started. When it stops, jobs that are due are still started.
 pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, gate: Gate, mut stopping: watch::Receiver<bool>) {
     let desk = Arc::new(Desk {
         store,
@@ -71,7 +74,7 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, gate: Gate, m
     let mut away = false;
     loop {
         tokio::select! {
-            // Whoever could say so being gone is a stop too.
+            // A dropped sender also counts as a stop.
             _ = stopping.wait_for(|stop| *stop) => break,
             _ = poll.tick() => {}
         }
@@ -80,23 +83,23 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, gate: Gate, m
         }
         match take(&desk, &mut at_work, Some(&stopping)).await {
             Ok(()) => away = false,
-            // Once, not with every look: the store may be away for long.
+            // Logged once and not with every poll, since the store may be unavailable for long.
             Err(error) if !std::mem::replace(&mut away, true) => {
-                tracing::warn!(%error, "analysis jobs cannot be read; trying again");
+                tracing::warn!(%error, "reading analysis jobs failed, trying again");
             }
             Err(_) => {}
         }
     }
     let all_done = async {
         if let Err(error) = take(&desk, &mut at_work, None).await {
-            tracing::info!(%error, "analyses are left to the next start");
+            tracing::info!(%error, "reading analysis jobs failed, leaving them to the next start");
         }
         while at_work.join_next().await.is_some() {}
     };
     let _ = timeout(LAST_JOBS, all_done).await;
 }
 
-/// Takes what is due until there is no more of it, or until `stopping` says so.
+/// Takes jobs until none are due, or until `stopping` is true.
 async fn take(
     desk: &Arc<Desk>,
     at_work: &mut JoinSet<()>,
@@ -137,10 +140,10 @@ async fn work_off(desk: Arc<Desk>, job: Job) {
     let done = done.unwrap_or_else(|_| Err(StoreError::Unavailable("the analysis panicked".into())));
     match done {
         Ok(()) => {}
-        // Another node has it, or the person was erased.
+        // Another node has the job, or the person was erased.
         Err(StoreError::Fenced) => tracing::info!(attempt = %job.attempt, "analysis came too late"),
         Err(error) => {
-            tracing::warn!(attempt = %job.attempt, %error, "analysis failed; it is tried again");
+            tracing::warn!(attempt = %job.attempt, %error, "analysis failed, trying again later");
             // 1 s, 2 s, 4 s … at most 5 minutes.
             let delay_ms = 1_000_i64.saturating_mul(1 << job.tries.clamp(0, 9)).min(300_000);
             put_off(&*desk.store, &job, delay_ms).await;
@@ -148,7 +151,7 @@ async fn work_off(desk: Arc<Desk>, job: Job) {
     }
 }
 
-/// A job that cannot even be put off comes back when its lease ends.
+/// Puts a job off. If that fails, the job comes back when its lease ends.
 async fn put_off(store: &dyn Store, job: &Job, delay_ms: i64) {
     if let Err(error) = store.retry_job(job, delay_ms).await {
         tracing::warn!(attempt = %job.attempt, %error, "analysis job not put off");
@@ -187,7 +190,7 @@ impl Desk {
         self.store.save_analysis(job, found).await
     }
 
-    /// Whether another agent took the call over, by the last that was asked to.
+    /// Returns whether another agent took the call over, judged by the last hand-over.
     async fn was_handed_over(&self, row: &ConversationRow) -> Result<bool, StoreError> {
         let Some(last) = self.store.last_event(row.id, "agent_transfer").await? else {
             return Ok(false);
@@ -196,7 +199,7 @@ impl Desk {
         Ok(failed.is_none_or(|failed| failed.at_ms < last.at_ms))
     }
 
-    /// The agent as it is now, or was when it was deleted; none when it is gone.
+    /// Returns the agent as it is now, or as it was when it was deleted. Returns `None` if it is gone.
     async fn agent_of(&self, row: &ConversationRow) -> Result<Option<Arc<Agent>>, StoreError> {
         match self.store.kept_agent(row.account, row.agent).await {
             Ok(agent) => Ok(agent::complete(&agent.document).ok().map(Arc::new)),
@@ -205,7 +208,7 @@ impl Desk {
         }
     }
 
-    /// The model's answer, asked for twice at most; else what the rules find, marked.
+    /// Returns the model's analysis, asking at most twice. If both fail, returns the rules' analysis, marked as such.
     async fn ask(&self, subject: Subject<'_>, meter: &Meter) -> Analysis {
         for again in [false, true] {
             if again {

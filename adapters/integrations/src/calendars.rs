@@ -1,7 +1,9 @@
 //! Appointments that agents make during calls (`scheduleOnCalendar`): two tools, and the calendars behind them.
 //!
-//! A wish is written down before a calendar is asked, marked with the id under which it is found there again. So a
-//! repeated wish answers the same appointment, and a lost answer or a crash makes none twice and forgets none.
+//! A requested appointment is stored before the calendar is asked, with the id under which it can be found
+//! there. So a
+//! repeated request returns the same appointment, and a lost answer or a crash neither duplicates nor loses
+//! one.
 
 mod api;
 mod booking;
@@ -42,10 +44,10 @@ pub use port::{Booked, Calendar, CalendarError, Span};
 pub use settings::{CalendarConfig, CalendarConfigError};
 pub use wishes::{BOOK_APPOINTMENT, FIND_SLOTS};
 
-/// Free times that a model is told of at once.
+/// Maximum number of free times in one answer to a model.
 const MOST_SLOTS: usize = 24;
 
-/// The calendars that are configured, as tools of agents.
+/// Configured calendars, as tools of agents.
 pub struct Calendars {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
@@ -55,11 +57,11 @@ pub struct Calendars {
 }
 
 impl Calendars {
-    /// `mail` tells whether mail can go out.
+    /// Sets up the configured calendars. `mail` tells whether mail can be sent.
     ///
     /// # Errors
     ///
-    /// Which setting is wrong.
+    /// Returns an error that names the wrong setting.
     pub fn new(
         store: Arc<dyn Store>,
         clock: Arc<dyn Clock>,
@@ -88,11 +90,11 @@ impl Calendars {
         })
     }
 
-    /// Whether an agent's appointments could be made.
+    /// Checks that an agent's appointments can be made.
     ///
     /// # Errors
     ///
-    /// What to set.
+    /// Returns an error that names the setting to add.
     pub fn ready_for(&self, agent: &Agent) -> Result<(), NotReady> {
         settings::missing(agent, |provider| self.has(provider))
     }
@@ -112,7 +114,7 @@ impl Calendars {
         }
     }
 
-    /// The provider of the call's agent; none where nothing is wished for or configured.
+    /// Returns the provider of the call's agent. Returns `None` if none is enabled or configured.
     fn provider(&self, scope: &ToolScope) -> Option<CalendarProvider> {
         let wish = &scope.agent.platform_settings.call_actions.schedule_on_calendar;
         wish.calendar().filter(|provider| wish.enabled && self.has(*provider))
@@ -163,7 +165,7 @@ impl Calendars {
         };
         let missing = || ToolFault::Refused("this calendar is not configured".into());
         let calendar = self.calendar(asked.provider).ok_or_else(missing)?;
-        // A task of its own: what the person agreed to is made, also when they hang up at once.
+        // A separate task makes the agreed appointment even if the person hangs up at once.
         let made = tokio::spawn(booking::book(self.store.clone(), calendar, held.clone())).await;
         let booked = made.map_err(|_| ToolFault::Failed("it crashed".into()))??;
         let mut appointment = held;
@@ -174,13 +176,13 @@ impl Calendars {
     }
 }
 
-/// The store keeps its reasons to itself.
+/// Logs a store error and returns a fault without its details.
 fn unread(scope: &ToolScope, error: &StoreError) -> ToolFault {
-    tracing::warn!(attempt = %scope.attempt, %error, "an appointment was not written down");
+    tracing::warn!(attempt = %scope.attempt, %error, "appointment not stored");
     ToolFault::Failed("appointments cannot be made at present".into())
 }
 
-/// An appointment as the model is told of it.
+/// Returns an appointment as it is described to the model.
 fn told(appointment: &Appointment, zone: Tz) -> Value {
     let wish = &appointment.wish;
     let mut told = json!({

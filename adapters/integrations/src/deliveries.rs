@@ -1,6 +1,7 @@
-//! Takes deliveries out of the outbox to their receivers: webhooks and mail after calls.
+//! Delivery of outbox entries to their receivers: webhooks and mail after calls.
 //!
-//! A delivery is leased, tried, and settled; what a crash cut short is tried again by whoever finds its lease run out.
+//! A delivery is leased, tried and settled. If a crash interrupts it, the next worker retries it after its
+//! lease expires.
 
 mod answer;
 mod courier;

@@ -1,4 +1,4 @@
-//! What agents do beside talking: calendars, deliveries and analysis after calls, HTTP tools and documents.
+//! Integrations of agents: calendars, deliveries and analysis after calls, HTTP tools and documents.
 
 pub mod analysis_worker;
 pub mod calendars;

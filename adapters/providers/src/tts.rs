@@ -1,5 +1,5 @@
-//! Text to speech: which provider speaks for an agent, what becomes of a text when it does not, and what is
-//! kept of what was once said.
+//! Text to speech: the choice of the provider that speaks for an agent, the failover to others, and the cache
+//! of speech.
 
 pub(crate) mod alignment;
 pub(crate) mod aura;
@@ -56,29 +56,30 @@ use crate::{
 };
 use net::guard::{Guard, Guards, Kind};
 
-/// Texts that one call may have fetched ahead at once.
+/// Maximum number of texts that one call may synthesise ahead at once.
 const MOST_PREPARED: usize = 3;
-/// How long fetching ahead may take.
+/// Time limit for synthesising ahead.
 const PREPARED_WITHIN: Duration = Duration::from_secs(15);
 
-/// Why the voices cannot be set up.
+/// Reason why the voices cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum VoicesError {
-    /// A provider that is listed cannot be used.
+    /// A configured provider cannot be used.
     #[error("RINGBACK_TTS: {0}")]
     NotConfigured(#[from] NotConfigured),
     /// The folder of the speech cache cannot be used.
-    #[error("the speech cache in {folder}: {error}")]
+    #[error("cannot use the speech cache in {folder}: {error}")]
     Cache {
-        /// The folder.
+        /// Folder of the cache.
         folder: String,
-        /// What is wrong with it.
+        /// Cause.
         error: std::io::Error,
     },
 }
 
-/// Every voice there is. It speaks with the one an agent names, or the first of the list, and goes on with the others
-/// of the list when that one fails.
+/// All voices of the service. It speaks with the voice that an agent names, or with the first configured one.
+/// If that one
+/// fails, it goes on with the other configured voices.
 pub struct TextToSpeech {
     choices: Vec<ProviderName>,
     settings: ProviderSettings,
@@ -89,11 +90,13 @@ pub struct TextToSpeech {
 }
 
 impl TextToSpeech {
-    /// Those of the list, the first being the default; of none, `babble`. With a folder, what was said is kept there.
+    /// Sets up the configured providers. The first is the default; without any it is `babble`. With a folder,
+    /// the cache also
+    /// keeps speech on disk.
     ///
     /// # Errors
     ///
-    /// When one of them is not known or not configured, or the folder cannot be used.
+    /// Returns an error if one of them is unknown or not configured, or if the folder cannot be used.
     pub fn new(
         choices: Vec<ProviderName>,
         settings: &ProviderSettings,
@@ -121,11 +124,11 @@ impl TextToSpeech {
         Ok(voices)
     }
 
-    /// Whether an agent may have this voice: `default`, `provider:voice`, or a voice of the default provider.
+    /// Checks that an agent may have this voice: `default`, `provider:voice`, or a voice of the default provider.
     ///
     /// # Errors
     ///
-    /// Why not, and what to set.
+    /// Returns an error that says why not and what to set.
     pub fn check(&self, voice_id: &str) -> Result<(), NotReady> {
         let (provider, voice) = parted(voice_id);
         let wanted = self.wanted(provider, voice);
@@ -134,17 +137,18 @@ impl TextToSpeech {
             .map_err(|why| NotReady(format!("voice `{voice_id}`: {why}")))
     }
 
-    /// Drops from memory what was said to people: somebody's data are to be erased.
+    /// Drops speech from memory that was said to people, when a person's data are to be erased.
     pub fn forget_people(&self) {
         self.cache.forget_people();
     }
 
-    /// Whether the voices of the list exist, as far as this machine can tell: those of `espeak`. Only their providers
-    /// know the others.
+    /// Checks that the configured voices exist, as far as this machine can tell. Only those of `espeak` can
+    /// be checked; the
+    /// others are known only to their providers.
     ///
     /// # Errors
     ///
-    /// When one does not, or cannot be looked for.
+    /// Returns an error if a voice does not exist or cannot be checked.
     pub async fn check_names(&self) -> Result<(), NoVoice> {
         for choice in self.choices.iter().filter(|choice| choice.provider == "espeak") {
             espeak::names::check(choice).await?;
@@ -152,10 +156,12 @@ impl TextToSpeech {
         Ok(())
     }
 
-    /// The providers that could speak for an agent; none when one of them is within this process, which is never down.
+    /// Returns the guards of the providers that could speak for an agent. The list is empty if one of them
+    /// runs inside this
+    /// process, since that one is never down.
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
         let config = &agent.conversation_config;
-        // Another voice that a reply asks for may be down: its words are said all the same, in the service's own.
+        // Another voice that a reply asks for may be down. Its words are then said in the service's own voice.
         let usual = config.tts.usual(&config.agent.primary_language);
         let usual = usual.and_then(|voice| voice.voice_id.as_deref());
         let (provider, voice) = parted(usual.unwrap_or(&config.tts.voice_id));
@@ -164,27 +170,27 @@ impl TextToSpeech {
         guards.unwrap_or_default()
     }
 
-    /// Has a provider say something, past the cache and its guard, to see whether it works.
+    /// Lets a provider speak a text, bypassing the cache and its guard, to see whether it works.
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// Returns an error that describes the problem.
     pub async fn probe(&self, name: &ProviderName) -> Result<ProbeReport, ProbeError> {
         let candidate = self.candidate(name, "")?;
         probe::probe(&candidate).await
     }
 
-    /// The agent's provider with its voice, and behind it those of the list that are others.
+    /// Returns the agent's provider with its voice, followed by the configured choices of other providers.
     fn candidates(&self, provider: Option<&str>, voice: &str) -> Vec<Candidate> {
         let wanted = self.wanted(provider, voice);
         let first = self.candidate(&wanted, voice);
         let others = self.choices.iter().filter(|choice| choice.provider != wanted.provider);
         let others = others.map(|choice| self.candidate(choice, ""));
-        // What was configured when the agent was made may be so no longer.
+        // A provider that was configured when the agent was made may not be configured any more.
         std::iter::once(first).chain(others).filter_map(Result::ok).collect()
     }
 
-    /// The choice for an agent's provider: that of the list where it is there, for its model.
+    /// Returns the choice for an agent's provider. If the provider is configured, its configured model is used.
     fn wanted(&self, provider: Option<&str>, voice: &str) -> ProviderName {
         let Some(provider) = provider else {
             return self
@@ -235,14 +241,14 @@ impl TextToSpeech {
                 }
             }
         };
-        // Deepgram's voices are called models there.
+        // Deepgram calls its voices models.
         let named = name
             .voice
             .as_deref()
             .or(name.model.as_deref().filter(|_| name.provider == "deepgram"));
         let agents = voice;
         let voice = [voice, named.unwrap_or_default(), usual];
-        // A voice or a model that an agent names has a guard of its own.
+        // A voice or a model that only an agent names has its own guard.
         let listed = self.choices.iter().any(|choice| choice == name) || self.choices.is_empty();
         let own = match name.model.as_deref().filter(|_| !listed) {
             Some(model) => format!("{model}/{agents}"),
@@ -262,13 +268,13 @@ impl TextToSpeech {
     }
 }
 
-/// The model and the voice that a guard's name has, if it has a model; a voice has no slash.
+/// Splits a guard's name into model and voice if it has a model. A voice contains no slash.
 pub(crate) fn model_and_voice(name: &str) -> Option<(&str, Option<&str>)> {
     let (model, voice) = name.rsplit_once('/')?;
     Some((model, Some(voice).filter(|voice| !voice.is_empty())))
 }
 
-/// An agent's `voiceId` as provider and voice.
+/// Splits an agent's `voiceId` into provider and voice.
 fn parted(voice_id: &str) -> (Option<&str>, &str) {
     let (provider, voice) = match voice_id.split_once(':') {
         Some((provider, voice)) => (Some(provider), voice),
@@ -278,7 +284,7 @@ fn parted(voice_id: &str) -> (Option<&str>, &str) {
 }
 
 impl Synthesizer for TextToSpeech {
-    /// Must be called within a tokio runtime: sockets are made at once.
+    /// Opens a voice. Must be called within a tokio runtime, because sockets are opened at once.
     fn open(&self, config: VoiceConfig) -> Box<dyn Voice> {
         let candidates = self.candidates(config.provider.as_deref(), &config.voice);
         let lines = Arc::new(Connections::new(candidates, config, self.cache.clone()));
@@ -289,14 +295,14 @@ impl Synthesizer for TextToSpeech {
         })
     }
 
-    /// By the provider that speaks when all is well.
+    /// Answers for the provider that speaks when all is well.
     fn takes_cues(&self, config: &VoiceConfig) -> bool {
         let candidates = self.candidates(config.provider.as_deref(), &config.voice);
         candidates.first().is_some_and(|first| first.source.takes_cues(config))
     }
 }
 
-/// One call's voice.
+/// Voice of one call.
 struct RelayVoice {
     lines: Arc<Connections>,
     prepared: Arc<tokio::sync::Semaphore>,
@@ -333,7 +339,7 @@ impl Voice for RelayVoice {
         if let Some(mut pieces) = self.lines.fetched(text) {
             tokio::spawn(async move {
                 let fetching = async { while let Some(Ok(_)) = pieces.next().await {} };
-                // What failed is asked for again when it is spoken.
+                // A failed text is requested again when it is spoken.
                 let _ = timeout(PREPARED_WITHIN, fetching).await;
                 drop(permit);
             });
@@ -341,7 +347,7 @@ impl Voice for RelayVoice {
     }
 }
 
-/// How a check speaks: as an agent does by default, on a telephone line.
+/// Returns the settings for a probe: those of an agent by default, on a telephone line.
 pub(crate) fn plain_config(voice: &str) -> VoiceConfig {
     VoiceConfig {
         provider: None,

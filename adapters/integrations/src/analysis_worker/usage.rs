@@ -1,4 +1,4 @@
-//! What an analysis used of its providers, added to what its call used.
+//! Provider usage of an analysis, added to that of its call.
 
 use domain::ports::usage::USAGE;
 use domain::ports::{
@@ -7,7 +7,7 @@ use domain::ports::{
 };
 use serde_json::Value;
 
-/// Adds it. Of several events of this name the last one holds.
+/// Adds the usage. Among several usage events of a call, the last one counts.
 pub(super) async fn add(store: &dyn Store, row: &ConversationRow, meter: &Meter) -> Result<(), StoreError> {
     let Some(used) = meter.shown() else { return Ok(()) };
     let before = store.last_event(row.id, USAGE).await?;
@@ -24,7 +24,7 @@ pub(super) async fn add(store: &dyn Store, row: &ConversationRow, meter: &Meter)
     store.append_facts(&[(row.id, Fact::Event(event))]).await
 }
 
-/// Adds figures to figures of the same name, at any depth.
+/// Adds numbers to numbers of the same name, at any depth.
 fn plus(sum: &mut Value, more: &Value) {
     match (sum, more) {
         (Value::Object(sum), Value::Object(more)) => {

@@ -1,4 +1,6 @@
-//! Requests to a calendar's HTTP API: to no other address, bounded in time and size, and what is certain when one fails.
+//! Requests to a calendar's HTTP API. They go to no other address, are limited in time and size, and their
+//! errors tell what
+//! is certain.
 
 use std::time::Duration;
 
@@ -12,12 +14,12 @@ use net::http_client::body;
 use net::{http_client, redact};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
-/// A caller waits meanwhile.
+/// The caller waits during this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// Characters of a calendar's words that are passed on.
+/// Maximum characters of a calendar's error message that are passed on.
 const MOST_WORDS: usize = 200;
 
-/// A client that follows no redirect and repeats nothing.
+/// Builds a client that follows no redirects and repeats no requests.
 pub(super) fn client() -> Result<Client, reqwest::Error> {
     http_client::builder()
         .user_agent(concat!("Ringback/", env!("CARGO_PKG_VERSION")))
@@ -28,16 +30,16 @@ pub(super) fn client() -> Result<Client, reqwest::Error> {
         .build()
 }
 
-/// What came back.
+/// Response of a calendar.
 #[derive(Debug)]
 pub(super) struct Answered {
-    /// The status.
+    /// HTTP status.
     pub status: StatusCode,
-    /// The body; null when it is no JSON.
+    /// Body; null if it is not JSON.
     pub body: Value,
 }
 
-/// Sends a request, once.
+/// Sends a request once.
 pub(super) async fn send(request: RequestBuilder) -> Result<Answered, CalendarError> {
     let unknown = |error: &reqwest::Error| {
         let why = if error.is_timeout() {
@@ -48,7 +50,7 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answered, CalendarEr
         CalendarError::Unknown(why.to_owned())
     };
     let answer = request.send().await.map_err(|error| {
-        // The request goes out only on a connection that stands.
+        // The request goes out only on an established connection.
         if error.is_connect() {
             CalendarError::Away
         } else {
@@ -72,23 +74,23 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answered, CalendarEr
 }
 
 impl Answered {
-    /// The body of a success; otherwise what the status means for a request that changes something.
+    /// Returns the body of a success. Otherwise returns what the status means for a request that changes something.
     pub(super) fn body(self) -> Result<Value, CalendarError> {
         let status = self.status;
         match status.as_u16() {
-            200..=299 if self.body.is_null() => Err(CalendarError::Unknown("its answer is no JSON".into())),
+            200..=299 if self.body.is_null() => Err(CalendarError::Unknown("its answer is not JSON".into())),
             200..=299 => Ok(self.body),
             429 => Err(CalendarError::Busy),
             500..=599 => Err(CalendarError::Unknown(format!("it answered {status}"))),
             401 | 403 => {
-                tracing::warn!(%status, said = self.words(), "a calendar refuses the service's key");
+                tracing::warn!(%status, said = self.words(), "calendar refused the service's key");
                 Err(CalendarError::Refused("the service has no access to it".into()))
             }
             _ => Err(CalendarError::Refused(self.words())),
         }
     }
 
-    /// What it said about an error.
+    /// Returns the calendar's error message.
     pub(super) fn words(&self) -> String {
         let said = &self.body["error"]["message"];
         let said = said.as_str().or(self.body["message"].as_str()).unwrap_or_default();
@@ -100,13 +102,13 @@ impl Answered {
     }
 }
 
-/// A time with its offset.
+/// Parses a time with its offset.
 pub(super) fn time(value: &Value) -> Option<Timestamp> {
     let text = value.as_str()?;
     Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc().into())
 }
 
-/// The same in UTC, as both APIs take it.
+/// Formats a time in UTC, as both APIs accept it.
 pub(super) fn utc(at: Timestamp) -> String {
     at.to_utc().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)
 }

@@ -1,5 +1,6 @@
-//! Making one appointment: the calendar is asked once, and where its answer is lost it is looked into and not asked again,
-//! so that nothing is made twice.
+//! Booking of one appointment. The calendar is asked once. If its answer is lost, the appointment is looked
+//! up instead of
+//! being requested again, so that nothing is booked twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,13 +9,15 @@ use tokio::time::sleep;
 
 use super::port::{Booked, Calendar, CalendarError};
 
-/// Between an answer that was lost and the look at what became of it.
+/// Pause between a lost answer and the look-up.
 const BEFORE_LOOKING: Duration = Duration::from_millis(500);
 
-/// A result that the store does not take is offered again so often; then the keeper finds it.
+/// Number of attempts to store a result. After that the keeper finds it.
 const SETTLES: u32 = 3;
 
-/// Makes it and keeps what the calendar said. Of an unknown fate nothing is kept: the keeper finds out.
+/// Books an appointment and stores the calendar's answer. If the outcome is unknown, nothing is stored and
+/// the keeper looks
+/// it up later.
 pub(super) async fn book(
     store: Arc<dyn Store>,
     calendar: Arc<dyn Calendar>,
@@ -24,11 +27,11 @@ pub(super) async fn book(
     let settled = match &made {
         Ok(booked) => BookingSettled::from(booked.clone()),
         Err(CalendarError::Unknown(why)) => {
-            tracing::warn!(appointment = %held.id, why, "nobody knows whether an appointment was made; it is looked for");
+            tracing::warn!(appointment = %held.id, why, "outcome of a booking unknown, looking it up later");
             return made;
         }
         Err(why) => {
-            tracing::info!(appointment = %held.id, %why, "an appointment was not made");
+            tracing::info!(appointment = %held.id, %why, "booking failed");
             BookingSettled::Failed
         }
     };
@@ -48,7 +51,9 @@ async fn ask(calendar: &dyn Calendar, held: &Appointment) -> Result<Booked, Cale
     }
 }
 
-/// Of what is not there yet nobody knows: the request may still be on its way, and a second one would make it twice.
+/// Looks up a booking whose answer was lost. If it is not there, its outcome stays unknown: the request may
+/// still be on its
+/// way, and a second one would book it twice.
 async fn looked_for(calendar: &dyn Calendar, held: &Appointment, why: String) -> Result<Booked, CalendarError> {
     sleep(BEFORE_LOOKING).await;
     match calendar.find(held).await {
@@ -62,17 +67,17 @@ fn unknown(error: &CalendarError) -> CalendarError {
     CalendarError::Unknown(error.to_string())
 }
 
-/// What the calendar said is worth some patience. False where the store does not take it.
+/// Stores the calendar's answer, with a few attempts. Returns false if the store does not accept it.
 pub(super) async fn settle(store: &dyn Store, held: &Appointment, settled: BookingSettled) -> bool {
     let mut pause = Duration::from_millis(250);
     for _ in 0..SETTLES {
         match store.settle_appointment(held.id, held.lease, settled.clone()).await {
             Ok(()) => return true,
             Err(StoreError::Fenced) => {
-                tracing::debug!(appointment = %held.id, "an appointment is in other hands");
+                tracing::debug!(appointment = %held.id, "appointment taken over by another node");
                 return true;
             }
-            Err(error) => tracing::warn!(appointment = %held.id, %error, "what became of an appointment was not kept"),
+            Err(error) => tracing::warn!(appointment = %held.id, %error, "storing a booking's outcome failed"),
         }
         sleep(pause).await;
         pause *= 2;

@@ -1,7 +1,7 @@
-//! Cal.com: event types whose host, length and free times are kept there.
+//! Cal.com, which keeps event types with their host, length and free times.
 //!
-//! API v2: slots in version 2024-09-04, bookings in version 2024-08-13, told by `cal-api-version`
-//! (<https://cal.com/docs/api-reference/v2/introduction>). The service's mark stands in a booking's metadata.
+//! API v2 with slots of version 2024-09-04 and bookings of version 2024-08-13, chosen by `cal-api-version`
+//! (<https://cal.com/docs/api-reference/v2/introduction>). Our mark is in a booking's metadata.
 
 use async_trait::async_trait;
 use domain::{ports::store::Appointment, time::Timestamp};
@@ -14,17 +14,17 @@ use super::{
 };
 use net::key::Key;
 
-/// Versions of the API, by what is asked for.
+/// Versions of the API, by resource.
 const SLOTS: &str = "2024-09-04";
 const BOOKINGS: &str = "2024-08-13";
 
-/// The name in a booking's metadata under which the service's own id stands.
+/// Name of the metadata field that holds our id.
 const MARK: &str = "ringback";
 
-/// Bookings of one person that are looked through.
+/// Maximum number of one person's bookings that are searched.
 const MOST_FOUND: usize = 100;
 
-/// Words with which a time that is not free is refused.
+/// Error messages for a time that is not free.
 const TAKEN: [&str; 5] = [
     "already has booking",
     "not available",
@@ -33,7 +33,7 @@ const TAKEN: [&str; 5] = [
     "already booked",
 ];
 
-/// Cal.com.
+/// Cal.com client.
 pub(super) struct CalCom {
     client: Client,
     base: String,
@@ -54,7 +54,7 @@ impl CalCom {
     }
 }
 
-/// Cal.com tells with 400 or 409 and in words that somebody else has the time.
+/// Reads the answer to a booking. Cal.com reports an occupied time with status 400 or 409 and an error message.
 fn not_booked(answered: Answered) -> Result<Value, CalendarError> {
     let said = answered.words().to_lowercase();
     let refused = matches!(answered.status.as_u16(), 400 | 409 | 422);
@@ -64,14 +64,16 @@ fn not_booked(answered: Answered) -> Result<Value, CalendarError> {
     answered.body()
 }
 
-/// A booking as Cal.com tells it; none where it cannot be read, or is not at the time that was wished for.
+/// Reads a booking. Returns `None` if it is unreadable or not at the requested time.
 fn booked(booking: &Value, wanted: &Appointment) -> Option<Booked> {
     let span = (time(&booking["start"])?, time(&booking["end"])?);
     let booked = Booked::told(booking["uid"].as_str()?, span, booking["status"] != "pending")?;
     (booked.starts_at == wanted.wish.starts_at).then_some(booked)
 }
 
-/// The mark is the booking's own; where an event has seats, that of the person who took one.
+/// Returns whether a booking is the wanted appointment. The mark is in the booking, or in the attendee if the
+/// event has
+/// seats.
 fn is_of(booking: &Value, wanted: &Appointment) -> bool {
     let over = matches!(booking["status"].as_str(), Some("cancelled" | "rejected"));
     let mark = wanted.id.to_string();
@@ -106,7 +108,7 @@ impl Calendar for CalCom {
             .wish
             .calendar
             .parse()
-            .map_err(|_| CalendarError::Refused("its event type is no number".into()))?;
+            .map_err(|_| CalendarError::Refused("its event type is not a number".into()))?;
         let mut body = json!({
             "start": utc(wanted.wish.starts_at),
             "eventTypeId": event_type,
@@ -118,7 +120,7 @@ impl Calendar for CalCom {
         }
         let request = self.request(Method::POST, "/v2/bookings", BOOKINGS).json(&body);
         let answer = not_booked(send(request).await?)?;
-        // Of a recurring event type all are answered; the first is the one that was asked for.
+        // For a recurring event type all bookings are returned; the first is the requested one.
         let data = &answer["data"];
         let booking = data.get(0).unwrap_or(data);
         booked(booking, wanted).ok_or_else(|| CalendarError::Unknown("its answer is not the booking".into()))
@@ -136,8 +138,8 @@ impl Calendar for CalCom {
         let body = send(request).await?.body()?;
         let bookings = body["data"]
             .as_array()
-            .ok_or_else(|| CalendarError::Unknown("its answer is no list of bookings".into()))?;
-        // What bears the mark is there, also where it cannot be read.
+            .ok_or_else(|| CalendarError::Unknown("its answer is not a list of bookings".into()))?;
+        // A booking with our mark exists, even if it is unreadable.
         let unread = || CalendarError::Unknown("its booking cannot be read, or was moved".into());
         let ours = bookings.iter().find(|booking| is_of(booking, wanted));
         ours.map(|booking| booked(booking, wanted).ok_or_else(unread))

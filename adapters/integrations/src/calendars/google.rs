@@ -1,7 +1,8 @@
-//! Google Calendar: appointments as events of a calendar that is shared with a service account.
+//! Google Calendar. Appointments are events of a calendar that is shared with a service account.
 //!
-//! API v3 (<https://developers.google.com/workspace/calendar/api/v3/reference>): `freeBusy.query`, `events.insert` with
-//! an id of the service's own, by which an event is found again, and `events.get`.
+//! API v3 (<https://developers.google.com/workspace/calendar/api/v3/reference>): `freeBusy.query`,
+//! `events.insert` with an
+//! id of our own, by which an event is found again, and `events.get`.
 
 mod token;
 
@@ -24,7 +25,7 @@ use super::{
     times,
 };
 
-/// Google Calendar.
+/// Google Calendar client.
 pub(super) struct Google {
     client: Client,
     base: Url,
@@ -33,7 +34,7 @@ pub(super) struct Google {
 
 impl Google {
     /// # Errors
-    /// What is wrong with the settings.
+    /// Returns an error that says which setting is wrong.
     pub(super) fn new(
         client: Client,
         base: &str,
@@ -56,7 +57,7 @@ impl Google {
         })
     }
 
-    /// Calendar ids hold characters that would mean something in a path.
+    /// Builds an address. Calendar ids contain characters that must be escaped in a path.
     fn url(&self, path: &[&str]) -> Result<Url, CalendarError> {
         let mut url = self.base.clone();
         url.path_segments_mut()
@@ -66,7 +67,7 @@ impl Google {
         Ok(url)
     }
 
-    /// Sends it with a token; with a new one where Google takes the old one no more.
+    /// Sends a request with a token. If Google no longer accepts the token, sends it again with a new one.
     async fn send(&self, request: RequestBuilder) -> Result<Answered, CalendarError> {
         let again = request.try_clone();
         let token = self.tokens.get().await?;
@@ -89,12 +90,12 @@ impl Google {
         let body = json!({ "timeMin": utc(from), "timeMax": utc(to), "items": [{ "id": calendar }] });
         let request = self.client.post(self.url(&["freeBusy"])?).json(&body);
         let body = usual(self.send(request).await?)?;
-        // One was asked for, so there is one; under its own name or under that of its owner.
+        // One calendar was requested, so there is one, under its own id or its owner's.
         let calendars = body["calendars"].as_object();
         let told = calendars.and_then(|calendars| calendars.values().next());
-        let told = told.ok_or_else(|| CalendarError::Unknown("its answer names no calendar".into()))?;
+        let told = told.ok_or_else(|| CalendarError::Unknown("its answer contains no calendar".into()))?;
         if let Some(reason) = told["errors"][0]["reason"].as_str() {
-            tracing::warn!(calendar, reason, "a calendar is not shared with the service account");
+            tracing::warn!(calendar, reason, "calendar not shared with the service account");
             return Err(CalendarError::Refused("the service has no access to it".into()));
         }
         let busy = told["busy"].as_array().into_iter().flatten();
@@ -120,7 +121,7 @@ impl Google {
             "end": at(wanted.wish.ends_at),
             "extendedProperties": { "private": { "ringback": wanted.id.to_string() } },
         });
-        // A service account in its own name is refused when it invites somebody.
+        // A service account that acts in its own name may not invite anybody.
         if let (Some(email), true) = (&details.email, self.tokens.invites()) {
             event["attendees"] = json!([{ "email": email, "displayName": details.name }]);
         }
@@ -128,12 +129,12 @@ impl Google {
     }
 }
 
-/// The id of an event: of the characters of base32hex, and the same in all tries.
+/// Returns the event id. It uses the characters of base32hex and is the same in all attempts.
 fn event_id(wanted: &Appointment) -> String {
     format!("rb{}", wanted.id.to_string().replace('-', ""))
 }
 
-/// Google tells with 403 as well that it gets too many requests.
+/// Reads an answer. Google also reports rate limits with status 403.
 fn usual(answered: Answered) -> Result<Value, CalendarError> {
     let reason = answered.body["error"]["errors"][0]["reason"].as_str();
     let limits = ["rateLimitExceeded", "userRateLimitExceeded", "quotaExceeded"];
@@ -148,7 +149,7 @@ fn booked(event: &Value) -> Result<Booked, CalendarError> {
         let span = (time(&event["start"]["dateTime"])?, time(&event["end"]["dateTime"])?);
         Booked::told(event["id"].as_str()?, span, true)
     };
-    told().ok_or_else(|| CalendarError::Unknown("its answer is no event".into()))
+    told().ok_or_else(|| CalendarError::Unknown("its answer is not an event".into()))
 }
 
 #[async_trait]
@@ -160,7 +161,7 @@ impl Calendar for Google {
 
     async fn book(&self, wanted: &Appointment) -> Result<Booked, CalendarError> {
         let wish = &wanted.wish;
-        // Google itself lets events overlap.
+        // Google itself allows overlapping events.
         if !self
             .busy(&wish.calendar, wish.starts_at, wish.ends_at)
             .await?
@@ -177,7 +178,7 @@ impl Calendar for Google {
             .json(&self.event(wanted));
         let answered = self.send(request).await?;
         if answered.status == StatusCode::CONFLICT {
-            // The id is the service's own: it was made before, and may have been removed since.
+            // The id is ours, so the event was created before and may have been removed since.
             let found = self.find(wanted).await?;
             return found.ok_or_else(|| CalendarError::Refused("it was cancelled there".into()));
         }

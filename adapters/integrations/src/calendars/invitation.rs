@@ -1,18 +1,18 @@
-//! An invitation as a calendar program takes it: RFC 5545, sent as a request after RFC 5546 (`METHOD:REQUEST`).
+//! Calendar invitation according to RFC 5545, sent as a request according to RFC 5546 (`METHOD:REQUEST`).
 
 use domain::{ports::store::Appointment, time::Timestamp};
 use icalendar::{Calendar, Component, Event, EventLike, EventStatus, Property};
 
-/// Who invites.
+/// Organiser of an invitation.
 #[derive(Debug, Clone, Copy)]
 pub struct Organiser<'a> {
-    /// The name beside the address.
+    /// Name beside the address.
     pub name: Option<&'a str>,
-    /// The address.
+    /// Email address.
     pub email: &'a str,
 }
 
-/// The invitation of `email`. Its times are in UTC, which every program turns into its owner's.
+/// Returns the invitation for `email`. Its times are in UTC, which calendar programs convert to local time.
 pub fn ics(appointment: &Appointment, email: &str, organiser: Organiser<'_>, now: Timestamp) -> String {
     let wish = &appointment.wish;
     let domain = organiser.email.rsplit('@').next().unwrap_or("localhost");
@@ -46,12 +46,14 @@ pub fn ics(appointment: &Appointment, email: &str, organiser: Organiser<'_>, now
     calendar.to_string()
 }
 
-/// Text in lines that the library escapes; it knows no other control character.
+/// Removes control characters except line feeds, the only ones that the library escapes.
 fn lines(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || *c == '\n').collect()
 }
 
-/// A calendar address with its name. A parameter can hold neither quotes nor control characters (RFC 5545, section 3.2).
+/// Builds a calendar address with a name. A parameter may contain neither quotes nor control characters (RFC
+/// 5545, section
+/// 3.2).
 fn person(property: &str, name: Option<&str>, email: &str) -> Property {
     let mut person = Property::new(property, format!("mailto:{email}"));
     let name: String = name
@@ -105,7 +107,7 @@ mod tests {
         }
     }
 
-    /// Parsed by a library that did not write it.
+    /// Parses the invitation with an independent library.
     fn parsed(text: &str) -> (Vec<(String, String)>, IcalEvent) {
         let mut parser = IcalParser::new(BufReader::new(text.as_bytes()));
         let mut calendar = parser.next().unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Where calendars are, and the keys they take.
+//! Addresses and keys of calendars.
 
 use std::{convert::Infallible, path::PathBuf};
 
@@ -11,28 +11,28 @@ use domain::{
 use super::google::CredentialsError;
 use net::{http_client::parse_base_url, key::Key};
 
-/// Cal.com's own API.
+/// Address of Cal.com's API.
 const CALCOM: &str = "https://api.cal.com";
-/// Google's.
+/// Address of Google's API.
 const GOOGLE: &str = "https://www.googleapis.com/calendar/v3";
 
-/// Accounts at calendars; none where nothing is set.
+/// Calendar accounts. Calendars without settings are not offered.
 #[derive(Debug, Clone, Default, Args)]
 pub struct CalendarConfig {
-    /// Key of the Cal.com account whose event types are booked [default: none is booked]
+    /// API key of the Cal.com account whose event types are booked [default: none is booked]
     #[arg(long, env = "CALCOM_API_KEY", hide_env_values = true, value_parser = key)]
     pub calcom_api_key: Option<Key>,
 
-    /// Address of Cal.com's API, for one's own server [default: https://api.cal.com]
+    /// Address of Cal.com's API, for self-hosted servers [default: https://api.cal.com]
     #[arg(long, env = "CALCOM_URL", value_parser = parse_base_url)]
     pub calcom_url: Option<String>,
 
-    /// JSON file with the key of the Google service account that the calendars are shared with [default: none is used]
+    /// JSON key file of the Google service account that the calendars are shared with [default: none is used]
     #[arg(long, env = "GOOGLE_CALENDAR_CREDENTIALS")]
     pub google_calendar_credentials: Option<PathBuf>,
 
-    /// User of one's Google Workspace in whose name appointments are made, with domain-wide delegation; only so can
-    /// people be invited [default: the service account itself]
+    /// Google Workspace user in whose name appointments are made, with domain-wide delegation; required for
+    /// inviting people [default: the service account itself]
     #[arg(long, env = "GOOGLE_CALENDAR_SUBJECT")]
     pub google_calendar_subject: Option<String>,
 
@@ -41,26 +41,26 @@ pub struct CalendarConfig {
     pub google_calendar_url: Option<String>,
 }
 
-/// Which setting of the calendars is wrong.
+/// Wrong setting of the calendars.
 #[derive(Debug, thiserror::Error)]
 pub enum CalendarConfigError {
-    /// No HTTP client can be made.
+    /// The HTTP client cannot be built.
     #[error("calendars: {0}")]
     Client(#[from] reqwest::Error),
     /// The address of Google's API is invalid.
     #[error("GOOGLE_CALENDAR_URL {url}: {error}")]
     GoogleUrl {
-        /// What was given.
+        /// Value of the setting.
         url: String,
-        /// What is wrong with it.
+        /// Cause.
         error: url::ParseError,
     },
     /// The key of Google's service account cannot be used.
     #[error("GOOGLE_CALENDAR_CREDENTIALS {}: {error}", .file.display())]
     GoogleCredentials {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// Cause.
         error: CredentialsError,
     },
 }
@@ -79,7 +79,7 @@ impl CalendarConfig {
     }
 }
 
-/// What is missing for an agent's appointments; `has` tells which calendars there are.
+/// Checks that an agent's appointments can be made. `has` tells which calendars are configured.
 pub(super) fn missing(agent: &Agent, has: impl Fn(CalendarProvider) -> bool) -> Result<(), NotReady> {
     let wish = &agent.platform_settings.call_actions.schedule_on_calendar;
     if !wish.enabled {
@@ -88,7 +88,7 @@ pub(super) fn missing(agent: &Agent, has: impl Fn(CalendarProvider) -> bool) -> 
     let Some(provider) = wish.calendar() else {
         let named = wish.provider.as_deref().unwrap_or_default();
         return Err(NotReady(format!(
-            "scheduleOnCalendar.provider `{named}` is none of ics, cal.com, google"
+            "scheduleOnCalendar.provider `{named}` must be one of ics, cal.com, google"
         )));
     };
     let needs = match provider {

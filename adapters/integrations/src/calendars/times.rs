@@ -1,4 +1,4 @@
-//! Times of appointments: read as a model or a caller gives them, said as people say them, and found between others.
+//! Times of appointments: parsing of a model's or caller's words, wording for people, and the search for free times.
 
 use std::time::Duration;
 
@@ -12,36 +12,36 @@ use domain::{
 
 use super::port::Span;
 
-/// How far ahead an appointment may lie.
+/// How far ahead an appointment may be.
 pub(super) const FARTHEST: Duration = Duration::from_secs(90 * 24 * 3_600);
 
-/// The length of an appointment where the calendar knows none of its own.
+/// Length of an appointment if the calendar does not define it.
 pub(super) const LENGTH: Duration = Duration::from_secs(30 * 60);
 
-/// Hours, in the agent's zone, in which times are offered where the calendar only tells what is busy.
+/// Hours, in the agent's time zone, in which times are offered if the calendar only reports busy times.
 const OFFERED: std::ops::Range<u32> = 8..20;
 
 fn local(at: Timestamp, zone: Tz) -> DateTime<Tz> {
     at.to_utc().with_timezone(&zone)
 }
 
-/// As people say it: "Tuesday, November 24 at 3:00 PM".
+/// Formats a time as people say it: "Tuesday, November 24 at 3:00 PM".
 pub(super) fn said(at: Timestamp, zone: Tz) -> String {
     local(at, zone).format("%A, %B %-d at %-I:%M %p").to_string()
 }
 
-/// The instant that is meant by a text at `now` in `zone`: ISO 8601 with an offset or without, or in words.
+/// Parses a time relative to `now` in `zone`: ISO 8601 with or without an offset, or in words.
 pub(super) fn read(text: &str, now: Timestamp, zone: Tz) -> Option<Timestamp> {
     let at = match parse_answer(text.trim())? {
         SpokenTime::Instant(at) => at,
         SpokenTime::Local(local) => first_instant(zone, local),
         spoken => spoken.instant(now, zone)?,
     };
-    // Whole minutes: nobody agrees on seconds.
+    // Rounded down to whole minutes.
     Some(Timestamp(at.0 - at.0.rem_euclid(60_000_000)))
 }
 
-/// One end of a stretch that is looked through; a date alone is its first or last instant.
+/// Parses one end of a time span. A date alone means its first or last instant.
 pub(super) fn read_end(text: &str, last: bool, now: Timestamp, zone: Tz) -> Option<Timestamp> {
     match NaiveDate::parse_from_str(text.trim(), "%Y-%m-%d") {
         Ok(date) => {
@@ -52,7 +52,7 @@ pub(super) fn read_end(text: &str, last: bool, now: Timestamp, zone: Tz) -> Opti
     }
 }
 
-/// Beginnings at full and half hours of the day that no busy stretch touches.
+/// Returns the free starts at full and half hours of the day that no busy span overlaps.
 pub(super) fn between(busy: &[(Timestamp, Timestamp)], span: Span) -> Vec<Timestamp> {
     let step = i64::try_from(LENGTH.as_micros()).unwrap_or(i64::MAX);
     let first = span.from.0.div_euclid(step) + i64::from(span.from.0.rem_euclid(step) > 0);

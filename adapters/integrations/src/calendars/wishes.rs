@@ -1,4 +1,6 @@
-//! What a model may ask of a calendar, and what it asked: arguments come from a caller's words, so each is checked.
+//! Tools that a model may use for a calendar, and the checks of their arguments. Arguments come from a
+//! caller's words, so
+//! each one is checked.
 
 use std::time::Duration;
 
@@ -16,29 +18,29 @@ use serde_json::{Map, Value, json};
 
 use super::{port::Span, times};
 
-/// The names of the tools.
+/// Name of the tool that finds free times.
 pub const FIND_SLOTS: &str = "findSlots";
-/// The same.
+/// Name of the tool that makes an appointment.
 pub const BOOK_APPOINTMENT: &str = "bookAppointment";
 
-/// The most time of one run: two requests that nobody answers, a look for what became of them, and one more try.
+/// Time limit of one run: two requests without an answer, a look-up of their outcome, and one more attempt.
 const WITHIN: Duration = Duration::from_secs(25);
 
-/// The longest stretch that is looked through for free times.
+/// Longest time span that is searched for free times.
 const LONGEST_SPAN: Duration = Duration::from_secs(14 * 24 * 3_600);
 
-/// Characters of a name and of notes.
+/// Maximum characters of a name and of notes.
 const NAME_CHARS: usize = 100;
 const NOTES_CHARS: usize = 1_000;
 
-/// The person of a call, as far as they are known.
+/// Person of a call, as far as known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Person {
     pub name: Option<String>,
     pub email: Option<String>,
 }
 
-/// The agent's zone; the contract refuses others than IANA's when an agent is saved.
+/// Returns the agent's time zone. Only IANA zones are accepted when an agent is saved.
 pub(super) fn zone(agent: &Agent) -> Tz {
     agent
         .conversation_config
@@ -49,7 +51,7 @@ pub(super) fn zone(agent: &Agent) -> Tz {
         .unwrap_or(Tz::UTC)
 }
 
-/// The tools of an agent.
+/// Returns the tools of an agent.
 pub(super) fn offers(provider: CalendarProvider, calendars: &[String], person: &Person) -> Vec<ToolOffer> {
     let mut offers = Vec::new();
     if provider != CalendarProvider::Ics {
@@ -74,7 +76,7 @@ fn offer(name: &str, description: String, properties: &Value, required: &[&str])
     }
 }
 
-/// Which calendar, where there are several.
+/// Returns the parameter that chooses a calendar, if there are several.
 fn choice(calendars: &[String]) -> Option<Value> {
     (calendars.len() > 1).then(|| {
         json!({
@@ -127,7 +129,7 @@ fn book_appointment(provider: CalendarProvider, calendars: &[String], person: &P
     offer(BOOK_APPOINTMENT, description, &properties, &required)
 }
 
-/// What is asked for, and by whom.
+/// Request of a model and its context.
 pub(super) struct Asked<'a> {
     pub scope: &'a ToolScope,
     pub provider: CalendarProvider,
@@ -159,7 +161,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Which of the agent's own calendars; no other can be named.
+    /// Returns the requested calendar, which must be one of the agent's own.
     pub(super) fn calendar(&self) -> Result<String, ToolFault> {
         let own = self
             .scope
@@ -176,7 +178,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The stretch to look through, from now on.
+    /// Returns the time span to search, from now on.
     pub(super) fn span(&self) -> Result<Span, ToolFault> {
         let zone = self.zone();
         let end = |name: &str, last: bool| {
@@ -200,7 +202,7 @@ impl Asked<'_> {
         Ok(Span { from, to, zone })
     }
 
-    /// The appointment. Where the person's name and address are known these count, whatever is said in the call.
+    /// Returns the requested appointment. If the person's name and address are known, they win over words in the call.
     pub(super) fn appointment(&self, person: Person) -> Result<NewAppointment, ToolFault> {
         let zone = self.zone();
         let start = self.text("start", NAME_CHARS)?.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What a receiver's answer means for a delivery.
+//! Meaning of a receiver's answer for a delivery.
 
 use std::time::Duration;
 
@@ -9,36 +9,36 @@ use domain::{
     time::Timestamp,
 };
 
-/// Bytes of an error that are kept.
+/// Maximum characters of an error that are stored.
 const ERROR_CHARS: usize = 500;
 
-/// A pause that the receiver asked for.
+/// Pause that the receiver asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wish {
-    /// How long.
+    /// Length of the pause.
     pub pause: Duration,
-    /// Whether it is meant for everything that goes there (429, 503).
+    /// Whether it applies to all deliveries to this receiver (429, 503).
     pub lane_too: bool,
 }
 
-/// How a try went.
+/// Result of a delivery attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// It arrived.
+    /// The delivery arrived.
     Arrived,
-    /// The receiver wants nothing more.
+    /// The receiver wants no more deliveries.
     Gone(String),
-    /// It did not arrive.
+    /// The delivery failed.
     Failed {
-        /// What went wrong.
+        /// Error message.
         error: String,
-        /// The pause it asked for.
+        /// Pause that the receiver asked for.
         wish: Option<Wish>,
     },
 }
 
 impl Answer {
-    /// A failure without a wish.
+    /// Creates a failure without a requested pause.
     pub fn failed(error: impl Into<String>) -> Self {
         Self::Failed {
             error: error.into(),
@@ -46,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// Of an HTTP status, with the value of `Retry-After`.
+    /// Returns the result for an HTTP status, with the value of `Retry-After`.
     pub fn of_status(status: u16, retry_after: Option<&str>, now: Timestamp) -> Self {
         let error = format!("the receiver answered {status}");
         match status {
@@ -63,7 +63,7 @@ impl Answer {
         }
     }
 
-    /// What becomes of the delivery.
+    /// Returns the new state of the delivery.
     pub fn settles(self, delivery: &Delivery) -> Settled {
         match self {
             Self::Arrived => Settled::Delivered,
@@ -85,12 +85,12 @@ impl Answer {
     }
 }
 
-/// A database has no place for some characters, and a row should not grow with what a receiver says.
+/// Removes control characters, which some databases refuse, and limits the length.
 fn shortened(error: &str) -> String {
     error.chars().filter(|c| !c.is_control()).take(ERROR_CHARS).collect()
 }
 
-/// `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
+/// Parses `Retry-After`: seconds, or a date (RFC 9110, section 10.2.3).
 fn pause(text: &str, now: Timestamp) -> Option<Duration> {
     let text = text.trim();
     if text.bytes().all(|byte| byte.is_ascii_digit()) {

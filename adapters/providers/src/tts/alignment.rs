@@ -1,18 +1,19 @@
-//! Where words end in a text, by what a provider says of its characters or words.
+//! Alignment of a text with the characters or words that a provider reports as spoken.
 
-/// How far ahead in the text a character is looked for: providers leave out what they do not speak.
+/// Maximum distance at which a character is searched in the text. Providers leave out characters that they do
+/// not speak.
 const AHEAD: usize = 12;
 
-/// Follows a provider through a text.
+/// Position of a provider within a text.
 #[derive(Debug)]
 pub(crate) struct Aligner {
     text: String,
-    /// Everything before it was spoken.
+    /// Byte offset up to which the text was spoken.
     at: usize,
 }
 
 impl Aligner {
-    /// At the start of a text.
+    /// Starts at the beginning of a text.
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -20,13 +21,13 @@ impl Aligner {
         }
     }
 
-    /// A character was spoken, or several. Returns where in the text a word ended with it.
+    /// Handles one or more spoken characters. Returns the offset in the text if a word ended with them.
     pub(crate) fn character(&mut self, spoken: &str) -> Option<usize> {
         let moved = self.advance(spoken);
         (moved && self.at_word_end()).then_some(self.at)
     }
 
-    /// A word was spoken, perhaps without its punctuation. Returns where in the text it ended.
+    /// Handles a spoken word, perhaps without its punctuation. Returns the offset in the text at which it ended.
     pub(crate) fn word(&mut self, spoken: &str) -> Option<usize> {
         if !self.advance(spoken) {
             return None;

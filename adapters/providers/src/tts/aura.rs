@@ -1,5 +1,6 @@
-//! Deepgram's Aura: one socket a call, one text at a time, flushed at its end and cleared when it is dropped. Flushes
-//! are few a minute: what goes beyond them is asked for over HTTP.
+//! Protocol of Deepgram's Aura: one socket per call and one text at a time, which is flushed at its end and
+//! cleared when
+//! dropped. Only a few flushes per minute are allowed, so further texts are requested over HTTP.
 
 use std::{
     collections::VecDeque,
@@ -32,24 +33,24 @@ use crate::tts::{
 };
 use net::redact;
 
-/// The voice, which is a model there, when none is named.
+/// Default voice, which is a model in Deepgram's terms.
 pub(super) const DEFAULT_VOICE: &str = "aura-2-thalia-en";
 
-/// A socket takes 20 flushes in 60 seconds; one is left for what is under way.
+/// Flushes that we use of the 20 per 60 seconds that a socket allows. One is left for texts in progress.
 const MOST_FLUSHES: usize = 19;
 const FLUSHES_WITHIN: Duration = Duration::from_secs(60);
 
-/// Characters of one message, or request.
+/// Maximum characters of one message or request.
 const MOST_CHARACTERS: usize = 2_000;
 
-/// The provider.
+/// Deepgram's voice provider.
 pub(super) struct Aura {
     endpoint: Endpoint,
     client: reqwest::Client,
 }
 
 impl Aura {
-    /// At this address.
+    /// Creates the provider for an address.
     pub(super) fn new(endpoint: Endpoint, client: reqwest::Client) -> Self {
         Self { endpoint, client }
     }
@@ -109,7 +110,7 @@ impl AuraVoice {
     }
 }
 
-/// Texts over HTTP.
+/// Requests of texts over HTTP.
 struct Plain {
     speak: Speak,
     client: reqwest::Client,
@@ -142,12 +143,12 @@ impl Plain {
                 characters: text.chars().count(),
             })
         });
-        // One after the other: a part is asked for when the one before has come.
+        // Parts are requested in order: the next one once the previous one is complete.
         stream::iter(asked).flatten().boxed()
     }
 }
 
-/// Parts that a message may hold, cut between words.
+/// Splits a text between words into parts that fit into a message.
 fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut rest) = (Vec::new(), text);
     while let Some((most, _)) = rest.char_indices().nth(MOST_CHARACTERS) {
@@ -166,7 +167,7 @@ struct Speak {
     endpoint: Endpoint,
     voice: String,
     format: LineFormat,
-    /// A warning was logged: one a call is enough.
+    /// Whether a warning was logged. One per call is enough.
     warned: Arc<AtomicBool>,
 }
 
@@ -212,7 +213,7 @@ impl VoiceProtocol for Speak {
     }
 
     fn most_open(&self) -> usize {
-        // Its audio has no names: one text after the other.
+        // The audio does not name its text, so only one text may be open.
         1
     }
 
@@ -245,12 +246,16 @@ impl VoiceProtocol for Speak {
         let words = reply.description.or(reply.err_msg).unwrap_or_default();
         let failed = match reply.kind.as_str() {
             "Error" => Some(Failure::of_codes(&self.endpoint, &[&code], &words)),
-            // Nothing comes of a flush that was not taken.
+            // A flush that was refused yields no audio.
             "Warning" if code.contains("FLUSH") => Some(Failure::Busy { retry_after: None }),
             "Warning" => {
                 if !self.warned.swap(true, Ordering::Relaxed) {
                     let words = redact::fit(&words);
-                    tracing::warn!(provider = self.endpoint.provider, words, "voice provider warns");
+                    tracing::warn!(
+                        provider = self.endpoint.provider,
+                        words,
+                        "voice provider sent a warning"
+                    );
                 }
                 None
             }
@@ -265,7 +270,7 @@ impl VoiceProtocol for Speak {
     }
 }
 
-/// Reads a message, for fuzzing.
+/// Fuzzing entry point: reads a message.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzzed(endpoint: Endpoint, message: &str) {
     let speak = Speak {
@@ -339,7 +344,7 @@ mod tests {
         assert!(matches!(speak.read("Flushed"), Err(Failure::Protocol(_))));
     }
 
-    /// What is logged.
+    /// Captured log output.
     #[derive(Clone, Default)]
     struct Connections(Arc<Mutex<Vec<u8>>>);
 
@@ -368,7 +373,7 @@ mod tests {
         });
         let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         assert_eq!(logged.lines().count(), 1);
-        assert!(logged.contains("warns") && logged.len() < 600, "{logged}");
+        assert!(logged.contains("warning") && logged.len() < 600, "{logged}");
     }
 
     proptest! {

@@ -1,5 +1,8 @@
-//! Equal text in an equal voice is synthesised once and kept: in memory, and on disk where there is a folder and the text
-//! has nothing of a person in it. Calls that ask for the same at once share one synthesis; only complete ones are kept.
+//! Cache of synthesised speech. Equal text in an equal voice is synthesised once. It is kept in memory, and
+//! also on disk if
+//! there is a folder and the text contains no personal data. Calls that request the same text at once share
+//! one
+//! synthesis. Only complete speech is kept.
 
 mod disk;
 mod flight;
@@ -19,21 +22,21 @@ use sha2::{Digest, Sha256};
 use self::{disk::Disk, flight::Flight, memory::Memory};
 use crate::tts::{provider::Pieces, sound_check::is_audible};
 
-/// Speech in memory: about 17 minutes at 8 kHz.
+/// Maximum bytes in memory: about 17 minutes at 8 kHz.
 const MOST_MEMORY_BYTES: usize = 16 * 1024 * 1024;
 
-/// Speech on disk: about nine hours at 8 kHz.
+/// Maximum bytes on disk: about nine hours at 8 kHz.
 const MOST_DISK_BYTES: u64 = 512 * 1024 * 1024;
 
-/// Changes when what is kept would be made in another way.
+/// Version of the key. It changes when kept speech would be synthesised differently.
 const VERSION: &str = "1";
 
-/// What one speech is known by.
+/// Key of a cached speech.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Key([u8; 32]);
 
 impl Key {
-    /// Of a text in a voice, with all that shapes its sound. The voice is the provider's own.
+    /// Returns the key of a text in a voice, over everything that shapes its sound. The voice is the provider's own.
     pub(crate) fn new(provider: &str, signature: &str, config: &VoiceConfig, text: &str) -> Self {
         let mut hash = Sha256::new();
         let settings = format!(
@@ -51,7 +54,7 @@ impl Key {
             &rate,
             text.trim(),
         ] {
-            // With its length, so that no two lists of parts look alike.
+            // Each part is hashed with its length, so that different lists of parts give different keys.
             hash.update((part.len() as u64).to_le_bytes());
             hash.update(part);
         }
@@ -69,7 +72,7 @@ impl Key {
     }
 }
 
-/// A complete speech.
+/// Complete speech of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Speech(Arc<[SpeechPiece]>);
 
@@ -79,7 +82,7 @@ impl Speech {
         self.0.iter().map(of).sum()
     }
 
-    /// Samples of the pieces in which something sounds.
+    /// Returns the number of samples in the audible pieces.
     fn sounding_samples(&self) -> u64 {
         let sounding = self.0.iter().filter(|piece| is_audible(piece));
         sounding.map(|piece| piece.samples.len() as u64).sum()
@@ -90,28 +93,28 @@ impl Speech {
     }
 }
 
-/// Where a speech may be kept.
+/// Place where speech may be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// Until it has not been used for long, or the process ends.
+    /// Memory only, until it has not been used for long or the process ends.
     InMemory,
-    /// And for the next process: nobody who wants their data erased is in it.
+    /// Memory and disk, for the next process too. The speech contains no personal data.
     OnDisk,
 }
 
-/// What of a speech is kept.
+/// Conditions under which speech is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// Where.
+    /// Place.
     pub place: Kept,
-    /// Nothing of one that sounds for less: it is not all of its text.
+    /// Fewest audible samples. Shorter speech is not kept, since it cannot be the whole text.
     pub least_samples: u64,
 }
 
-/// Begins a synthesis.
+/// Starts a synthesis.
 pub(crate) type Start = Box<dyn FnOnce() -> Pieces + Send>;
 
-/// The cache. Clones are the same one.
+/// Speech cache. Clones share it.
 #[derive(Clone)]
 pub(crate) struct SpeechCache(Arc<Shared>);
 
@@ -130,11 +133,11 @@ fn count(outcome: &'static str) {
 }
 
 impl SpeechCache {
-    /// An empty one in memory, with what is kept in a folder if there is one.
+    /// Opens a cache that is empty in memory and uses the speech kept in the folder, if there is one.
     ///
     /// # Errors
     ///
-    /// When the folder cannot be made or read.
+    /// Returns an error if the folder cannot be created or read.
     pub(crate) fn open(folder: Option<&Path>) -> io::Result<Self> {
         Self::bounded(folder, MOST_MEMORY_BYTES, MOST_DISK_BYTES)
     }
@@ -148,18 +151,19 @@ impl SpeechCache {
         })))
     }
 
-    /// Whether it is in memory now.
+    /// Returns whether the speech is in memory now.
     pub(crate) fn has(&self, key: Key) -> bool {
         locked(&self.0.memory).has(key)
     }
 
-    /// Drops from memory every speech that may have something of a person in it. On disk there is none.
+    /// Drops from memory all speech that may contain personal data. There is none on disk.
     pub(crate) fn forget_people(&self) {
         locked(&self.0.memory).forget_people();
     }
 
-    /// The speech of a key: kept, on its way for another call, or begun with `start`. Must be called within a tokio
-    /// runtime.
+    /// Returns the speech of a key: from the cache, shared with another call, or started with `start`. Must
+    /// be called within a
+    /// tokio runtime.
     pub(crate) fn speak(&self, key: Key, keep: Keep, start: Start) -> Pieces {
         let disk = self.0.disk.as_ref().filter(|_| keep.place == Kept::OnDisk);
         if let Some(speech) = locked(&self.0.memory).get(key) {
@@ -210,7 +214,7 @@ impl SpeechCache {
             },
         };
         let may_leave = || {
-            // Under the lock: nobody joins what is being left.
+            // This runs under the lock, so that no call joins a flight that is being left.
             let mut flights = locked(&self.0.flights);
             let left = flight.is_left();
             if left {
@@ -240,13 +244,13 @@ impl SpeechCache {
     }
 }
 
-/// Where a speech comes from.
+/// Source of a speech.
 enum Source {
     Provider(Pieces),
     Disk(Start),
 }
 
-/// Ends a flight on every way out.
+/// Guard that ends a flight on every exit path.
 struct Landing<'a> {
     cache: &'a SpeechCache,
     key: Key,

@@ -1,4 +1,4 @@
-//! Cartesia over its WebSocket: one socket a call, one context a text, with the times of words.
+//! Protocol of Cartesia's WebSocket: one socket per call, one context per text, with word times.
 
 use std::borrow::Cow;
 
@@ -16,21 +16,21 @@ use crate::tts::{
     socket::SocketVoice,
 };
 
-/// The voice that its users' frameworks take when none is named.
+/// Default voice, the same as in common frameworks.
 pub(super) const DEFAULT_VOICE: &str = "f786b574-daa5-4673-aa0c-cbe3e8534c02";
 
 const DEFAULT_MODEL: &str = "sonic-3";
 
-/// The version of the interface that this was written for.
+/// Version of the API that this code implements.
 const VERSION: &str = "2026-03-01";
 
-/// Contexts at once: a provider's limit is on texts in work, and one call needs few.
+/// Maximum number of contexts at once. The provider limits texts in progress, and one call needs few.
 const MOST_CONTEXTS: usize = 5;
 
-/// Speeds that are taken.
+/// Accepted speeds.
 const SPEED: std::ops::RangeInclusive<f32> = 0.6..=1.5;
 
-/// Words of audio tags for laughter.
+/// Words of audio tags that mean laughter.
 const LAUGHTER: [&str; 10] = [
     "laugh",
     "laughs",
@@ -44,7 +44,7 @@ const LAUGHTER: [&str; 10] = [
     "giggling",
 ];
 
-/// Words of audio tags, and the emotion of Cartesia's that they ask for.
+/// Words of audio tags, with the Cartesia emotion for them.
 const EMOTIONS: [(&str, &str); 20] = [
     ("happy happily cheerful cheerfully joyful", "happy"),
     ("excited excitedly", "excited"),
@@ -68,14 +68,14 @@ const EMOTIONS: [(&str, &str); 20] = [
     ("scared nervous nervously anxious", "scared"),
 ];
 
-/// The provider.
+/// Cartesia's voice provider.
 pub(super) struct Cartesia {
     endpoint: Endpoint,
     model: String,
 }
 
 impl Cartesia {
-    /// At this address, with its newest model if none is named.
+    /// Creates the provider for an address. Without a model, the newest is used.
     pub(super) fn new(endpoint: Endpoint, model: Option<String>) -> Self {
         Self {
             endpoint,
@@ -113,8 +113,9 @@ impl Source for Cartesia {
     }
 }
 
-/// Audio tags in Cartesia's own markup, which sonic-3 and its successors act on: `[laughter]`, and emotions. Others it
-/// would read aloud.
+/// Converts an audio tag to Cartesia's markup, which sonic-3 and its successors follow: `[laughter]`, and
+/// emotions. The
+/// voice would read other tags aloud.
 fn markup(tag: &str) -> Option<String> {
     if tag.split(' ').any(|word| LAUGHTER.contains(&word)) {
         return Some("[laughter]".into());
@@ -214,7 +215,7 @@ impl VoiceProtocol for TtsSocket {
             "output_format": { "container": "raw", "encoding": encoding, "sample_rate": self.format.sample_rate },
             "language": self.language,
             "add_timestamps": true,
-            // It is a whole sentence: nothing is gained by waiting for more.
+            // The text is a whole sentence, so waiting for more gains nothing.
             "max_buffer_delay_ms": 0,
         });
         if self.speed != 1.0 && self.model.starts_with("sonic-3") {
@@ -236,7 +237,7 @@ impl VoiceProtocol for TtsSocket {
             return Ok(VoiceEvent::default());
         }
         let times = reply.word_timestamps.unwrap_or_default();
-        // Markup of ours is no word, should it be told as one.
+        // Our own markup is not a word, even if it is reported as one.
         let markup = |text: &str| text.starts_with(['<', '[']) || text.ends_with("/>");
         let words = times.words.into_iter().zip(times.end);
         let words = words.filter(|(text, _)| !markup(text));
@@ -257,7 +258,7 @@ impl VoiceProtocol for TtsSocket {
     }
 }
 
-/// Reads a message, for fuzzing.
+/// Fuzzing entry point: reads a message.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzzed(endpoint: Endpoint, message: &str) {
     let cartesia = Cartesia::new(endpoint, None);

@@ -1,4 +1,4 @@
-//! One call's lines to the providers that may speak for it: opened when they are needed, the first one at once.
+//! Connections of one call to the providers that may speak for it. They are opened when needed, the first one at once.
 
 use std::{
     collections::BTreeSet,
@@ -19,24 +19,24 @@ use crate::tts::{
 };
 use net::guard::Guard;
 
-/// Tells calls apart.
+/// Number of the next call.
 static CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Texts of one call that may be kept on disk.
+/// Maximum number of texts of one call that may be kept on disk.
 const MOST_FIXED: usize = 32;
 
-/// A provider that may speak, with the voice it would have.
+/// Provider that may speak, with the voice it would use.
 pub(super) struct Candidate {
     pub provider: String,
     pub voice: String,
     pub source: Arc<dyn Source>,
-    /// None is within this process.
+    /// Guard of the provider; `None` for one inside this process.
     pub guard: Option<Guard>,
 }
 
 type Line = Arc<Mutex<Box<dyn VoiceProvider>>>;
 
-/// A line of its own for one text; it becomes the call's when it does better.
+/// Separate connection for one text. It becomes the call's connection if it is faster.
 pub(super) struct Fresh(Line);
 
 pub(super) struct Connections {
@@ -47,7 +47,7 @@ pub(super) struct Connections {
     open: Mutex<Vec<Option<Line>>>,
     /// Texts that are the same in every call.
     fixed: Mutex<BTreeSet<String>>,
-    /// Nobody said anything of the last text in all its time.
+    /// Whether no provider gave any audio for the last text.
     hung: AtomicBool,
 }
 
@@ -64,7 +64,7 @@ impl Connections {
         }
     }
 
-    /// A text of which the speech may be kept on disk: it is the same in every call.
+    /// Allows the speech of a text to be kept on disk, because the text is the same in every call.
     pub(super) fn may_keep(&self, text: &str) {
         let mut fixed = locked(&self.fixed);
         if fixed.len() < MOST_FIXED {
@@ -76,17 +76,17 @@ impl Connections {
         self.candidates.len()
     }
 
-    /// Whether nobody said anything of the call's last text.
+    /// Returns whether no provider gave any audio for the call's last text.
     pub(super) fn is_hung(&self) -> bool {
         self.hung.load(Ordering::Relaxed)
     }
 
-    /// Notes whether anybody said anything of a text, and tells how it was before.
+    /// Records whether any provider gave audio for a text, and returns the previous value.
     pub(super) fn hang(&self, hung: bool) -> bool {
         self.hung.swap(hung, Ordering::Relaxed)
     }
 
-    /// Samples a millisecond.
+    /// Returns the samples per millisecond.
     pub(super) fn samples_per_ms(&self) -> u64 {
         u64::from(self.config.sample_rate / 1_000)
     }
@@ -97,7 +97,7 @@ impl Connections {
             .map_or("", |candidate| candidate.provider.as_str())
     }
 
-    /// Opens the line that will be used first.
+    /// Opens the connection that will be used first.
     pub(super) fn warm_up(&self) {
         let well = |candidate: &Candidate| candidate.guard.as_ref().is_none_or(|guard| !guard.is_down());
         if let Some(index) = self.candidates.iter().position(well) {
@@ -105,7 +105,7 @@ impl Connections {
         }
     }
 
-    /// Whether a provider may be asked once more for the same text.
+    /// Returns whether a provider may be asked once more for the same text.
     pub(super) fn may_retry(&self, index: usize) -> bool {
         let guard = self
             .candidates
@@ -114,11 +114,11 @@ impl Connections {
         guard.is_some_and(|guard| !guard.is_down() && guard.may_retry())
     }
 
-    /// The text by a candidate: kept, shared with other calls, or asked for.
+    /// Speaks a text with a candidate: from the cache, shared with other calls, or by a request.
     pub(super) fn speak(self: &Arc<Self>, index: usize, script: &Script) -> Option<Pieces> {
         let (key, written, candidate) = self.key(index, script)?;
         if candidate.guard.is_none() {
-            // What is made within this process is cheaper to make than to keep.
+            // Speech made inside this process is cheaper to make than to keep.
             return Some(self.ask(index, script));
         }
         let text = script.text.as_str();
@@ -131,12 +131,12 @@ impl Connections {
             least_samples: least_samples(text, &self.config),
         };
         let (lines, script) = (self.clone(), script.clone());
-        // Kept as it came: its times count what was written.
+        // The cache keeps times relative to the text with markup.
         let start = Box::new(move || lines.asked(index, &script));
         Some(written.timed(self.cache.speak(key, keep, start)))
     }
 
-    /// The text by the first candidate, unless it is at hand.
+    /// Speaks a text with the first candidate, unless it is in the cache.
     pub(super) fn fetched(self: &Arc<Self>, text: &str) -> Option<Pieces> {
         let script = Script {
             text: text.to_owned(),
@@ -156,13 +156,13 @@ impl Connections {
         Some((key, written, candidate))
     }
 
-    /// The text as a candidate is given it.
+    /// Returns the text with the candidate's markup.
     fn written(&self, candidate: &Candidate, script: &Script) -> Written {
         let config = self.config_of(candidate);
         script.written(|tag| candidate.source.cue(&config, tag))
     }
 
-    /// The text by a candidate's own line, which nobody shares.
+    /// Speaks a text on a candidate's own connection, without the cache.
     pub(super) fn ask(&self, index: usize, script: &Script) -> Pieces {
         let pieces = self.asked(index, script);
         match self.candidates.get(index) {
@@ -171,7 +171,7 @@ impl Connections {
         }
     }
 
-    /// The same, with times in what was written.
+    /// Same as [`Self::ask`], but with times relative to the text with markup.
     fn asked(&self, index: usize, script: &Script) -> Pieces {
         let Some((line, candidate)) = self.line(index).zip(self.candidates.get(index)) else {
             return Box::pin(futures_util::stream::empty());
@@ -189,7 +189,7 @@ impl Connections {
         guarded(candidate.guard.as_ref(), listener, speak)
     }
 
-    /// The same by a new line.
+    /// Same as [`Self::ask`], but on a new connection.
     pub(super) fn ask_anew(&self, index: usize, script: &Script) -> Option<(Pieces, Fresh)> {
         let candidate = self.candidates.get(index)?;
         let line = Arc::new(Mutex::new(candidate.source.open(&self.config_of(candidate))));
@@ -197,7 +197,7 @@ impl Connections {
         Some((self.written(candidate, script).timed(pieces), Fresh(line)))
     }
 
-    /// A new line did better than the call's own.
+    /// Replaces the call's connection with a new one that did better.
     pub(super) fn keep(&self, index: usize, fresh: Fresh) {
         if let Some(line) = locked(&self.open).get_mut(index) {
             *line = Some(fresh.0);

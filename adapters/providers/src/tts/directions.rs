@@ -1,5 +1,6 @@
-//! A text with directions in it, and how it is written for a provider that acts on them: its words are found again in
-//! what was written.
+//! Texts with directions for the voice, and their form in a provider's markup. Word times in the marked-up
+//! text are mapped
+//! back to the plain text.
 
 use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use futures_util::StreamExt;
@@ -7,7 +8,7 @@ use media::session::Cue;
 
 use crate::tts::provider::Pieces;
 
-/// A text, and what the voice is to do within it.
+/// Text with directions for the voice.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Script {
     pub text: String,
@@ -15,7 +16,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// What comes behind so many bytes.
+    /// Returns the text and directions from a byte offset on.
     pub(super) fn behind(&self, at: usize) -> Self {
         let cues = self.cues.iter().filter(|cue| cue.at >= at).map(|cue| Cue {
             at: cue.at - at,
@@ -27,7 +28,7 @@ impl Script {
         }
     }
 
-    /// The text with the directions that `write` knows how to write.
+    /// Returns the text with the directions that `write` can express as markup.
     pub(super) fn written(&self, write: impl Fn(&str) -> Option<String>) -> Written {
         let mut written = Written::default();
         let mut from = 0;
@@ -57,16 +58,16 @@ impl Script {
     }
 }
 
-/// A text as a provider is given it.
+/// Text in the form that a provider receives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Written {
     pub text: String,
-    /// Where in it something was put in, and how many bytes.
+    /// Inserted markup: offset and length in bytes.
     inserted: Vec<(usize, usize)>,
 }
 
 impl Written {
-    /// The same with blanks in the place of what was put in.
+    /// Returns the text with blanks in place of the markup.
     pub(super) fn words(&self) -> String {
         let mut words = self.text.clone();
         for &(at, bytes) in &self.inserted {
@@ -75,7 +76,7 @@ impl Written {
         words
     }
 
-    /// Its audio, with times that count the text alone.
+    /// Maps the word times in the audio back to the plain text.
     pub(super) fn timed(self, pieces: Pieces) -> Pieces {
         if self.inserted.is_empty() {
             return pieces;

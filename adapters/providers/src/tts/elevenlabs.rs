@@ -1,8 +1,10 @@
-//! ElevenLabs over `multi-stream-input`: one socket a call, one context a text, with the times of characters. Models of
-//! the third generation, which are not spoken there, over HTTP.
+//! Protocol of ElevenLabs' `multi-stream-input`: one socket per call, one context per text, with character
+//! times. Models
+//! of the third generation are not available there and are requested over HTTP.
 //!
-//! Not one context a turn, as others have it: a flush is followed by no end, only a closed context is, and whoever plays
-//! the texts one after the other must know where each ends.
+//! Other clients use one context per turn. We do not, because a flush is not followed by an end message, but
+//! a closed
+//! context is. To play texts one after the other, the end of each must be known.
 
 mod messages;
 
@@ -21,22 +23,22 @@ use crate::tts::{
 };
 use crate::{name::path_segment, settings::Endpoint};
 
-/// The voice of the provider's own examples.
+/// Default voice, from the provider's own examples.
 pub(super) const DEFAULT_VOICE: &str = "JBFqnCBsd6RMkjVDRZzb";
 
-/// A socket takes so many contexts; one more closes it.
+/// Maximum number of contexts on a socket. One more closes it.
 const MOST_CONTEXTS: usize = 5;
 
-/// Seconds of quiet after which a context is closed; 180 at most.
+/// Seconds of inactivity after which a context is closed; 180 is the maximum.
 const INACTIVITY_S: u32 = 180;
 
-/// Something is said this often; other things on the way may close a quiet socket sooner.
+/// Interval of keep-alive messages. Proxies may close a quiet socket sooner than the provider.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
 
-/// Speeds that are taken.
+/// Accepted speeds.
 const SPEED: std::ops::RangeInclusive<f32> = 0.7..=1.2;
 
-/// The provider.
+/// ElevenLabs' voice provider.
 pub(super) struct ElevenLabs {
     endpoint: Endpoint,
     model: Option<String>,
@@ -44,7 +46,7 @@ pub(super) struct ElevenLabs {
 }
 
 impl ElevenLabs {
-    /// At this address; a model of none is chosen by the wanted latency.
+    /// Creates the provider for an address. Without a model, the requested latency decides.
     pub(super) fn new(endpoint: Endpoint, model: Option<String>, client: reqwest::Client) -> Self {
         Self {
             endpoint,
@@ -62,13 +64,13 @@ impl ElevenLabs {
         self.model.clone().unwrap_or_else(|| by_latency.to_owned())
     }
 
-    /// A voice over the plain HTTP stream: a request a text, raw audio as it is made, no times.
+    /// Opens a voice over streaming HTTP: one request per text, raw audio as it is made, and no times.
     fn streamed(&self, model: String, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
         let (endpoint, client, format) = (self.endpoint.clone(), self.client.clone(), line_format(config));
         let (voice, name) = (path_segment(&config.voice), output_format(format));
         let url = endpoint.url(&format!("/v1/text-to-speech/{voice}/stream?output_format={name}"));
         let mut settings = settings(config);
-        // These models take three degrees of it.
+        // These models accept three values of it.
         let stability = f64::from(config.stability.clamp(0.0, 1.0));
         settings["stability"] = ((stability * 2.0).round() / 2.0).into();
         let (charged, key) = (model.clone(), endpoint.key_header("xi-api-key", ""));
@@ -120,7 +122,7 @@ impl Source for ElevenLabs {
     }
 }
 
-/// Whether a model is of the third generation: it acts on audio tags, and is not spoken on sockets.
+/// Returns whether a model is of the third generation, which follows audio tags and is not available on sockets.
 fn is_v3(model: &str) -> bool {
     model.contains("_v3")
 }
@@ -134,7 +136,7 @@ fn settings(config: &VoiceConfig) -> serde_json::Value {
     })
 }
 
-/// The provider's name of a format.
+/// Returns the provider's name of a format.
 fn output_format(format: LineFormat) -> &'static str {
     match format.encoding {
         Encoding::MuLaw => "ulaw_8000",
@@ -171,7 +173,7 @@ impl VoiceProtocol for MultiStream {
             .append_pair("inactivity_timeout", &INACTIVITY_S.to_string())
             .append_pair("auto_mode", "true")
             .append_pair("sync_alignment", "true");
-        // Other models know their languages by themselves, and refuse to be told.
+        // Other models detect the language themselves and refuse the parameter.
         if self.model.ends_with("_v2_5") && !self.language.is_empty() {
             query.append_pair("language_code", &self.language);
         }
@@ -221,7 +223,7 @@ impl VoiceProtocol for MultiStream {
     }
 }
 
-/// Reads a message, for fuzzing.
+/// Fuzzing entry point: reads a message.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn fuzzed(endpoint: &Endpoint, message: &str) {
     let _ = messages::read(endpoint, message);

@@ -1,4 +1,4 @@
-//! `espeak-ng` as a local process: a human-sounding voice with no key and no server.
+//! Voice of the local program `espeak-ng`: human-sounding, without a key or a server.
 
 pub mod names;
 
@@ -21,25 +21,25 @@ use crate::tts::{
 };
 
 const PROGRAM: &str = "espeak-ng";
-/// Processes at once: each takes a core for a few milliseconds a second of speech.
+/// Maximum number of concurrent processes. Each takes a core for a few milliseconds per second of speech.
 const MOST_PROCESSES: usize = 4;
-/// A process that says nothing for so long is stuck.
+/// Time without output after which a process counts as stuck.
 const NEXT_WITHIN: Duration = Duration::from_secs(4);
-/// The longest text that is taken, in characters.
+/// Maximum length of a text, in characters.
 const MOST_CHARACTERS: usize = 5_000;
-/// Words a minute at the speed 1: a person on the telephone, a little slower than the program's own 175.
+/// Words per minute at speed 1: a person on the telephone, a little slower than the program's own 175.
 const WORDS_A_MINUTE: f32 = 160.0;
-/// The header of a WAV file as the program writes it.
+/// Size of the WAV header that the program writes.
 const HEADER_BYTES: usize = 44;
 
-/// The program.
+/// The `espeak-ng` program.
 pub(super) struct Espeak {
     program: String,
     permits: Arc<Semaphore>,
 }
 
 impl Espeak {
-    /// As it is found in the path.
+    /// Creates the provider for the program in the path.
     pub(super) fn new() -> Self {
         Self::at(PROGRAM)
     }
@@ -69,7 +69,7 @@ impl Source for Espeak {
     }
 }
 
-/// The program's name of a voice: the one that is named, else its language's.
+/// Returns the program's name of a voice: the configured one, or that of the language.
 fn voice(config: &VoiceConfig) -> String {
     let language = config.language.to_ascii_lowercase().replace('_', "-");
     let by_language = match language.as_str() {
@@ -90,13 +90,13 @@ fn voice(config: &VoiceConfig) -> String {
     }
 }
 
-/// Whether a name may be an argument of the program.
+/// Returns whether a name is safe as an argument of the program.
 fn is_sound(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+');
     !name.is_empty() && name.len() <= 32 && name.chars().all(plain) && !name.starts_with('-')
 }
 
-/// Why the program does not run, in words for its operator.
+/// Describes for the operator why the program does not run.
 fn not_started(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => {
@@ -118,7 +118,7 @@ impl VoiceProvider for EspeakVoice {
     fn speak(&mut self, text: &str) -> Pieces {
         let text: String = text.chars().filter(|c| !c.is_control()).take(MOST_CHARACTERS).collect();
         let mut command = Command::new(&self.program);
-        // The text goes in by its standard input: no shell, and no argument that could be taken for an option.
+        // The text goes to standard input. There is no shell, and no argument that could be taken for an option.
         command
             .args([
                 "--stdin",
@@ -149,7 +149,7 @@ impl VoiceProvider for EspeakVoice {
     }
 }
 
-/// A process at work. Dropping it kills it.
+/// Running process. Dropping it kills the process.
 struct Speaking {
     output: ChildStdout,
     frames: Frames,
@@ -180,7 +180,7 @@ impl Speaking {
             Ok::<_, std::io::Error>(header)
         };
         let header = timeout(NEXT_WITHIN, begun).await.map_err(|_| stuck())?;
-        let header = header.map_err(|error| Failure::Unavailable(format!("espeak-ng says nothing: {error}")))?;
+        let header = header.map_err(|error| Failure::Unavailable(format!("espeak-ng gives no output: {error}")))?;
         let format = LineFormat {
             encoding: Encoding::Linear16,
             sample_rate: rate(&header)?,
@@ -227,10 +227,10 @@ impl Speaking {
 }
 
 fn stuck() -> Failure {
-    Failure::Unavailable(format!("espeak-ng says nothing for {} s", NEXT_WITHIN.as_secs()))
+    Failure::Unavailable(format!("espeak-ng gives no output for {} s", NEXT_WITHIN.as_secs()))
 }
 
-/// The rate in the header of 16-bit mono PCM.
+/// Reads the sample rate from the header of 16-bit mono PCM.
 fn rate(header: &[u8; HEADER_BYTES]) -> Result<u32, Failure> {
     let [.., a, b, c, d] = header
         .get(..28)
@@ -239,7 +239,7 @@ fn rate(header: &[u8; HEADER_BYTES]) -> Result<u32, Failure> {
     let known = header.starts_with(b"RIFF") && header.get(36..40) == Some(b"data");
     match known {
         true => Ok(u32::from_le_bytes([a, b, c, d])),
-        false => Err(Failure::Protocol("espeak-ng gives no WAV".into())),
+        false => Err(Failure::Protocol("espeak-ng output is not WAV".into())),
     }
 }
 

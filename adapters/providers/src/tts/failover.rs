@@ -1,5 +1,6 @@
-//! One text through all that may speak it: a second request when the first is slow, the next provider when one fails,
-//! and on from the next word when one fails in the middle.
+//! Speech of one text with failover: a second request if the first is slow, the next provider if one fails,
+//! and a
+//! continuation from the next word if one fails in the middle.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -15,32 +16,35 @@ use crate::tts::{
 };
 use net::redact;
 
-/// No audio for so long: somebody else is asked beside.
+/// Delay without audio after which another provider is asked in parallel.
 const FIRST_AUDIO: Duration = Duration::from_millis(1_200);
-/// And again after this.
+/// Delay before each further parallel request.
 const NEXT_HEDGE: Duration = Duration::from_millis(600);
-/// No audio at all for so long is a failure. Less than whoever plays it waits, so that the reason is told.
+/// Delay without any audio after which the text fails. It is shorter than the player's timeout, so that the
+/// reason is
+/// reported.
 const HARD: Duration = Duration::from_millis(3_900);
-/// And only for so long, with another line asked so soon, when the call's last text has failed like that: it is an
-/// apology behind a silence that was long enough. What is kept is there at once.
+/// The same limits after the call's last text failed that way. The text is then an apology after a silence
+/// that was long
+/// enough already. Cached speech is available at once.
 const HARD_AGAIN: Duration = Duration::from_millis(1_200);
 const HEDGE_AGAIN: Duration = Duration::from_millis(400);
-/// In the middle of a text: so long without audio, and no more than this left to play, is a failure too.
+/// A text also fails in the middle if no audio comes for this long and at most [`NEARLY_PLAYED`] is left to play.
 const STALLED: Duration = Duration::from_millis(1_200);
 const NEARLY_PLAYED: Duration = Duration::from_millis(300);
 const LONGEST_STALL: Duration = Duration::from_secs(8);
-/// Audio that comes, but slower than it plays: the gaps may last so long together.
+/// Maximum total length of gaps if audio comes more slowly than it plays.
 const MOST_BEHIND: Duration = Duration::from_millis(2_500);
-/// Audio that may be said twice where nothing tells which words it held.
+/// Audio that may be repeated if no word times tell how far it got.
 const A_LITTLE_MS: u64 = 300;
-/// Times that a text is taken up again.
+/// Maximum number of times that a text is resumed.
 const MOST_RESUMED: u32 = 3;
 
 #[derive(Debug, Clone, Copy)]
 enum Ask {
-    /// The call's own line, and what is kept.
+    /// The call's own connection, or the cache.
     First(usize),
-    /// The same provider once more, by a new line, if its budget allows.
+    /// The same provider once more on a new connection, if its retry budget allows.
     Again(usize),
 }
 
@@ -58,30 +62,30 @@ struct Attempt {
     fresh: Option<Fresh>,
 }
 
-/// The text under way.
+/// Text in progress.
 pub(super) struct Failover {
     lines: Arc<Connections>,
     script: Script,
     plan: VecDeque<Ask>,
     running: Vec<Attempt>,
-    /// The part of the text that is being spoken begins here, …
+    /// Start of the part that is being spoken, in the text, …
     base_text: usize,
-    /// … and its audio here.
+    /// … and in the audio.
     base_samples: u64,
     given_samples: u64,
-    /// The last word that was given out, in the whole text.
+    /// End of the last word given out, in the whole text.
     given_text: usize,
     timed: bool,
-    /// Audio of the present part has come.
+    /// Whether audio of the present part has come.
     begun: bool,
     first_audio: Option<Instant>,
     last_audio: Instant,
-    /// For audio of the present part, behind its first.
+    /// Total wait for audio of the present part after its first piece.
     waited: Duration,
     hedge_at: Instant,
     hard_at: Instant,
     resumed: u32,
-    /// A voice was too slow for this text.
+    /// Whether a voice was too slow for this text.
     slow: bool,
     failure: Option<Failure>,
     ended: bool,
@@ -115,7 +119,7 @@ impl Failover {
         relay
     }
 
-    /// Plans whom to ask, in order, and asks the first.
+    /// Plans the order of providers and asks the first.
     fn begin(&mut self, first: Ask) {
         let now = Instant::now();
         self.begun = false;
@@ -134,7 +138,7 @@ impl Failover {
         self.ask_next();
     }
 
-    /// Asks the next of the plan; false when there is none.
+    /// Asks the next provider of the plan. Returns false if there is none.
     fn ask_next(&mut self) -> bool {
         while let Some(ask) = self.plan.pop_front() {
             let rest = self.script.behind(self.base_text);
@@ -145,7 +149,7 @@ impl Failover {
                     .lines
                     .ask_anew(index, &rest)
                     .map(|(pieces, fresh)| (pieces, Some(fresh))),
-                // Only whole texts are worth keeping.
+                // Only whole texts are worth caching.
                 Ask::First(_) if whole => self.lines.speak(index, &rest).map(|pieces| (pieces, None)),
                 Ask::First(_) => Some((self.lines.ask(index, &rest), None)),
             };
@@ -157,7 +161,7 @@ impl Failover {
         false
     }
 
-    /// The next piece of the text; none at its end, or behind an error.
+    /// Returns the next piece of the text. Returns `None` at the end or after an error.
     pub(super) async fn next(&mut self) -> Option<Result<SpeechPiece, SpeechError>> {
         while !self.ended {
             if self.running.is_empty() && !self.ask_next() {
@@ -187,7 +191,7 @@ impl Failover {
         self.failure.take().map(|failure| Err(failure.into()))
     }
 
-    /// Whether words of the present part were to be heard and nothing was.
+    /// Returns whether the present part has words but no audio came.
     fn is_silent(&self) -> bool {
         let rest = self.script.text.get(self.base_text..).unwrap_or_default();
         !self.begun && rest.chars().any(char::is_alphanumeric)
@@ -196,7 +200,7 @@ impl Failover {
     fn give_up(&mut self) -> Option<Result<SpeechPiece, SpeechError>> {
         self.ended = true;
         let failure = self.failure.take();
-        let failure = failure.unwrap_or_else(|| Failure::Unavailable("no voice could be asked".into()));
+        let failure = failure.unwrap_or_else(|| Failure::Unavailable("no voice available".into()));
         Some(Err(failure.into()))
     }
 
@@ -214,13 +218,13 @@ impl Failover {
             .min(Instant::now() + self.most_waited().saturating_sub(self.waited))
     }
 
-    /// So long the audio of the present part may have been waited for in all.
+    /// Returns the maximum total wait for audio of the present part.
     fn most_waited(&self) -> Duration {
         let given = self.given_samples - self.base_samples;
         MOST_BEHIND + Duration::from_millis(given / self.lines.samples_per_ms().max(1))
     }
 
-    /// Gives out a piece of attempt `n`, which is the one that goes on.
+    /// Gives out a piece of attempt `n`, which becomes the only attempt.
     fn give(&mut self, piece: SpeechPiece, n: usize) -> SpeechPiece {
         if !self.begun {
             self.begun = true;
@@ -258,7 +262,7 @@ impl Failover {
         let failed = self.running.swap_remove(n);
         let provider = self.lines.provider(failed.index);
         let why = redact::fit(&failure.to_string());
-        tracing::info!(provider, why, begun = self.begun, "a voice failed");
+        tracing::info!(provider, why, begun = self.begun, "voice failed");
         if self.begun {
             return self.resume(failed.index, failure);
         }
@@ -270,7 +274,7 @@ impl Failover {
         self.failure = Some(failure);
     }
 
-    /// Nothing has come for too long.
+    /// Handles a timeout.
     fn late(&mut self) {
         let now = Instant::now();
         if self.begun {
@@ -291,28 +295,28 @@ impl Failover {
         }
     }
 
-    /// In the middle of a text nothing came, or too little.
+    /// Handles missing or slow audio in the middle of a text.
     fn stalled(&mut self, index: usize, provider: &str) {
         let slow = self.waited >= self.most_waited();
         if slow && std::mem::replace(&mut self.slow, true) {
             self.resumed = MOST_RESUMED;
         }
         let what = if slow {
-            "speaks slower than a person"
+            "is slower than real time"
         } else {
             "stalled in the middle of a text"
         };
         self.resume(index, Failure::Unavailable(format!("{provider} {what}")));
     }
 
-    /// Goes on behind the last word that was given out, or from the start if next to nothing was.
+    /// Resumes after the last word given out, or from the start if hardly any audio was given out.
     fn resume(&mut self, index: usize, failure: Failure) {
         let given_ms = self.given_samples / self.lines.samples_per_ms().max(1);
         let rest = self.script.text.get(self.given_text..).unwrap_or_default();
         let more = rest.chars().any(char::is_alphanumeric);
         self.resumed += 1;
         if self.timed && !more {
-            // All of its words were given out.
+            // All words were given out.
             self.ended = true;
             return;
         }

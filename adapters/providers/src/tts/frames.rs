@@ -1,5 +1,6 @@
-//! A provider's audio as pieces of speech: decoded, at the line's rate, in pieces of 100 to 200 ms, with the words that
-//! end in each.
+//! Conversion of a provider's audio to pieces of speech: decoded, at the line's rate, in pieces of 100 to 200
+//! ms, with the
+//! words that end in each.
 
 use std::collections::VecDeque;
 
@@ -12,20 +13,21 @@ use media::{
 
 use crate::failure::Failure;
 
-/// A piece is given out when this much waits, except at the end.
+/// Minimum length of a piece, except at the end.
 const LEAST_MS: usize = 100;
-/// No piece is longer.
+/// Maximum length of a piece.
 const MOST_MS: usize = 200;
 
-/// A text may sound for so long, and for so much longer with each character of it: the slowest voices take about 100 ms
-/// a character. What sounds longer is not speech of this text.
+/// Maximum length of a text's audio: a base, plus a time per character. The slowest voices take about 100 ms
+/// per
+/// character, so longer audio is not speech of this text.
 const MOST_SECONDS: u64 = 20;
 const MOST_MS_A_CHARACTER: u64 = 500;
 
-/// The audio of one text on its way.
+/// Audio of one text in progress.
 pub(crate) struct Frames {
     encoding: Encoding,
-    /// The first byte of a sample whose second has not come.
+    /// First byte of a sample whose second byte has not come.
     odd: Option<u8>,
     resampler: Option<Resampler>,
     decoded: Vec<i16>,
@@ -33,18 +35,18 @@ pub(crate) struct Frames {
     words: VecDeque<WordEnd>,
     samples_per_ms: usize,
     given: u64,
-    /// A sample has come.
+    /// Whether a sample has come.
     begun: bool,
     most: u64,
     finished: bool,
 }
 
 impl Frames {
-    /// Audio in `format` for a line of `line_rate` Hz, saying a text of so many characters.
+    /// Creates a converter from `format` to a line of `line_rate` Hz, for a text of `characters` characters.
     ///
     /// # Errors
     ///
-    /// When there is no converter between the two rates.
+    /// Returns an error if the rates cannot be converted.
     pub(crate) fn new(format: LineFormat, line_rate: u32, characters: usize) -> Result<Self, Failure> {
         let resampler = match format.sample_rate == line_rate {
             true => None,
@@ -66,16 +68,16 @@ impl Frames {
         })
     }
 
-    /// Samples that came, at the line's rate.
+    /// Returns the number of samples received, at the line's rate.
     pub(crate) fn received(&self) -> u64 {
         self.given + self.waiting.len() as u64
     }
 
-    /// Takes audio; a message may end within a sample.
+    /// Adds audio. It may end within a sample.
     ///
     /// # Errors
     ///
-    /// When it is more than the text can be.
+    /// Returns an error if there is more audio than the text can have.
     pub(crate) fn push(&mut self, mut bytes: &[u8]) -> Result<(), Failure> {
         let mut decoded = std::mem::take(&mut self.decoded);
         decoded.clear();
@@ -96,28 +98,26 @@ impl Frames {
         }
         self.decoded = decoded;
         match self.received() > self.most {
-            true => Err(Failure::Protocol(
-                "the audio is far longer than its text can sound".into(),
-            )),
+            true => Err(Failure::Protocol("the audio is much too long for its text".into())),
             false => Ok(()),
         }
     }
 
-    /// A word ends there; words come in order.
+    /// Adds the end of a word. Words come in order.
     pub(crate) fn word(&mut self, word: WordEnd) {
         self.words.push_back(word);
     }
 
-    /// Nothing more comes: what is left is given out whatever its length.
+    /// Marks the end of the audio. The rest is given out whatever its length.
     pub(crate) fn finish(&mut self) {
-        // Of nothing a converter still makes samples.
+        // A resampler would make samples even from nothing.
         if let Some(resampler) = self.resampler.as_mut().filter(|_| self.begun) {
             resampler.flush(&mut self.waiting);
         }
         self.finished = true;
     }
 
-    /// The next piece, if there is enough for one.
+    /// Returns the next piece if there is enough audio.
     pub(crate) fn next(&mut self) -> Option<SpeechPiece> {
         let waiting = self.waiting.len();
         let enough = match self.finished {
@@ -127,14 +127,14 @@ impl Frames {
         if !enough {
             return None;
         }
-        // Copied out: a piece must not hold the room of all that waits.
+        // The samples are copied, so that a piece does not keep the whole buffer alive.
         let samples: Vec<i16> = self
             .waiting
             .drain(..waiting.min(MOST_MS * self.samples_per_ms))
             .collect();
         self.given += samples.len() as u64;
         let mut words = Vec::new();
-        // A provider's last word may end a little behind its audio.
+        // A provider's last word may end a little after its audio.
         let end = match self.finished && self.waiting.is_empty() {
             true => u64::MAX,
             false => self.given,

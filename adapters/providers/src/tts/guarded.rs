@@ -1,4 +1,4 @@
-//! A synthesis under its provider's guard: let through or not, and judged by how it goes, even when it is dropped.
+//! Synthesis under its provider's guard. It is admitted or not, and its result is reported even when it is dropped.
 
 use std::{
     pin::Pin,
@@ -14,21 +14,23 @@ use crate::failure::Failure;
 use crate::tts::provider::Pieces;
 use net::guard::{Guard, Pass, Verdict};
 
-/// A provider that had said nothing for so long when it was given up is unwell.
+/// Time without any audio after which a dropped synthesis counts against its provider.
 const SLOW: Duration = Duration::from_millis(1_200);
-/// One is unwell too whose listener waited for so much longer than the audio lasts. Less than whoever listens waits.
+/// Time by which the wait may exceed the audio's length before it counts against the provider. It is shorter
+/// than the
+/// player's timeout.
 const BEHIND: Duration = Duration::from_millis(2_000);
 
-/// For whom it is spoken.
+/// Call for which the text is spoken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Listener {
-    /// Tells calls apart.
+    /// Number of the call.
     pub call: u64,
-    /// The line's rate.
+    /// Samples per millisecond on the line.
     pub samples_per_ms: u64,
 }
 
-/// Begins a synthesis if its provider may be asked.
+/// Starts a synthesis if its provider may be asked.
 pub(super) fn guarded(guard: Option<&Guard>, listener: Listener, start: impl FnOnce() -> Pieces) -> Pieces {
     let Some(guard) = guard else { return start() };
     match guard.admit() {
@@ -54,10 +56,10 @@ struct Guarded {
     pass: Option<Pass>,
     samples_per_ms: u64,
     begun: bool,
-    /// For the pieces behind the first.
+    /// Total wait for the pieces after the first.
     waited: Duration,
     samples: u64,
-    /// Nothing has come since.
+    /// Time since which nothing has come.
     waiting_since: Option<Instant>,
 }
 
@@ -119,7 +121,7 @@ impl Drop for Guarded {
                 }
             }
             (false, true) => self.settle(),
-            // Cancelled.
+            // The synthesis was cancelled.
             (false, false) => {}
         }
     }

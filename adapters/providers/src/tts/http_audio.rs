@@ -1,4 +1,4 @@
-//! Audio that comes as the body of an HTTP answer, taken as it comes. Dropping it closes the connection.
+//! Audio that is streamed in the body of an HTTP response. Dropping it closes the connection.
 
 use std::time::Duration;
 
@@ -19,33 +19,33 @@ use crate::tts::{
 };
 use net::socket::CONNECT_WITHIN;
 
-/// A refusal is read as far as this, for its words.
+/// Maximum bytes read of a refusal's body.
 const REFUSAL_BYTES: usize = 2 * 1024;
-/// How long a refusal's words may take to come.
+/// Time limit for reading a refusal's body.
 const REFUSAL_WITHIN: Duration = Duration::from_secs(1);
-/// Connections to a provider that are kept for the next text.
+/// Maximum number of idle connections kept per provider.
 const KEPT_CONNECTIONS: usize = 64;
 
-/// A client whose connections are kept.
+/// Builds a client that keeps its connections.
 pub(crate) fn client() -> reqwest::Client {
     let builder = net::http_client::builder()
         .connect_timeout(CONNECT_WITHIN)
         .redirect(reqwest::redirect::Policy::none())
         .pool_max_idle_per_host(KEPT_CONNECTIONS)
         .tcp_nodelay(true);
-    // Only a broken TLS set-up fails, and then every client of the process does.
+    // This only fails if TLS is broken, and then every client of the process fails.
     builder.build().unwrap_or_default()
 }
 
-/// A voice that is asked over HTTP for each text.
+/// Voice that sends an HTTP request for each text.
 pub(crate) struct HttpVoice<F> {
     pub endpoint: Endpoint,
-    /// What is charged.
+    /// Model for usage records.
     pub model: String,
     pub format: LineFormat,
     pub line_rate: u32,
     pub meter: Meter,
-    /// Makes the request for a text, or says why it cannot be one.
+    /// Builds the request for a text, or returns why that is not possible.
     pub request: F,
 }
 
@@ -67,7 +67,7 @@ impl<F: FnMut(&str) -> Result<RequestBuilder, Failure> + Send> VoiceProvider for
         let mut charged = false;
         audio(asked)
             .inspect(move |piece| {
-                // What is refused, or never comes, is not charged.
+                // Text that is refused, or gives no audio, is not charged.
                 if piece.is_ok() && !std::mem::replace(&mut charged, true) {
                     meter.add(provider, &model, Unit::Characters, characters as u64);
                 }
@@ -76,7 +76,7 @@ impl<F: FnMut(&str) -> Result<RequestBuilder, Failure> + Send> VoiceProvider for
     }
 }
 
-/// What is asked, of whom, and what comes.
+/// Request for audio, with the format of the answer.
 pub(crate) struct Asked {
     pub endpoint: Endpoint,
     pub request: RequestBuilder,
@@ -98,7 +98,7 @@ enum State {
     Over,
 }
 
-/// Asks, and takes the audio as it comes.
+/// Sends the request and returns the audio as it comes.
 pub(crate) fn audio(asked: Asked) -> Pieces {
     stream::unfold(State::Asked(Box::new(asked)), next).boxed()
 }
@@ -134,18 +134,18 @@ async fn begin(asked: Asked) -> Result<State, Failure> {
         .headers()
         .get(header::CONTENT_TYPE)
         .and_then(|value| value.to_str().ok());
-    // As it came: a key in it is only known as it is written.
+    // The value is not altered before redaction, because a key in it is only recognised in its original form.
     let kind = kind.unwrap_or_default();
     if is_other_kind(kind) {
         return Err(Failure::Protocol(format!(
-            "{provider} answers {kind} in place of raw audio"
+            "{provider} answers {kind} instead of raw audio"
         )));
     }
     let mut body = answer.bytes_stream().boxed();
     let head = head(provider, &mut body).await?;
     if let Some(other) = other_than_raw(&head, asked.format.encoding) {
         return Err(Failure::Protocol(format!(
-            "{provider} answers {other} in place of raw audio"
+            "{provider} answers {other} instead of raw audio"
         )));
     }
     frames.push(&head)?;
@@ -156,7 +156,7 @@ async fn begin(asked: Asked) -> Result<State, Failure> {
     })
 }
 
-/// The first bytes, by which it is told what it is; all of a shorter body.
+/// Reads the first bytes, which show the kind of data. A shorter body is read completely.
 async fn head(provider: &str, body: &mut Body) -> Result<Vec<u8>, Failure> {
     let mut head = Vec::new();
     while head.len() < HEAD_BYTES {
@@ -210,7 +210,7 @@ async fn refused(endpoint: &Endpoint, answer: Response) -> Failure {
             }
         }
     };
-    // Its status says enough.
+    // The status is enough if the body does not come in time.
     let _ = tokio::time::timeout(REFUSAL_WITHIN, reading).await;
     words.truncate(REFUSAL_BYTES);
     Failure::of_speech_status(endpoint, status, &String::from_utf8_lossy(&words), after)

@@ -1,4 +1,5 @@
-//! `/v1/audio/speech` of OpenAI, Kokoro-FastAPI and speaches: 24 kHz PCM over HTTP as it is made; no times of words.
+//! Client of `/v1/audio/speech`, for OpenAI, Kokoro-FastAPI and speaches: 24 kHz PCM streamed over HTTP,
+//! without word times.
 
 use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
@@ -12,19 +13,19 @@ use crate::tts::{
     provider::{Source, VoiceProvider},
 };
 
-/// What `pcm` means there; the rate cannot be chosen.
+/// Format that `pcm` means there. The rate cannot be chosen.
 const FORMAT: LineFormat = LineFormat {
     encoding: Encoding::Linear16,
     sample_rate: 24_000,
 };
 
-/// The longest input that is taken.
+/// Maximum length of an input, in characters.
 const MOST_CHARACTERS: usize = 4_096;
 
-/// Speeds that are taken.
+/// Accepted speeds.
 const SPEED: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 
-/// A server of this kind.
+/// Voice provider with this API.
 pub(super) struct OpenAiSpeech {
     endpoint: Endpoint,
     model: String,
@@ -32,7 +33,7 @@ pub(super) struct OpenAiSpeech {
 }
 
 impl OpenAiSpeech {
-    /// At this address; a model of none is the server's usual one.
+    /// Creates the provider for an address. Without a model, the server's usual one is used.
     pub(super) fn new(endpoint: Endpoint, model: Option<String>, client: reqwest::Client) -> Self {
         let usual = match endpoint.provider {
             "kokoro" => "kokoro",
@@ -46,7 +47,7 @@ impl OpenAiSpeech {
         }
     }
 
-    /// The voice of a server when none is asked for.
+    /// Returns the default voice of a server.
     pub(super) fn default_voice(provider: &str) -> &'static str {
         match provider {
             "kokoro" | "speaches" => "af_bella",
@@ -68,7 +69,7 @@ impl Source for OpenAiSpeech {
             body["speed"] = speed.into();
         }
         if endpoint.provider == "speaches" {
-            // Its voices have rates of their own, unless asked.
+            // The voices of speaches have different rates unless one is requested.
             body["sample_rate"] = FORMAT.sample_rate.into();
         }
         let (client, url, key) = (client.clone(), endpoint.url("/audio/speech"), endpoint.key.clone());

@@ -1,4 +1,4 @@
-//! One small real request to a provider, to see whether it works and how fast.
+//! Probe of a voice provider with one small real request, to see whether it works and how fast.
 
 use std::time::Duration;
 
@@ -15,30 +15,30 @@ use crate::{
     },
 };
 
-/// What is said.
+/// Text that is spoken.
 const TEXT: &str = "Hello, this is Ringback.";
 
-/// How long it may take.
+/// Time limit.
 const WITHIN: Duration = Duration::from_secs(15);
 
-/// What came of a check.
+/// Result of a probe.
 #[derive(Debug, Clone)]
 pub struct ProbeReport {
-    /// The provider's name.
+    /// Name of the provider.
     pub provider: String,
-    /// Which of its voices spoke.
+    /// Voice that spoke.
     pub voice: String,
-    /// From the request, the connection included, to the first audio.
+    /// Time from the request to the first audio, including the connection.
     pub first_audio: Duration,
-    /// And to the last.
+    /// Time from the request to the last audio.
     pub total: Duration,
-    /// What it said, mono.
+    /// Audio, mono.
     pub samples: Vec<i16>,
-    /// In Hz.
+    /// Sample rate in Hz.
     pub sample_rate: u32,
-    /// Words whose end it told.
+    /// Number of words with an end time.
     pub timed_words: usize,
-    /// Characters that were charged.
+    /// Number of characters charged.
     pub characters: usize,
 }
 

@@ -1,4 +1,4 @@
-//! How a provider is spoken to over its socket: what [`super::socket`] needs to know of each, without a socket.
+//! Interface of the providers' socket protocols, as [`super::socket`] uses them. It contains no socket.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -8,95 +8,95 @@ use media::format::{Encoding, LineFormat};
 use crate::failure::Failure;
 use crate::settings::Endpoint;
 
-/// A provider's language on a socket that is kept for a call.
+/// Protocol of a provider on a socket that is kept for a call.
 pub(crate) trait VoiceProtocol: Send + Sync + 'static {
-    /// Where it is.
+    /// Returns the provider's address and key.
     fn endpoint(&self) -> &Endpoint;
 
-    /// What it charges by: the model, or the voice where voices are models.
+    /// Returns the model for usage records, or the voice if voices are models.
     fn model(&self) -> &str;
 
-    /// The socket's address.
+    /// Returns the socket's address.
     fn url(&self) -> String;
 
-    /// The headers of the handshake.
+    /// Returns the headers of the handshake.
     fn headers(&self) -> Vec<(&'static str, String)>;
 
-    /// What its audio is.
+    /// Returns the format of the audio.
     fn format(&self) -> LineFormat;
 
-    /// Texts that may be under way at once, cancelled ones included until they are acknowledged.
+    /// Returns how many texts may be in progress at once. Cancelled ones count until they are acknowledged.
     fn most_open(&self) -> usize;
 
-    /// The messages that have a text spoken.
+    /// Adds the messages that request a text's speech.
     fn begin(&self, id: u64, text: &str, out: &mut Vec<String>);
 
-    /// The messages that cancel it.
+    /// Adds the messages that cancel a text.
     fn cancel(&self, id: u64, out: &mut Vec<String>);
 
-    /// Whether a cancelled text is acknowledged as cleared, and by nothing else.
+    /// Returns whether a cancelled text is acknowledged by a "cleared" message and by nothing else.
     fn clears(&self) -> bool {
         false
     }
 
-    /// After how much quiet something must be said to keep the socket, and what.
+    /// Returns the quiet time after which a keep-alive message must be sent, and that message.
     fn keep_alive(&self) -> Option<(Duration, String)> {
         None
     }
 
-    /// What is said before the socket is closed.
+    /// Returns the message to send before the socket is closed.
     fn goodbye(&self) -> Option<String> {
         None
     }
 
-    /// Reads a text message. What is not known is ignored.
+    /// Parses a text message. Unknown messages are ignored.
     ///
     /// # Errors
     ///
-    /// When it is not in the provider's format.
+    /// Returns an error if the message is not in the provider's format.
     fn read<'m>(&self, message: &'m str) -> Result<VoiceEvent<'m>, Failure>;
 }
 
-/// Reads a message of a provider's.
+/// Parses a provider's message.
 ///
 /// # Errors
 ///
-/// When it is not in the provider's format.
+/// Returns an error if the message is not in the provider's format.
 pub(crate) fn read_json<'m, T: serde::Deserialize<'m>>(endpoint: &Endpoint, message: &'m str) -> Result<T, Failure> {
     serde_json::from_str(message).map_err(|error| Failure::Protocol(format!("{}: {error}", endpoint.provider)))
 }
 
-/// What a message says.
+/// Content of a message.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct VoiceEvent<'m> {
-    /// Of which text; of all when none.
+    /// Number of the text; `None` means all texts.
     pub id: Option<u64>,
     /// Audio in base64.
     pub audio: Option<Cow<'m, str>>,
-    /// What is spoken when.
+    /// Spoken characters or words with their times.
     pub spoken: Vec<Spoken<'m>>,
-    /// Nothing more comes of it.
+    /// Whether the text is complete.
     pub ended: bool,
-    /// What was cancelled is gone.
+    /// Whether the cancelled text was cleared.
     pub cleared: bool,
-    /// It failed.
+    /// Failure of the text.
     pub failed: Option<Failure>,
 }
 
-/// A character or a word, and where it ends.
+/// Spoken character or word with its end.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Spoken<'m> {
-    /// As the provider writes it.
+    /// Spelling of the provider.
     pub text: Cow<'m, str>,
-    /// A whole word, or a character of one.
+    /// Whether it is a whole word instead of a character.
     pub is_word: bool,
-    /// In milliseconds.
+    /// End in milliseconds.
     pub end_ms: f64,
-    /// From the start of this message's audio rather than of the text's.
+    /// Whether the time counts from the start of this message's audio instead of the text's audio.
     pub from_here: bool,
 }
 
-/// What a line can use: mu-law on one of 8 kHz, which is half the bytes, else linear.
+/// Returns the audio format for a line: mu-law at 8 kHz, which takes half the bytes, otherwise linear.
 pub(crate) fn line_format(config: &VoiceConfig) -> LineFormat {
     match config.sample_rate {
         8_000 => LineFormat::MULAW_8000,
@@ -107,12 +107,12 @@ pub(crate) fn line_format(config: &VoiceConfig) -> LineFormat {
     }
 }
 
-/// The language without its region: `en` of `en-US`.
+/// Returns the language without its region: `en` for `en-US`.
 pub(crate) fn plain_language(config: &VoiceConfig) -> String {
     crate::name::plain_language(&config.language).to_ascii_lowercase()
 }
 
-/// Without the digits that a 32-bit number only seems to have.
+/// Rounds to three decimals, which removes the noise of 32-bit numbers.
 pub(crate) fn rounded(value: f32) -> f64 {
     (f64::from(value) * 1_000.0).round() / 1_000.0
 }

@@ -1,48 +1,50 @@
-//! What every adapter of a voice's provider is to the router.
+//! Interface of a voice provider's adapter, as the router uses it.
 
 use domain::ports::synthesizer::{SpeechError, SpeechPiece, Synthesizer, Voice, VoiceConfig};
 use futures_util::{StreamExt, stream::BoxStream};
 
 use crate::failure::Failure;
 
-/// A text being spoken. Its end is the end of the text; dropping it cancels the rest at the provider.
+/// Speech of one text in progress. It ends with the text; dropping it cancels the rest at the provider.
 pub(crate) type Pieces = BoxStream<'static, Result<SpeechPiece, Failure>>;
 
-/// One call's line to one provider. A stream that is under way keeps what it needs of it.
+/// Connection of one call to one provider. A stream in progress keeps the parts of it that it needs.
 pub(crate) trait VoiceProvider: Send {
     /// Speaks a text. Returns at once.
     fn speak(&mut self, text: &str) -> Pieces;
 
-    /// Speaks a text that has this provider's markup in it. `words` is the same text with blanks in the place of the
-    /// markup: what is not there is not heard. Times count `words`.
+    /// Speaks a text that contains this provider's markup. In `words` the markup is replaced by blanks of the
+    /// same length, as
+    /// it is not heard. Word times refer to `words`.
     fn perform(&mut self, text: &str, words: &str) -> Pieces {
         let _ = words;
         self.speak(text)
     }
 }
 
-/// A provider of voices.
+/// Provider of voices.
 pub(crate) trait Source: Send + Sync {
-    /// Opens a line to it; the voice is one of its own. Returns at once.
+    /// Opens a connection. The voice is one of the provider's own. Returns at once.
     fn open(&self, config: &VoiceConfig) -> Box<dyn VoiceProvider>;
 
-    /// All that shapes its audio beside the voice's settings: the model, the server, and this service's way of asking.
+    /// Returns everything besides the voice's settings that shapes the audio: the model, the server, and the
+    /// way of requesting.
     fn signature(&self, config: &VoiceConfig) -> String;
 
-    /// Whether such a voice acts on directions.
+    /// Returns whether the voice follows directions.
     fn takes_cues(&self, config: &VoiceConfig) -> bool {
         let _ = config;
         false
     }
 
-    /// How a direction such as `laughs` is written for such a voice; none if it does not know it.
+    /// Returns a direction such as `laughs` in the markup of the voice, or `None` if it does not know the direction.
     fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
         let _ = (config, tag);
         None
     }
 }
 
-/// A synthesizer within this process as one provider of many.
+/// Adapter of a synthesizer inside this process.
 pub(crate) struct InProcess<S>(pub(crate) S);
 
 impl<S: Synthesizer> Source for InProcess<S> {

@@ -1,11 +1,11 @@
-//! Whether a body is raw audio, as it was asked for: a file of sound, or a page, would be noise in somebody's ear.
+//! Check whether a body is raw audio, as requested. An encoded file or a web page would be noise to the caller.
 
 use media::format::Encoding;
 
-/// So many bytes of a body tell.
+/// Number of bytes that the check needs.
 pub(super) const HEAD_BYTES: usize = 64;
 
-/// What files of sound begin with. A WAV file is told by this alone: some servers call raw audio WAV.
+/// First bytes of audio files. WAV files are only detected here, because some servers label raw audio as WAV.
 const FILES: [(&[u8], &str); 6] = [
     (b"RIFF", "a WAV file"),
     (b"ID3", "an MP3 file"),
@@ -15,15 +15,15 @@ const FILES: [(&[u8], &str); 6] = [
     (b"\0\0\0\x20ftyp", "an MP4 file"),
 ];
 
-/// What pages begin with, in small letters. The first byte alone would be a quiet sample too.
+/// First bytes of web pages, in lower case. The first byte alone could also be a quiet sample.
 const PAGES: [&[u8]; 5] = [b"<!doctype", b"<html", b"<?xml", b"<head", b"<body"];
 
-/// Content types of sound that is coded in another way.
+/// Content types of encoded audio.
 const CODED: [&str; 10] = [
     "mpeg", "mp3", "ogg", "opus", "aac", "flac", "webm", "mp4", "m4a", "3gpp",
 ];
 
-/// What a content type says it is, if that is not raw audio.
+/// Returns whether a content type is not raw audio.
 pub(super) fn is_other_kind(kind: &str) -> bool {
     let kind = kind.to_ascii_lowercase();
     let essence = kind.split(';').next().unwrap_or_default().trim();
@@ -32,7 +32,7 @@ pub(super) fn is_other_kind(kind: &str) -> bool {
     coded || family == "text" || name.contains("json")
 }
 
-/// What a body is by its first bytes, if that is not raw audio.
+/// Returns the kind of a body, from its first bytes, if it is not raw audio.
 pub(super) fn other_than_raw(head: &[u8], encoding: Encoding) -> Option<&'static str> {
     if let Some((_, file)) = FILES.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Some(file);
@@ -48,15 +48,16 @@ pub(super) fn other_than_raw(head: &[u8], encoding: Encoding) -> Option<&'static
     if PAGES.iter().any(begins) {
         return Some("a page");
     }
-    // A name behind the brace, and printable signs only: as samples that would be a bang from nothing.
+    // A quoted name after the brace, and printable characters only. As samples this would be a sudden bang.
     let named = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     let printable = |byte: &u8| matches!(byte, b'\t' | b'\n' | b'\r' | 0x20..=0x7E);
     let json = named.is_some_and(|rest| rest.starts_with(b"\"")) && text.iter().take(8).all(printable);
     json.then_some("JSON")
 }
 
-/// Whether it begins with the header of a frame of MPEG audio, layer 3. In 16 bits that would be a loud first sample, of
-/// a few out of 65,536 values; in mu-law it would be silence.
+/// Returns whether the body begins with a frame header of MPEG audio, layer 3. In 16-bit audio this would be
+/// a loud first
+/// sample, one of a few among 65,536 values. In mu-law it would be silence.
 fn is_mpeg_frame(head: &[u8]) -> bool {
     let [0xFF, version, rates, _, ..] = head else {
         return false;

@@ -1,4 +1,5 @@
-//! How speech providers refuse, with what to check: by status, by the codes of a message, by the reason of a close frame.
+//! Errors of speech providers, with advice on what to check. They are read from statuses, message codes and
+//! close frames.
 
 use std::time::Duration;
 
@@ -7,14 +8,14 @@ use serde_json::Value;
 use crate::{failure::Failure, settings::Endpoint};
 use net::{redact, socket::ConnectError};
 
-/// A provider's name for an error is no longer than this.
+/// Maximum length of a provider's error code.
 const LONGEST_CODE: usize = 64;
 
-/// Its words for an error are cut here, so that what to check still stands behind them.
+/// Maximum length of a provider's error text, so that the advice after it is still shown.
 const MOST_SAID: usize = 200;
 
 impl Failure {
-    /// Of an answer with another HTTP status than was hoped for.
+    /// Returns the failure for an unexpected HTTP status.
     pub(super) fn of_speech_status(
         endpoint: &Endpoint,
         status: u16,
@@ -27,7 +28,7 @@ impl Failure {
         let check = match status {
             401 | 403 => format!("; check {prefix}_API_KEY"),
             402 => format!("; check the account of {prefix}_API_KEY"),
-            // Whoever answers is not the provider: an address that has moved, or a page to sign in at.
+            // Something other than the provider answered: the address has moved, or it is a sign-in page.
             300..=399 => format!("; check {prefix}_BASE_URL"),
             404 => format!("; check the voice, the model and {prefix}_BASE_URL"),
             408 | 409 | 425 | 429 | 500.. => String::new(),
@@ -40,7 +41,7 @@ impl Failure {
         )
     }
 
-    /// Of a socket that could not be made.
+    /// Returns the failure for a socket that could not be opened.
     pub(super) fn of_connect(endpoint: &Endpoint, error: &ConnectError) -> Self {
         match error {
             ConnectError::Refused { status, words } => Self::of_speech_status(endpoint, *status, words, None),
@@ -48,8 +49,11 @@ impl Failure {
         }
     }
 
-    /// Of an error that came on a socket. `codes` are the provider's names for it and HTTP statuses, the finest first;
-    /// `words` are for people. They may repeat what was sent, a voice's name or a text, and so decide nothing.
+    /// Returns the failure for an error on a socket. `codes` are the provider's error codes and HTTP
+    /// statuses, the most
+    /// specific first. `words` are for people. They may repeat what was sent, such as a voice's name or a
+    /// text, so they do
+    /// not affect the result.
     pub(super) fn of_codes(endpoint: &Endpoint, codes: &[&str], words: &str) -> Self {
         let told = codes.iter().map(|code| code.trim()).filter(|code| !code.is_empty());
         let text = said(&told.clone().chain([words.trim()]).collect::<Vec<_>>().join(" "));
@@ -58,25 +62,26 @@ impl Failure {
             .unwrap_or_else(|| Self::Unavailable(format!("{}: {text}", endpoint.provider)))
     }
 
-    /// Of a socket that was closed with 1008, for a broken rule or a limit: its name comes first, if it has one.
+    /// Returns the failure for a socket closed with 1008, for a broken rule or a limit. The reason may begin
+    /// with a code.
     pub(super) fn of_rule(endpoint: &Endpoint, reason: &str) -> Self {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         let name = reason.split(|c| !is_name(c)).next().unwrap_or_default();
         match Self::of_codes(endpoint, &[name], &format!("(closed 1008) {reason}")) {
-            // A socket made anew may do; only a key is wrong for good.
+            // A new socket may work, so only a wrong key is permanent.
             Self::OurFault(why) => Self::Protocol(why),
             other => other,
         }
     }
 
-    /// Of one name or status, if it is known.
+    /// Returns the failure for one code or status, if it is known.
     fn of_code(endpoint: &Endpoint, code: &str, text: &str) -> Option<Self> {
         if let Some(status) = code.parse().ok().filter(|status| (400..600).contains(status)) {
             return Some(Self::of_speech_status(endpoint, status, text, None));
         }
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         if code.len() > LONGEST_CODE || !code.chars().all(is_name) {
-            // A sentence.
+            // This is a sentence, not a code.
             return None;
         }
         let code = code.to_ascii_lowercase();
@@ -101,7 +106,7 @@ impl Failure {
     }
 }
 
-/// A provider's words, short: what its JSON calls a message, if it is JSON.
+/// Returns a provider's error text, shortened. In JSON this is the message field.
 fn said(body: &str) -> String {
     let parsed = serde_json::from_str::<Value>(body).ok();
     let message = parsed.as_ref().and_then(message_in);
@@ -116,7 +121,7 @@ fn said(body: &str) -> String {
     }
 }
 
-/// A field of an error as text; empty where there is none.
+/// Returns a field of an error as text, or an empty text if there is none.
 pub(super) fn in_words(value: &Option<Value>) -> String {
     match value {
         Some(Value::String(text)) => text.clone(),
@@ -125,7 +130,7 @@ pub(super) fn in_words(value: &Option<Value>) -> String {
     }
 }
 
-/// The first text under one of the names that the providers use.
+/// Returns the first text under one of the names that providers use.
 fn message_in(value: &Value) -> Option<&str> {
     ["message", "err_msg", "error", "detail", "title"]
         .iter()

@@ -1,5 +1,6 @@
-//! One call's socket to a provider: made when the call begins, kept warm, made again when it is lost; texts go out and
-//! their audio comes back under their numbers.
+//! Socket of one call to a provider. It is opened when the call begins, kept alive, and reopened when it is
+//! lost. Texts are
+//! sent on it, and their audio comes back under their numbers.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -31,38 +32,38 @@ use net::{
     socket::{ProviderSocket, connect},
 };
 
-/// Texts that may wait for the socket.
+/// Maximum number of texts that wait for the socket.
 const MOST_WAITING: usize = 8;
-/// Pieces that may wait for whoever listens.
+/// Maximum number of pieces that wait for the listener.
 const PIECES_AHEAD: usize = 32;
-/// A lost socket is made again after this, then after twice as long, and so on.
+/// Delays before a lost socket is reopened; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
-/// A socket that takes nothing for so long is stuck.
+/// Time limit for writing, after which a socket counts as stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
-/// A cancelled text should be acknowledged within this.
+/// Time limit for the acknowledgement of a cancelled text.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(2);
-/// How long the provider may take to close after us.
+/// Time limit for the provider to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 
-/// What comes of a text; nothing is its end.
+/// Result of a text; `None` is its end.
 type Outcome = Option<Result<SpeechPiece, Failure>>;
 
 struct QueuedText {
     text: String,
-    /// The text without markup, place by place: what times are told of.
+    /// Text with blanks in place of markup. Word times refer to it.
     words: String,
     sink: mpsc::Sender<Outcome>,
 }
 
-/// A voice on a socket.
+/// Voice on a socket.
 pub(crate) struct SocketVoice {
     wanted: mpsc::Sender<QueuedText>,
     dropped: Arc<Notify>,
 }
 
 impl SocketVoice {
-    /// Begins to connect. Must be called within a tokio runtime.
+    /// Starts to connect. Must be called within a tokio runtime.
     pub(crate) fn open(protocol: impl VoiceProtocol, config: &VoiceConfig) -> Self {
         let (sender, wanted) = mpsc::channel(MOST_WAITING);
         let dropped = Arc::new(Notify::new());
@@ -111,11 +112,11 @@ fn broken() -> Failure {
     Failure::Protocol("the voice's connection broke off without a result".into())
 }
 
-/// One text's audio. Dropping it cancels the text.
+/// Audio of one text. Dropping it cancels the text.
 struct Listening {
     pieces: mpsc::Receiver<Outcome>,
     dropped: Arc<Notify>,
-    /// The connection stays while this lives.
+    /// Keeps the connection alive while this exists.
     _connection: mpsc::Sender<QueuedText>,
     ended: bool,
 }
@@ -142,16 +143,16 @@ impl Drop for Listening {
     }
 }
 
-/// A text under way.
+/// Text in progress.
 struct Open {
     text: SpokenText,
     sink: mpsc::Sender<Outcome>,
-    /// Cancelled, and to be acknowledged by then.
+    /// Deadline for the acknowledgement, if the text was cancelled.
     cancelled: Option<Instant>,
 }
 
 impl Open {
-    /// Hands out what is ready; false when nobody wants it any more.
+    /// Gives out the pieces that are ready. Returns false if nobody wants them any more.
     async fn give(&mut self) -> bool {
         while let Some(piece) = self.text.next() {
             if self.sink.send(Some(Ok(piece))).await.is_err() {
@@ -162,11 +163,11 @@ impl Open {
     }
 }
 
-/// Why a socket is no longer served.
+/// Reason why a socket is no longer served.
 enum End {
     /// Nobody wants the voice any more.
     Done,
-    /// The socket is gone.
+    /// The socket was lost.
     Lost(Failure),
 }
 
@@ -220,7 +221,7 @@ impl<P: VoiceProtocol> Connection<P> {
         socket.map_err(|error| Failure::of_connect(self.protocol.endpoint(), &error))
     }
 
-    /// Waits before the next try, but not while a text waits; false when nobody wants the voice any more.
+    /// Waits before the next attempt, but not while a text waits. Returns false if nobody wants the voice any more.
     async fn rest(&mut self, pause: Duration) -> bool {
         tokio::select! {
             () = sleep(pause) => true,
@@ -232,10 +233,10 @@ impl<P: VoiceProtocol> Connection<P> {
         }
     }
 
-    /// The provider will not have us: every text is told so.
+    /// Fails every text, because the provider refuses us.
     async fn refuse(&mut self, failure: Failure) {
         while let Some(wanted) = self.wanted.recv().await {
-            // Whoever asked may have given up.
+            // The listener may be gone already.
             let _ = wanted.sink.try_send(Some(Err(failure.clone())));
         }
     }
@@ -258,7 +259,7 @@ impl<P: VoiceProtocol> Connection<P> {
             while socket.next().await.is_some_and(|message| message.is_ok()) {}
             Ok::<_, tokio_tungstenite::tungstenite::Error>(())
         };
-        // It is gone either way.
+        // The socket is dropped in any case.
         let _ = timeout(CLOSE_WITHIN, closed).await;
     }
 
@@ -298,7 +299,7 @@ impl<P: VoiceProtocol> Connection<P> {
         }
     }
 
-    /// Begins texts that wait, as far as the provider takes more.
+    /// Starts waiting texts, as far as the provider accepts more.
     fn begin(&mut self) {
         while self.open.len() < self.protocol.most_open()
             && let Some(QueuedText { text, words, sink }) = self.waiting.pop_front()
@@ -340,7 +341,7 @@ impl<P: VoiceProtocol> Connection<P> {
         match sent.await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(self.unavailable(&format!("connection lost: {error}"))),
-            Err(_) => Err(self.unavailable("reads nothing")),
+            Err(_) => Err(self.unavailable("stopped reading")),
         }
     }
 
@@ -355,7 +356,9 @@ impl<P: VoiceProtocol> Connection<P> {
         }
     }
 
-    /// A cancelled text was not acknowledged in time: the socket is no good, but others may still be spoken on it.
+    /// Handles a cancelled text that was not acknowledged in time. The socket is broken, but stays while
+    /// other texts are
+    /// spoken on it.
     fn overdue(&mut self) -> Result<(), Failure> {
         if self.open.values().all(|open| open.cancelled.is_some()) {
             return Err(self.unavailable("does not acknowledge a cancelled text"));
@@ -368,7 +371,7 @@ impl<P: VoiceProtocol> Connection<P> {
         Ok(())
     }
 
-    /// Takes what came from the socket.
+    /// Handles a message from the socket.
     async fn take(
         &mut self,
         message: Option<Result<Message, tokio_tungstenite::tungstenite::Error>>,
@@ -376,7 +379,7 @@ impl<P: VoiceProtocol> Connection<P> {
         match message {
             Some(Ok(Message::Text(text))) => self.text(text.as_str()).await,
             Some(Ok(Message::Binary(audio))) => {
-                // Audio by itself is of the one text there is.
+                // Binary audio belongs to the only open text.
                 if let Some(id) = self.only() {
                     self.go_on(id, |text| text.audio(&audio)).await;
                 }
@@ -396,7 +399,7 @@ impl<P: VoiceProtocol> Connection<P> {
     async fn text(&mut self, message: &str) -> Result<(), Failure> {
         let event = self.protocol.read(message)?;
         let Some(id) = event.id.or_else(|| self.only()) else {
-            // Of no text that is known: a failure is the connection's.
+            // The message names no known text, so a failure concerns the connection.
             return event.failed.map_or(Ok(()), Err);
         };
         let Some(open) = self.open.get(&id) else {
@@ -422,7 +425,7 @@ impl<P: VoiceProtocol> Connection<P> {
         Ok(())
     }
 
-    /// A text gets what came of it, and hands out what is ready, unless it was cancelled.
+    /// Passes a result to a text and gives out the pieces that are ready, unless the text was cancelled.
     async fn go_on(&mut self, id: u64, take: impl FnOnce(&mut SpokenText) -> Result<(), Failure>) {
         let Some(open) = self.open.get_mut(&id).filter(|open| open.cancelled.is_none()) else {
             return;
@@ -430,7 +433,7 @@ impl<P: VoiceProtocol> Connection<P> {
         let taken = take(&mut open.text);
         let given = open.give().await;
         if let Err(failure) = taken {
-            // It goes on as a text that nobody listens to.
+            // From here on it is a text that nobody listens to.
             fail(open.sink.clone(), &failure);
             open.cancelled = Some(Instant::now() + ACKNOWLEDGED_WITHIN);
             self.protocol.cancel(id, &mut self.out);
@@ -447,7 +450,7 @@ impl<P: VoiceProtocol> Connection<P> {
         if let Some(mut open) = self.open.remove(&id).filter(|open| open.cancelled.is_none()) {
             open.text.finish();
             if open.give().await {
-                // Whoever listened may have gone.
+                // The listener may be gone.
                 let _ = open.sink.send(None).await;
             }
         }
@@ -474,12 +477,12 @@ impl<P: VoiceProtocol> Connection<P> {
 
 fn fail(sink: mpsc::Sender<Outcome>, failure: &Failure) {
     if let Err(mpsc::error::TrySendError::Full(failed)) = sink.try_send(Some(Err(failure.clone()))) {
-        // Whoever listens is behind: it is told when it has caught up, or goes.
+        // The listener is behind. It receives the failure once it has caught up, unless it is dropped.
         tokio::spawn(async move { drop(sink.send(failed).await) });
     }
 }
 
-/// Until then; for ever when there is no such time.
+/// Waits until a time, or forever if there is none.
 async fn until(at: Option<Instant>) {
     match at {
         Some(at) => sleep_until(at).await,

@@ -1,5 +1,6 @@
-//! Whether a text is heard: one with words of which no sound comes has failed, however well it ended; and what sounds
-//! for far too short a time is not worth keeping.
+//! Check whether speech is audible. A text with words but no sound has failed, however well it ended. Speech
+//! that is far too
+//! short is not worth caching.
 
 use std::collections::VecDeque;
 
@@ -9,27 +10,28 @@ use futures_util::{StreamExt, stream};
 use crate::failure::Failure;
 use crate::tts::provider::Pieces;
 
-/// What never gets louder is silence: -50 dB of full scale, where a quiet voice peaks at -20 dB.
+/// Peak level up to which audio is silent: -50 dB of full scale. A quiet voice peaks at -20 dB.
 const AUDIBLE: u16 = 100;
 
-/// A letter, a digit or a sign takes at least so long at the speed 1: people and voices take 60 to 80 ms for a letter,
-/// and more for a digit or a sign of Chinese. Low, because nothing may refuse a fast voice.
+/// Minimum milliseconds per letter, digit or sign at speed 1. People and voices take 60 to 80 ms per letter,
+/// and more per
+/// digit or Chinese character. The value is low so that no fast voice is refused.
 const LEAST_MS: f64 = 25.0;
 
-/// Whether anything is to be heard in it.
+/// Returns whether a piece is audible.
 pub(crate) fn is_audible(piece: &SpeechPiece) -> bool {
     piece.samples.iter().any(|sample| sample.unsigned_abs() > AUDIBLE)
 }
 
-/// The samples that a complete speech of this text has at least.
+/// Returns the minimum number of samples of a complete speech of this text.
 pub(super) fn least_samples(text: &str, config: &VoiceConfig) -> u64 {
     let spoken = text.chars().filter(|c| c.is_alphanumeric()).count() as f64;
     let seconds = spoken * LEAST_MS / 1_000.0 / f64::from(config.speed.max(1.0));
-    // A cast of a float saturates.
+    // A cast from a float saturates.
     (seconds * f64::from(config.sample_rate)) as u64
 }
 
-/// The pieces of a text, where silence waits for the first sound, and is a failure when none comes.
+/// Holds back silence until the first sound. Fails if there is none.
 pub(super) fn sounding(text: &str, pieces: Pieces) -> Pieces {
     if !text.chars().any(char::is_alphanumeric) {
         return pieces;
@@ -49,7 +51,7 @@ pub(super) fn sounding(text: &str, pieces: Pieces) -> Pieces {
 
 struct Sounding {
     pieces: Pieces,
-    /// What came before the first sound, and that sound; bounded, as all audio of a text is.
+    /// Silent pieces before the first sound, and that sound. Bounded like all audio of a text.
     silence: VecDeque<SpeechPiece>,
     heard: bool,
     over: bool,

@@ -1,4 +1,4 @@
-//! One text as it is spoken: its audio as it comes, and where its words end in it.
+//! Text that is being spoken: its audio as it comes, and the ends of its words in the audio.
 
 use base64::{Engine, engine::GeneralPurpose, engine::general_purpose};
 use domain::ports::synthesizer::{SpeechPiece, WordEnd};
@@ -7,13 +7,13 @@ use media::format::LineFormat;
 use crate::failure::Failure;
 use crate::tts::{alignment::Aligner, frames::Frames, protocol::VoiceEvent};
 
-/// Providers differ in whether they pad.
+/// Providers differ in whether they pad base64.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     general_purpose::PAD.with_decode_padding_mode(base64::engine::DecodePaddingMode::Indifferent),
 );
 
-/// The text, its audio and its words.
+/// Text with its audio and words.
 pub(crate) struct SpokenText {
     frames: Frames,
     aligner: Aligner,
@@ -23,11 +23,11 @@ pub(crate) struct SpokenText {
 }
 
 impl SpokenText {
-    /// Nothing of the text has come.
+    /// Starts with no audio.
     ///
     /// # Errors
     ///
-    /// When the audio cannot be brought to the line's rate.
+    /// Returns an error if the audio cannot be converted to the line's rate.
     pub(crate) fn new(text: &str, format: LineFormat, line_rate: u32) -> Result<Self, Failure> {
         Ok(Self {
             frames: Frames::new(format, line_rate, text.chars().count())?,
@@ -38,11 +38,11 @@ impl SpokenText {
         })
     }
 
-    /// Takes audio and times.
+    /// Adds audio and times.
     ///
     /// # Errors
     ///
-    /// When the audio is no base64, or far too much.
+    /// Returns an error if the audio is not base64, or far too long.
     pub(crate) fn take(&mut self, event: &VoiceEvent<'_>) -> Result<(), Failure> {
         let here = self.frames.received();
         let audio = event.audio.as_deref().filter(|audio| !audio.is_empty());
@@ -51,7 +51,7 @@ impl SpokenText {
             decoded.clear();
             let taken = BASE64
                 .decode_vec(audio.as_bytes(), &mut decoded)
-                .map_err(|error| Failure::Protocol(format!("audio is no base64: {error}")));
+                .map_err(|error| Failure::Protocol(format!("audio is not base64: {error}")));
             let taken = taken.and_then(|()| self.frames.push(&decoded));
             self.decoded = decoded;
             taken?;
@@ -69,27 +69,27 @@ impl SpokenText {
         Ok(())
     }
 
-    /// Takes audio as bytes.
+    /// Adds audio as bytes.
     ///
     /// # Errors
     ///
-    /// When it is far too much.
+    /// Returns an error if the audio is far too long.
     pub(crate) fn audio(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.frames.push(bytes)
     }
 
-    /// Nothing more comes.
+    /// Marks the end of the audio.
     pub(crate) fn finish(&mut self) {
         self.frames.finish();
     }
 
-    /// The next piece that is ready.
+    /// Returns the next piece that is ready.
     pub(crate) fn next(&mut self) -> Option<SpeechPiece> {
         self.frames.next()
     }
 
     fn word(&mut self, text_end: usize, base: u64, end_ms: f64) {
-        // The cast saturates: nonsense becomes zero or the far end, and is held within what comes.
+        // The cast saturates: nonsense becomes zero or the maximum, and is limited to the audio received.
         let offset = (end_ms * self.samples_per_ms).round() as u64;
         self.last = base.saturating_add(offset).max(self.last);
         self.frames.word(WordEnd {

@@ -1,4 +1,4 @@
-//! The analyst over both wires of language models, against stubs that speak like them.
+//! Tests of the analyst over both language model protocols, against stubs.
 
 use std::sync::Arc;
 

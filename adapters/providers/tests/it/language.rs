@@ -1,4 +1,4 @@
-//! Language models over sockets: each server's ways, usage, what is sent, and whole conversations.
+//! Tests of language models over sockets: the differences of each server, usage, requests, and whole conversations.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,10 +18,10 @@ use providers::{llm::LanguageModels, name::ProviderName, settings::ProviderSetti
 use serde_json::{Value, json};
 use sim::stub_providers::{self, Service, StubHandle, StubSettings};
 
-/// The key the stubs take.
+/// API key that the stubs accept.
 pub const KEY: &str = "sk-test-1";
 
-/// Stubs that take one key only.
+/// Starts stubs that accept one key only.
 pub async fn stubs() -> StubHandle {
     let settings = StubSettings {
         key: Some(KEY.into()),
@@ -30,7 +30,7 @@ pub async fn stubs() -> StubHandle {
     stub_providers::start(settings).await.unwrap()
 }
 
-/// Every provider at its stub: `openai` and its like at `chat`, Anthropic at `messages`.
+/// Settings with every provider at its stub: Anthropic at `messages`, all others at `chat`.
 pub fn settings(chat: &StubHandle, messages: &StubHandle) -> ProviderSettings {
     let (chat, messages) = (chat.url(), messages.url());
     ProviderSettings::read(|name| match name {
@@ -42,18 +42,18 @@ pub fn settings(chat: &StubHandle, messages: &StubHandle) -> ProviderSettings {
     .unwrap()
 }
 
-/// A router over some names, at one stub.
+/// Router over these models, at one stub.
 pub fn models(names: &[&str], stub: &StubHandle) -> LanguageModels {
     models_with(names, &settings(stub, stub), &Guards::default())
 }
 
-/// A router over some names.
+/// Router over these models.
 pub fn models_with(names: &[&str], settings: &ProviderSettings, guards: &Guards) -> LanguageModels {
     let names: Vec<ProviderName> = names.iter().map(|name| name.parse().unwrap()).collect();
     LanguageModels::new(names, settings, guards).unwrap()
 }
 
-/// An agent that asks for three things and ends its calls.
+/// Agent that asks for three values and ends its calls.
 pub fn booking() -> Agent {
     let document = json!({
         "name": "Greenfield Dental",
@@ -73,7 +73,7 @@ pub fn booking() -> Agent {
     serde_json::from_value(document).unwrap()
 }
 
-/// What is asked for a history.
+/// Request for a reply to this history.
 pub fn request(agent: &Agent, history: &[HistoryItem], meter: &Meter) -> ReplyRequest {
     ReplyRequest {
         agent: Arc::new(agent.clone()),
@@ -88,15 +88,15 @@ pub fn request(agent: &Agent, history: &[HistoryItem], meter: &Meter) -> ReplyRe
     }
 }
 
-/// The whole of a reply.
+/// Collects all events of a reply.
 pub async fn reply(models: &LanguageModels, request: ReplyRequest) -> Vec<Result<ReplyEvent, LanguageError>> {
     models.reply(request).collect().await
 }
 
-/// A tool's name, its arguments, and what goes back to the provider.
+/// Name of a tool, its arguments, and the echo for the provider.
 type Done = (String, Value, Option<Box<Value>>);
 
-/// Said and done in a reply that does not fail.
+/// Returns the words and tool calls of a reply. Panics if it failed.
 pub fn told(events: Vec<Result<ReplyEvent, LanguageError>>) -> (String, Vec<Done>) {
     let (mut words, mut calls) = (String::new(), Vec::new());
     for event in events {
@@ -117,7 +117,7 @@ fn said(speaker: Speaker, text: &str) -> HistoryItem {
     }
 }
 
-/// What came of a conversation.
+/// Result of a conversation.
 #[derive(Default)]
 struct Held {
     history: Vec<HistoryItem>,
@@ -126,7 +126,8 @@ struct Held {
     reason: Value,
 }
 
-/// Holds a conversation as a call does: what is collected is kept, tool calls go into the history before the words that
+/// Holds a conversation as a call does. Collected values are kept, tool calls go into the history before the
+/// words that
 /// came with them, and a reply without words is followed by another.
 async fn hold(models: &LanguageModels, agent: &Agent, answers: &[&str], meter: &Meter) -> Held {
     let mut held = Held::default();
@@ -366,7 +367,7 @@ async fn names_find_their_models() {
     assert_eq!(asked("openai").await.as_deref(), Some("gpt-4.1"));
     assert_eq!(asked("groq/some/model").await.as_deref(), Some("some/model"));
     assert_eq!(asked("interviewer").await, None);
-    // Not configured: the service's own is asked.
+    // Not configured, so the service's own model is asked.
     assert_eq!(asked("deepgram/nova").await.as_deref(), Some("llama3.2:3b"));
 }
 

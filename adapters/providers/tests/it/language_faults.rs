@@ -1,4 +1,6 @@
-//! Language models that are slow, break off, refuse or speak nonsense: a typed error or another provider in time.
+//! Tests of language models that are slow, break off, refuse or send nonsense. The result is a typed error,
+//! or another
+//! provider's reply in time.
 
 use std::{
     sync::{Arc, Mutex},
@@ -34,7 +36,7 @@ use crate::language::{KEY, booking, models, models_with, reply, request, setting
 
 type Reply = Vec<Result<ReplyEvent, LanguageError>>;
 
-/// One reply, and how long it took.
+/// Returns a reply and its duration.
 async fn timed(names: &[&str], stub: &StubHandle) -> (Reply, Duration) {
     let models = models(names, stub);
     let began = Instant::now();
@@ -335,7 +337,7 @@ async fn hedges_end_with_their_budget() {
     assert!(requests < asked * 3 / 2, "{requests} requests for {asked} replies");
 }
 
-/// A server that is asked for chat completions: it keeps the requests, and answers each as it is told to.
+/// Starts a chat completions server that records the requests and answers each with `answer`.
 async fn server(answer: fn(&Value) -> (StatusCode, String)) -> (ProviderSettings, Arc<Mutex<Vec<Value>>>) {
     let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
     let kept = asked.clone();
@@ -355,7 +357,7 @@ async fn server(answer: fn(&Value) -> (StatusCode, String)) -> (ProviderSettings
 const SAID: &str =
     "data: {\"choices\":[{\"delta\":{\"content\":\"Yes.\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
-/// Takes no temperature that it is told of in words, and repeats those.
+/// Server that refuses the temperature if a message mentions it, and quotes that message.
 fn repeats(body: &Value) -> (StatusCode, String) {
     let told = body["messages"].to_string().contains("temperature");
     if told && body.get("temperature").is_some() {
@@ -384,7 +386,7 @@ async fn words_that_repeat_ours_do_not_change_what_others_are_asked_with() {
     assert_eq!(with, [true, false, true]);
 }
 
-/// Says far too much, with one model.
+/// Server on which one model says far too much.
 fn rambles(body: &Value) -> (StatusCode, String) {
     let said = match body["model"].as_str() {
         Some("rambling") => SAID.replace("Yes.", &"Well, well. ".repeat(2_000)),
@@ -403,7 +405,7 @@ fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock)
 }
 
-/// Whether an agent's calls can be held as far as its model goes.
+/// Returns why an agent's calls cannot be held, as far as its model is concerned.
 fn obstacle(models: &LanguageModels, agent: &Agent) -> Option<String> {
     let models = models.clone();
     let find: Find = Box::new(move |agent: &Agent| models.guards(agent));
@@ -434,14 +436,14 @@ async fn a_model_that_only_an_agent_names_costs_nobody_else() {
         for other in ["default", "openai", "openai/another"] {
             assert_eq!(obstacle(&models, &asking(other)), None, "{name}: {other}");
         }
-        // The others' requests are let through.
+        // Requests of others are let through.
         stub.set_faults(Service::ChatCompletions, vec![Fault::None]);
         let events = reply(&models, request(&booking(), &[], &Meter::default())).await;
         assert!(events.iter().all(Result::is_ok), "{name}: {events:?}");
     }
 }
 
-/// A service whose providers are all at a stub, and whose prober is at work.
+/// Starts a service with all providers at a stub and a running prober.
 fn team(stub: &StubHandle) -> Arc<Configured> {
     let config = ProviderConfig {
         llm: vec!["openai".parse().unwrap()],
@@ -459,7 +461,7 @@ fn team(stub: &StubHandle) -> Arc<Configured> {
     };
     let team = Arc::new(Configured::new(&config, Arc::new(BabbleTranscriber), None).unwrap());
     tokio::spawn(prober::run(team.clone(), config));
-    // A paused clock would leap to the next timer while bytes are on their way.
+    // A paused clock would jump to the next timer while bytes are on their way.
     tokio::spawn(async {
         loop {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -475,7 +477,7 @@ fn fail(guard: &Guard) {
     assert!(guard.is_down());
 }
 
-/// Seconds until it is found well again; none within a minute.
+/// Returns the seconds until the provider counts as healthy, or `None` after a minute.
 async fn well_after(guard: &Guard) -> Option<u64> {
     for second in 0..60 {
         if !guard.is_down() {

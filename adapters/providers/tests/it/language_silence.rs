@@ -1,4 +1,6 @@
-//! Language models that answer, and say nothing: another provider is asked in the same turn, and they count as unwell.
+//! Tests of language models that answer without content. Another provider is asked in the same turn, and they
+//! count as
+//! unhealthy.
 
 use axum::{Router, body::Body, routing::post};
 use domain::ports::{
@@ -13,7 +15,7 @@ use tokio::{net::TcpListener, time::Instant};
 
 use crate::language::{booking, models_with, reply, request, told};
 
-/// A server that answers every request of either provider with these events.
+/// Starts a server that answers every request of either protocol with these events.
 async fn server(events: String) -> ProviderSettings {
     server_of(move || Body::from(events.clone())).await
 }
@@ -37,7 +39,7 @@ async fn server_of(body: impl Fn() -> Body + Clone + Send + Sync + 'static) -> P
     read.unwrap()
 }
 
-/// A chat completion of one delta.
+/// Builds a chat completion with one delta.
 fn chat(delta: &serde_json::Value) -> String {
     let chunk = json!({ "choices": [{ "delta": delta, "finish_reason": "stop" }] });
     format!("data: {chunk}\n\ndata: [DONE]\n\n")
@@ -160,7 +162,7 @@ async fn what_comes_behind_the_end_of_a_reply_does_not_keep_it_open() {
 
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_refuses_whatever_different_calls_ask_keeps_new_ones_back() {
-    // The server has another path than the one that is asked.
+    // The server's path differs from the one that is requested.
     let settings = server(String::new()).await;
     let base = settings.endpoint("openai").unwrap().base_url.replace("/v1", "/v2");
     let settings = ProviderSettings::read(|name| (name == "OPENAI_BASE_URL").then(|| base.clone())).unwrap();

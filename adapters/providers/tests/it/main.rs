@@ -1,4 +1,4 @@
-//! Providers over sockets, through their stubs.
+//! Tests of providers over sockets, against stubs.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

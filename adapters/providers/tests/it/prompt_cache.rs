@@ -1,5 +1,4 @@
-//! What is sent in one reply after the other: it begins with what was sent before, so that the prompt caches of providers
-//! hold it.
+//! Tests that each request begins with the content of the previous one, so that the providers' prompt caches match.
 
 use std::time::Duration;
 
@@ -15,7 +14,7 @@ use sim::stub_providers::{Service, StubHandle};
 
 use crate::language::{booking, models, reply, request, stubs};
 
-/// An agent with everything that the instructions can hold.
+/// Agent that uses everything the instructions can contain.
 fn agent() -> Agent {
     let mut agent = serde_json::to_value(booking()).unwrap();
     let config = &mut agent["conversationConfig"];
@@ -40,7 +39,7 @@ fn said(speaker: Speaker, text: String) -> HistoryItem {
     }
 }
 
-/// A call of ten turns, each answered over a tool call, with minutes between them; every request as it was sent.
+/// Runs a call of ten turns, each with a tool call, and with minutes in between. Returns every request as it was sent.
 async fn whole_call(llm: &str, service: Service) -> Vec<Value> {
     let stub: StubHandle = stubs().await;
     let models = models(&[llm], &stub);
@@ -69,7 +68,7 @@ async fn whole_call(llm: &str, service: Service) -> Vec<Value> {
     asked
 }
 
-/// A request's text in the order in which a model reads it; the time and what stands behind it apart.
+/// Returns a request's text in the order in which a model reads it, split before the current time.
 fn read(body: &Value) -> (String, String) {
     let mut marks = body.clone();
     without_marks(&mut marks);
@@ -94,7 +93,7 @@ fn read(body: &Value) -> (String, String) {
     (before.to_owned(), behind.to_owned())
 }
 
-/// A block with a mark is the same block to the cache.
+/// Removes cache marks. A block with a mark is the same block to the cache.
 fn without_marks(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! Language providers at an address where nobody listens: what turns lose until their guard leaves them alone.
+//! Tests of language providers at an address where nobody listens: how long turns are delayed until the guard opens.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::language::{booking, models_with, reply, request, settings, stubs, told};
 
-/// Replies one after the other, and how long each took.
+/// Returns the durations of replies made one after the other.
 async fn turns(names: &[&str], guards: &Guards, count: usize) -> Vec<Duration> {
     let gone = stubs().await;
     let settings = settings(&gone, &gone);
@@ -29,8 +29,9 @@ async fn turns(names: &[&str], guards: &Guards, count: usize) -> Vec<Duration> {
     took
 }
 
-/// A refused connection is known within a millisecond, and the fallback answers in the same turn: so a refusal needs
-/// no threshold of its own.
+/// A refused connection is known within a millisecond, and the fallback answers in the same turn. So a
+/// refusal needs no
+/// threshold of its own.
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_costs_a_turn_next_to_nothing_and_five_of_them_open_the_guard() {
     let guards = Guards::default();

@@ -1,4 +1,6 @@
-//! Speech-to-text providers, against stubs on real sockets: what is said is heard once and whole, whatever breaks.
+//! Tests of speech-to-text providers against stubs on real sockets. All words are recognised exactly once,
+//! whatever
+//! breaks.
 
 mod flux;
 mod listen;

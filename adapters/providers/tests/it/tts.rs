@@ -1,5 +1,6 @@
-//! Voices over real sockets against the stubs: what is spoken is understood, its words are timed, what goes wrong ends
-//! in a recovery or a typed error, and what is dropped is cancelled.
+//! Tests of voices over real sockets, against stubs. Speech is understood, its words are timed, failures end
+//! in recovery
+//! or a typed error, and dropped speech is cancelled.
 
 mod cuts;
 mod directions;
@@ -24,7 +25,7 @@ use providers::{settings::ProviderSettings, tts::TextToSpeech};
 use sim::stub_providers::{self, Service, StubHandle, StubSettings};
 use tokio::time::{Instant, timeout};
 
-/// The providers that have a stub, with its service, and whether they time words.
+/// Providers with a stub: name, service, and whether they send word times.
 const PROVIDERS: [(&str, Service, bool); 4] = [
     ("elevenlabs", Service::ElevenLabs, true),
     ("cartesia", Service::Cartesia, true),
@@ -34,7 +35,7 @@ const PROVIDERS: [(&str, Service, bool); 4] = [
 
 const TEXT: &str = "Good morning, this is Ann. I am calling about your parcel; is now a good time?";
 
-/// Stubs, and voices that speak through them.
+/// Stubs, and voices that use them.
 struct World {
     stubs: StubHandle,
     voices: TextToSpeech,
@@ -80,7 +81,7 @@ impl World {
         self.meter.used(provider, Unit::Characters) as usize
     }
 
-    /// Whether a service has heard something, within a while.
+    /// Returns whether a service receives a matching message within a while.
     async fn hears(&self, service: Service, what: impl Fn(&str) -> bool) -> bool {
         for _ in 0..200 {
             if self.stubs.received(service).iter().any(|heard| what(heard)) {
@@ -92,7 +93,7 @@ impl World {
     }
 }
 
-/// The default voice as it is.
+/// Settings of the default voice.
 fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
     VoiceConfig {
         provider: None,
@@ -107,7 +108,8 @@ fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
     }
 }
 
-/// A paused clock leaps to the next timer while a socket's bytes are still on their way; with this it leaps by 1 ms.
+/// Keeps a paused clock moving by 1 ms at a time. It would otherwise jump to the next timer while bytes are
+/// on their way.
 fn tick() {
     tokio::spawn(async {
         loop {
@@ -116,7 +118,7 @@ fn tick() {
     });
 }
 
-/// A text as it was spoken.
+/// Text as it was spoken.
 #[derive(Debug, Default)]
 struct Spoken {
     samples: Vec<i16>,
@@ -126,7 +128,7 @@ struct Spoken {
     took: Duration,
 }
 
-/// Listens to the end, but not for ever.
+/// Listens to the end, with a time limit.
 async fn listen(mut pieces: SpeechStream) -> Spoken {
     let started = Instant::now();
     let mut spoken = Spoken::default();
@@ -146,7 +148,7 @@ async fn listen(mut pieces: SpeechStream) -> Spoken {
     spoken
 }
 
-/// The words in babble, and whether something is missing.
+/// Returns the words of babble, and whether something is missing.
 fn understood(samples: &[i16], rate: u32) -> (String, bool) {
     let mut narrow = Vec::new();
     match rate {
@@ -168,7 +170,7 @@ fn understood(samples: &[i16], rate: u32) -> (String, bool) {
     (all.join(" "), damaged)
 }
 
-/// The ends of a text's words.
+/// Returns the ends of a text's words.
 fn word_ends(text: &str) -> Vec<usize> {
     let words = text.split_whitespace();
     words

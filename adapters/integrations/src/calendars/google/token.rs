@@ -1,4 +1,5 @@
-//! Access tokens of a Google service account: a signed statement is exchanged for one, which is kept while it is valid
+//! Access tokens of a Google service account. A signed statement is exchanged for a token, which is kept
+//! while it is valid
 //! (RFC 7523; <https://developers.google.com/identity/protocols/oauth2/service-account>).
 
 use std::{fs, io, path::Path, sync::Arc, time::Duration};
@@ -18,16 +19,16 @@ use tokio::sync::Mutex;
 use crate::calendars::{api::send, port::CalendarError};
 use net::{http_client::base_url, redact};
 
-/// What the token may do.
+/// Scope of the token.
 const SCOPE: &str = "https://www.googleapis.com/auth/calendar";
-/// How the exchange is called.
+/// Grant type of the exchange.
 const GRANT: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
-/// For how long a statement holds: the most that Google takes.
+/// Validity of a statement: the maximum that Google accepts.
 const STATEMENT_SECONDS: i64 = 3_600;
-/// A token that is valid for less is not used any more.
+/// Remaining validity below which a token is no longer used.
 const LEFT: Duration = Duration::from_secs(60);
 
-/// The file that Google gives out with a service account's key; what else stands in it is not needed.
+/// Key file of a service account, reduced to the fields that are needed.
 #[derive(Deserialize)]
 struct Credentials {
     client_email: String,
@@ -42,29 +43,29 @@ fn token_uri() -> String {
     "https://oauth2.googleapis.com/token".to_owned()
 }
 
-/// Why the file of a service account cannot be used, without its key.
+/// Reason why a service account's file cannot be used. It does not contain the key.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("{0}")]
     Unread(#[from] io::Error),
-    /// It is not the JSON that Google gives out.
+    /// The file is not the JSON that Google issues.
     #[error("not the JSON key of a service account (line {line}, column {column})")]
     Json {
-        /// The line up to which it was understood, from 1 on.
+        /// Line of the error, from 1.
         line: usize,
-        /// The column.
+        /// Column of the error.
         column: usize,
     },
-    /// Its private key is not an RSA key.
-    #[error("its private_key is no RSA key in PEM (PKCS #8)")]
+    /// The private key is not an RSA key.
+    #[error("its private_key is not an RSA key in PEM (PKCS #8)")]
     Key,
-    /// The address that gives tokens is invalid.
-    #[error("its token_uri {0} is no address")]
+    /// The token address is invalid.
+    #[error("its token_uri {0} is not an address")]
     TokenUri(String),
 }
 
-/// Gets tokens.
+/// Source of tokens.
 pub(super) struct Tokens {
     client: Client,
     clock: Arc<dyn Clock>,
@@ -73,13 +74,13 @@ pub(super) struct Tokens {
     email: String,
     subject: Option<String>,
     uri: String,
-    /// A token and the end of its validity.
+    /// Current token and the end of its validity.
     kept: Mutex<Option<(String, Timestamp)>>,
 }
 
 impl Tokens {
     /// # Errors
-    /// What is wrong with the file, without its key.
+    /// Returns an error that says what is wrong with the file, without its key.
     pub(super) fn read(
         client: Client,
         file: &Path,
@@ -107,12 +108,12 @@ impl Tokens {
         })
     }
 
-    /// Whether appointments are made in a user's name, who may invite people.
+    /// Returns whether appointments are made in the name of a user, who may invite people.
     pub(super) fn invites(&self) -> bool {
         self.subject.is_some()
     }
 
-    /// A token that is valid.
+    /// Returns a valid token.
     pub(super) async fn get(&self) -> Result<String, CalendarError> {
         let mut kept = self.kept.lock().await;
         let now = self.clock.now();
@@ -127,7 +128,7 @@ impl Tokens {
         Ok(token)
     }
 
-    /// Google takes this one no more.
+    /// Drops a token that Google no longer accepts.
     pub(super) async fn forget(&self, token: &str) {
         let mut kept = self.kept.lock().await;
         if kept.as_ref().is_some_and(|(known, _)| known == token) {
@@ -146,7 +147,7 @@ impl Tokens {
             .post(&self.uri)
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form);
-        // Without a token nothing was asked of the calendar, however the exchange went.
+        // Without a token the calendar was not asked, whatever happened to the exchange.
         let answered = send(request).await.map_err(|error| match error {
             CalendarError::Unknown(_) => CalendarError::Away,
             other => other,
@@ -155,7 +156,7 @@ impl Tokens {
             let why = answered.body["error"].as_str().unwrap_or_default();
             let described = answered.body["error_description"].as_str().unwrap_or_default();
             let said = redact::fit(&format!("{why} {described}"));
-            tracing::warn!(status = %answered.status, said, "Google gives no token to the service account");
+            tracing::warn!(status = %answered.status, said, "Google refused a token to the service account");
             return Err(match answered.status.as_u16() {
                 400..=403 => CalendarError::Refused("the service has no access to it".into()),
                 _ => CalendarError::Away,

@@ -1,5 +1,6 @@
-//! Speech on disk, within a bound: one file a speech, with a checksum, written by one thread and put in place in one
-//! step. What cannot be written is not kept; what was damaged is thrown away.
+//! Bounded speech cache on disk. Each speech is a file with a checksum, written by one thread and renamed
+//! into place.
+//! Speech that cannot be written is not kept, and damaged files are deleted.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,17 +15,17 @@ use sha2::{Digest, Sha256};
 
 use super::{Key, Speech, locked};
 
-/// Speeches that may wait to be written.
+/// Maximum number of speeches that wait to be written.
 const MOST_WAITING: usize = 64;
 
 const MAGIC: &[u8; 8] = b"RBSPEAK1";
 const CHECKSUM_BYTES: usize = 32;
 const EXTENSION: &str = "fixed";
 
-/// Files of an older service, which kept every text: people's data may be in them.
+/// Extension of files from an older version, which kept every text and so may contain personal data.
 const FORMER_EXTENSION: &str = "speech";
 
-/// A file is not read beyond this.
+/// Maximum size of a file that is read, in bytes.
 const MOST_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 #[derive(Clone)]
@@ -34,7 +35,7 @@ pub(super) struct Disk {
     writer: mpsc::SyncSender<(Key, Speech)>,
 }
 
-/// What is there, by when it was used last.
+/// Files on disk, ordered by last use.
 #[derive(Debug, Default)]
 struct Index {
     files: HashMap<Key, (u64, u64)>,
@@ -61,14 +62,14 @@ impl Index {
 }
 
 impl Disk {
-    /// What a folder keeps. Reads the folder; the thread that writes ends with the last clone.
+    /// Opens a folder and reads its index. The writing thread ends with the last clone.
     pub(super) fn open(folder: &Path, most_bytes: u64) -> io::Result<Self> {
         private::folder(folder)?;
         let mut found = Vec::new();
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             let extension = path.extension().unwrap_or_default();
-            // The former are of a process that ended in between.
+            // `part` files are left over from a process that ended while writing.
             if extension == "part" || extension == FORMER_EXTENSION {
                 let _ = fs::remove_file(&path);
             }
@@ -93,7 +94,7 @@ impl Disk {
             for (key, speech) in wanted {
                 match write(&folder, key, &speech) {
                     Ok(bytes) => locked(&index).use_of(key, bytes),
-                    Err(error) => tracing::warn!(%error, "a speech was not kept on disk"),
+                    Err(error) => tracing::warn!(%error, "writing speech to the cache failed"),
                 }
                 trim(&folder, &index, most_bytes);
             }
@@ -106,10 +107,10 @@ impl Disk {
         locked(&self.index).files.contains_key(&key)
     }
 
-    /// Has a speech written when there is time; not at all when too many wait.
+    /// Queues a speech for writing. It is dropped if too many wait.
     pub(super) fn keep(&self, key: Key, speech: Speech) {
         if self.writer.try_send((key, speech)).is_err() {
-            tracing::debug!("too many speeches wait for the disk: one is not kept");
+            tracing::debug!("speech cache's write queue full, speech not kept");
         }
     }
 
@@ -117,19 +118,19 @@ impl Disk {
     pub(super) fn read(&self, key: Key) -> Option<Speech> {
         let path = path_of(&self.folder, key);
         let read = fs::symlink_metadata(&path).and_then(|meta| match !meta.is_file() || meta.len() > MOST_FILE_BYTES {
-            true => Err(io::Error::other("no file, or too large")),
+            true => Err(io::Error::other("not a file, or too large")),
             false => fs::read(&path),
         });
         let speech = read.as_deref().ok().and_then(decode);
         match (&speech, read) {
             (Some(_), Ok(file)) => {
                 locked(&self.index).use_of(key, file.len() as u64);
-                // The order of use outlives the process; where it cannot be noted, the time of writing serves.
+                // Keeps the order of use across restarts. If the time cannot be set, the time of writing serves.
                 let touched = fs::File::options().append(true).open(&path);
                 drop(touched.and_then(|file| file.set_modified(SystemTime::now())));
             }
             _ => {
-                tracing::warn!(file = %path.display(), "a kept speech is damaged and is dropped");
+                tracing::warn!(file = %path.display(), "cached speech damaged, deleting it");
                 locked(&self.index).forget(key);
                 let _ = fs::remove_file(&path);
             }
@@ -153,25 +154,25 @@ fn write(folder: &Path, key: Key, speech: &Speech) -> io::Result<u64> {
     let part = path.with_extension("part");
     let kept = private::write(&part, &file).and_then(|()| fs::rename(&part, &path));
     if kept.is_err() {
-        // Half a file is of no use, and counts in no bound.
+        // An incomplete file is useless and is not counted in the limit.
         let _ = fs::remove_file(&part);
     }
     kept.map(|()| file.len() as u64)
 }
 
-/// Folders and files that nobody else on the machine can read, where the system knows of owners.
+/// Folders and files that other users of the machine cannot read, on systems with file permissions.
 mod private {
     use std::{fs, io, io::Write, path::Path};
 
-    /// Makes a folder, or makes one private that is there.
+    /// Creates a private folder, or makes an existing one private.
     pub(super) fn folder(path: &Path) -> io::Result<()> {
         fs::create_dir_all(path)?;
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // Not every file system can; its files are private all the same.
+            // Not every file system supports this. The files are private in any case.
             if let Err(error) = fs::set_permissions(path, fs::Permissions::from_mode(0o700)) {
-                tracing::warn!(%error, folder = %path.display(), "the speech cache's folder is not private");
+                tracing::warn!(%error, folder = %path.display(), "speech cache folder is not private");
             }
         }
         Ok(())
@@ -179,7 +180,7 @@ mod private {
 
     /// Writes a new file.
     pub(super) fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-        // One that is left over would keep its owner's rights.
+        // A leftover file would keep its permissions.
         let _ = fs::remove_file(path);
         let mut options = fs::OpenOptions::new();
         options.write(true).create_new(true);
@@ -189,7 +190,7 @@ mod private {
     }
 }
 
-/// Deletes what has not been used for longest, until the rest is within the bound.
+/// Deletes the least recently used files until the rest fits the limit.
 fn trim(folder: &Path, index: &Mutex<Index>, most_bytes: u64) {
     loop {
         let oldest = {
@@ -202,7 +203,7 @@ fn trim(folder: &Path, index: &Mutex<Index>, most_bytes: u64) {
             oldest
         };
         let Some(key) = oldest else { return };
-        // It may be gone already.
+        // The file may already be gone.
         let _ = fs::remove_file(path_of(folder, key));
     }
 }

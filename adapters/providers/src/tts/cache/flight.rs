@@ -1,4 +1,4 @@
-//! One synthesis under way, heard by every call that wants it; it goes on as long as one does.
+//! Synthesis in progress, shared by all calls that want it. It goes on as long as one call listens.
 
 use std::sync::Mutex;
 
@@ -20,7 +20,7 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Flight {
     pieces: Mutex<Vec<SpeechPiece>>,
-    /// Changes with every piece; its receivers are those who listen.
+    /// Stage, updated with every piece. Its receivers are the listeners.
     stage: watch::Sender<Stage>,
 }
 
@@ -32,20 +32,20 @@ impl Flight {
         }
     }
 
-    /// Everything from the start, and what is to come.
+    /// Returns all pieces from the start, including those to come.
     pub(super) fn listen(self: &Arc<Self>) -> Pieces {
         let listener = (self.clone(), self.stage.subscribe(), 0);
         stream::unfold(Some(listener), async |listener| {
             let (flight, mut stage, at) = listener?;
             loop {
-                // Before the pieces: what comes after is seen as a change.
+                // The stage is read before the pieces, so that a later piece shows as a change.
                 let now = stage.borrow_and_update().clone();
                 let piece = locked(&flight.pieces).get(at).cloned();
                 match (piece, now) {
                     (Some(piece), _) => return Some((Ok(piece), Some((flight, stage, at + 1)))),
                     (None, Stage::Over(Ok(()))) => return None,
                     (None, Stage::Over(Err(failure))) => return Some((Err(failure), None)),
-                    // The sender lives as long as the flight, which this holds.
+                    // The sender lives as long as the flight, which this stream holds.
                     (None, Stage::Flying) => drop(stage.changed().await),
                 }
             }
@@ -53,12 +53,13 @@ impl Flight {
         .boxed()
     }
 
-    /// Whether nobody listens.
+    /// Returns whether nobody listens.
     pub(super) fn is_left(&self) -> bool {
         self.stage.receiver_count() == 0
     }
 
-    /// Carries a synthesis to its end; none when it failed, or when nobody listened any more and `may_leave` says so.
+    /// Runs a synthesis to its end. Returns `None` if it failed, or if nobody listened any more and
+    /// `may_leave` returned true.
     pub(super) async fn carry(&self, mut pieces: Pieces, may_leave: impl Fn() -> bool) -> Option<Speech> {
         loop {
             let piece = tokio::select! {
@@ -87,7 +88,7 @@ impl Flight {
         }
     }
 
-    /// It ends here, if it has not ended.
+    /// Ends the flight with a failure unless it has ended already.
     pub(super) fn break_off(&self) {
         self.stage.send_if_modified(|stage| {
             let flying = matches!(stage, Stage::Flying);

@@ -1,4 +1,4 @@
-//! Speech in memory, within a bound; what has not been used for longest goes.
+//! Bounded speech cache in memory. The least recently used speech is dropped first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ pub(super) struct Memory {
     most_bytes: usize,
     bytes: usize,
     kept: HashMap<Key, Entry>,
-    /// By when they were used last.
+    /// Keys by last use.
     order: BTreeMap<u64, Key>,
     uses: u64,
 }
@@ -17,7 +17,7 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Entry {
     used: u64,
-    /// Nobody who wants their data erased is in it.
+    /// Whether the speech contains no personal data.
     fixed: bool,
     speech: Speech,
 }
@@ -46,7 +46,7 @@ impl Memory {
         Some(entry.speech.clone())
     }
 
-    /// Keeps a speech; whether it was new.
+    /// Keeps a speech. Returns whether it was new.
     pub(super) fn put(&mut self, key: Key, speech: Speech, fixed: bool) -> bool {
         let bytes = speech.bytes();
         if self.has(key) || bytes > self.most_bytes / 4 {
@@ -67,7 +67,7 @@ impl Memory {
         true
     }
 
-    /// Drops every speech that may have something of a person in it.
+    /// Drops all speech that may contain personal data.
     pub(super) fn forget_people(&mut self) {
         for (_, gone) in self.kept.extract_if(|_, entry| !entry.fixed) {
             self.bytes -= gone.speech.bytes();

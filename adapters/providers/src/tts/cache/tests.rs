@@ -1,4 +1,4 @@
-//! What the speech cache keeps, shares and drops.
+//! Tests of the speech cache: keeping, sharing and dropping.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -52,7 +52,7 @@ fn pieces(count: usize) -> Vec<SpeechPiece> {
     (1..=count).map(piece).collect()
 }
 
-/// Counts how often it is begun.
+/// Counts how often the synthesis is started.
 fn start(begun: &Arc<AtomicUsize>, outcome: Vec<Result<SpeechPiece, Failure>>) -> Start {
     let begun = begun.clone();
     Box::new(move || {
@@ -152,7 +152,7 @@ async fn what_failed_is_told_to_all_and_not_kept() {
     assert_eq!(begun.load(Ordering::Relaxed), 2);
 }
 
-/// A synthesis whose pieces are given by hand; the sender sees when it is dropped.
+/// Synthesis whose pieces are sent by the test. The sender notices when it is dropped.
 fn by_hand() -> (mpsc::Sender<SpeechPiece>, Start) {
     let (sender, receiver) = mpsc::channel(4);
     let start = move || {
@@ -211,7 +211,7 @@ async fn memory_is_bounded_and_the_longest_unused_goes() {
         all(cache.speak(key(text), ON_DISK, start(&begun, fine(2))))
             .await
             .unwrap();
-        // Used again and again.
+        // Used again and again, so it stays.
         all(cache.speak(key("a"), ON_DISK, never())).await.unwrap();
     }
     let kept: Vec<_> = ["a", "b", "c", "d", "e", "f"]
@@ -269,14 +269,14 @@ async fn what_is_not_the_same_for_everybody_is_kept_in_memory_only() {
         .await
         .unwrap();
     all(cache.speak(key("Hello Maria"), IN_MEMORY, never())).await.unwrap();
-    // Written one after the other: the first would be there by then.
+    // Files are written in order, so the first one would be there by now.
     all(cache.speak(key("Hello"), ON_DISK, start(&begun, fine(1))))
         .await
         .unwrap();
     until(|| disk().has(key("Hello"))).await;
     assert!(cache.has(key("Hello Maria")) && !disk().has(key("Hello Maria")));
     assert_eq!(files(folder.path()).len(), 1);
-    // Said before anybody knew that it is the same for everybody.
+    // This was said before the text was known to be the same for everybody.
     all(cache.speak(key("One moment."), IN_MEMORY, start(&begun, fine(1))))
         .await
         .unwrap();

@@ -1,4 +1,4 @@
-//! Cartesia's messages, whole and broken.
+//! Tests of Cartesia's messages, intact and corrupted.
 
 use domain::ports::usage::Meter;
 use proptest::prelude::*;

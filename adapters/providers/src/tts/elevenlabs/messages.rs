@@ -1,4 +1,4 @@
-//! The messages of ElevenLabs' sockets, in either spelling.
+//! Messages of ElevenLabs' sockets, in camel case or snake case.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ struct Received<'m> {
     normalized: Option<Alignment<'m>>,
     #[serde(borrow, rename = "contextId")]
     context: Option<Cow<'m, str>>,
-    // Not an alias: where both are sent they would be one field given twice.
+    // This is not an alias: if both are sent, serde would report a duplicate field.
     #[serde(borrow, rename = "context_id")]
     context_snake: Option<Cow<'m, str>>,
     error: Option<serde_json::Value>,
@@ -44,7 +44,7 @@ struct Alignment<'m> {
 
 impl<'m> Alignment<'m> {
     fn spoken(self) -> Vec<Spoken<'m>> {
-        // What has no time is left out.
+        // Characters without times are left out.
         let times = self.starts.into_iter().zip(self.durations);
         let characters = self.chars.into_iter().zip(times);
         characters
@@ -58,17 +58,17 @@ impl<'m> Alignment<'m> {
     }
 }
 
-/// Reads a message of a multi-context socket.
+/// Parses a message of a multi-context socket.
 pub(super) fn read<'m>(endpoint: &Endpoint, message: &'m str) -> Result<VoiceEvent<'m>, Failure> {
     let reply: Received<'m> = read_json(endpoint, message)?;
     let failed = failure(endpoint, &reply);
     let context = reply.context.or(reply.context_snake);
     let id = context.as_deref().and_then(|name| name.strip_prefix('t')?.parse().ok());
-    // A context that is none of ours, or none at all.
+    // The message belongs to a foreign context, or to none.
     if id.is_none() && (context.is_some() || failed.is_none()) {
         return Ok(VoiceEvent::default());
     }
-    // The original text's times fit the words we know; the spoken form's are better than none.
+    // Times of the original text match our words; times of the normalised text are better than none.
     let alignment = reply.alignment.or(reply.normalized);
     Ok(VoiceEvent {
         id,

@@ -1,4 +1,4 @@
-//! ElevenLabs' messages, whole and broken, and the words in their alignments.
+//! Tests of ElevenLabs' messages, intact and corrupted, and of the words in their alignments.
 
 use domain::ports::usage::Meter;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ fn an_error_is_its_contexts_or_the_connections() {
     ));
 }
 
-/// Plays messages with an alignment cut anywhere, each with the audio its characters last.
+/// Plays messages with an alignment cut anywhere, each with the audio of its characters.
 fn words(text: &str, cuts: &[usize]) -> Vec<(usize, u64)> {
     let all: Vec<char> = text.chars().collect();
     let mut spoken = SpokenText::new(text, LineFormat::MULAW_8000, 8_000).unwrap();

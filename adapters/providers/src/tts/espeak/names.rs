@@ -1,4 +1,4 @@
-//! Which voices `espeak-ng` has. It takes the nearest one for a name that it does not know, or says nothing.
+//! Check of `espeak-ng` voice names. For an unknown name the program takes the nearest voice or gives no output.
 
 use std::{process::Stdio, time::Duration};
 
@@ -7,29 +7,29 @@ use tokio::{process::Command, time::timeout};
 use super::{PROGRAM, is_sound};
 use crate::name::ProviderName;
 
-/// The program tells its voices within milliseconds.
+/// Time limit for the list of voices, which normally takes milliseconds.
 const WITHIN: Duration = Duration::from_secs(4);
 
-/// Near names that are offered for one that is not there, and how alike (Jaro-Winkler) they must be.
+/// Maximum number of suggestions for an unknown name, and their minimum similarity (Jaro-Winkler).
 const MOST_OFFERED: usize = 5;
 const ALIKE: f64 = 0.7;
 
-/// Why a voice cannot be had.
+/// Reason why a voice is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoVoice {
-    /// The program cannot be asked.
+    /// The program cannot be run.
     #[error("{0}")]
     Unasked(String),
-    /// It has no voice of that name.
+    /// The program has no voice with this name.
     #[error("{0}")]
     Unknown(String),
 }
 
-/// Whether the program has the voice of a name.
+/// Checks that the program has the named voice.
 ///
 /// # Errors
 ///
-/// When it has not, with the names that are near; or when it cannot be asked.
+/// Returns an error with similar names if it has not, or an error if the program cannot be run.
 pub async fn check(name: &ProviderName) -> Result<(), NoVoice> {
     if name.model.is_some() {
         let why = format!("`{name}`: espeak has no models; write `espeak` or espeak:VOICE");
@@ -42,7 +42,7 @@ pub async fn check(name: &ProviderName) -> Result<(), NoVoice> {
         None => (voice.as_str(), None),
     };
     let mut known = names(&listed);
-    // Voices of another program that it can speak with.
+    // MBROLA voices, which it can speak with too.
     known.extend(names(&self::listed("--voices=mb").await?));
     known.iter_mut().for_each(|name| name.make_ascii_lowercase());
     known.dedup();
@@ -65,14 +65,14 @@ async fn listed(argument: &str) -> Result<String, NoVoice> {
     }
 }
 
-/// The names in a list of voices: each by its language, its file, and the languages it serves too.
+/// Returns the names in a list of voices: language, file, and the other languages of each voice.
 fn names(list: &str) -> Vec<String> {
     let mut names = Vec::new();
     for line in list.lines().skip(1) {
         let mut columns = line.split_whitespace().skip(1);
         let language = columns.next();
         let file = columns.nth(2).and_then(|file| file.rsplit('/').next());
-        // Such as `(en-gb 3)(en 5)`.
+        // Format such as `(en-gb 3)(en 5)`.
         let others = columns.filter_map(|part| part.rsplit('(').next());
         let others = others.filter(|other| other.starts_with(|c: char| c.is_ascii_alphabetic()));
         let found = language.into_iter().filter(|language| *language != "variant");

@@ -1,4 +1,4 @@
-//! The local program, where it is installed and where it is not.
+//! Tests with the local program, installed and missing.
 
 use domain::ports::usage::Meter;
 
@@ -46,7 +46,7 @@ async fn a_missing_program_is_said_in_words() {
 
 #[tokio::test]
 async fn something_else_than_a_wav_is_refused() {
-    // Prints its usage, and no WAV.
+    // `cat` fails with a usage message and gives no WAV.
     let source = Espeak::at("cat");
     let mut pieces = source.open(&config("", "en")).speak("Hello.");
     assert!(matches!(pieces.next().await, Some(Err(_))));
@@ -69,7 +69,7 @@ async fn it_speaks_where_it_is_installed() {
     assert!((3..12).contains(&seconds), "{seconds} s");
     let loud = samples.iter().filter(|sample| sample.abs() > 500).count();
     assert!(loud > samples.len() / 10, "{loud} of {} are loud", samples.len());
-    // Dropped half-way, the process and its permit are gone.
+    // When speech is dropped half-way, its process and permit are released.
     for _ in 0..3 * MOST_PROCESSES {
         let mut pieces = voice.speak("This one is dropped.");
         assert!(pieces.next().await.unwrap().is_ok());

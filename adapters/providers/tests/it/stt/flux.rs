@@ -1,4 +1,4 @@
-//! Deepgram's Flux: its turn events.
+//! Tests of Deepgram's Flux and its turn events.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::support::{Call, ears, spoken, stub};
 
 const TEXT: &str = "I would like to move my appointment to Friday.";
 
-/// The kinds of events, repeats left out.
+/// Kinds of events, without repetitions.
 fn kinds(call: &Call) -> Vec<&'static str> {
     let all = call.told.all();
     let mut kinds: Vec<_> = all
@@ -28,7 +28,7 @@ fn kinds(call: &Call) -> Vec<&'static str> {
     kinds
 }
 
-/// Speaks without asking for finals: a recogniser of turns is not asked.
+/// Speaks without requesting finals, since a recogniser that detects turns needs no requests.
 async fn say(call: &mut Call, text: &str) {
     call.stream.speech_started();
     call.play(&spoken(text, 8_000)).await;
@@ -117,7 +117,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
             call.silence(rng.random_range(1_000..2_000)).await;
         }
         call.silence(14_000).await;
-        // A turn may end up in two, or two in one.
+        // One turn may be split into two, or two merged into one.
         assert_eq!(call.told.finals().join(" "), format!("{TEXT} Thank you."), "{fault:?}");
         assert_eq!(call.told.failure(), None, "{fault:?}");
     }

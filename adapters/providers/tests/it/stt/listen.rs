@@ -1,4 +1,4 @@
-//! Deepgram's `/v1/listen`.
+//! Tests of Deepgram's `/v1/listen`.
 
 use std::time::Duration;
 
@@ -114,7 +114,7 @@ async fn a_line_without_audio_keeps_its_recogniser() {
     assert!(controls(&received, "KeepAlive") >= 6);
 }
 
-/// Drops at many moments: every word is heard once.
+/// The connection drops at many moments, and every word is recognised once.
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_breaks_loses_no_word_and_repeats_none() {
     let mut rng = StdRng::seed_from_u64(11);

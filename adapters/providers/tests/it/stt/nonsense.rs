@@ -1,5 +1,6 @@
-//! Recognisers that stay connected and tell nothing of use: partial words for ever, messages that nobody knows, the same
-//! excuse again and again, or far too many words.
+//! Tests of recognisers that stay connected but send nothing useful: endless partial words, unknown messages,
+//! the same
+//! request to ask again, or far too many words.
 
 use futures_util::{SinkExt, StreamExt};
 use net::guard::{Guards, Kind};
@@ -13,7 +14,7 @@ use super::support::{Call, KEY, ears_with, stub};
 
 const TEXT: &str = "Good morning, where is my parcel?";
 
-/// A server that speaks Scribe's language and answers each message it gets with these.
+/// Starts a server that speaks Scribe's protocol and answers each message with these.
 async fn server(answers: Vec<String>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! One recogniser after the other, and the choice among them.
+//! Tests of the choice among recognisers and of the failover between them.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! ElevenLabs' Scribe in real time.
+//! Tests of ElevenLabs' realtime Scribe.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A call as a recogniser sees it: frames of 20 ms in real time, a voice that is noticed late, finals that are asked for.
+//! Call as a recogniser sees it: frames of 20 ms in real time, voice that is noticed late, and requests for finals.
 
 use std::{
     sync::{Arc, Mutex},
@@ -15,10 +15,10 @@ use providers::{babble::BabbleTranscriber, name::ProviderName, settings::Provide
 use sim::stub_providers::{self, StubHandle, StubSettings};
 use tokio::time::{Instant, sleep_until};
 
-/// The key that stubs and clients of these tests use.
+/// API key of the stubs and clients in these tests.
 pub const KEY: &str = "key-of-the-tests";
 
-/// A stub that takes [`KEY`] only, with these times.
+/// Starts a stub that only accepts [`KEY`], with these times.
 pub async fn stub(times: stub_providers::StubTimes) -> StubHandle {
     let settings = StubSettings {
         times,
@@ -29,7 +29,7 @@ pub async fn stub(times: stub_providers::StubTimes) -> StubHandle {
     stub_providers::start(settings).await.unwrap()
 }
 
-/// Settings in which every provider is at this stub; a name with a `2` at its end is at the second one.
+/// Settings with every provider at this stub; a name that ends in `2` is at the second one.
 pub fn settings(stub: &StubHandle, key: &str) -> ProviderSettings {
     let (url, key) = (stub.url(), key.to_owned());
     ProviderSettings::read(move |variable| match variable {
@@ -74,7 +74,7 @@ pub fn spoken(text: &str, rate: u32) -> Vec<i16> {
     samples
 }
 
-/// What was heard, and when after the call began.
+/// Received events, each with its time since the call began.
 #[derive(Clone, Default)]
 pub struct Told(Arc<Mutex<Vec<(Duration, TranscriptEvent)>>>);
 
@@ -83,7 +83,7 @@ impl Told {
         self.0.lock().unwrap().clone()
     }
 
-    /// Texts of the finals that have words.
+    /// Texts of the finals with words.
     pub fn finals(&self) -> Vec<String> {
         let finals = self.all().into_iter().filter_map(|(_, event)| match event {
             TranscriptEvent::Final { text, .. } if !text.is_empty() => Some(text),
@@ -115,7 +115,7 @@ impl Told {
     }
 }
 
-/// One call.
+/// Call with a recogniser.
 pub struct Call {
     pub stream: Box<dyn TranscriptStream>,
     pub told: Told,
@@ -147,7 +147,7 @@ impl Call {
         }
     }
 
-    /// Sends samples as a line does.
+    /// Sends samples in real time.
     pub async fn play(&mut self, samples: &[i16]) {
         let frame = self.rate as usize / 50;
         for chunk in samples.chunks(frame) {
@@ -163,7 +163,7 @@ impl Call {
         self.play(&vec![0; (self.rate * ms / 1_000) as usize]).await;
     }
 
-    /// Says something; the voice is noticed 100 ms late, and the pause 120 ms late.
+    /// Says a text. The voice is noticed 100 ms late, and the pause 120 ms late.
     pub async fn say(&mut self, text: &str) {
         let samples = spoken(text, self.rate);
         let noticed = samples.len().min(self.rate as usize / 10);
@@ -174,7 +174,7 @@ impl Call {
         self.stream.finalize();
     }
 
-    /// Milliseconds from now back to the first final of these words.
+    /// Time of the first final with these words, since the call began.
     pub fn final_at(&self, text: &str) -> Option<Duration> {
         self.told.all().into_iter().find_map(|(at, event)| match event {
             TranscriptEvent::Final { text: said, .. } if said == text => Some(at),

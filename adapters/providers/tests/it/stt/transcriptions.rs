@@ -1,4 +1,4 @@
-//! `/v1/audio/transcriptions`: whole utterances.
+//! Tests of `/v1/audio/transcriptions`, which gets whole utterances.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ async fn an_utterance_is_posted_once_the_voice_has_paused() {
             received[0].starts_with(model) && received[0].contains("language=en&prompt=Ringback"),
             "{received:?}"
         );
-        // A second before the voice, the voice, and the pause.
+        // One second before the voice, the voice, and the pause.
         let provider = name.split('/').next().unwrap();
         let used = call.meter.used(provider, Unit::AudioMs);
         let wanted = 1_000 + super::support::spoken(TEXT, 8_000).len() as u64 / 8 + 120;
@@ -158,12 +158,12 @@ async fn an_utterance_without_end_is_posted_in_pieces() {
     call.stream.finalize();
     call.silence(2_000).await;
     assert!(stub.received(Service::Transcriptions).len() > 1);
-    // A word may be cut in two where a piece ends; whole sentences are not lost.
+    // A word may be split where a piece ends, but no whole sentence is lost.
     let said = call.told.finals().join(" ");
     assert!(said.matches("my parcel?").count() >= 26, "{said}");
 }
 
-/// The ears at a server that answers every utterance with this.
+/// Call with a recogniser at a server that answers every utterance this way.
 async fn answering(status: u16, body: String) -> Call {
     let answer = move || {
         let answer = (StatusCode::from_u16(status).unwrap(), body.clone());

@@ -1,5 +1,6 @@
-//! Barge-in with word times: in 200 random cuts what is reported as heard ends at the word that was playing, as the
-//! phone at the other end really heard it.
+//! Tests of barge-in with word times. In 200 random cuts, the text reported as heard ends at the word that
+//! was playing,
+//! compared with the audio that the phone at the other end played.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -19,7 +20,7 @@ use super::{World, understood};
 const CUTS: u64 = 200;
 const FRAME_MS: u64 = 20;
 
-/// By so much our account and the phone may differ: a frame each way.
+/// Allowed difference between our account and the phone: one frame in each direction.
 const TOLERANCE_MS: usize = 40;
 
 const TEXTS: [&str; 3] = [
@@ -28,7 +29,7 @@ const TEXTS: [&str; 3] = [
     "Would you rather have it brought again, or fetch it from the shop around the corner?",
 ];
 
-/// A carrier that plays what it is sent and tells of marks.
+/// Carrier that plays received audio and reports marks.
 #[derive(Default)]
 struct Phone {
     buffer: VecDeque<u8>,
@@ -120,7 +121,7 @@ impl Call {
         }
     }
 
-    /// What the stream actor does between two frames of the line.
+    /// Does the work of the stream actor between two frames of the line.
     async fn step(&mut self) {
         tokio::time::sleep(Duration::from_millis(FRAME_MS)).await;
         self.now_ms += FRAME_MS;
@@ -170,7 +171,7 @@ impl Call {
     }
 }
 
-/// The user speaks up at a random moment of the reply.
+/// Lets the user speak at a random moment of the reply.
 async fn cut(world: &World, at_ms: u64) -> Call {
     let mut call = Call::new(world);
     while call.now_ms < at_ms && call.heard.is_none() {
@@ -200,7 +201,7 @@ async fn check_cuts(provider: &str, cuts: u64) {
         let at_ms = rng.random_range(300..14_000);
         let call = cut(&world, at_ms).await;
         let heard = call.heard.unwrap();
-        // Whole words of what the phone played, at the latest and at the earliest.
+        // Whole words that the phone played, at the latest and at the earliest.
         let words = |less_ms| {
             let played = call.phone.heard(less_ms);
             let played = played.trim_end_matches(babble::MISSING).to_owned();

@@ -1,4 +1,4 @@
-//! Audio tags at the providers: written as each takes them, left out for those that take none, and never timed as words.
+//! Tests of audio tags: written in each provider's markup, left out for providers without it, and never timed as words.
 
 use domain::ports::synthesizer::{Synthesizer, Voice, VoiceConfig};
 use media::session::Cue;

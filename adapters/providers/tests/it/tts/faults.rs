@@ -1,4 +1,4 @@
-//! Every fault of every provider: a recovery, or a typed error within its budget.
+//! Tests of every fault of every provider: recovery, or a typed error within the time limit.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ async fn spoken_with(list: &str, faults: Vec<Fault>) -> (World, Spoken) {
     (world, spoken)
 }
 
-/// Alone, a provider that stays faulty fails with a typed error, and in time.
+/// Without a fallback, a provider that stays faulty fails with a typed error, and in time.
 #[tokio::test(start_paused = true)]
 async fn alone_a_fault_is_an_error_or_is_survived() {
     for (provider, _, _) in PROVIDERS {
@@ -64,18 +64,18 @@ async fn alone_a_fault_is_an_error_or_is_survived() {
                     assert!(matches!(spoken.error, Some(SpeechError::Unavailable(_))), "{case}");
                     assert!(spoken.took < Duration::from_secs(4), "{case}");
                 }
-                // Audio over HTTP that is only odd is played.
+                // Corrupted audio over HTTP is still played.
                 Fault::MalformedAfter(2) if provider == "openai" => {}
                 Fault::Drip(_) => {}
                 _ => assert!(spoken.error.is_some() || whole, "{case}"),
             }
-            // Nothing is dead for longer than the audio that was given and a budget.
+            // No text takes longer than its audio plus a limit.
             assert!(spoken.took < Duration::from_secs(30), "{case}");
         }
     }
 }
 
-/// With another provider behind it, every text is spoken, whatever happens to the first before it has said anything.
+/// With a fallback every text is spoken, whatever happens to the first provider before its first audio.
 #[tokio::test(start_paused = true)]
 async fn with_a_fallback_the_text_is_spoken() {
     for (provider, _, _) in PROVIDERS {
@@ -89,7 +89,7 @@ async fn with_a_fallback_the_text_is_spoken() {
                     | Fault::MalformedAfter(2)
                     | Fault::Drip(_)
             );
-            // Megabytes of sound are noticed only when more than the text can be was given out.
+            // An endless stream is noticed only after more audio than the text can have was given out.
             if begun || (provider, &fault) == ("openai", &Fault::OversizedAfter(0)) {
                 continue;
             }
@@ -115,7 +115,7 @@ async fn with_a_fallback_the_text_is_spoken() {
     }
 }
 
-/// In the middle of a text, where words are timed, it goes on behind the last word that was given out.
+/// If word times are known, a text that breaks off goes on after the last word that was given out.
 #[tokio::test(start_paused = true)]
 async fn a_text_that_breaks_off_goes_on_from_the_next_word() {
     for provider in ["elevenlabs", "cartesia"] {
@@ -127,12 +127,12 @@ async fn a_text_that_breaks_off_goes_on_from_the_next_word() {
             Fault::OversizedAfter(4),
         ] {
             for list in [provider.to_owned(), format!("{provider},openai")] {
-                // The first connection is faulty, all others are well.
+                // The first connection is faulty, all others work.
                 let (_, spoken) = spoken_with(&list, vec![fault.clone(), Fault::None]).await;
                 let case = format!("{list} {fault:?}: {:?} {:?}", spoken.error, spoken.took);
                 assert_eq!(spoken.error, None, "{case}");
                 let (text, _) = understood(&spoken.samples, 8_000);
-                // Between the two parts a word begun may be heard twice, or a mark of what is missing.
+                // Between the two parts a partial word may be heard twice, or a mark for a missing part.
                 let end = "is now a good time?";
                 assert!(
                     text.starts_with("Good morning, ") && text.ends_with(end),
@@ -154,14 +154,14 @@ async fn a_text_that_breaks_off_goes_on_from_the_next_word() {
     }
 }
 
-/// Without timed words a text that broke off is not said again: it ends with an error.
+/// Without word times, a text that broke off is not repeated and ends with an error.
 #[tokio::test(start_paused = true)]
 async fn untimed_a_text_that_breaks_off_ends_with_an_error() {
     for provider in ["deepgram", "openai"] {
         for fault in [Fault::StallAfter(4), Fault::DropAfter(4)] {
             let (_, spoken) = spoken_with(&format!("{provider},elevenlabs"), vec![fault.clone()]).await;
             let case = format!("{provider} {fault:?}: {:?}", spoken.error);
-            // What the network had not delivered yet is as good as never said.
+            // Audio that the network had not delivered yet counts as not said.
             let whole = understood(&spoken.samples, 8_000) == (TEXT.into(), false);
             let unavailable = matches!(spoken.error, Some(SpeechError::Unavailable(_)));
             assert!(whole || (unavailable && spoken.samples.len() > 4_000), "{case}");
@@ -180,13 +180,13 @@ async fn a_second_request_saves_a_text_that_hangs() {
         let first = spoken.first_audio.unwrap().as_millis();
         assert!((1_200..1_400).contains(&first), "{provider}: {first} ms");
         assert_eq!(understood(&spoken.samples, 8_000).0, TEXT, "{provider}");
-        // The connection that did it is the call's from then on.
+        // The connection that succeeded becomes the call's connection.
         let spoken = listen(voice.speak("And on it goes.".into())).await;
         assert!(spoken.first_audio.unwrap() < Duration::from_millis(100), "{provider}");
     }
 }
 
-/// Silence, an apology that stays silent as long, and a hang-up are worse than a hang-up.
+/// Silence, an apology that stays silent as long, and then a hang-up would be worse than a hang-up alone.
 #[tokio::test(start_paused = true)]
 async fn behind_a_text_that_hung_the_next_one_is_waited_for_less() {
     for (provider, service, _) in PROVIDERS {
@@ -201,7 +201,7 @@ async fn behind_a_text_that_hung_the_next_one_is_waited_for_less() {
         let of_another_call = listen(world.open().speak("Hello?".into())).await;
         assert!(of_another_call.took > Duration::from_secs(3), "{provider}");
     }
-    // A provider that is well again is soon asked by a new line, and has its time again.
+    // A provider that works again is soon asked on a new connection, and gets its full time again.
     let world = World::start("elevenlabs").await;
     world
         .stubs
@@ -236,7 +236,7 @@ async fn a_provider_that_fails_again_and_again_is_left_alone() {
 #[tokio::test(start_paused = true)]
 async fn a_lost_connection_is_made_again_behind_the_call() {
     let world = World::start("elevenlabs").await;
-    // Gone after its first text.
+    // The connection drops after its first text.
     world
         .stubs
         .set_faults(PROVIDERS[0].1, vec![Fault::DropAfter(3), Fault::None]);
@@ -290,7 +290,7 @@ async fn a_voices_name_never_leaves_its_place_in_an_address() {
             voice: voice.to_owned(),
             ..world.config(8_000)
         };
-        // An agent of before speaks with the service's own voice.
+        // An agent saved before the check speaks with the service's own voice.
         let spoken = listen(world.voices.open(config).speak(TEXT.into())).await;
         assert_eq!(
             understood(&spoken.samples, 8_000).0,

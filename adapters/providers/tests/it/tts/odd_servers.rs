@@ -1,5 +1,6 @@
-//! Servers that answer what no provider should: nothing, silence, other sounds than were asked for, or far too slowly.
-//! What they send is never taken for speech, never kept, and counts against them.
+//! Tests of servers with invalid answers: none, silence, other audio than requested, or audio that is far too
+//! slow. It is
+//! never taken for speech, never kept, and counts against the server.
 
 use std::{
     sync::{
@@ -32,7 +33,7 @@ use super::{Spoken, TEXT, config, listen, tick};
 
 const KEY: &str = "sk-Canary-0123456789";
 
-/// A server, and voices that speak through it alone.
+/// Server, and voices that use it alone.
 struct Odd {
     voices: TextToSpeech,
     guards: Guards,
@@ -57,7 +58,7 @@ impl Odd {
         }
     }
 
-    /// Answers every request for speech like this.
+    /// Starts a server that answers every request for speech this way.
     async fn http(status: u16, kind: Option<&str>, body: &[u8]) -> Self {
         let requests = Arc::<AtomicUsize>::default();
         let mut headers = HeaderMap::new();
@@ -77,7 +78,8 @@ impl Odd {
         Self::new("openai", &url, requests)
     }
 
-    /// Sends these messages for each text, each after a pause; `CONTEXT` stands for the text's name.
+    /// Starts a server that sends these messages for each text, each after a pause. `CONTEXT` stands for the
+    /// text's name.
     async fn cartesia(script: Vec<(u64, String)>) -> Self {
         let requests = Arc::<AtomicUsize>::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -91,7 +93,7 @@ impl Odd {
         Self::new("cartesia", &url, requests)
     }
 
-    /// A call's first text.
+    /// Speaks the first text of a call.
     async fn speak(&self, text: &str) -> Spoken {
         self.speak_as("", text).await
     }
@@ -116,7 +118,7 @@ impl Odd {
 }
 
 async fn serve(socket: TcpStream, script: Vec<(u64, String)>, counted: Arc<AtomicUsize>) {
-    // On a paused clock a late acknowledgement is minutes late.
+    // On a paused clock a late acknowledgement would be minutes late.
     socket.set_nodelay(true).unwrap();
     let mut socket = accept_async(socket).await.unwrap();
     while let Some(Ok(message)) = socket.next().await {
@@ -137,14 +139,14 @@ async fn serve(socket: TcpStream, script: Vec<(u64, String)>, counted: Arc<Atomi
     }
 }
 
-/// A loud tone at 8 kHz in mu-law.
+/// Loud tone at 8 kHz in mu-law.
 fn tone(ms: usize) -> Vec<u8> {
     (0..8 * ms)
         .map(|n| if (n / 10).is_multiple_of(2) { 0x10 } else { 0x90 })
         .collect()
 }
 
-/// A loud tone at 24 kHz in 16 bits, from silence.
+/// Loud tone at 24 kHz in 16 bits, starting from silence.
 fn linear_tone(ms: usize) -> Vec<u8> {
     let sample = |n: usize| if (n / 20).is_multiple_of(2) { 6_000_i16 } else { -6_000 };
     let samples = (0..24 * ms).map(|n| if n == 0 { 0 } else { sample(n) });
@@ -159,7 +161,7 @@ fn done() -> String {
     json!({ "type": "done", "context_id": "CONTEXT", "done": true }).to_string()
 }
 
-/// The words of an error, or that there was none.
+/// Returns the message of an error, or a text that says there was none.
 fn why(spoken: &Spoken) -> String {
     match &spoken.error {
         Some(error) => error.to_string(),
@@ -214,7 +216,7 @@ async fn what_is_too_short_for_its_text_is_not_kept() {
         // A short word is short.
         ("Yes.", 250, 1),
         (TEXT, 4_000, 1),
-        // Six signs, but a second and a half of speech.
+        // Six characters, but one and a half seconds of speech.
         ("您好，请稍等", 1_500, 1),
     ] {
         let odd = Odd::http(200, Some("audio/pcm"), &linear_tone(ms)).await;
@@ -222,7 +224,7 @@ async fn what_is_too_short_for_its_text_is_not_kept() {
             let spoken = odd.speak(text).await;
             assert_eq!(spoken.error, None, "{text} {ms} ms");
             assert!(spoken.samples.len() >= 8 * (ms - 10), "{text} {ms} ms");
-            // What was said is kept when its last listener has gone.
+            // Speech is kept once its last listener is gone.
             sleep(Duration::from_millis(20)).await;
         }
         assert_eq!(odd.requests(), asked, "{text} {ms} ms");
@@ -262,7 +264,7 @@ async fn a_provider_that_refuses_all_that_is_asked_is_down_for_new_calls() {
             assert!(spoken.error.is_some());
         }
         assert!(odd.is_down() && calls <= 5, "{status}: after {calls}");
-        // One call alone may ask amiss as often as it likes, and so may those of an agent with a name of its own.
+        // Bad requests of a single call, or of agents with their own voice name, do not count against the provider.
         let odd = Odd::http(404, None, b"{}").await;
         let mut voice = odd.voices.open(config(8_000, &Meter::default()));
         for n in 0..10 {
@@ -300,7 +302,7 @@ async fn a_voice_slower_than_speech_is_given_up_and_goes_down() {
                 why(&spoken)
             );
         }
-        // The fifth is known of when its last listener has gone.
+        // The fifth counts once its last listener is gone.
         assert!(odd.is_down() && texts <= 6, "{timed}: after {texts}");
     }
 }
@@ -341,9 +343,9 @@ async fn other_things_than_raw_audio_are_not_played() {
         (Some("audio/pcm"), b""),
         (Some("audio/L16;rate=24000;channels=1"), b""),
         (Some("application/octet-stream"), b""),
-        // There is no header of a file in it.
+        // The body has no file header.
         (Some("audio/wav"), b""),
-        // Quiet samples that begin like other things.
+        // Quiet samples that begin like other formats.
         (None, b"<\0\x10\0\x05\0"),
         (None, b"{\0\x10\0\x05\0"),
         (None, b"\xFF\xFF\xFB\xFF\x02\0"),

@@ -1,4 +1,4 @@
-//! The stubs keep the providers' rules, as their clients would find them.
+//! Tests that the stubs enforce the providers' rules towards their clients.
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn send(socket: &mut Socket, messages: &[Value]) {
     }
 }
 
-/// Everything up to the close, and its code.
+/// Returns all messages up to the close, and its code.
 async fn rest(socket: &mut Socket) -> (Vec<Value>, u16) {
     let mut all = Vec::new();
     while let Some(Ok(message)) = socket.next().await {

@@ -1,4 +1,4 @@
-//! What is spoken when nothing goes wrong.
+//! Tests of speech when nothing goes wrong.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ async fn words_end_where_they_are_understood() {
         let speaker = babble::Speaker::new(TEXT, babble::Voice::named("x"), 8_000).unwrap();
         for (word, true_end) in spoken.words.iter().zip(speaker.words()) {
             assert_eq!(word.text_end, true_end.text_end);
-            // Milliseconds at ElevenLabs, a fraction of a second at Cartesia.
+            // Times are in milliseconds at ElevenLabs, and in fractions of a second at Cartesia.
             assert!(
                 word.sample_end.abs_diff(true_end.sample_end) <= 8,
                 "{provider}: {word:?} {true_end:?}"
@@ -95,7 +95,7 @@ async fn what_is_dropped_is_cancelled_and_the_next_text_is_clean() {
     };
     for (provider, service, _) in &PROVIDERS[..3] {
         let world = World::start(provider).await;
-        // So that it is not over before it is dropped.
+        // Slow, so that it is not over before it is dropped.
         world
             .stubs
             .set_faults(*service, vec![Fault::Drip(Duration::from_millis(50))]);
@@ -179,7 +179,7 @@ async fn a_text_said_again_or_fetched_ahead_is_asked_for_once() {
         world.meter.used("elevenlabs", Unit::Characters) as usize,
         TEXT.chars().count()
     );
-    // What is kept is said though the provider is down.
+    // Cached speech is available even though the provider is down.
     world.stubs.set_faults(Service::ElevenLabs, vec![Fault::Refuse(401)]);
     let mut other = world.open();
     assert!(listen(other.speak("Something else.".into())).await.error.is_some());
