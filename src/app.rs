@@ -174,16 +174,15 @@ impl App {
     }
 
     /// Stops the service. It places no new calls, gives calls in progress `grace` to end, hangs up the rest
-    /// and writes
-    /// everything down. Then it answers the requests in progress and frees the address and the database.
+    /// and writes everything down. Then it answers the requests in progress and frees the address and the
+    /// database.
     pub async fn stop(mut self, grace: Duration) {
         let told = Instant::now();
         let left = || grace.saturating_sub(told.elapsed());
         // Sockets of calls that other nodes hold also pass through this node.
         tokio::join!(self.node.drain(grace, self.leaves_within), self.peers.drain(grace));
         // Each of these may have arrived since the step before: an inbound call, a live call of a node that
-        // has died
-        // meanwhile, and a socket that is passed on.
+        // has died meanwhile, and a socket that is passed on.
         self.node.take_no_more(left()).await;
         self.peers.drain(left()).await;
         self.peers.close();
@@ -284,8 +283,7 @@ fn router(
 }
 
 /// Closes connections after their response while the node is leaving: a further request on them would be cut
-/// off when
-/// the process ends.
+/// off when the process ends.
 async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next) -> Response {
     let mut answer = next.run(request).await;
     if node.switchboard.is_draining() && answer.status() != StatusCode::SWITCHING_PROTOCOLS {

@@ -20,8 +20,7 @@ use storage::{DatabaseUrl, retention::Kept, without_password};
 pub use times::{InvalidTimes, TimesConfig};
 
 /// Longest `maxDurationSeconds` of an agent, plus a minute. A drain ends with its last call, and each call
-/// has its
-/// own agent's limit, so with this value every call may end by itself.
+/// has its own agent's limit, so with this value every call may end by itself.
 const LONGEST_DRAIN_SECONDS: u64 = 14_400 + 60;
 
 /// One week. No call lasts that long, and a clock cannot add arbitrarily many seconds to its time.
@@ -154,8 +153,7 @@ impl ServeConfig {
     }
 
     /// Returns the dials per second; 0 means no limit. Twilio and SignalWire queue dials over one per second
-    /// for up to
-    /// a day. Vonage refuses dials over three per second.
+    /// for up to a day. Vonage refuses dials over three per second.
     pub fn dials_per_second(&self) -> f64 {
         self.calls_per_second.unwrap_or(match &*self.carrier {
             "twilio" | "signalwire" => 1.0,
@@ -269,8 +267,7 @@ fn parse_node_url(text: &str) -> Result<String, String> {
 }
 
 /// Parser of the database address. Unlike the parsers of other settings, it does not show the password when
-/// it
-/// refuses a value.
+/// it refuses a value.
 #[derive(Clone)]
 struct DatabaseUrlParser;
 

@@ -41,8 +41,7 @@ pub(super) struct Trunks {
 }
 
 /// Plain-HTTP endpoint for this machine only. An exchange in this process speaks no TLS, and no certificate
-/// would match
-/// the address it uses.
+/// would match the address it uses.
 pub(super) struct SideDoor {
     pub(super) listener: TcpListener,
     pub(super) doors: Router<CarrierLink>,
@@ -139,8 +138,7 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
 }
 
 /// Returns the address at which a carrier reaches this service, or `None` to leave out a carrier that is not
-/// the chosen
-/// one.
+/// the chosen one.
 fn way_in<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<Option<&'a str>, StartError> {
     match public_address(config, carrier, api) {
         Ok(public) => Ok(Some(public)),
@@ -153,8 +151,7 @@ fn way_in<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<Optio
 }
 
 /// Returns the address at which a real carrier reaches this service. A carrier whose own address is `http://`
-/// is on
-/// our side of the network and may be given an `http://` address too.
+/// is on our side of the network and may be given an `http://` address too.
 fn public_address<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<&'a str, StartError> {
     let public = config.public_url.as_deref().unwrap_or_default();
     if public.starts_with("https://") || (!public.is_empty() && api.starts_with("http://")) {
@@ -198,8 +195,7 @@ pub(super) fn public_url(config: &ServeConfig, served: SocketAddr) -> String {
 }
 
 /// Returns the address at which the exchange reaches this process: the loopback address if it runs in this
-/// process,
-/// else the public address.
+/// process, else the public address.
 fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, StartError> {
     if config.simulated_url.is_none() {
         return Ok(format!("http://{}", reachable(served)));

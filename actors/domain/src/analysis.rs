@@ -1,6 +1,5 @@
 //! Analysis of a call: summary, sentiment, key moments, values, issues. The rules are deterministic and state
-//! only what
-//! the turns or the row contain. A model's answer is checked against the turns.
+//! only what the turns or the row contain. A model's answer is checked against the turns.
 
 mod answer;
 mod issues;
@@ -76,8 +75,7 @@ impl Subject<'_> {
     }
 
     /// Returns the values to save on the number's contact if the agent stores values: those collected in the
-    /// call or
-    /// afterwards that have the type of their entity.
+    /// call or afterwards that have the type of their entity.
     pub fn for_contact(&self, analysis: &Analysis) -> BTreeMap<String, Value> {
         let collection = &self.agent.platform_settings.data_collection;
         match collection.store_data {
@@ -97,8 +95,7 @@ impl Subject<'_> {
 }
 
 /// Merges the values taken in the call with those found afterwards. The call's values win, since the person
-/// heard them
-/// taken down. A found value wins only if the call's value does not have the type of its entity.
+/// heard them taken down. A found value wins only if the call's value does not have the type of its entity.
 fn merged(
     of_call: &BTreeMap<String, String>,
     found: &BTreeMap<String, String>,

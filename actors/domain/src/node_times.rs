@@ -110,8 +110,7 @@ impl Times {
     }
 
     /// Returns how long a node may dial after its last successful heartbeat. Its last permit must expire
-    /// before the node
-    /// counts as dead.
+    /// before the node counts as dead.
     pub fn lease(&self) -> Duration {
         self.dead_after.saturating_sub(self.send_within)
     }

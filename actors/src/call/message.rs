@@ -212,8 +212,7 @@ pub enum CallTimer {
     /// A transfer had its time.
     Transfer,
     /// A broken media socket is requested again, either during a transfer or because the carrier should have
-    /// brought the
-    /// call back and has not.
+    /// brought the call back and has not.
     Reopen,
 }
 

@@ -1,6 +1,5 @@
 //! Root actor. It supervises four children and restarts each one that crashes, with growing delays. A new
-//! child takes
-//! over the address of the old one.
+//! child takes over the address of the old one.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -120,8 +119,7 @@ impl Actor for NodeActor {
         let (settings, gate) = (&arguments.settings, &arguments.gate);
         let address = settings.address.as_deref();
         // Registers before the parts start, so that a refused process has started nothing. If the store is
-        // healthy, the node
-        // is ready when its start returns.
+        // healthy, the node is ready when its start returns.
         let registration = boot::register(&arguments.ports, settings.node, address, gate).await;
         if let Registration::Refused(why) = registration {
             return Err(why.into());
@@ -361,8 +359,7 @@ impl NodeState {
     }
 
     /// Tells the parts how many nodes are alive. Lines may be granted again, and the live nodes share the
-    /// rate and the
-    /// campaigns.
+    /// rate and the campaigns.
     fn heard(&mut self, pulse: Pulse) {
         self.nodes = pulse.nodes;
         let to = &self.with.switchboard;
@@ -372,8 +369,7 @@ impl NodeState {
     }
 
     /// Starts again under another node id after the store declared this process dead. Other nodes take over
-    /// its work, so
-    /// its calls are forgotten without a message to the carrier or the store.
+    /// its work, so its calls are forgotten without a message to the carrier or the store.
     async fn start_anew(&mut self, me: &ActorRef<NodeMessage>) {
         let node = NodeId::new();
         tracing::error!(was = %self.node(), now = %node, "process declared dead by another node, starting again without its calls");

@@ -1,6 +1,5 @@
 //! Work of a node with the store at start and while it runs: it registers and cleans up after dead processes.
-//! Every
-//! step waits for the store and the carrier, however long they are unavailable.
+//! Every step waits for the store and the carrier, however long they are unavailable.
 
 use std::time::Duration;
 
@@ -31,10 +30,8 @@ const SWEEP: Duration = Duration::from_secs(60);
 const HANDED_ON: Duration = Duration::from_secs(60);
 
 /// Returns how long the calls of a dead process are left to their carriers, which notice a broken socket at
-/// once. It
-/// is a third longer than it takes to declare a silent process dead, so that a process which announced its
-/// end leaves
-/// them the same time.
+/// once. It is a third longer than it takes to declare a silent process dead, so that a process which
+/// announced its end leaves them the same time.
 fn left_alone(ports: &Ports, times: Times) -> Patience {
     let ask = ports.carriers.all().filter(|carrier| carrier.abilities().comes_back);
     Patience {
@@ -59,10 +56,8 @@ pub enum Registration {
 }
 
 /// Tries once to register this process and to remove the imports that dead processes left unfinished. Both
-/// happen
-/// before the first request is served, so that no import of this process is removed. Removing the contacts of
-/// those
-/// imports takes longer and happens later in [`sweep_lists`].
+/// happen before the first request is served, so that no import of this process is removed. Removing the
+/// contacts of those imports takes longer and happens later in [`sweep_lists`].
 pub async fn register(ports: &Ports, node: NodeId, address: Option<&str>, gate: &DialGate) -> Registration {
     let began = Instant::now();
     let registered = async {
@@ -111,8 +106,7 @@ pub async fn register_later(
 }
 
 /// Removes the contacts of unfinished imports and of replaced lists, at start and regularly. Nobody reads
-/// them any
-/// more, and a person's erasure does not reach them.
+/// them any more, and a person's erasure does not reach them.
 pub async fn sweep_lists(ports: Ports) {
     loop {
         // Imports of nodes that have died since the last sweep.
@@ -129,10 +123,8 @@ pub async fn sweep_lists(ports: Ports) {
 }
 
 /// Settles the attempts that dead processes left, at start and while the node runs, since a process may be
-/// found dead
-/// later. A running campaign finds requeued attempts by itself. A draining node takes nothing more, because
-/// it might
-/// end before it has settled it.
+/// found dead later. A running campaign finds requeued attempts by itself. A draining node takes nothing
+/// more, because it might end before it has settled it.
 pub async fn take_over(
     ports: Ports,
     (node, times): (NodeId, Times),

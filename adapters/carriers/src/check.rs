@@ -1,6 +1,6 @@
 //! The command `ringback carriers check`. It sends one small read request to each configured carrier and
-//! shows whether
-//! the account is accepted, which numbers it has, and what must be entered there to receive inbound calls.
+//! shows whether the account is accepted, which numbers it has, and what must be entered there to receive
+//! inbound calls.
 
 mod ask;
 

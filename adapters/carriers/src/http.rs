@@ -58,8 +58,7 @@ pub enum SetupError {
 #[derive(Debug, Clone)]
 pub struct Clients {
     /// Client for dials. It keeps no connections: a kept connection may die during a request, which would
-    /// make the outcome
-    /// unknown.
+    /// make the outcome unknown.
     pub dialer: Client,
     /// Client for every request that may be repeated.
     pub client: Client,
@@ -109,8 +108,7 @@ pub fn socket_address(http: &str) -> String {
 }
 
 /// Sends a dial once. Checks again that it may still be sent when the connection is established and before
-/// any part of
-/// the request is on it.
+/// any part of the request is on it.
 ///
 /// # Errors
 ///
@@ -147,8 +145,7 @@ pub async fn send_dial(request: RequestBuilder, last_look: &LastLook) -> Result<
 }
 
 /// Body of a dial. HTTP/1 asks for it when the connection is established and the head is still in memory. If
-/// it is refused
-/// then, nothing of the request has been sent.
+/// it is refused then, nothing of the request has been sent.
 struct Guarded {
     body: Option<Bytes>,
     last_look: LastLook,
@@ -246,8 +243,7 @@ pub async fn ask_json<T: DeserializeOwned>(request: RequestBuilder) -> Result<T,
 }
 
 /// Checks that a call's id can be part of an address. Carriers' answers give no other ids, and another id
-/// would lead to
-/// an address with another meaning.
+/// would lead to an address with another meaning.
 ///
 /// # Errors
 ///

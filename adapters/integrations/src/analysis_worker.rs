@@ -1,13 +1,10 @@
 //! Worker for the durable analysis jobs. It reads a call, analyses it with the agent's model or by the rules,
-//! and stores
-//! the result.
+//! and stores the result.
 //!
 //! Many jobs run at once. A model answers in seconds, the rules in milliseconds. So the number of jobs that
-//! use a model is
-//! limited, and a job over that limit is put back. Jobs without a model never wait behind jobs with one. A
-//! job finishes
-//! well within its lease. If it does not, another node does it, and the first node's result is refused.
-//! well within its lease; if it is not, another node does it, and the first one's result is refused.
+//! use a model is limited, and a job over that limit is put back. Jobs without a model never wait behind jobs
+//! with one. A job finishes well within its lease. If it does not, another node does it, and the first node's
+//! result is refused.
 
 mod usage;
 

@@ -1,9 +1,8 @@
 //! Appointments that agents make during calls (`scheduleOnCalendar`): two tools, and the calendars behind them.
 //!
 //! A requested appointment is stored before the calendar is asked, with the id under which it can be found
-//! there. So a
-//! repeated request returns the same appointment, and a lost answer or a crash neither duplicates nor loses
-//! one.
+//! there. So a repeated request returns the same appointment, and a lost answer or a crash neither duplicates
+//! nor loses one.
 
 mod api;
 mod booking;

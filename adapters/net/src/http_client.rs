@@ -10,8 +10,7 @@ const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 static CRYPTOGRAPHY: Once = Once::new();
 
 /// Installs the process-wide cryptography provider for TLS. HTTP clients and database connections panic if
-/// there is
-/// none.
+/// there is none.
 pub fn install_cryptography() {
     CRYPTOGRAPHY.call_once(|| {
         if rustls::crypto::ring::default_provider().install_default().is_err() {
@@ -40,8 +39,7 @@ pub enum BodyError {
 }
 
 /// Returns an HTTP address that paths can be appended to, without query, fragment or trailing slash. Returns
-/// `None` if the
-/// text is not such an address.
+/// `None` if the text is not such an address.
 pub fn base_url(text: &str) -> Option<String> {
     let http = text.starts_with("http://") || text.starts_with("https://");
     let sound = http && !text.contains(['?', '#', ' ']) && reqwest::Url::parse(text).is_ok();
@@ -58,8 +56,7 @@ pub fn parse_base_url(text: &str) -> Result<String, InvalidBaseUrl> {
 }
 
 /// Returns a client builder that takes no proxy from the environment, because nothing in between may repeat
-/// or read the
-/// requests to carriers and providers.
+/// or read the requests to carriers and providers.
 pub fn builder() -> reqwest::ClientBuilder {
     install_cryptography();
     reqwest::Client::builder().no_proxy()
@@ -95,8 +92,7 @@ pub async fn body_within(mut answer: Response, most: usize) -> Result<Vec<u8>, B
 }
 
 /// Returns the innermost message of an error. The outer messages of reqwest contain the address, which holds
-/// a secret
-/// proof.
+/// a secret proof.
 pub fn cause(error: &reqwest::Error) -> String {
     let mut words = if error.is_timeout() {
         "timed out"

@@ -16,8 +16,7 @@ use media::{
 const PIECES_A_SECOND: u32 = 5;
 
 /// Synthesizer of babble. Any name is a voice, and a name always has the same voice. The speed is fixed,
-/// because all
-/// sounds of the code have one length.
+/// because all sounds of the code have one length.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BabbleSynthesizer;
 

@@ -1,6 +1,5 @@
 //! The command `ringback providers check`. It sends one small real request to each configured provider and
-//! shows whether
-//! it works, how fast it is, and what is wrong.
+//! shows whether it works, how fast it is, and what is wrong.
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -109,8 +108,7 @@ async fn embeddings(name: &ProviderName, settings: &ProviderSettings) -> Finding
 type Speech = (Vec<i16>, u32);
 
 /// Checks the voices. Also returns the speech of the first voice that works, which recognisers are then asked
-/// to
-/// understand.
+/// to understand.
 async fn voices(providers: &Configured, names: &[ProviderName]) -> (Vec<Finding>, Option<Speech>) {
     let (mut findings, mut speech) = (Vec::new(), None);
     for name in names {

@@ -54,8 +54,7 @@ pub struct Configured {
 
 impl Configured {
     /// Sets up the providers. `babble` is the embedded recogniser. Synthesised speech is cached in the folder
-    /// `cache`, or only
-    /// in memory if that is `None`.
+    /// `cache`, or only in memory if that is `None`.
     ///
     /// # Errors
     ///
@@ -81,10 +80,8 @@ impl Configured {
     }
 
     /// Checks that the voices in the settings exist, as far as this machine can tell. A program that is
-    /// unavailable is only
-    /// logged, as it may be installed while the service runs. `ringback providers check` finds out which
-    /// voices a remote
-    /// provider has.
+    /// unavailable is only logged, as it may be installed while the service runs. `ringback providers check`
+    /// finds out which voices a remote provider has.
     ///
     /// # Errors
     ///

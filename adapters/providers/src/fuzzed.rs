@@ -1,6 +1,5 @@
 //! Fuzzing entry points for the message parsers of recognisers and voices. Each line is a message, and each
-//! parser
-//! sees all lines as one connection.
+//! parser sees all lines as one connection.
 
 use domain::ports::{transcriber::TranscriberConfig, usage::Meter};
 

@@ -12,8 +12,7 @@ use domain::{
 use net::guard::{Guard, Kind};
 
 /// Returns the guards of all providers of one kind that a call of this agent could use. An empty list means a
-/// provider
-/// inside this process, which is never down.
+/// provider inside this process, which is never down.
 pub type Find = Box<dyn Fn(&Agent) -> Vec<Guard> + Send + Sync>;
 
 /// Provider health, read from the guards.

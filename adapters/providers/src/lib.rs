@@ -1,6 +1,5 @@
 //! Providers of language models, speech recognition, speech synthesis and embeddings, with their names,
-//! addresses and
-//! health.
+//! addresses and health.
 
 pub mod babble;
 pub mod check;

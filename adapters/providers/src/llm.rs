@@ -69,8 +69,7 @@ impl LanguageModels {
     }
 
     /// Returns the guards of the providers that a call of this agent could use. The list is empty if one of
-    /// them is never
-    /// down.
+    /// them is never down.
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
         let models = self.of(&agent.conversation_config.agent.prompt.llm);
         let guards: Option<Vec<Guard>> = models.into_iter().map(|model| model.guard).collect();
@@ -90,8 +89,7 @@ impl LanguageModel for LanguageModels {
         let mut models = self.of(&request.agent.conversation_config.agent.prompt.llm);
         if !models.is_empty() {
             // A model that broke off in the middle of a reply may still be asked by other calls. This call,
-            // after failures in a row,
-            // begins with another model.
+            // after failures in a row, begins with another model.
             let turn = request.failures % models.len();
             models.rotate_left(turn);
         }

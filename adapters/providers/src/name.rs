@@ -31,8 +31,7 @@ pub fn path_segment(name: &str) -> String {
     }
     if matches!(segment.as_str(), "" | "." | "..") {
         // URL parsers treat encoded dots as a parent folder too, and drop an empty segment. No provider has a
-        // model or voice
-        // named by a blank.
+        // model or voice named by a blank.
         segment.push_str("%20");
     }
     segment

@@ -22,8 +22,7 @@ const MOST_AT_ONCE: usize = 16;
 pub async fn run(providers: Arc<Configured>, config: ProviderConfig) {
     providers.guards.will_be_probed();
     // The service's own providers are probed separately, so that they do not wait for the many models and
-    // voices that
-    // agents may name.
+    // voices that agents may name.
     tokio::join!(watch(&providers, &config, false), watch(&providers, &config, true));
 }
 

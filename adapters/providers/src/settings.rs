@@ -196,8 +196,7 @@ impl ProviderSettings {
     }
 
     /// Removes servers at assumed addresses unless the service itself names them. Otherwise an agent could
-    /// make the service
-    /// connect to whatever listens on this machine.
+    /// make the service connect to whatever listens on this machine.
     #[must_use]
     pub fn only_named_or_set<'a>(mut self, named: impl Iterator<Item = &'a ProviderName>) -> Self {
         let named: Vec<&str> = named.map(|name| name.provider.as_str()).collect();

@@ -1,6 +1,5 @@
 //! Speech to text with the configured recognisers in order. If one refuses or cannot be reached, the next
-//! takes over in
-//! the middle of a call and receives again the audio since the last final.
+//! takes over in the middle of a call and receives again the audio since the last final.
 
 pub(crate) mod audio_buffer;
 mod audio_clock;
@@ -76,8 +75,7 @@ impl SpeechToText {
     }
 
     /// Returns the guards of the providers that a call could use. The list is empty if one of them runs
-    /// inside this process,
-    /// since that one is never down.
+    /// inside this process, since that one is never down.
     pub fn guards(&self) -> Vec<Guard> {
         if self.choices.iter().any(|choice| choice.inside().is_some()) {
             return Vec::new();

@@ -10,8 +10,7 @@ use crate::config::ProviderConfig;
 const WITHIN: [&str; 3] = ["interviewer", "babble", "espeak"];
 
 /// Returns one line per kind with the providers in order, addresses that differ from the provider's own, and
-/// missing keys.
-/// If some providers are outside this process, one more line says how to check them.
+/// missing keys. If some providers are outside this process, one more line says how to check them.
 pub fn lines(config: &ProviderConfig, settings: &ProviderSettings) -> Vec<String> {
     let kinds = [
         ("Language models", &config.llm),

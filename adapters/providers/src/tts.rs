@@ -78,8 +78,7 @@ pub enum VoicesError {
 }
 
 /// All voices of the service. It speaks with the voice that an agent names, or with the first configured one.
-/// If that one
-/// fails, it goes on with the other configured voices.
+/// If that one fails, it goes on with the other configured voices.
 pub struct TextToSpeech {
     choices: Vec<ProviderName>,
     settings: ProviderSettings,
@@ -91,8 +90,7 @@ pub struct TextToSpeech {
 
 impl TextToSpeech {
     /// Sets up the configured providers. The first is the default; without any it is `babble`. With a folder,
-    /// the cache also
-    /// keeps speech on disk.
+    /// the cache also keeps speech on disk.
     ///
     /// # Errors
     ///
@@ -143,8 +141,7 @@ impl TextToSpeech {
     }
 
     /// Checks that the configured voices exist, as far as this machine can tell. Only those of `espeak` can
-    /// be checked; the
-    /// others are known only to their providers.
+    /// be checked; the others are known only to their providers.
     ///
     /// # Errors
     ///
@@ -157,8 +154,7 @@ impl TextToSpeech {
     }
 
     /// Returns the guards of the providers that could speak for an agent. The list is empty if one of them
-    /// runs inside this
-    /// process, since that one is never down.
+    /// runs inside this process, since that one is never down.
     pub fn guards(&self, agent: &Agent) -> Vec<Guard> {
         let config = &agent.conversation_config;
         // Another voice that a reply asks for may be down. Its words are then said in the service's own voice.

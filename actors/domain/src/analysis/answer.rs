@@ -47,8 +47,7 @@ pub enum UnusableAnswer {
 /// # Errors
 ///
 /// Returns an error if the answer does not have the requested shape. A single moment, mood or value that the
-/// call does
-/// not support is left out instead.
+/// call does not support is left out instead.
 pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, UnusableAnswer> {
     let summary = answer["summary"].as_str().map(one_line).unwrap_or_default();
     if summary.is_empty() || summary.chars().count() > MOST_SUMMARY {

@@ -23,8 +23,7 @@ pub(super) struct Found {
 }
 
 /// Applies to an agent that takes a call over the settings that hold for the whole call: the values that the
-/// first agent
-/// collects, and its promise to honour a wish never to be called again.
+/// first agent collects, and its promise to honour a wish never to be called again.
 pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
     let own = &mut Arc::make_mut(&mut agent).platform_settings;
     own.data_collection.clone_from(&first.platform_settings.data_collection);

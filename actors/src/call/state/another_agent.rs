@@ -1,6 +1,5 @@
 //! Handing the call to another agent, or switching the present agent's language. The caller, the leg and the
-//! history
-//! stay the same.
+//! history stay the same.
 
 use serde_json::{Value, json};
 
@@ -186,8 +185,7 @@ impl State {
     }
 
     /// Stops the previous agent's reply. The part it has begun to say stands, and the other agent's words
-    /// follow; the
-    /// rest is not synthesised.
+    /// follow; the rest is not synthesised.
     fn stop_agent_before(&mut self, fx: &mut Vec<Effect>) {
         self.drop_early(Waste::Overtaken, fx);
         if !self.reply.open {

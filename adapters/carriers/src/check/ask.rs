@@ -1,6 +1,5 @@
 //! Requests of a check. They are small and read only, and problems are worded so that a person can act on
-//! them. No key
-//! is ever shown.
+//! them. No key is ever shown.
 
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::Value;

@@ -1,6 +1,5 @@
 //! Requests to a calendar's HTTP API. They go to no other address, are limited in time and size, and their
-//! errors tell what
-//! is certain.
+//! errors tell what is certain.
 
 use std::time::Duration;
 

@@ -1,6 +1,5 @@
 //! Booking of one appointment. The calendar is asked once. If its answer is lost, the appointment is looked
-//! up instead of
-//! being requested again, so that nothing is booked twice.
+//! up instead of being requested again, so that nothing is booked twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -16,8 +15,7 @@ const BEFORE_LOOKING: Duration = Duration::from_millis(500);
 const SETTLES: u32 = 3;
 
 /// Books an appointment and stores the calendar's answer. If the outcome is unknown, nothing is stored and
-/// the keeper looks
-/// it up later.
+/// the keeper looks it up later.
 pub(super) async fn book(
     store: Arc<dyn Store>,
     calendar: Arc<dyn Calendar>,
@@ -52,8 +50,7 @@ async fn ask(calendar: &dyn Calendar, held: &Appointment) -> Result<Booked, Cale
 }
 
 /// Looks up a booking whose answer was lost. If it is not there, its outcome stays unknown: the request may
-/// still be on its
-/// way, and a second one would book it twice.
+/// still be on its way, and a second one would book it twice.
 async fn looked_for(calendar: &dyn Calendar, held: &Appointment, why: String) -> Result<Booked, CalendarError> {
     sleep(BEFORE_LOOKING).await;
     match calendar.find(held).await {

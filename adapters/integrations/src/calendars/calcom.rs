@@ -72,8 +72,7 @@ fn booked(booking: &Value, wanted: &Appointment) -> Option<Booked> {
 }
 
 /// Returns whether a booking is the wanted appointment. The mark is in the booking, or in the attendee if the
-/// event has
-/// seats.
+/// event has seats.
 fn is_of(booking: &Value, wanted: &Appointment) -> bool {
     let over = matches!(booking["status"].as_str(), Some("cancelled" | "rejected"));
     let mark = wanted.id.to_string();

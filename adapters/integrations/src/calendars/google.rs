@@ -1,8 +1,7 @@
 //! Google Calendar. Appointments are events of a calendar that is shared with a service account.
 //!
 //! API v3 (<https://developers.google.com/workspace/calendar/api/v3/reference>): `freeBusy.query`,
-//! `events.insert` with an
-//! id of our own, by which an event is found again, and `events.get`.
+//! `events.insert` with an id of our own, by which an event is found again, and `events.get`.
 
 mod token;
 

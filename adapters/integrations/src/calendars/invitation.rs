@@ -52,8 +52,7 @@ fn lines(text: &str) -> String {
 }
 
 /// Builds a calendar address with a name. A parameter may contain neither quotes nor control characters (RFC
-/// 5545, section
-/// 3.2).
+/// 5545, section 3.2).
 fn person(property: &str, name: Option<&str>, email: &str) -> Property {
     let mut person = Property::new(property, format!("mailto:{email}"));
     let name: String = name

@@ -1,6 +1,5 @@
 //! Tools that a model may use for a calendar, and the checks of their arguments. Arguments come from a
-//! caller's words, so
-//! each one is checked.
+//! caller's words, so each one is checked.
 
 use std::time::Duration;
 

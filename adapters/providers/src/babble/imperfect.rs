@@ -1,8 +1,6 @@
 //! Recogniser with the faults of real ones: its results are late, change their words, lack punctuation and
-//! contain wrong
-//! words. All of it follows from a seed and from the text said, so that a conversation always goes the same
-//! way,
-//! whatever other calls there are.
+//! contain wrong words. All of it follows from a seed and from the text said, so that a conversation always
+//! goes the same way, whatever other calls there are.
 
 mod delay;
 mod errors;
@@ -60,10 +58,8 @@ impl Default for Imperfection {
 
 impl Imperfection {
     /// Returns the faults of a good real streaming recogniser: the latencies published for one with
-    /// end-of-turn detection
-    /// (247 ms at the median, 298 ms at the 95th percentile), no punctuation before a turn is over, and 5 %
-    /// word errors on
-    /// telephone lines.
+    /// end-of-turn detection (247 ms at the median, 298 ms at the 95th percentile), no punctuation before a
+    /// turn is over, and 5 % word errors on telephone lines.
     pub fn of_the_field(seed: u64) -> Self {
         Self {
             delay: Delay {

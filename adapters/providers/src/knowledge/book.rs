@@ -20,8 +20,7 @@ const KEPT: usize = 10;
 const MANY_PASSAGES: usize = 2_000;
 
 /// Size of the vectors, in bytes, up to which they are compared on the async thread. Two million numbers take
-/// about a
-/// millisecond.
+/// about a millisecond.
 const MANY_BYTES: usize = 8 * 1024 * 1024;
 
 /// Documents of one agent, or of several agents with the same documents.

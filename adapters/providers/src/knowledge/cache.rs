@@ -1,6 +1,5 @@
 //! Cache of indexed documents, shared between calls. They are read from the store once and dropped when
-//! memory runs
-//! short.
+//! memory runs short.
 
 use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
@@ -38,13 +37,11 @@ const MOST_BOOKS: usize = 2_000;
 const MOST_CHARACTERS: i64 = 6_000_000;
 
 /// Text length up to which documents are indexed on the async thread, in less than ten milliseconds. Longer
-/// ones are
-/// indexed on a blocking thread.
+/// ones are indexed on a blocking thread.
 const AT_ONCE_CHARACTERS: usize = 60_000;
 
 /// Batches of passages that are embedded at once. After a start every agent's documents wait for their
-/// vectors, and
-/// callers' questions go to the same model.
+/// vectors, and callers' questions go to the same model.
 const ASKED_AT_ONCE: usize = 3;
 
 /// Pauses between attempts to get the vectors of passages.

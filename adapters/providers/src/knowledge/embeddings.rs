@@ -105,8 +105,7 @@ impl Embeddings {
     }
 
     /// Returns the vector of a question. Returns `None` if it does not come in time, and then for some
-    /// seconds without
-    /// asking.
+    /// seconds without asking.
     pub(super) async fn of_question(&self, words: &str) -> Option<Vec<f32>> {
         if self.rests() {
             return None;

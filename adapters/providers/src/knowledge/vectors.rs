@@ -29,8 +29,7 @@ impl Vectors {
     }
 
     /// Returns up to `most` passages whose vectors have the smallest angle to this one, best first. Returns
-    /// none if its length
-    /// differs from theirs.
+    /// none if its length differs from theirs.
     pub(super) fn nearest(&self, vector: Vec<f32>, most: usize) -> Vec<Hit> {
         if vector.len() != self.dimensions {
             return Vec::new();

@@ -1,6 +1,5 @@
 //! Client of one language model provider. It keeps connections, classifies refusals, and leaves out fields
-//! that a model
-//! does not accept.
+//! that a model does not accept.
 
 use std::{
     collections::BTreeSet,

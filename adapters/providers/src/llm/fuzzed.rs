@@ -3,8 +3,7 @@
 use crate::llm::{chat::ChatStream, messages::MessageStream, reply_stream::Protocol, sse};
 
 /// Parses an event stream in pieces of the size given by the first byte. Checks that the piece size does not
-/// change the
-/// result.
+/// change the result.
 fn events(data: &[u8]) -> Option<Vec<sse::Event>> {
     let (size, bytes) = data.split_first()?;
     let read = |size: usize| {

@@ -33,8 +33,7 @@ pub(super) const INTERVIEWER: &str = "interviewer";
 const BARE: &str = "openai";
 
 /// Providers of language models with their default model, a fast one that suits calls. Self-hosted servers
-/// have no common
-/// default; llama.cpp serves only one model, whatever its name.
+/// have no common default; llama.cpp serves only one model, whatever its name.
 const PROVIDERS: [(&str, Option<&str>); 8] = [
     ("openai", Some("gpt-4.1-mini")),
     ("anthropic", Some("claude-haiku-4-5")),

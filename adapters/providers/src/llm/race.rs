@@ -29,8 +29,7 @@ const HEDGE_AFTER: Duration = Duration::from_millis(1_200);
 const FIRST_WORD_WITHIN: Duration = Duration::from_secs(4);
 
 /// Longest pause within a reply that has begun. Speech is slower than text, so most of the reply is still
-/// heard during
-/// the pause, and the remaining silence stays below what a listener takes for a broken line.
+/// heard during the pause, and the remaining silence stays below what a listener takes for a broken line.
 const NEXT_WORD_WITHIN: Duration = Duration::from_millis(2_500);
 
 /// Pause before a request that failed at once is repeated.

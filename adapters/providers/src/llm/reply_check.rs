@@ -1,6 +1,5 @@
 //! Check whether a model's stream makes a reply: words, or a call of an existing tool. Anything else would be
-//! silence to
-//! the caller.
+//! silence to the caller.
 
 use std::collections::VecDeque;
 
@@ -23,8 +22,7 @@ pub(super) fn stands(event: &ReplyEvent, prompt: &Prompt) -> bool {
 }
 
 /// Checks a reply that has no valid part. If it calls only unknown tools, it is given out once per turn, so
-/// that the
-/// model receives the error.
+/// that the model receives the error.
 pub(super) fn left_over(held: &VecDeque<ReplyEvent>, history: &[HistoryItem]) -> Result<(), Failure> {
     if !held.iter().any(|event| matches!(event, ReplyEvent::Tool { .. })) {
         return Err(Failure::protocol("empty answer"));

@@ -1,6 +1,5 @@
 //! Encoded audio of a call that no final covers yet. It is the send queue to the provider, and is sent again
-//! after a
-//! connection is lost.
+//! after a connection is lost.
 
 use std::collections::VecDeque;
 

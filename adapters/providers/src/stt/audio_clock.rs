@@ -1,6 +1,5 @@
 //! Mapping from a connection's audio time to buffer positions. The time starts at zero for each connection,
-//! and silence
-//! sent to keep it open is not in the buffer.
+//! and silence sent to keep it open is not in the buffer.
 
 /// Clock of one connection, in bytes.
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! Protocol of Deepgram's `/v1/listen`: interim and final results as the user speaks. Our own detector
-//! decides when to
-//! request a final.
+//! decides when to request a final.
 
 use std::time::Duration;
 
@@ -23,8 +22,7 @@ const DEFAULT_MODEL: &str = "nova-3";
 const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(4);
 
 /// Time limit for a final. The slowest hundredth takes 326 ms after the speech. We ask 100 ms after the
-/// speech and count
-/// from then.
+/// speech and count from then.
 const FINAL_WITHIN: Duration = Duration::from_millis(400);
 
 /// Maximum number of key terms. Nova-3 accepts 500 tokens of them in total, and a term has a few.

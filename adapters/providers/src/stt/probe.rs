@@ -33,8 +33,7 @@ pub struct ProbeReport {
 
 impl SpeechToText {
     /// Sends speech to one recogniser in real time and waits for its words. `name` is one of the configured
-    /// names, as written
-    /// there.
+    /// names, as written there.
     ///
     /// # Errors
     ///

@@ -1,6 +1,5 @@
 //! Delivery of recognised words to a call. Each requested final is given once and in order, whatever the
-//! recogniser sends
-//! meanwhile. Also counts the audio.
+//! recogniser sends meanwhile. Also counts the audio.
 
 use std::sync::Arc;
 
@@ -75,8 +74,7 @@ impl Results {
     }
 
     /// Handles final words up to a position, where the voice goes on or has paused. While a final is
-    /// requested they are held
-    /// for it.
+    /// requested they are held for it.
     pub(crate) fn settled(&mut self, text: &str, up_to: u64, paused: bool) {
         let mut state = self.inbox.state();
         state.buffer.settle(up_to, paused);

@@ -1,6 +1,5 @@
 //! Protocol of ElevenLabs' realtime Scribe: base64 audio, partial transcripts, and a commit when our own
-//! detector wants a
-//! final.
+//! detector wants a final.
 
 use std::time::Duration;
 
@@ -23,8 +22,7 @@ const DEFAULT_MODEL: &str = "scribe_v2_realtime";
 const SILENCE_AFTER: Duration = Duration::from_secs(5);
 
 /// Time limit for a final. The slowest hundredth takes 407 ms after the speech. We ask 100 ms after the
-/// speech and count
-/// from then.
+/// speech and count from then.
 const FINAL_WITHIN: Duration = Duration::from_millis(450);
 
 /// Maximum number of key terms, and of characters in each.

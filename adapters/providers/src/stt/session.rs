@@ -1,6 +1,5 @@
 //! Task that transcribes one call. It uses one recogniser after the other, each with a few retries, until the
-//! call ends or
-//! none is left.
+//! call ends or none is left.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,13 +20,11 @@ use crate::stt::{
 use net::{guard::Pass, redact};
 
 /// How often a call goes through several recognisers while none of them works for a while. The first one's
-/// problem may be
-/// over by the time the last one fails.
+/// problem may be over by the time the last one fails.
 const ROUNDS: usize = 2;
 
 /// Maximum number of reconnects in a row, with and without another recogniser left. A recogniser that never
-/// gave the
-/// expected words is abandoned soon in either case, because the caller waits for an answer.
+/// gave the expected words is abandoned soon in either case, because the caller waits for an answer.
 const RETRIES: u32 = 1;
 const LAST_RETRIES: u32 = 4;
 

@@ -1,6 +1,5 @@
 //! Connection to a recogniser on a socket. It sends the buffer at a limited speed, requests finals, keeps the
-//! connection
-//! open, and detects a recogniser that hangs.
+//! connection open, and detects a recogniser that hangs.
 
 use std::{ops::ControlFlow, time::Duration};
 

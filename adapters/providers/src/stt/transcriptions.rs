@@ -1,6 +1,5 @@
 //! Client of `/v1/audio/transcriptions`, for OpenAI and compatible servers. Each utterance is posted as one
-//! file once the
-//! voice has paused. Speech during a request is posted next, and no word twice.
+//! file once the voice has paused. Speech during a request is posted next, and no word twice.
 
 mod clip;
 

@@ -10,19 +10,16 @@ use crate::failure::Failure;
 pub(crate) const MOST_WORDS_BYTES: usize = 16 * 1024;
 
 /// Maximum messages per second. Interims come a few times a second; after a reconnect a few seconds' worth
-/// may come at
-/// once.
+/// may come at once.
 const WINDOW: Duration = Duration::from_secs(1);
 const MOST_IN_WINDOW: u32 = 200;
 
 /// Maximum bytes per second. An interim repeats its turn from the start: after minutes it has some thousand
-/// bytes, a few
-/// times a second.
+/// bytes, a few times a second.
 const MOST_BYTES_IN_WINDOW: usize = 256 * 1024;
 
 /// Bytes of final words per second of the call's audio: three times what the fastest speaker says, in a
-/// script with three
-/// bytes per letter.
+/// script with three bytes per letter.
 const FINAL_BYTES_A_SECOND: u64 = 256;
 
 /// Checks that one utterance may have this many bytes of words.

@@ -1,6 +1,5 @@
 //! Protocol of Deepgram's Aura: one socket per call and one text at a time, which is flushed at its end and
-//! cleared when
-//! dropped. Only a few flushes per minute are allowed, so further texts are requested over HTTP.
+//! cleared when dropped. Only a few flushes per minute are allowed, so further texts are requested over HTTP.
 
 use std::{
     collections::VecDeque,

@@ -1,8 +1,6 @@
 //! Cache of synthesised speech. Equal text in an equal voice is synthesised once. It is kept in memory, and
-//! also on disk if
-//! there is a folder and the text contains no personal data. Calls that request the same text at once share
-//! one
-//! synthesis. Only complete speech is kept.
+//! also on disk if there is a folder and the text contains no personal data. Calls that request the same text
+//! at once share one synthesis. Only complete speech is kept.
 
 mod disk;
 mod flight;
@@ -162,8 +160,7 @@ impl SpeechCache {
     }
 
     /// Returns the speech of a key: from the cache, shared with another call, or started with `start`. Must
-    /// be called within a
-    /// tokio runtime.
+    /// be called within a tokio runtime.
     pub(crate) fn speak(&self, key: Key, keep: Keep, start: Start) -> Pieces {
         let disk = self.0.disk.as_ref().filter(|_| keep.place == Kept::OnDisk);
         if let Some(speech) = locked(&self.0.memory).get(key) {

@@ -114,8 +114,7 @@ impl Source for Cartesia {
 }
 
 /// Converts an audio tag to Cartesia's markup, which sonic-3 and its successors follow: `[laughter]`, and
-/// emotions. The
-/// voice would read other tags aloud.
+/// emotions. The voice would read other tags aloud.
 fn markup(tag: &str) -> Option<String> {
     if tag.split(' ').any(|word| LAUGHTER.contains(&word)) {
         return Some("[laughter]".into());

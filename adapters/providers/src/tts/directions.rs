@@ -1,6 +1,5 @@
 //! Texts with directions for the voice, and their form in a provider's markup. Word times in the marked-up
-//! text are mapped
-//! back to the plain text.
+//! text are mapped back to the plain text.
 
 use domain::ports::synthesizer::{SpeechPiece, WordEnd};
 use futures_util::StreamExt;

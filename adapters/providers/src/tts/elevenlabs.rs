@@ -1,10 +1,8 @@
 //! Protocol of ElevenLabs' `multi-stream-input`: one socket per call, one context per text, with character
-//! times. Models
-//! of the third generation are not available there and are requested over HTTP.
+//! times. Models of the third generation are not available there and are requested over HTTP.
 //!
 //! Other clients use one context per turn. We do not, because a flush is not followed by an end message, but
-//! a closed
-//! context is. To play texts one after the other, the end of each must be known.
+//! a closed context is. To play texts one after the other, the end of each must be known.
 
 mod messages;
 

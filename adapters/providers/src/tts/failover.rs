@@ -1,6 +1,5 @@
 //! Speech of one text with failover: a second request if the first is slow, the next provider if one fails,
-//! and a
-//! continuation from the next word if one fails in the middle.
+//! and a continuation from the next word if one fails in the middle.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
@@ -21,12 +20,10 @@ const FIRST_AUDIO: Duration = Duration::from_millis(1_200);
 /// Delay before each further parallel request.
 const NEXT_HEDGE: Duration = Duration::from_millis(600);
 /// Delay without any audio after which the text fails. It is shorter than the player's timeout, so that the
-/// reason is
-/// reported.
+/// reason is reported.
 const HARD: Duration = Duration::from_millis(3_900);
 /// The same limits after the call's last text failed that way. The text is then an apology after a silence
-/// that was long
-/// enough already. Cached speech is available at once.
+/// that was long enough already. Cached speech is available at once.
 const HARD_AGAIN: Duration = Duration::from_millis(1_200);
 const HEDGE_AGAIN: Duration = Duration::from_millis(400);
 /// A text also fails in the middle if no audio comes for this long and at most [`NEARLY_PLAYED`] is left to play.

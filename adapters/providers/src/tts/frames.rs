@@ -1,6 +1,5 @@
 //! Conversion of a provider's audio to pieces of speech: decoded, at the line's rate, in pieces of 100 to 200
-//! ms, with the
-//! words that end in each.
+//! ms, with the words that end in each.
 
 use std::collections::VecDeque;
 
@@ -19,8 +18,7 @@ const LEAST_MS: usize = 100;
 const MOST_MS: usize = 200;
 
 /// Maximum length of a text's audio: a base, plus a time per character. The slowest voices take about 100 ms
-/// per
-/// character, so longer audio is not speech of this text.
+/// per character, so longer audio is not speech of this text.
 const MOST_SECONDS: u64 = 20;
 const MOST_MS_A_CHARACTER: u64 = 500;
 

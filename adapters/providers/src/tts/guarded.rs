@@ -17,8 +17,7 @@ use net::guard::{Guard, Pass, Verdict};
 /// Time without any audio after which a dropped synthesis counts against its provider.
 const SLOW: Duration = Duration::from_millis(1_200);
 /// Time by which the wait may exceed the audio's length before it counts against the provider. It is shorter
-/// than the
-/// player's timeout.
+/// than the player's timeout.
 const BEHIND: Duration = Duration::from_millis(2_000);
 
 /// Call for which the text is spoken.

@@ -14,8 +14,7 @@ pub(crate) trait VoiceProvider: Send {
     fn speak(&mut self, text: &str) -> Pieces;
 
     /// Speaks a text that contains this provider's markup. In `words` the markup is replaced by blanks of the
-    /// same length, as
-    /// it is not heard. Word times refer to `words`.
+    /// same length, as it is not heard. Word times refer to `words`.
     fn perform(&mut self, text: &str, words: &str) -> Pieces {
         let _ = words;
         self.speak(text)

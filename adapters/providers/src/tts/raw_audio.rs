@@ -56,8 +56,7 @@ pub(super) fn other_than_raw(head: &[u8], encoding: Encoding) -> Option<&'static
 }
 
 /// Returns whether the body begins with a frame header of MPEG audio, layer 3. In 16-bit audio this would be
-/// a loud first
-/// sample, one of a few among 65,536 values. In mu-law it would be silence.
+/// a loud first sample, one of a few among 65,536 values. In mu-law it would be silence.
 fn is_mpeg_frame(head: &[u8]) -> bool {
     let [0xFF, version, rates, _, ..] = head else {
         return false;

@@ -50,10 +50,8 @@ impl Failure {
     }
 
     /// Returns the failure for an error on a socket. `codes` are the provider's error codes and HTTP
-    /// statuses, the most
-    /// specific first. `words` are for people. They may repeat what was sent, such as a voice's name or a
-    /// text, so they do
-    /// not affect the result.
+    /// statuses, the most specific first. `words` are for people. They may repeat what was sent, such as a
+    /// voice's name or a text, so they do not affect the result.
     pub(super) fn of_codes(endpoint: &Endpoint, codes: &[&str], words: &str) -> Self {
         let told = codes.iter().map(|code| code.trim()).filter(|code| !code.is_empty());
         let text = said(&told.clone().chain([words.trim()]).collect::<Vec<_>>().join(" "));

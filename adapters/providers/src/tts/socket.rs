@@ -1,6 +1,5 @@
 //! Socket of one call to a provider. It is opened when the call begins, kept alive, and reopened when it is
-//! lost. Texts are
-//! sent on it, and their audio comes back under their numbers.
+//! lost. Texts are sent on it, and their audio comes back under their numbers.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -357,8 +356,7 @@ impl<P: VoiceProtocol> Connection<P> {
     }
 
     /// Handles a cancelled text that was not acknowledged in time. The socket is broken, but stays while
-    /// other texts are
-    /// spoken on it.
+    /// other texts are spoken on it.
     fn overdue(&mut self) -> Result<(), Failure> {
         if self.open.values().all(|open| open.cancelled.is_some()) {
             return Err(self.unavailable("does not acknowledge a cancelled text"));

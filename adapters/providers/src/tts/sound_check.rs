@@ -1,6 +1,5 @@
 //! Check whether speech is audible. A text with words but no sound has failed, however well it ended. Speech
-//! that is far too
-//! short is not worth caching.
+//! that is far too short is not worth caching.
 
 use std::collections::VecDeque;
 
@@ -14,8 +13,7 @@ use crate::tts::provider::Pieces;
 const AUDIBLE: u16 = 100;
 
 /// Minimum milliseconds per letter, digit or sign at speed 1. People and voices take 60 to 80 ms per letter,
-/// and more per
-/// digit or Chinese character. The value is low so that no fast voice is refused.
+/// and more per digit or Chinese character. The value is low so that no fast voice is refused.
 const LEAST_MS: f64 = 25.0;
 
 /// Returns whether a piece is audible.

@@ -127,8 +127,7 @@ struct Held {
 }
 
 /// Holds a conversation as a call does. Collected values are kept, tool calls go into the history before the
-/// words that
-/// came with them, and a reply without words is followed by another.
+/// words that came with them, and a reply without words is followed by another.
 async fn hold(models: &LanguageModels, agent: &Agent, answers: &[&str], meter: &Meter) -> Held {
     let mut held = Held::default();
     held.history

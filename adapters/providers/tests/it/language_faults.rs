@@ -1,6 +1,5 @@
 //! Tests of language models that are slow, break off, refuse or send nonsense. The result is a typed error,
-//! or another
-//! provider's reply in time.
+//! or another provider's reply in time.
 
 use std::{
     sync::{Arc, Mutex},

@@ -1,6 +1,5 @@
 //! Tests of language models that answer without content. Another provider is asked in the same turn, and they
-//! count as
-//! unhealthy.
+//! count as unhealthy.
 
 use axum::{Router, body::Body, routing::post};
 use domain::ports::{

@@ -30,8 +30,7 @@ async fn turns(names: &[&str], guards: &Guards, count: usize) -> Vec<Duration> {
 }
 
 /// A refused connection is known within a millisecond, and the fallback answers in the same turn. So a
-/// refusal needs no
-/// threshold of its own.
+/// refusal needs no threshold of its own.
 #[tokio::test(start_paused = true)]
 async fn a_refused_connection_costs_a_turn_next_to_nothing_and_five_of_them_open_the_guard() {
     let guards = Guards::default();

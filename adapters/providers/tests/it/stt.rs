@@ -1,6 +1,5 @@
 //! Tests of speech-to-text providers against stubs on real sockets. All words are recognised exactly once,
-//! whatever
-//! breaks.
+//! whatever breaks.
 
 mod flux;
 mod listen;

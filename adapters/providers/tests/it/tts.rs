@@ -1,6 +1,5 @@
 //! Tests of voices over real sockets, against stubs. Speech is understood, its words are timed, failures end
-//! in recovery
-//! or a typed error, and dropped speech is cancelled.
+//! in recovery or a typed error, and dropped speech is cancelled.
 
 mod cuts;
 mod directions;

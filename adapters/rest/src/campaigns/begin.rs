@@ -85,10 +85,9 @@ pub fn joined(warnings: &[String]) -> Option<String> {
 }
 
 /// Launches or schedules the campaign if asked, and answers 201. If that is refused, the campaign stays a
-/// draft and the
-/// answer has a warning, since the campaign exists. If it is only refused for now and the request has an
-/// idempotency
-/// key, the answer is an error: the same request sent again with its key completes the launch.
+/// draft and the answer has a warning, since the campaign exists. If it is only refused for now and the
+/// request has an idempotency key, the answer is an error: the same request sent again with its key completes
+/// the launch.
 pub async fn answer(
     state: &RestState,
     (row, warning): (CampaignRow, Option<String>),
@@ -145,8 +144,7 @@ fn not_begun(begin: Begin, error: &ApiError) -> String {
 }
 
 /// Answers a repetition of the same request. If the first one died between its commit and its launch, the
-/// launch is done
-/// now. A campaign that was launched once is not launched again.
+/// launch is done now. A campaign that was launched once is not launched again.
 pub async fn answer_again(
     state: &RestState,
     account: AccountId,

@@ -1,6 +1,5 @@
 //! Access tokens of a Google service account. A signed statement is exchanged for a token, which is kept
-//! while it is valid
-//! (RFC 7523; <https://developers.google.com/identity/protocols/oauth2/service-account>).
+//! while it is valid (RFC 7523; <https://developers.google.com/identity/protocols/oauth2/service-account>).
 
 use std::{fs, io, path::Path, sync::Arc, time::Duration};
 

@@ -15,8 +15,7 @@ use tokio::{
 use super::{mixed, share};
 
 /// Maximum number of waiting events. If it is reached, the oldest interim is dropped. If there is none, the
-/// oldest event
-/// becomes due at once.
+/// oldest event becomes due at once.
 const WAITING: usize = 256;
 
 /// 95th percentile of a normal distribution, in standard deviations.
@@ -31,8 +30,7 @@ const LONGEST_MS: u64 = 5_000;
 pub struct InvalidDelay;
 
 /// Delay of results in milliseconds, normally distributed and limited to between a quarter of the median and
-/// four times
-/// the median.
+/// four times the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
     /// Median.

@@ -1,10 +1,9 @@
 //! Errors of a recogniser: replaced, missing and added words, words that are wrong at first, and missing
-//! punctuation.
-//! Pure.
+//! punctuation. Pure.
 //!
 //! Digits, single letters, number words and addresses are never wrong: the effect of a wrong digit on the
-//! data is the
-//! recogniser's affair, and turn-taking cannot repair it. The only word of an utterance is never left out.
+//! data is the recogniser's affair, and turn-taking cannot repair it. The only word of an utterance is never
+//! left out.
 
 use domain::ports::transcriber::TranscriptEvent;
 

@@ -108,8 +108,7 @@ impl Call {
     }
 
     /// Keeps an unknown field of the call, or of the object `within`, to send it back to the provider. Fields
-    /// that are far
-    /// too long are dropped, because they would be sent again with every request.
+    /// that are far too long are dropped, because they would be sent again with every request.
     fn keep(&mut self, within: Option<&str>, name: &str, value: &Value) {
         let kept = within.map_or(Some(&self.echo), |within| self.echo.get(within)?.as_object());
         let was = kept.and_then(|fields| fields.get(name));

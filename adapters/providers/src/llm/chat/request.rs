@@ -167,9 +167,8 @@ fn push(server: Server, provider: &str, message: &Message, messages: &mut Vec<Va
 }
 
 /// Appends the changing part of the prompt to the user's last message. It does not get a message of its own,
-/// because some
-/// servers require the roles to alternate. It does not follow a tool's result either, because it is not part
-/// of it.
+/// because some servers require the roles to alternate. It does not follow a tool's result either, because it
+/// is not part of it.
 fn tell_last(changing: &str, messages: &mut [Value]) {
     let last = messages.iter_mut().rfind(|message| message["role"] == "user");
     if let Some(message) = last.filter(|_| !changing.is_empty()) {

@@ -1,6 +1,5 @@
 //! Bounded speech cache on disk. Each speech is a file with a checksum, written by one thread and renamed
-//! into place.
-//! Speech that cannot be written is not kept, and damaged files are deleted.
+//! into place. Speech that cannot be written is not kept, and damaged files are deleted.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,6 +1,5 @@
 //! Tests of recognisers that stay connected but send nothing useful: endless partial words, unknown messages,
-//! the same
-//! request to ask again, or far too many words.
+//! the same request to ask again, or far too many words.
 
 use futures_util::{SinkExt, StreamExt};
 use net::guard::{Guards, Kind};

@@ -1,6 +1,5 @@
 //! Tests of barge-in with word times. In 200 random cuts, the text reported as heard ends at the word that
-//! was playing,
-//! compared with the audio that the phone at the other end played.
+//! was playing, compared with the audio that the phone at the other end played.
 
 use std::{collections::VecDeque, time::Duration};
 

@@ -1,6 +1,5 @@
 //! Tests of servers with invalid answers: none, silence, other audio than requested, or audio that is far too
-//! slow. It is
-//! never taken for speech, never kept, and counts against the server.
+//! slow. It is never taken for speech, never kept, and counts against the server.
 
 use std::{
     sync::{
