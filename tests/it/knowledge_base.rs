@@ -140,10 +140,7 @@ async fn a_file_that_is_no_document_is_refused() {
     };
     for (form, wanted) in [
         (file(b"\x89PNG", "image/png"), "`image/png`"),
-        (
-            file(b"\x89PNG\0\0", "application/octet-stream"),
-            "no text that is known",
-        ),
+        (file(b"\x89PNG\0\0", "application/octet-stream"), "is not recognised"),
         (file(b"%PDF-1.4 not", "application/pdf"), "PDF"),
         (file(b"Gr\xfc\xdfe", "text/plain"), "UTF-8"),
         (file(b"", "text/plain"), "no text"),

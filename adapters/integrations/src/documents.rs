@@ -1,4 +1,4 @@
-//! Documents of the knowledge base on their way in: fetched from an address or uploaded, and made into text.
+//! Import of knowledge base documents: fetched from an address or uploaded, and converted to text.
 
 pub mod extract;
 pub mod fetch;
@@ -19,30 +19,30 @@ use fetch::{FetchError, Fetched, Fetcher, InvalidUrl};
 use format::{NotTaken, Recognised, SNIFFED_BYTES, recognise};
 use net::address_policy::{AddressPolicy, NotAllowed, Resolver};
 
-/// Addresses that are fetched at once; each may hold [`fetch::BODY_BYTES`] of memory.
+/// Maximum number of concurrent fetches. Each may hold [`fetch::BODY_BYTES`] in memory.
 const FETCHES: usize = 8;
 /// How long a request may wait for its turn.
 const TURN: Duration = Duration::from_secs(5);
 
-/// Why there is no text.
+/// Reason why there is no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
-    /// The address cannot be one of a document.
+    /// The address cannot be that of a document.
     #[error("{0}")]
     Address(#[from] InvalidUrl),
-    /// The address, or one it leads to, is not connected to.
+    /// The address, or one that it leads to, is not allowed.
     #[error("{0}")]
     NotAllowed(#[from] NotAllowed),
-    /// The other side failed.
+    /// The remote server failed.
     #[error("{0}")]
     Upstream(String),
-    /// What came cannot be read as a document.
+    /// The content cannot be read as a document.
     #[error("{0}")]
     Unreadable(String),
     /// Too many documents at once.
     #[error("too many documents are being read at the moment")]
     Busy,
-    /// This process cannot do its part.
+    /// An internal error of this process.
     #[error("{0}")]
     Broken(String),
 }
@@ -73,18 +73,18 @@ impl From<ExtractError> for DocumentError {
     }
 }
 
-/// What documents are made with.
+/// Settings of the document import.
 #[derive(Clone)]
 pub struct DocumentSettings {
-    /// Which addresses are fetched.
+    /// Policy on the addresses that may be fetched.
     pub policy: AddressPolicy,
-    /// Finds the addresses of names.
+    /// Resolver of host names.
     pub resolver: Arc<dyn Resolver>,
-    /// This program, started anew for each document: see [`extract`].
+    /// Path of this program, which is started for each document: see [`extract`].
     pub program: PathBuf,
 }
 
-/// Makes documents into text.
+/// Converter of documents to text.
 pub struct Documents {
     fetcher: Fetcher,
     extractor: Extractor,
@@ -92,8 +92,11 @@ pub struct Documents {
 }
 
 impl Documents {
+    /// Creates the converter.
+    ///
     /// # Errors
-    /// No HTTP client can be made.
+    ///
+    /// Returns an error if the HTTP client cannot be built.
     pub fn new(settings: DocumentSettings) -> Result<Self, reqwest::Error> {
         Ok(Self {
             fetcher: Fetcher::new(settings.policy, settings.resolver)?,
@@ -102,12 +105,12 @@ impl Documents {
         })
     }
 
-    /// The text behind an address.
+    /// Returns the text of the document at an address.
     ///
     /// # Errors
-    /// Every way in which there is none.
+    /// Returns an error if there is no text, for any reason.
     pub async fn of_url(&self, url: &str) -> Result<String, DocumentError> {
-        // Until its text is there: the body stays in memory that long.
+        // Held until the text is ready, because the body stays in memory that long.
         let _turn = turn(&self.turns).await.ok_or(DocumentError::Busy)?;
         let Fetched { body, content_type } = self.fetcher.fetch(url).await?;
         let head = &body[..body.len().min(SNIFFED_BYTES)];
@@ -115,10 +118,10 @@ impl Documents {
         self.text(Source::Bytes(body), recognised).await
     }
 
-    /// The text of an uploaded file, which stands at its start.
+    /// Returns the text of an uploaded file, read from its start.
     ///
     /// # Errors
-    /// Every way in which there is none.
+    /// Returns an error if there is no text, for any reason.
     pub async fn of_file(&self, mut file: File, content_type: Option<&str>) -> Result<String, DocumentError> {
         let head = head(&mut file).map_err(|error| DocumentError::Broken(format!("cannot read an upload: {error}")))?;
         let recognised = recognise(content_type, &head)?;
@@ -130,12 +133,12 @@ impl Documents {
     }
 }
 
-/// A turn, if it comes in time.
+/// Waits for a turn, within a time limit.
 async fn turn(turns: &Semaphore) -> Option<SemaphorePermit<'_>> {
     tokio::time::timeout(TURN, turns.acquire()).await.ok()?.ok()
 }
 
-/// The first bytes of a file, which stands at its start again.
+/// Returns the first bytes of a file and rewinds it.
 fn head(file: &mut File) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     file.take(SNIFFED_BYTES as u64).read_to_end(&mut head)?;

@@ -1,5 +1,5 @@
-//! HTTP tools: what a model calls becomes one signed request to the address that the agent's owner configured, and to no
-//! other.
+//! HTTP tools. A model's call becomes one signed request to the address that the agent's owner configured,
+//! and to no other.
 
 mod answer;
 mod request;
@@ -28,22 +28,22 @@ use net::{
 
 pub use schema::{SCHEMA_BYTES, problem_of};
 
-/// The methods a tool may have.
+/// HTTP methods that a tool may use.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
-/// Tools of one agent that are offered.
+/// Maximum number of tools offered per agent.
 const MOST_TOOLS: usize = 64;
 
-/// Bytes of the arguments of one run, as JSON.
+/// Maximum size of a run's arguments as JSON, in bytes.
 const ARGUMENT_BYTES: usize = 16 * 1024;
 
-/// Arguments that are checked at the same time.
+/// Maximum number of concurrent argument checks.
 const CHECKS: usize = 2;
 
-/// What a run takes beside its request.
+/// Time of a run in addition to its request.
 const BESIDE: Duration = Duration::from_secs(2);
 
-/// Runs HTTP tools.
+/// Runner of HTTP tools.
 pub struct HttpTools {
     store: Arc<dyn Store>,
     client: reqwest::Client,
@@ -53,8 +53,11 @@ pub struct HttpTools {
 }
 
 impl HttpTools {
+    /// Creates the runner.
+    ///
     /// # Errors
-    /// No HTTP client can be made.
+    ///
+    /// Returns an error if the HTTP client cannot be built.
     pub fn new(
         store: Arc<dyn Store>,
         (policy, resolver): (AddressPolicy, Arc<dyn Resolver>),
@@ -71,14 +74,15 @@ impl HttpTools {
         })
     }
 
-    /// Off the threads that carry calls: an owner's schema and a model's arguments may make it long.
+    /// Checks arguments on a blocking thread. The owner's schema and the model's arguments may make it slow,
+    /// and calls must not wait.
     async fn check(&self, schema: Value, arguments: Value) -> Result<(), ToolFault> {
         let failed = || ToolFault::Failed("its arguments cannot be checked at present".into());
         let seats = Arc::clone(&self.checks);
         let seat = seats.acquire_owned().await.map_err(|_| failed())?;
         let check = spawn_blocking(move || {
             let fits = schema::check(&schema, &arguments);
-            // Held for as long as it computes, also when nobody waits for it any more.
+            // The permit is held while the check computes, even if nobody waits for it any more.
             drop(seat);
             fits
         });
@@ -93,14 +97,14 @@ impl HttpTools {
             Ok(row) => Ok(row),
             Err(StoreError::NotFound) => Err(gone()),
             Err(error) => {
-                tracing::warn!(tool = %id, %error, "tool not read");
+                tracing::warn!(tool = %id, %error, "reading a tool failed");
                 Err(ToolFault::Failed("it cannot be looked up at present".into()))
             }
         }
     }
 }
 
-/// As a model is offered it.
+/// Returns a tool as it is offered to a model.
 fn offer(row: ToolRow, scope: &ToolScope) -> ToolOffer {
     let description = template::render(Place::ToolDescription, &row.tool.description, &scope.variables);
     ToolOffer {
@@ -145,12 +149,12 @@ impl ToolRunner for HttpTools {
         let ToolRow { tool, account, .. } = self.tool(run.scope.account, &run.offer.key).await?;
         self.check(tool.parameters.clone(), run.arguments.clone()).await?;
         let secrets = self.store.webhook_secrets(account).await.map_err(|error| {
-            tracing::warn!(%error, "webhook secret not read");
+            tracing::warn!(%error, "reading a webhook secret failed");
             ToolFault::Failed("it cannot be signed at present".into())
         })?;
         let within = limit(tool.timeout_ms);
         let prepared = request::prepare(&tool, &run.arguments, &self.policy)?;
-        // One id for each run, so that whoever takes it twice can tell.
+        // Each run has its own id, so that a receiver can detect a duplicate.
         let id = format!("tool_{}_{}", run.scope.attempt, run.number);
         let at = self.clock.now().0.div_euclid(1_000_000);
         let signed = signature::headers(&secrets, &id, at, prepared.signed())

@@ -1,4 +1,5 @@
-//! Finds out what became of appointments whose call was cut short, by a crash or by a calendar that did not answer.
+//! Look-up of appointments whose outcome is unknown because their call was cut short, by a crash or by a
+//! calendar that did not answer.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,34 +10,35 @@ use domain::{
 
 use super::{Calendars, booking::settle};
 
-/// Between two looks.
+/// Interval between two looks.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 
-/// Appointments that are looked for in one go.
+/// Maximum number of appointments per look.
 const AT_ONCE: i64 = 20;
 
-/// What the calendar does not show after this time was not made: no request takes so long.
+/// Age after which an appointment that the calendar does not show was not made. No request takes that long.
 const NOT_MADE_AFTER: Duration = Duration::from_secs(180);
 
-/// A calendar that cannot be asked for so long is asked no more, and what cannot be kept for so long is given up.
+/// Age after which an appointment is given up if the calendar cannot be asked, or the result cannot be stored.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(24 * 3_600);
 
-/// Looks until it is dropped.
+/// Looks regularly until it is dropped.
 pub async fn run(calendars: Arc<Calendars>) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if let Err(error) = calendars.settle_late().await {
-            tracing::debug!(%error, "appointments cannot be read; trying again");
+            tracing::debug!(%error, "reading appointments failed, trying again");
         }
     }
 }
 
 impl Calendars {
-    /// One look at what nobody settled in time. Nothing is booked here: whoever wished for it was told that nobody knows.
+    /// Looks once at the appointments that nobody settled in time. Nothing is booked here, because the
+    /// requester was told that the outcome is unknown.
     ///
     /// # Errors
     ///
-    /// When the store fails.
+    /// Returns an error if the store fails.
     pub async fn settle_late(&self) -> StoreResult<()> {
         for held in self.store.lease_appointments(AT_ONCE).await? {
             let now = self.clock.now();
@@ -46,14 +48,14 @@ impl Calendars {
             let made = matches!(settled, BookingSettled::Booked { .. });
             let kept = settle(&*self.store, &held, settled).await;
             if made && !kept && now.since(held.created_at) >= GIVEN_UP_AFTER {
-                tracing::error!(appointment = %held.id, "an appointment that was made cannot be kept, and is given up");
+                tracing::error!(appointment = %held.id, "storing a booked appointment failed for too long, giving up");
                 settle(&*self.store, &held, BookingSettled::Failed).await;
             }
         }
         Ok(())
     }
 
-    /// None as long as it is not known.
+    /// Returns the outcome of an appointment, or `None` as long as it is unknown.
     async fn fate(&self, held: &Appointment, now: Timestamp) -> Option<BookingSettled> {
         let age = now.since(held.created_at);
         let found = match self.calendar(held.wish.provider) {
@@ -62,12 +64,12 @@ impl Calendars {
         };
         match found {
             Ok(Some(booked)) => {
-                tracing::info!(appointment = %held.id, "an appointment whose call did not hear of it was made");
+                tracing::info!(appointment = %held.id, "booking found, its call had not seen the answer");
                 Some(booked.into())
             }
             Ok(None) => (age >= NOT_MADE_AFTER).then_some(BookingSettled::Failed),
             Err(why) => {
-                tracing::warn!(appointment = %held.id, why, "nobody knows whether an appointment was made");
+                tracing::warn!(appointment = %held.id, why, "outcome of a booking unknown");
                 (age >= GIVEN_UP_AFTER).then_some(BookingSettled::Failed)
             }
         }

@@ -1,4 +1,4 @@
-//! What a calendar can do, and how it can fail.
+//! Interface of calendars and their errors.
 
 use async_trait::async_trait;
 use chrono_tz::Tz;
@@ -10,35 +10,35 @@ use domain::{
     time::Timestamp,
 };
 
-/// A stretch of time in which free ones are looked for.
+/// Time span in which free times are searched.
 #[derive(Debug, Clone, Copy)]
 pub struct Span {
-    /// Its beginning.
+    /// Beginning of the span.
     pub from: Timestamp,
-    /// Its end.
+    /// End of the span.
     pub to: Timestamp,
-    /// Where people are.
+    /// Time zone of the people.
     pub zone: Tz,
 }
 
-/// An appointment as its calendar has it.
+/// Appointment as the calendar reports it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Booked {
-    /// The calendar's id of it.
+    /// Calendar's id of the appointment.
     pub event: String,
-    /// When it begins.
+    /// Beginning of the appointment.
     pub starts_at: Timestamp,
-    /// When it ends.
+    /// End of the appointment.
     pub ends_at: Timestamp,
-    /// False while its owner still has to agree.
+    /// Whether the host has confirmed it.
     pub confirmed: bool,
 }
 
-/// Characters of a calendar's id of an appointment.
+/// Maximum characters of a calendar's id of an appointment.
 const EVENT_CHARACTERS: usize = 1_024;
 
 impl Booked {
-    /// What a calendar tells; none where it can be no appointment.
+    /// Checks what a calendar reports. Returns `None` if it cannot be an appointment.
     pub(super) fn told(event: &str, (starts_at, ends_at): (Timestamp, Timestamp), confirmed: bool) -> Option<Self> {
         let sound = (1..=EVENT_CHARACTERS).contains(&event.chars().count()) && !event.contains(char::is_control);
         (sound && starts_at < ends_at).then(|| Self {
@@ -61,22 +61,22 @@ impl From<Booked> for BookingSettled {
     }
 }
 
-/// Why a calendar did not do what it was asked.
+/// Reason why a calendar did not fulfil a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CalendarError {
-    /// Somebody else has this time; nothing was made.
+    /// Somebody else has this time. Nothing was booked.
     #[error("this time is not free any more: offer another one")]
     Taken,
-    /// It takes no requests at present; nothing was made.
+    /// The calendar takes no requests at present. Nothing was booked.
     #[error("the calendar takes no requests at present")]
     Busy,
-    /// It cannot be reached; nothing was made.
+    /// The calendar cannot be reached. Nothing was booked.
     #[error("the calendar cannot be reached at present")]
     Away,
-    /// It does not want to; nothing was made.
+    /// The calendar refused. Nothing was booked.
     #[error("the calendar does not take it: {0}")]
     Refused(String),
-    /// No answer that says; it may have been made.
+    /// The answer is missing or unclear. The appointment may have been booked.
     #[error("the calendar gave no clear answer, so nobody knows yet: {0}")]
     Unknown(String),
 }
@@ -90,15 +90,15 @@ impl From<CalendarError> for ToolFault {
     }
 }
 
-/// A calendar at one provider.
+/// Calendar of one provider.
 #[async_trait]
 pub trait Calendar: Send + Sync {
-    /// Beginnings of appointments that could be made now, in order.
+    /// Returns the starts of appointments that could be booked now, in order.
     async fn free(&self, calendar: &str, span: Span) -> Result<Vec<Timestamp>, CalendarError>;
 
-    /// Makes an appointment, marked with its id.
+    /// Books an appointment, marked with its id.
     async fn book(&self, wanted: &Appointment) -> Result<Booked, CalendarError>;
 
-    /// The appointment, if it was made: looked for by the mark.
+    /// Finds an appointment by its mark, if it was booked.
     async fn find(&self, wanted: &Appointment) -> Result<Option<Booked>, CalendarError>;
 }

@@ -1,4 +1,5 @@
-//! Leases what is due, tries it, keeps what became of it. One task looks and leases; each try is a task of its own.
+//! Delivery worker. One task looks for due deliveries and leases them; each try is a separate task that
+//! stores its result.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -18,25 +19,25 @@ use super::{
     places::{Places, Shares},
 };
 
-/// Lanes that are looked at together.
+/// Maximum number of lanes per look.
 const LANES: i64 = 20_000;
 
-/// A result that the store does not take is offered again so often; then the lease runs out, and the try is made again.
+/// Number of attempts to store a result. After that the lease expires and the delivery is tried again.
 const SETTLES: u32 = 4;
 
 /// How long tries in progress may take when the service stops.
 const LAST_TRIES: Duration = Duration::from_secs(3);
 
-/// How often the courier does what it does. A parameter, so that tests need not wait.
+/// Intervals of the worker. They are a parameter so that tests need not wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Pace {
-    /// Between two looks into the outbox.
+    /// Interval between two looks into the outbox.
     pub look: Duration,
-    /// Between two looks when more is due than was leased and a place is free again.
+    /// Interval between two looks if more is due than was leased and a slot is free again.
     pub look_again: Duration,
-    /// Between two signs of life for what is being tried.
+    /// Interval at which the leases of tries in progress are renewed.
     pub renew: Duration,
-    /// From then on a try counts as slow, and its place is free for others.
+    /// Duration after which a try counts as slow and frees its slot.
     pub slow: Duration,
 }
 
@@ -51,14 +52,14 @@ impl Default for Pace {
     }
 }
 
-/// What a try needs.
+/// Shared state of the tries.
 struct Hands {
     store: Arc<dyn Store>,
     webhooks: WebhookSender,
     mail: Option<Mailer>,
 }
 
-/// A try in progress.
+/// Try in progress.
 struct Try {
     delivery: Delivery,
     standing: Standing,
@@ -66,14 +67,14 @@ struct Try {
     slow: bool,
 }
 
-/// Delivers.
+/// Delivery worker.
 pub struct Courier {
     hands: Arc<Hands>,
     pace: Pace,
     places: Places,
     tries: JoinSet<()>,
     trying: HashMap<Id, Try>,
-    /// More was due at the last look than was leased.
+    /// Whether more was due at the last look than was leased.
     more: bool,
     looked_at: Instant,
     next_look: Instant,
@@ -82,7 +83,8 @@ pub struct Courier {
 }
 
 impl Courier {
-    /// One for this node; several nodes work the same outbox. Without a mailer mail fails, and is kept for later tries.
+    /// Creates a worker for this node. Several nodes work on the same outbox. Without a mailer, mail fails
+    /// and is kept for later tries.
     pub fn new(store: Arc<dyn Store>, webhooks: WebhookSender, mail: Option<Mailer>, pace: Pace) -> Self {
         Self {
             hands: Arc::new(Hands { store, webhooks, mail }),
@@ -98,13 +100,15 @@ impl Courier {
         }
     }
 
-    /// Begins no first try while this gate holds deliveries back: what waits for another one has waited already.
+    /// Sets a gate. While it holds deliveries back, no first tries are made. Retries go on, since they have
+    /// waited already.
     #[must_use]
     pub fn behind(self, gate: Gate) -> Self {
         Self { gate, ..self }
     }
 
-    /// Works until `stopping` is true, or its sender is gone, and tries in progress are over or have had their time.
+    /// Works until `stopping` is true or its sender is dropped, and until tries in progress have ended or had
+    /// their time.
     pub async fn run(mut self, mut stopping: watch::Receiver<bool>) {
         let mut renew = interval(self.pace.renew);
         renew.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -125,18 +129,18 @@ impl Courier {
             }
         }
         if timeout(LAST_TRIES, self.last_tries()).await.is_err() {
-            tracing::info!("deliveries in progress are left to the next start");
+            tracing::info!("leaving deliveries in progress to the next start");
         }
     }
 
-    /// What is due by now gets a try too: a call that ended just before the service shall not wait for the next start.
+    /// Tries what is due by now, so that a call that ended just before the stop need not wait for the next start.
     async fn last_tries(&mut self) {
         loop {
             self.look(true).await;
             let more = self.more;
             let Some(over) = self.tries.join_next_with_id().await else {
                 if more {
-                    // No place, or the store gave none: looked at again with a pause.
+                    // There was no free slot, or the store failed. Looks again after a pause.
                     sleep(self.pace.look_again).await;
                     continue;
                 }
@@ -146,23 +150,23 @@ impl Courier {
         }
     }
 
-    /// Takes up what is due, as far as there are places; what was never tried only with `first_tries`.
+    /// Starts due deliveries, as far as there are free slots. First tries are only started if `first_tries` is true.
     async fn look(&mut self, first_tries: bool) {
         self.looked_at = Instant::now();
         self.mark_slow();
         match self.lease(first_tries).await {
             Ok(()) => self.away = false,
             Err(error) => {
-                // Once, not with every look: the store may be away for long.
+                // Logged once and not with every look, since the store may be unavailable for long.
                 if !std::mem::replace(&mut self.away, true) {
-                    tracing::warn!(%error, "deliveries cannot be read; trying again");
+                    tracing::warn!(%error, "reading deliveries failed, trying again");
                 }
             }
         }
         self.next_look = Instant::now() + self.pace.look;
     }
 
-    /// Tries that take long leave their places to others, as far as there is room beside.
+    /// Marks slow tries, which give their slots to others as far as there is room.
     fn mark_slow(&mut self) {
         for tried in self.trying.values_mut() {
             if !tried.slow && tried.begun.elapsed() >= self.pace.slow {
@@ -197,7 +201,8 @@ impl Courier {
     }
 
     fn begin(&mut self, delivery: Delivery, standing: Standing) {
-        // Its lease ran out while the store was away: the try that goes on is fenced, and this one waits for its end.
+        // Its lease expired while the store was unavailable. The running try is fenced, and the new lease
+        // waits for its end.
         if self.trying.values().any(|tried| tried.delivery.id == delivery.id) {
             return;
         }
@@ -229,9 +234,9 @@ impl Courier {
         } = tried;
         self.places.free(&delivery.lane, standing, slow);
         if panicked {
-            // Left alone it would come back with every lease, and for ever.
+            // Without a result it would come back with every lease, forever.
             let hands = Arc::clone(&self.hands);
-            let settled = Answer::failed("the service failed to make it").settles(&delivery);
+            let settled = Answer::failed("internal error while preparing the delivery").settles(&delivery);
             self.tries.spawn(async move { hands.settle(&delivery, settled).await });
         }
     }
@@ -243,7 +248,7 @@ impl Courier {
         let tried = self.trying.values();
         let held: Vec<_> = tried.map(|tried| (tried.delivery.id, tried.delivery.lease)).collect();
         if let Err(error) = self.hands.store.renew_deliveries(&held).await {
-            tracing::debug!(%error, "leases of deliveries were not renewed");
+            tracing::debug!(%error, "renewing delivery leases failed");
         }
     }
 }
@@ -253,11 +258,11 @@ impl Hands {
         let answer = match self.attempt(&delivery).await {
             Ok(answer) => answer,
             Err(error) if is_passing(&error) => {
-                // Nothing was sent: it comes back when its lease ends, and has used up nothing.
-                tracing::warn!(delivery = %delivery.id, %error, "a delivery could not be read");
+                // Nothing was sent. The delivery comes back when its lease ends, and no try is used up.
+                tracing::warn!(delivery = %delivery.id, %error, "reading a delivery failed");
                 return;
             }
-            Err(error) => Answer::failed(format!("the service failed: {error}")),
+            Err(error) => Answer::failed(format!("internal error: {error}")),
         };
         let settled = answer.settles(&delivery);
         note(&delivery, &settled);
@@ -283,14 +288,14 @@ impl Hands {
         }
     }
 
-    /// The try is over, so its result is worth some patience: without it the receiver hears the same again.
+    /// Stores the result of a try, with a few attempts. Without it the receiver would get the same delivery again.
     async fn settle(&self, delivery: &Delivery, settled: Settled) {
         let mut pause = Duration::from_millis(250);
         for _ in 0..SETTLES {
             match self.store.settle_delivery(delivery, settled.clone()).await {
                 Ok(()) => return count(delivery, &settled),
                 Err(StoreError::Fenced) => return,
-                Err(error) => tracing::warn!(delivery = %delivery.id, %error, "a delivery's result was not kept"),
+                Err(error) => tracing::warn!(delivery = %delivery.id, %error, "storing a delivery's result failed"),
             }
             sleep(pause).await;
             pause *= 2;
@@ -299,7 +304,7 @@ impl Hands {
 }
 
 async fn stopped(stopping: &mut watch::Receiver<bool>) {
-    // A sender that is gone means the same.
+    // A dropped sender also counts as a stop.
     let _ = stopping.wait_for(|stop| *stop).await;
 }
 
@@ -312,19 +317,19 @@ fn note(delivery: &Delivery, settled: &Settled) {
     match settled {
         Settled::Delivered => tracing::debug!(delivery = %id, %attempt, kind, "delivered"),
         Settled::PutOff { pause, error, .. } => {
-            tracing::info!(delivery = %id, %attempt, kind, pause_s = pause.as_secs(), error, "a delivery failed; it is tried again");
+            tracing::info!(delivery = %id, %attempt, kind, pause_s = pause.as_secs(), error, "delivery failed, trying again later");
         }
         Settled::GivenUp { error } => {
-            tracing::warn!(delivery = %id, %attempt, kind, error, "a delivery failed for the last time; it is given up");
+            tracing::warn!(delivery = %id, %attempt, kind, error, "delivery failed for the last time, giving up");
         }
         Settled::Gone { error } => {
             tracing::warn!(delivery = %id, %attempt, kind, error,
-                "a receiver wants no more deliveries; it gets none until its agent is saved again");
+                "receiver wants no more deliveries, stopping until its agent is saved again");
         }
     }
 }
 
-/// Counts a try of a delivery that is over.
+/// Counts a finished try.
 fn count(delivery: &Delivery, settled: &Settled) {
     let outcome = match settled {
         Settled::Delivered => "delivered",
@@ -335,5 +340,5 @@ fn count(delivery: &Delivery, settled: &Settled) {
     metrics::counter!(DELIVERIES, "kind" => delivery.kind.as_str(), "outcome" => outcome).increment(1);
 }
 
-/// The counter of tries.
+/// Counter of tries.
 pub const DELIVERIES: &str = "ringback_deliveries_total";

@@ -1,4 +1,4 @@
-//! Mail after calls: the settings of a server, and one message of text and HTML to all of its recipients.
+//! Mail after calls: the settings of the mail server, and one message in text and HTML for all recipients.
 
 mod invitation;
 mod message;
@@ -25,27 +25,30 @@ use serde_json::Value;
 
 use super::Answer;
 
-/// What is missing where no server is set.
+/// Error message if no mail server is set.
 pub(super) const NOT_CONFIGURED: &str = "no mail server is configured: set RINGBACK_SMTP_URL and RINGBACK_MAIL_FROM";
 
-/// How long the server may take for each of its answers.
+/// Time limit for each answer of the mail server.
 const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
-/// How long all of a message may take.
+/// Time limit for sending a message.
 const SENT_WITHIN: Duration = Duration::from_secs(60);
 
-/// Connections to the server at once, and how long one is kept for the next message.
+/// Maximum number of connections to the server, and how long an idle one is kept.
 const CONNECTIONS: (u32, Duration) = (8, Duration::from_secs(30));
 
-/// Sends mail through one server.
+/// Sender of mail through one server.
 pub struct Mailer {
     transport: AsyncSmtpTransport<Tokio1Executor>,
     from: Mailbox,
 }
 
 impl Mailer {
+    /// Creates a mailer.
+    ///
     /// # Errors
-    /// What is wrong with the address, without its password.
+    ///
+    /// Returns an error that describes the fault in the address, without its password.
     pub fn new(url: &str, from: Mailbox) -> Result<Self, Error> {
         net::http_client::install_cryptography();
         let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url)?;
@@ -54,7 +57,7 @@ impl Mailer {
         Ok(Self { transport, from })
     }
 
-    /// One try; `told` is the conversation.
+    /// Tries once to send the mail of a call. `told` is the conversation.
     pub(super) async fn send(&self, store: &dyn Store, delivery: &Delivery, told: &Value) -> StoreResult<Answer> {
         let target: MailTarget = match serde_json::from_str(&delivery.target) {
             Ok(target) => target,
@@ -66,10 +69,10 @@ impl Mailer {
             .await)
     }
 
-    /// One try to bring an invitation.
+    /// Tries once to send an invitation.
     pub(super) async fn invite(&self, store: &dyn Store, delivery: &Delivery) -> StoreResult<Answer> {
         let Ok(id) = delivery.target.parse() else {
-            return Ok(Answer::failed("it names no appointment"));
+            return Ok(Answer::failed("the delivery names no appointment"));
         };
         let appointment = store.appointment(id).await?;
         Ok(self.post(invitation::compose(&self.from, delivery, &appointment)).await)
@@ -78,13 +81,13 @@ impl Mailer {
     async fn post(&self, composed: Result<Message, String>) -> Answer {
         let message = match composed {
             Ok(message) => message,
-            Err(error) => return Answer::failed(format!("no mail can be made of it: {error}")),
+            Err(error) => return Answer::failed(format!("cannot compose the mail: {error}")),
         };
         match tokio::time::timeout(SENT_WITHIN, self.transport.send(message)).await {
             Ok(Ok(_)) => Answer::Arrived,
             Ok(Err(error)) => Answer::failed(failure(&error)),
             Err(_) => Answer::failed(format!(
-                "the mail server did not take it within {} s",
+                "the mail server did not accept the mail within {} s",
                 SENT_WITHIN.as_secs()
             )),
         }
@@ -94,20 +97,20 @@ impl Mailer {
 fn failure(error: &Error) -> String {
     use std::error::Error as _;
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    format!("the mail server did not take it: {error}{cause}")
+    format!("the mail server did not accept the mail: {error}{cause}")
 }
 
-/// Whether the agent's mail could be sent at all.
+/// Checks that the agent's mail can be sent.
 ///
 /// # Errors
 ///
-/// What to set.
+/// Returns an error that names the setting to add.
 pub fn ready_for(configured: bool, agent: &Agent) -> Result<(), NotReady> {
     let email = &agent.platform_settings.call_actions.post_call_email;
     match email.enabled {
         true if !configured => Err(NotReady(format!("postCallEmail is enabled, and {NOT_CONFIGURED}"))),
         true if MailTarget::of(email).is_none() => Err(NotReady(
-            "postCallEmail is enabled, and nobody is to get it: name them in emailConfiguration.to".into(),
+            "postCallEmail is enabled without recipients: add them to emailConfiguration.to".into(),
         )),
         true | false => Ok(()),
     }

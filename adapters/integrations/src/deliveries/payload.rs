@@ -1,4 +1,4 @@
-//! What a delivery tells: the conversation as REST shows it, with the person it was held with.
+//! Content of a delivery: the conversation as REST shows it, and its contact.
 
 use domain::{
     conversation::{self, Conversation},
@@ -7,11 +7,11 @@ use domain::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-/// The body of a `postCallWebhook`. The mail is made of its `data`.
+/// Returns the body of a `postCallWebhook`. Mail is composed from its `data`.
 ///
 /// # Errors
 ///
-/// When the store fails.
+/// Returns an error if the store fails.
 pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Value> {
     let account = store.account(delivery.account).await?;
     let row = store.conversation(account.id, delivery.attempt).await?;
@@ -24,7 +24,7 @@ pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Va
     }))
 }
 
-/// The conversation, and the person it was held with.
+/// Conversation with its contact.
 #[derive(Serialize)]
 struct PostCall {
     #[serde(flatten)]
@@ -32,7 +32,7 @@ struct PostCall {
     contact: Value,
 }
 
-/// Further fields beside the known ones, as contacts show them.
+/// Returns the contact with its known fields and, like the contacts API, with its other fields.
 fn contact(person: &CampaignContact) -> Value {
     let mut shown = Map::new();
     if !person.phone_number.is_nobodys() {

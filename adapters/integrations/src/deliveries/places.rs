@@ -1,21 +1,21 @@
-//! Who may be tried now: so many deliveries at once, of one lane so many, and of lanes that fail so few that those
-//! which work always find a place. A try that takes long leaves its place, and until its end its lane gets no other.
+//! Limits on concurrent deliveries: in total, per lane, and for failing lanes, so that working lanes always
+//! have room. A slow try gives its slot back, but its lane gets no other until it ends.
 
 use std::collections::{HashMap, HashSet};
 
 use domain::ports::store::{DueLane, Standing};
 
-/// Deliveries that are tried at once.
+/// Maximum number of concurrent tries.
 const ALL: usize = 256;
 
-/// Of those: in lanes that fail, and in lanes never tried. What is left is for lanes that work.
+/// Part of those for failing lanes and for lanes never tried. The rest is for lanes that work.
 const FAILING: usize = 64;
 const NEW: usize = 96;
 
-/// Beside them: tries that take long, of lanes that are not known to fail.
+/// Maximum number of slow tries beside them, in lanes that are not known to fail.
 const SLOW: usize = 512;
 
-/// Of one lane, by how it stands.
+/// Maximum number of concurrent tries in one lane, by its standing.
 const fn of_one_lane(standing: Standing) -> usize {
     match standing {
         Standing::Proven => 16,
@@ -32,14 +32,14 @@ const fn of_all_lanes(standing: Standing) -> usize {
     }
 }
 
-/// What is being tried.
+/// Tries in progress, counted by lane and standing.
 #[derive(Debug, Default)]
 pub struct Places {
     lanes: HashMap<String, InLane>,
     standings: HashMap<Standing, usize>,
     all: usize,
     slow: usize,
-    /// When a lane's turn was last, as a count of turns; of lanes that had something due at the last look.
+    /// Last turn of each lane, as a count of turns. Only lanes that had something due at the last look are kept.
     turns: HashMap<String, u64>,
     turn: u64,
 }
@@ -50,22 +50,22 @@ struct InLane {
     slow: usize,
 }
 
-/// What may be leased.
+/// Deliveries that may be leased now.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Shares {
-    /// Lanes, how they stand, and the most of each.
+    /// Lanes with their standing and maximum number of deliveries.
     pub lanes: Vec<(String, Standing, usize)>,
-    /// More may be due than there are places for.
+    /// Whether more may be due than there are free slots.
     pub more: bool,
 }
 
 impl Places {
-    /// Whether a lane that fails would find a place.
+    /// Returns whether a failing lane would find a slot.
     pub fn for_failing(&self) -> bool {
         self.room_of_all(Standing::Failing) > 0
     }
 
-    /// Shares the free places among lanes: one each in turn, those first whose turn is longest ago.
+    /// Distributes the free slots among lanes, one each in turn, beginning with the lane whose turn is longest ago.
     pub fn share(&mut self, mut due: Vec<DueLane>, failing_too: bool) -> Shares {
         if failing_too {
             let names: HashSet<&String> = due.iter().map(|due| &due.lane).collect();
@@ -95,7 +95,7 @@ impl Places {
         Shares { lanes, more }
     }
 
-    /// Whether its lane gets no more beside what it has and this share.
+    /// Returns whether a lane may get no more beside its tries and this share.
     fn is_full(&self, due: &DueLane, share: usize) -> bool {
         let most = of_one_lane(due.standing);
         let used = self.lanes.get(&due.lane);
@@ -107,7 +107,7 @@ impl Places {
         of_all_lanes(standing).saturating_sub(used)
     }
 
-    /// One is being tried.
+    /// Counts a try that starts.
     pub fn take(&mut self, lane: &str, standing: Standing) {
         self.lanes.entry(lane.to_owned()).or_default().all += 1;
         *self.standings.entry(standing).or_default() += 1;
@@ -116,7 +116,8 @@ impl Places {
         self.turns.insert(lane.to_owned(), self.turn);
     }
 
-    /// A try takes long. False where it keeps its place: in lanes that fail, and when too many are slow.
+    /// Marks a try as slow, which frees its slot. Returns false if it keeps its slot: in failing lanes, and
+    /// if too many are slow.
     pub fn make_slow(&mut self, lane: &str, standing: Standing) -> bool {
         if standing == Standing::Failing || self.slow >= SLOW {
             return false;
@@ -129,7 +130,7 @@ impl Places {
         true
     }
 
-    /// A try is over.
+    /// Counts a try that ended.
     pub fn free(&mut self, lane: &str, standing: Standing, slow: bool) {
         if slow {
             self.slow -= 1;
@@ -165,7 +166,7 @@ mod tests {
         (0..count).map(move |n| format!("{prefix}{n}"))
     }
 
-    /// Takes all that is given; how many of each.
+    /// Takes all offered slots. Returns the number per lane.
     fn take(places: &mut Places, due: Vec<DueLane>) -> Vec<(String, usize)> {
         let shares = places.share(due, true);
         for (lane, standing, share) in &shares.lanes {
@@ -201,7 +202,7 @@ mod tests {
     #[test]
     fn places_are_shared_one_by_one_and_turns_go_round() {
         let mut places = Places::default();
-        // More lanes than places: each gets one at most, and none twice before all had theirs.
+        // With more lanes than slots, each lane gets at most one, and none a second before all had one.
         let lanes = || due(named("dead", 150), Standing::Failing);
         let mut seen: HashMap<String, usize> = HashMap::new();
         for _ in 0..9 {

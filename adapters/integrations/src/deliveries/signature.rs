@@ -1,26 +1,27 @@
-//! Signatures after the Standard Webhooks specification: HMAC-SHA256 over id, timestamp and body.
+//! Signatures according to the Standard Webhooks specification: HMAC-SHA256 over id, timestamp and body.
 //!
-//! Signing takes these few lines of what the service uses already. The specification's own package would bring a second
-//! HMAC, another base64 and a calendar for them; the tests verify with it instead.
+//! Signing takes a few lines with the libraries that the service uses already. The specification's own
+//! package would add a second HMAC, another base64 and a calendar library. The tests use it to verify the
+//! signatures.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use domain::ports::store::WebhookSecrets;
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
 
-/// What a secret begins with.
+/// Prefix of a secret.
 const PREFIX: &str = "whsec_";
 
-/// A secret that cannot sign.
+/// The secret cannot sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the account's webhook secret is damaged; POST /public/v1/me/webhook-secret/rotate makes a new one")]
+#[error("the account's webhook secret is damaged; make a new one with POST /public/v1/me/webhook-secret/rotate")]
 pub struct InvalidSecret;
 
-/// The value of `webhook-signature`: one signature of each secret that is valid, separated by spaces.
+/// Returns the value of `webhook-signature`: one signature for each valid secret, separated by spaces.
 ///
 /// # Errors
 ///
-/// When a secret is not base64 behind `whsec_`.
+/// Returns an error if a secret is not base64 after `whsec_`.
 pub fn sign(secrets: &WebhookSecrets, id: &str, unix_seconds: i64, body: &str) -> Result<String, InvalidSecret> {
     let one = |secret: &String| {
         let encoded = secret.strip_prefix(PREFIX).unwrap_or(secret);
@@ -57,7 +58,7 @@ mod tests {
         };
         let signature = sign(&secrets, id, at, body).unwrap();
         assert_eq!(signature, format!("{} {}", expected(new), expected(old)));
-        // The specification's own example.
+        // Example from the specification.
         assert!(signature.ends_with("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="));
     }
 

@@ -1,4 +1,5 @@
-//! Sends a webhook: to allowed addresses only, without redirects, within its time, reading little of the answer.
+//! Sender of webhooks. It connects only to allowed addresses, follows no redirects, keeps time limits, and
+//! reads little of the answer.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -14,20 +15,20 @@ use net::{
     http_client,
 };
 
-/// Bytes of an answer that are read so that its connection can be used again.
+/// Bytes of an answer that are read so that its connection can be reused.
 const BODY_BYTES: usize = 16 * 1024;
 
-/// Connections to one host that are kept for its next delivery, and for how long.
+/// Maximum number of idle connections kept per host, and how long.
 const IDLE: (usize, Duration) = (4, Duration::from_secs(15));
 
-/// How long a receiver may take. The Standard Webhooks specification names 15 to 30 s.
+/// Time limits for a receiver. The Standard Webhooks specification recommends 15 to 30 s.
 #[derive(Debug, Clone, Copy)]
 pub struct WebhookLimits {
-    /// Until it takes the connection, TLS included.
+    /// Limit for the connection, including TLS.
     pub connect: Duration,
-    /// Until the head of its answer.
+    /// Limit for the head of the answer.
     pub answer: Duration,
-    /// For the body of an answer that has come.
+    /// Limit for the body of the answer.
     pub body: Duration,
 }
 
@@ -41,7 +42,7 @@ impl Default for WebhookLimits {
     }
 }
 
-/// Sends webhooks.
+/// Sender of webhooks.
 pub struct WebhookSender {
     client: reqwest::Client,
     policy: AddressPolicy,
@@ -50,8 +51,11 @@ pub struct WebhookSender {
 }
 
 impl WebhookSender {
+    /// Creates a sender.
+    ///
     /// # Errors
-    /// No HTTP client can be made.
+    ///
+    /// Returns an error if the HTTP client cannot be built.
     pub fn new(
         policy: AddressPolicy,
         resolver: Arc<dyn Resolver>,
@@ -74,11 +78,11 @@ impl WebhookSender {
         })
     }
 
-    /// One try.
+    /// Tries once to send a webhook.
     pub async fn send(&self, delivery: &Delivery, secrets: &WebhookSecrets, body: String) -> Answer {
         let url = match Url::parse(&delivery.target) {
             Ok(url) => url,
-            Err(error) => return Answer::failed(format!("postCallWebhook is no address: {error}")),
+            Err(error) => return Answer::failed(format!("postCallWebhook is not an address: {error}")),
         };
         if let Err(refused) = self.policy.check_literal(&url) {
             return Answer::failed(refused.to_string());
@@ -117,13 +121,13 @@ impl WebhookSender {
                 }
             }
         };
-        // The status has said it all: a body that is long or late costs its connection, no more.
+        // The status is enough. A body that is long or late only costs the connection.
         let _ = tokio::time::timeout(self.limits.body, body).await;
         answer
     }
 }
 
-/// What went wrong, at its root, without the address, whose path may be a secret.
+/// Describes a failure by its root cause. The address is left out, because its path may be a secret.
 fn failure(error: &reqwest::Error) -> String {
     if let Some(refusal) = refusal_in(error) {
         return refusal.to_string();

@@ -1,5 +1,6 @@
-//! Takes the text out of a document in a process of its own: the libraries that read web pages and PDF files meet
-//! hostile input, and a panic, a loop or a bomb in there costs one document. Time, memory and output are bounded.
+//! Extraction of a document's text in a separate process. Libraries that read web pages and PDF files get
+//! hostile input. A panic, a loop or a decompression bomb costs only one document. Time, memory and output
+//! are limited.
 
 pub mod child;
 mod text;
@@ -21,22 +22,22 @@ use tokio::{
 
 use super::format::{Format, Recognised};
 
-/// Time for one document.
+/// Time limit for one document.
 pub const TIME: Duration = Duration::from_secs(10);
-/// Bytes of a document's text.
+/// Maximum size of a document's text in bytes.
 pub const TEXT_BYTES: usize = 4 * 1024 * 1024;
-/// Documents that are read at once, each with [`child::MEMORY_BYTES`] at most.
+/// Maximum number of documents read at once, each with [`child::MEMORY_BYTES`] at most.
 const AT_ONCE: usize = 2;
 /// How long a document waits for its turn.
 const TURN: Duration = Duration::from_secs(20);
 
-/// Why there is no text.
+/// Reason why there is no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExtractError {
-    /// The document has none, or none that can be read.
+    /// The document has no text, or none that can be read.
     #[error("{0}")]
     Unreadable(String),
-    /// Too many documents wait.
+    /// Too many documents are waiting.
     #[error("too many documents are being read at the moment")]
     Busy,
     /// The process cannot be started.
@@ -44,25 +45,25 @@ pub enum ExtractError {
     Broken(String),
 }
 
-/// A document's bytes.
+/// Content of a document.
 #[derive(Debug)]
 pub enum Source {
     /// In memory.
     Bytes(Bytes),
-    /// In a file, from where it stands.
+    /// In a file, from its present position.
     File(File),
 }
 
-/// Starts the processes.
+/// Extractor that starts the processes.
 pub struct Extractor {
     program: PathBuf,
     turns: Semaphore,
 }
 
-/// This program, for [`Extractor::new`]: also when its file has been replaced by a newer one.
+/// Returns the path of this program for [`Extractor::new`]. It stays valid when the file is replaced by a newer one.
 ///
 /// # Errors
-/// The system does not tell.
+/// Returns an error if the system does not tell the path.
 pub fn this_program() -> io::Result<PathBuf> {
     let itself = Path::new("/proc/self/exe");
     if itself.exists() {
@@ -72,7 +73,7 @@ pub fn this_program() -> io::Result<PathBuf> {
 }
 
 impl Extractor {
-    /// `program` is this one, or another that understands its hidden command `extract`.
+    /// Creates an extractor. `program` is this program, or another one with the hidden command `extract`.
     pub fn new(program: PathBuf) -> Self {
         Self {
             program,
@@ -80,10 +81,10 @@ impl Extractor {
         }
     }
 
-    /// The text of a document.
+    /// Returns the text of a document.
     ///
     /// # Errors
-    /// Every way in which there is none.
+    /// Returns an error if there is no text, for any reason.
     pub async fn text(&self, source: Source, recognised: &Recognised) -> Result<String, ExtractError> {
         let turn = tokio::time::timeout(TURN, self.turns.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
@@ -111,26 +112,26 @@ impl Extractor {
         if let Some(charset) = &recognised.charset {
             command.arg(format!("--charset={charset}"));
         }
-        // Nothing of our environment: it holds keys.
+        // The environment contains keys, so none of it is passed on.
         command.env_clear().current_dir("/").kill_on_drop(true);
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::null());
         Ok((command.spawn()?, bytes))
     }
 }
 
-/// Feeds the process and hears it to its end.
+/// Feeds the process and reads its output to the end.
 async fn run(mut child: Child, bytes: Bytes) -> io::Result<(ExitStatus, Vec<u8>)> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let feed = async move {
         if let Some(mut stdin) = stdin {
-            // One that has ended early says why by its exit code.
+            // A process that ended early reports the reason by its exit code.
             let _ = stdin.write_all(&bytes).await;
         }
     };
     let hear = async move {
         let mut output = Vec::new();
         if let Some(stdout) = stdout {
-            // A byte more than is taken shows that there is more.
+            // Reads one byte more than is accepted, to detect longer output.
             stdout.take(TEXT_BYTES as u64 + 1).read_to_end(&mut output).await?;
         }
         io::Result::Ok(output)
@@ -146,9 +147,9 @@ fn answer(status: ExitStatus, output: Vec<u8>, format: Format) -> Result<String,
         Some(0) => Ok(text),
         Some(child::REFUSED) => Err(unreadable(&text)),
         Some(child::NO_LIMITS) => Err(ExtractError::Broken(text)),
-        // A panic, or the end that its limits made.
+        // A panic, or an end by the limits.
         _ => {
-            tracing::info!(%status, format = format.as_str(), "a document could not be read");
+            tracing::info!(%status, format = format.as_str(), "reading a document failed");
             Err(unreadable(
                 "cannot be read: it is damaged, or needs too much memory or time",
             ))

@@ -1,5 +1,5 @@
-//! Fetches what is behind an address a client gave: a few redirects, a few seconds, a few megabytes, and never an
-//! address that is not allowed.
+//! Fetching of documents from an address given by a client. Redirects, time and size are limited, and
+//! addresses that are not allowed are never contacted.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -12,70 +12,73 @@ use net::{
     http_client,
 };
 
-/// Redirects that are followed.
+/// Maximum number of redirects.
 pub const REDIRECTS: usize = 5;
-/// Time for all of it, from the first connection to the last byte.
+/// Time limit from the first connection to the last byte.
 pub const TIME: Duration = Duration::from_secs(10);
-/// Bytes of a document, counted after decompression.
+/// Maximum size of a document in bytes, after decompression.
 pub const BODY_BYTES: usize = 10 * 1024 * 1024;
-/// Characters of an address.
+/// Maximum characters of an address.
 pub const URL_CHARACTERS: usize = 2048;
 
-/// Why an address cannot be a document's; to be read after the field's name.
+/// Reason why an address cannot be that of a document, worded to follow the field's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
-    /// It is too long.
+    /// Too long.
     #[error("has more than {URL_CHARACTERS} characters")]
     TooLong,
-    /// It cannot be parsed.
+    /// Not parsable.
     #[error("is not an address: {0}; write https://HOST/PATH")]
     NoAddress(url::ParseError),
-    /// Its scheme is neither `http` nor `https`.
+    /// Scheme other than `http` and `https`.
     #[error("must begin with https:// or http://, not `{0:.40}:`")]
     Scheme(String),
-    /// It holds a user name or a password.
-    #[error("must not hold a user name or a password")]
+    /// Contains a user name or a password.
+    #[error("must not contain a user name or a password")]
     Password,
-    /// It names no host.
-    #[error("must name a host")]
+    /// Contains no host.
+    #[error("must contain a host")]
     NoHost,
 }
 
-/// Why nothing was fetched.
+/// Reason why nothing was fetched.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
-    /// The address that was given cannot be one of a document.
+    /// The given address cannot be that of a document.
     #[error("{0}")]
     Address(#[from] InvalidUrl),
-    /// The address, or one it redirects to, is not connected to.
+    /// The address, or one it redirects to, is not allowed.
     #[error("{0}")]
     NotAllowed(#[from] NotAllowed),
-    /// The other side failed, or what it sent is not taken.
+    /// The remote server failed, or its answer is not accepted.
     #[error("{0}")]
     Upstream(String),
 }
 
-/// What was fetched.
+/// Fetched document.
 #[derive(Debug, Clone)]
 pub struct Fetched {
-    /// The body, decompressed.
+    /// Decompressed body.
     pub body: Bytes,
-    /// The content type, if the server named one.
+    /// Content type, if the server sent one.
     pub content_type: Option<String>,
 }
 
-/// Fetches documents.
+/// Fetcher of documents.
 pub struct Fetcher {
     client: reqwest::Client,
     policy: AddressPolicy,
 }
 
 impl Fetcher {
+    /// Creates a fetcher.
+    ///
     /// # Errors
-    /// No HTTP client can be made.
+    ///
+    /// Returns an error if the HTTP client cannot be built.
     pub fn new(policy: AddressPolicy, resolver: Arc<dyn Resolver>) -> Result<Self, reqwest::Error> {
         let builder = http_client::builder()
-            // Many servers refuse who gives no name.
+            // Many servers refuse requests without a user agent.
             .user_agent("Ringback")
             .referer(false)
             .pool_max_idle_per_host(0);
@@ -86,7 +89,7 @@ impl Fetcher {
     /// Fetches a document.
     ///
     /// # Errors
-    /// Every way in which there is none.
+    /// Returns an error if there is no document, for any reason.
     pub async fn fetch(&self, text: &str) -> Result<Fetched, FetchError> {
         let url = parse(text)?;
         match tokio::time::timeout(TIME, self.follow(url)).await {
@@ -117,10 +120,10 @@ impl Fetcher {
     }
 }
 
-/// Checks an address before anything is connected to.
+/// Checks an address before any connection is made.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns an error that says what is wrong with it.
 pub fn parse(text: &str) -> Result<Url, InvalidUrl> {
     if text.chars().count() > URL_CHARACTERS {
         return Err(InvalidUrl::TooLong);
@@ -143,19 +146,19 @@ fn check(url: &Url) -> Result<(), InvalidUrl> {
     Ok(())
 }
 
-/// Where a response sends us, if anywhere.
+/// Returns the target of a redirect, if the response is one.
 fn redirect(url: &Url, response: &Response) -> Result<Option<Url>, FetchError> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
     let upstream = |text: String| FetchError::Upstream(format!("{} {text}", shown(url)));
     let location = response.headers().get(header::LOCATION);
-    let location = location.ok_or_else(|| upstream("redirects without saying where to".to_owned()))?;
+    let location = location.ok_or_else(|| upstream("redirects without a target".to_owned()))?;
     let next = std::str::from_utf8(location.as_bytes())
         .ok()
         .and_then(|text| url.join(text).ok());
-    let next = next.ok_or_else(|| upstream("redirects to what is no address".to_owned()))?;
-    check(&next).map_err(|why| upstream(format!("redirects to an address that is not followed: it {why}")))?;
+    let next = next.ok_or_else(|| upstream("redirects to an invalid address".to_owned()))?;
+    check(&next).map_err(|why| upstream(format!("redirects to an address that is not allowed: it {why}")))?;
     Ok(Some(next))
 }
 
@@ -165,13 +168,13 @@ async fn body(url: &Url, mut response: Response) -> Result<Fetched, FetchError> 
     if !status.is_success() {
         return Err(upstream(format!("answered {status}")));
     }
-    // What the client could decode it has decoded, and has taken the header away.
+    // The client removes this header for encodings that it has decoded.
     if let Some(encoding) = response.headers().get(header::CONTENT_ENCODING)
         && encoding != "identity"
     {
         let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
         return Err(upstream(format!(
-            "sent it in the encoding `{encoding:.40}`, which was not asked for"
+            "sent it in the unsupported encoding `{encoding:.40}`"
         )));
     }
     let too_large = || upstream(format!("sent more than {} MiB", BODY_BYTES / 1024 / 1024));
@@ -196,14 +199,14 @@ async fn body(url: &Url, mut response: Response) -> Result<Fetched, FetchError> 
     })
 }
 
-/// Tells a refusal of ours from a failure of theirs.
+/// Distinguishes our own refusal from a failure of the remote server.
 fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
     if let Some(refusal) = refusal_in(error) {
         return FetchError::NotAllowed(refusal.clone());
     }
     if is_of_no_address(error) {
         let host = url.host_str().unwrap_or_default().to_owned();
-        tracing::debug!(%host, %error, "a name without an address");
+        tracing::debug!(%host, %error, "host name has no address");
         return FetchError::NotAllowed(NotAllowed::Resolved { host });
     }
     let mut root: &dyn Error = error;
@@ -218,7 +221,7 @@ fn failed(url: &Url, error: &reqwest::Error) -> FetchError {
     FetchError::Upstream(format!("{} {what}: {root}", shown(url)))
 }
 
-/// An address as a message shows it: without its query, which may hold secrets.
+/// Formats an address for messages, without its query, which may contain secrets.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     url.set_query(None);

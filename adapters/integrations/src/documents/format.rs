@@ -1,21 +1,21 @@
-//! Which kind of document it is: by its content type, or by its first bytes where that says nothing.
+//! Detection of a document's format by its content type, or by its first bytes if the type is generic.
 
-/// How many bytes are looked at.
+/// Number of bytes examined.
 pub const SNIFFED_BYTES: usize = 1024;
 
-/// A kind of document that text is taken from.
+/// Document format from which text is extracted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// A web page.
+    /// Web page.
     Html,
-    /// A PDF.
+    /// PDF.
     Pdf,
-    /// Plain text, or Markdown.
+    /// Plain text or Markdown.
     Text,
 }
 
 impl Format {
-    /// Its name on the command line.
+    /// Returns the name used on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Html => "html",
@@ -25,19 +25,19 @@ impl Format {
     }
 }
 
-/// A kind of document, and the charset that was named for it.
+/// Format of a document and the charset given for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recognised {
-    /// The kind.
+    /// Format.
     pub format: Format,
-    /// A label such as `iso-8859-1`.
+    /// Charset label such as `iso-8859-1`.
     pub charset: Option<String>,
 }
 
-/// Characters of a charset's label; no known one is so long.
+/// Maximum characters of a charset label. No known label is that long.
 const LABEL_CHARACTERS: usize = 40;
 
-/// Content types that say nothing.
+/// Content types that say nothing about the format.
 const GENERIC: [&str; 4] = [
     "",
     "application/octet-stream",
@@ -45,27 +45,27 @@ const GENERIC: [&str; 4] = [
     "application/x-download",
 ];
 
-/// How web pages begin.
+/// Beginnings of web pages.
 const PAGE_STARTS: [&str; 6] = ["<!doctype html", "<html", "<head", "<body", "<title", "<meta"];
 
-/// What is taken, for messages.
-const TAKEN: &str = "take a web page (text/html), a PDF, plain text or Markdown";
+/// Accepted formats, for messages.
+const TAKEN: &str = "use a web page (text/html), a PDF, plain text or Markdown";
 
-/// Why a document is not read.
+/// Reason why a document is not read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotTaken {
-    /// Its content type is not one of those that are read.
-    #[error("the content type `{0:.100}` is not taken; {TAKEN}")]
+    /// The content type is not supported.
+    #[error("the content type `{0:.100}` is not supported; {TAKEN}")]
     ContentType(String),
-    /// It has no content type, and its first bytes are neither a PDF's nor text.
-    #[error("there is no content type, and the content is no text that is known; {TAKEN}")]
+    /// There is no content type, and the first bytes are neither PDF nor text.
+    #[error("there is no content type, and the content is not recognised; {TAKEN}")]
     Content,
 }
 
-/// Recognises a document by its content type and its first bytes.
+/// Detects a document's format from its content type and its first bytes.
 ///
 /// # Errors
-/// When its kind is not one of those that are read.
+/// Returns an error if the format is not supported.
 pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, NotTaken> {
     let content_type = content_type.unwrap_or_default();
     let mut parts = content_type.split(';').map(str::trim);
@@ -83,7 +83,7 @@ pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, 
         generic if GENERIC.contains(&generic) => sniff(head)?,
         other => return Err(NotTaken::ContentType(other.to_owned())),
     };
-    // Servers without a type of their own for PDF files send them as text.
+    // Servers that do not know PDF send such files as text.
     let format = if format == Format::Text && head.starts_with(b"%PDF-") {
         Format::Pdf
     } else {
@@ -92,14 +92,14 @@ pub fn recognise(content_type: Option<&str>, head: &[u8]) -> Result<Recognised, 
     Ok(Recognised { format, charset })
 }
 
-/// Whether it can be a charset's label, which is handed to another process: a short token, as HTTP writes one.
+/// Returns whether a text can be a charset label, which is passed to another process. It must be a short HTTP token.
 fn is_label(text: &str) -> bool {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:".contains(&byte);
     (1..=LABEL_CHARACTERS).contains(&text.len()) && text.bytes().all(token)
 }
 
 fn sniff(head: &[u8]) -> Result<Format, NotTaken> {
-    // Readers of PDF files look for this anywhere in the first kilobyte.
+    // PDF readers look for this anywhere in the first kilobyte.
     if head.windows(5).any(|bytes| bytes == b"%PDF-") {
         return Ok(Format::Pdf);
     }

@@ -1,4 +1,4 @@
-//! What a tool's server answers, as a model is shown it: short, JSON or text, and never more than data.
+//! Answer of a tool's server in the form shown to a model: short, JSON or text, and always treated as data.
 
 use domain::ports::tool_runner::ToolFault;
 use reqwest::{RequestBuilder, Response, header};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use net::address_policy::{is_of_no_address, refusal_in};
 
-/// Bytes of an answer that a model is shown, counted after decompression.
+/// Maximum bytes of an answer shown to a model, after decompression.
 const ANSWER_BYTES: usize = 16 * 1024;
 
-/// Characters of a failure that a model is shown.
+/// Maximum characters of a failure shown to a model.
 const FAILURE_CHARACTERS: usize = 500;
 
-/// Sends a request and reads what comes back.
+/// Sends a request and reads the answer.
 pub(super) async fn of(request: RequestBuilder) -> Result<Value, ToolFault> {
     let response = request.send().await.map_err(|error| failed(&error))?;
     let status = response.status();
@@ -69,7 +69,7 @@ fn kind(response: &Response) -> Kind {
     }
 }
 
-/// The first bytes of the body, and whether there were more.
+/// Returns the first bytes of the body, and whether there were more.
 async fn read(mut response: Response) -> Result<(Vec<u8>, bool), ToolFault> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(|error| failed(&error))? {
@@ -82,7 +82,7 @@ async fn read(mut response: Response) -> Result<(Vec<u8>, bool), ToolFault> {
     Ok((body, false))
 }
 
-/// In words for the model: neither the address nor what a private name server knows.
+/// Describes a failure for the model, without the address or the results of a private name server.
 fn failed(error: &reqwest::Error) -> ToolFault {
     if refusal_in(error).is_some() || is_of_no_address(error) {
         return ToolFault::Refused("its address leads to no public server".into());

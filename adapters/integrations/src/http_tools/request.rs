@@ -1,4 +1,4 @@
-//! One request: where to and with what. The address is the owner's; arguments go into the body, or are values of its query.
+//! Request of a tool. The address is the owner's; arguments go into the body or become values of its query.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use url::Url;
 
 use net::address_policy::AddressPolicy;
 
-/// A request that may be sent.
+/// Request that may be sent.
 #[derive(Debug)]
 pub(super) struct Prepared {
     method: Method,
@@ -17,7 +17,7 @@ pub(super) struct Prepared {
     body: Option<String>,
 }
 
-/// Puts the arguments into the tool's request.
+/// Builds the tool's request with the arguments.
 pub(super) fn prepare(tool: &HttpTool, arguments: &Value, policy: &AddressPolicy) -> Result<Prepared, ToolFault> {
     let unusable = || ToolFault::Refused("its address cannot be used".into());
     let mut url = Url::parse(&tool.url).map_err(|_| unusable())?;
@@ -41,7 +41,7 @@ pub(super) fn prepare(tool: &HttpTool, arguments: &Value, policy: &AddressPolicy
     })
 }
 
-/// A value of a query; none for `null`, which is left out.
+/// Returns a query value. `null` is left out.
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -51,7 +51,7 @@ fn text(value: &Value) -> Option<String> {
 }
 
 impl Prepared {
-    /// What the signature is made over: the body, or the query where there is none.
+    /// Returns the signed content: the body, or the query if there is no body.
     pub(super) fn signed(&self) -> &str {
         match &self.body {
             Some(body) => body,

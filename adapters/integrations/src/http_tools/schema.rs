@@ -1,35 +1,36 @@
-//! The JSON Schema of a tool's arguments: what is taken as one, and what fits it.
+//! JSON Schema of a tool's arguments: which schemas are accepted, and the check of arguments against them.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-/// Bytes of a schema.
+/// Maximum size of a schema in bytes.
 pub const SCHEMA_BYTES: usize = 16 * 1024;
 
-/// Values in a schema with every `$ref` written out: each is looked at for each value of the arguments, and references to
-/// references grow without bound in a few lines.
+/// Maximum number of values in a schema with every `$ref` expanded. Each is checked against each value of the
+/// arguments, and nested references grow without bound in a few lines.
 const UNFOLDED: usize = 4_000;
 
-/// Schemas within schemas, with every `$ref` written out.
+/// Maximum depth of a schema with every `$ref` expanded.
 const DEEPEST: usize = 128;
 
-/// A regular expression counts as so many values.
+/// Number of values that a regular expression counts as.
 const PATTERN_WEIGHT: usize = 50;
 
-/// Bytes of a compiled regular expression.
+/// Maximum size of a compiled regular expression in bytes.
 const PATTERN_BYTES: usize = 1024 * 1024;
 
-/// What a check may cost: values of the schema, written out, times values of the arguments.
+/// Maximum cost of a check: expanded values of the schema times values of the arguments.
 const MOST_LOOKS: usize = 1_000_000;
 
-/// Up to here what is wrong is told in the validator's own words. It makes an error, with a copy of the value, for every
-/// branch of every value before it tells the first.
+/// Cost up to which faults are described in the validator's words. The validator first builds an error, with
+/// a copy of the value, for every branch of every value.
 const MOST_WORDED: usize = 10_000;
 
 /// Bytes of a text that count as one value.
 const TEXT_BYTES: usize = 100;
 
-/// Regular expressions run in linear time, whatever pattern and text, and nothing is fetched for a `$ref`.
+/// Compiles a schema. Regular expressions run in linear time for any pattern and text, and nothing is fetched
+/// for a `$ref`.
 fn compiled(schema: &Value) -> Result<Validator, String> {
     let patterns = PatternOptions::regex()
         .size_limit(PATTERN_BYTES)
@@ -38,7 +39,7 @@ fn compiled(schema: &Value) -> Result<Validator, String> {
     options.build(schema).map_err(|error| format!("{error:.200}"))
 }
 
-/// A walk over a schema with its references written out.
+/// Walk over a schema with its references expanded.
 struct Unfolding<'s> {
     root: &'s Value,
     /// References that are being followed.
@@ -47,7 +48,7 @@ struct Unfolding<'s> {
 }
 
 impl<'s> Unfolding<'s> {
-    /// None when references lead in a circle or elsewhere, or when there is more than is taken.
+    /// Counts a part of the schema. Returns `None` if references are circular or external, or if a limit is exceeded.
     fn walk(&mut self, schema: &'s Value, depth: usize, unevaluated: bool) -> Option<()> {
         self.add(1)?;
         if depth > DEEPEST {
@@ -56,7 +57,7 @@ impl<'s> Unfolding<'s> {
         match schema {
             Value::Object(fields) => {
                 let here = fields.keys().any(|name| name.starts_with("unevaluated"));
-                // Each of them looks again at all that is below, so the cost doubles with every level.
+                // Each of these checks everything below it again, so the cost doubles with every level.
                 if here && unevaluated {
                     return None;
                 }
@@ -80,7 +81,7 @@ impl<'s> Unfolding<'s> {
         unevaluated: bool,
     ) -> Option<()> {
         match (name, value) {
-            // Counted where they are referred to.
+            // Definitions are counted where they are referred to.
             ("$defs" | "definitions", _) if std::ptr::eq(schema, self.root) => Some(()),
             ("$ref", Value::String(to)) => {
                 let target = to.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer))?;
@@ -92,7 +93,7 @@ impl<'s> Unfolding<'s> {
                 self.within.pop();
                 Some(())
             }
-            // They would have a `$ref` lead to something else than it says.
+            // These would make a `$ref` point to another target than it says.
             ("$dynamicRef" | "$recursiveRef" | "$id", _) => None,
             ("$schema", Value::String(draft)) if draft.contains("draft-04") => None,
             ("pattern", Value::String(_)) => self.add(PATTERN_WEIGHT),
@@ -110,7 +111,7 @@ impl<'s> Unfolding<'s> {
     }
 }
 
-/// How many values a schema has with its references written out; none when that cannot be said or is too much.
+/// Returns the number of values in a schema with its references expanded, or `None` if it is unknown or too large.
 fn unfolded(schema: &Value) -> Option<usize> {
     let mut unfolding = Unfolding {
         root: schema,
@@ -121,7 +122,7 @@ fn unfolded(schema: &Value) -> Option<usize> {
     Some(unfolding.count)
 }
 
-/// How many values arguments have, with their names.
+/// Returns the number of values in arguments, including names.
 fn values(arguments: &Value) -> usize {
     match arguments {
         Value::Object(fields) => 1 + fields.values().map(|value| 1 + values(value)).sum::<usize>(),
@@ -131,14 +132,14 @@ fn values(arguments: &Value) -> usize {
     }
 }
 
-/// How closely arguments are looked at, by what that costs.
+/// Precision of a check, depending on its cost.
 #[derive(Debug, PartialEq, Eq)]
 enum Look {
-    /// What is wrong is told in the validator's words.
+    /// Faults are described in the validator's words.
     Close,
-    /// It is only told whether they fit, and which argument does not.
+    /// Only tells whether the arguments fit, and which argument does not.
     Quick,
-    /// Not at all.
+    /// No check.
     Refused,
 }
 
@@ -150,23 +151,23 @@ fn look(schema_values: usize, arguments: &Value) -> Look {
     }
 }
 
-/// Why this is no schema of arguments: a code and a message; none when it is one.
+/// Returns why a schema is not accepted, as a code and a message. Returns `None` if it is accepted.
 pub fn problem_of(schema: &Value) -> Option<(&'static str, String)> {
     usable(schema).err()
 }
 
-/// A schema of arguments, compiled, and how many values it has; or why it is none: a code and a message.
+/// Compiles a schema and counts its values. Returns a code and a message if it is not accepted.
 fn usable(schema: &Value) -> Result<(Validator, usize), (&'static str, String)> {
     let Some(fields) = schema.as_object() else {
         return Err(("wrong_type", "must be an object, a JSON Schema".into()));
     };
     let size = schema.to_string().len();
     if size > SCHEMA_BYTES {
-        let message = format!("has {size} bytes; at most {SCHEMA_BYTES} are taken");
+        let message = format!("has {size} bytes; at most {SCHEMA_BYTES} are allowed");
         return Err(("too_long", message));
     }
     if fields.get("type").and_then(Value::as_str) != Some("object") {
-        let message = "must have the `type` `object`: arguments are named";
+        let message = "must have the `type` `object`, because arguments have names";
         return Err(("invalid_schema", message.into()));
     }
     let Some(values) = unfolded(schema) else {
@@ -177,14 +178,14 @@ fn usable(schema: &Value) -> Result<(Validator, usize), (&'static str, String)> 
         );
         return Err(("invalid_schema", message));
     };
-    let unusable = |why| ("invalid_schema", format!("is no JSON Schema that can be used: {why}"));
+    let unusable = |why| ("invalid_schema", format!("is not a usable JSON Schema: {why}"));
     Ok((compiled(schema).map_err(unusable)?, values))
 }
 
-/// Why arguments do not fit a schema, for the model.
+/// Reason why arguments do not fit a schema, worded for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// They are not an object.
+    /// The arguments are not an object.
     #[error("give a JSON object")]
     NoObject,
     /// The schema itself cannot be used.
@@ -193,32 +194,33 @@ pub enum Unfit {
     /// A check would cost too much.
     #[error("they are too many to be checked against the tool's schema: give fewer")]
     TooMany,
-    /// The validator's words about up to five values.
+    /// Validator's messages about up to five values.
     #[error("{0}")]
     Worded(String),
-    /// The argument of this name does not fit; finding out why would cost too much.
+    /// The argument of this name does not fit. Finding out why would cost too much.
     #[error("`/{0:.100}`: does not fit the tool's schema")]
     Argument(String),
-    /// They do not fit, and no single one is to blame; finding out why would cost too much.
+    /// The arguments do not fit, but no single one is the cause. Finding out why would cost too much.
     #[error("they do not fit the tool's schema")]
     Together,
 }
 
-/// Whether arguments fit a schema. It computes for as long as [`MOST_LOOKS`] takes: not for a thread that others wait for.
+/// Checks arguments against a schema. This may compute as long as [`MOST_LOOKS`] allows, so it must not run
+/// on a thread that others wait for.
 ///
 /// # Errors
-/// With what is wrong, for the model.
+/// Returns an error for the model that says what is wrong.
 pub fn check(schema: &Value, arguments: &Value) -> Result<(), Unfit> {
     let Some(named) = arguments.as_object() else {
         return Err(Unfit::NoObject);
     };
-    // One that was kept by an earlier version may be none that is taken now.
+    // A schema saved by an earlier version may not be accepted any more.
     let (validator, values) = usable(schema).map_err(|(_, why)| Unfit::Schema(why))?;
     let look = look(values, arguments);
     if look == Look::Refused {
         return Err(Unfit::TooMany);
     }
-    // It makes no errors, and stops at the first value that does not fit.
+    // This check builds no errors, and stops at the first value that does not fit.
     if validator.is_valid(arguments) {
         return Ok(());
     }
@@ -240,7 +242,7 @@ fn in_words(validator: &Validator, arguments: &Value) -> String {
     wrong.collect::<Vec<_>>().join("; ")
 }
 
-/// The first argument that does not fit, where one can be told from the others: each alone, in a schema that wants none.
+/// Returns the first argument that does not fit on its own, checked against a schema without required arguments.
 fn first_unfit<'a>(schema: &Value, named: &'a Map<String, Value>) -> Option<&'a str> {
     let mut alone = schema.clone();
     let fields = alone.as_object_mut()?;
@@ -317,7 +319,7 @@ mod tests {
         }
     }
 
-    /// Which look is taken at an array of so many items, each of which fits none of so many branches.
+    /// Precision and result of a check of an array with `items` items, each of which fits none of `branches` branches.
     fn taken(branches: usize, items: usize) -> (Look, Result<(), Unfit>) {
         let never = vec![Value::Bool(false); branches];
         let schema = json!({ "type": "object", "properties": { "a": { "items": { "anyOf": never } } } });
@@ -336,7 +338,7 @@ mod tests {
         let (look, told) = taken(20, 50);
         assert_eq!(look, Look::Close);
         assert!(told.unwrap_err().to_string().contains("/a/0"));
-        // The words of a text and the names of fields are values as well.
+        // The length of a text and the names of fields count as values too.
         let text = json!({ "a": "x".repeat(16_000) });
         assert!(values(&text) > 160);
         assert_eq!(values(&json!({ "a": { "b": [1, 2] } })), 7);
@@ -362,7 +364,7 @@ mod tests {
         assert!(problem_of(&patterns(100)).is_some());
         let vast = json!({ "type": "object", "properties": { "a": { "pattern": "\\p{L}{1000}" } } });
         assert!(problem_of(&vast).is_some());
-        // A row of references, each to the next.
+        // Chain of references.
         let row = |length: usize| {
             let to = |n: usize| (format!("d{n}"), json!({ "$ref": format!("#/$defs/d{}", n + 1) }));
             let mut defs: Map<String, Value> = (0..length).map(to).collect();

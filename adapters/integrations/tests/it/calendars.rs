@@ -1,4 +1,4 @@
-//! Appointments made during calls: both calendars over real sockets, what is lost on the way, and the public door.
+//! Tests of appointments made during calls: both calendars over real sockets, lost answers, and whole calls over REST.
 
 mod in_calls;
 pub mod stub;
@@ -74,7 +74,7 @@ impl Bench {
         }
     }
 
-    /// A call that goes on.
+    /// Starts a call that stays in progress.
     async fn call(&mut self, agent: Arc<Agent>) -> ToolScope {
         let campaign = self.scene.running(self.calls..self.calls + 1).await;
         let claim = self.scene.dialing(campaign).await;
@@ -142,7 +142,7 @@ async fn free_times_are_told_as_the_calendar_has_them() {
     assert_eq!(starts, ["2026-01-02T19:00:00+01:00", "2026-01-02T19:30:00+01:00"]);
     let past = json!({ "from": "2025-01-01", "to": "2025-01-02" });
     assert!(said(bench.run(&scope, FIND_SLOTS, past).await).contains("past"));
-    // With an invitation nobody knows what is free.
+    // With an invitation the free times are unknown.
     let scope = bench.call(agent("ics", &[])).await;
     let offers = bench.calendars.offered(&scope).await.unwrap();
     assert_eq!(
@@ -210,7 +210,7 @@ async fn a_time_that_is_taken_meanwhile_is_told_and_another_one_is_booked() {
     for agent in [calcom(), google()] {
         let first = bench.call(agent.clone()).await;
         bench.book(&first, AT_THREE).await.unwrap();
-        // The calendar shows it by then.
+        // The calendar shows the booking by now.
         bench.scene.clock.advance(Duration::from_secs(120));
         let second = bench.call(agent).await;
         let fault = said(bench.book(&second, AT_THREE).await);
@@ -286,7 +286,7 @@ async fn a_booking_that_cannot_be_read_is_not_taken_for_none() {
         bench.stub.fails(Fault::AnswerLost);
         let told = said(bench.book(&scope, AT_THREE).await);
         assert!(told.contains("nobody knows yet"), "{nth}: {told}");
-        // Neither a repeated wish nor the keeper takes it for one that was not made.
+        // Neither a repeated request nor the keeper concludes that it was not booked.
         bench.scene.clock.advance(BOOKING_LEASE);
         let told = said(bench.book(&scope, AT_THREE).await);
         assert!(told.contains("nobody knows yet"), "{nth}: {told}");
@@ -294,7 +294,7 @@ async fn a_booking_that_cannot_be_read_is_not_taken_for_none() {
         bench.calendars.settle_late().await.unwrap();
         assert_eq!(bench.states(&scope).await, [AppointmentState::Pending], "{nth}");
         assert_eq!((bench.stub.made(), bench.stub.asked_to_make()), (1, 1), "{nth}");
-        // But not for ever.
+        // But not forever.
         bench.scene.clock.advance(Duration::from_secs(24 * 3_600));
         bench.calendars.settle_late().await.unwrap();
         assert_eq!(bench.states(&scope).await, [AppointmentState::Failed], "{nth}");
@@ -323,7 +323,7 @@ async fn an_answer_that_is_not_the_booking_is_no_booking() {
     }
 }
 
-/// The service dies while the calendar has, or has not, made what it was asked for.
+/// Stops the service while the calendar has, or has not, booked what was requested.
 async fn crash(bench: &Bench, scope: &ToolScope, made: bool) {
     bench.stub.fails(if made { Fault::AnswerLost } else { Fault::Ignored });
     let doomed = tokio::runtime::Builder::new_multi_thread()
@@ -349,7 +349,7 @@ async fn what_a_crash_cut_short_is_found_and_kept_or_given_up() {
         crash(&bench, &scope, made).await;
         let store = Arc::clone(&bench.scene.store);
         let reborn = Calendars::new(store, bench.scene.clock.clone(), &bench.stub.config(), true).unwrap();
-        // Not before whoever asked must be dead.
+        // Nothing is settled before the requester must be dead.
         reborn.settle_late().await.unwrap();
         assert_eq!(bench.states(&scope).await, [AppointmentState::Pending]);
         bench.scene.clock.advance(BOOKING_LEASE);
@@ -399,7 +399,7 @@ async fn a_calendar_that_refuses_is_told_in_words_and_asked_once() {
     assert!(said(bench.book(&scope, AT_THREE).await).contains("no requests at present"));
     let requests = bench.stub.desk().requests.clone();
     assert!(requests.iter().all(|line| !line.contains("elsewhere")), "{requests:?}");
-    // Nothing was made, so the same time may be tried again.
+    // Nothing was booked, so the same time may be tried again.
     bench.book(&scope, AT_THREE).await.unwrap();
 }
 

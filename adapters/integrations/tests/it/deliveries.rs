@@ -1,4 +1,4 @@
-//! Webhooks and mail after calls, over real sockets, from the outbox to receivers of the tests' own.
+//! Tests of webhooks and mail after calls over real sockets, from the outbox to receivers in the tests.
 
 mod beside;
 mod invitations;

@@ -1,4 +1,4 @@
-//! Tools through the public doors: HTTP tools over REST, one that is used in a call, another agent and another language.
+//! Tests of tools over REST and in calls: HTTP tools, hand-over to another agent, and another language.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -165,7 +165,7 @@ async fn a_tool_that_an_agent_names_must_be_there_and_stays() {
     app.client.delete(&path).await.expect(200);
 }
 
-/// Does as a person's words, or a tool's result, say: it looks up prices, and tells what came back.
+/// Model that follows a person's words or a tool's result: it looks up prices and reports what came back.
 struct Helpful;
 
 impl LanguageModel for Helpful {
@@ -263,7 +263,7 @@ async fn a_call_uses_a_tool_by_a_signed_request_and_says_what_it_answered() {
     assert_eq!(request.headers["webhook-signature"], expected);
 }
 
-/// A call of the interviewer's, to the phone's script.
+/// Runs a call of the interviewer with a scripted phone.
 async fn interviewed(agent: Value, others: &[Value], says: &str) -> (World, Value) {
     let steps = vec![
         Step::Say("Hello?".into()),

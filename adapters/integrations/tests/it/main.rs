@@ -1,4 +1,4 @@
-//! Calendars, deliveries and HTTP tools, mostly from within calls.
+//! Tests of calendars, deliveries and HTTP tools, mostly from within calls.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

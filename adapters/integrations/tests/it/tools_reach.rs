@@ -1,5 +1,6 @@
-//! Tools reach only what is configured: whatever a caller, a tool's answer or the model says, no other number, address or
-//! agent. Judged from outside: by what the exchange and the servers saw.
+//! Tests that tools reach only configured targets. Whatever a caller, a tool's answer or the model says, no
+//! other number, address or agent is reached. This is judged from outside, by what the exchange and the
+//! servers saw.
 
 mod documents;
 
@@ -42,7 +43,7 @@ const NUMBER: &str = "+15550100040";
 const DESK: &str = "+15550100091";
 const TOOLS: &str = "/public/v1/tools";
 
-/// Values that mean something somewhere, and nothing that is configured here.
+/// Values that have a meaning somewhere but are not configured here.
 fn hostile() -> Vec<Value> {
     let mut values: Vec<Value> = [
         "+19005550199",
@@ -88,7 +89,7 @@ fn hostile() -> Vec<Value> {
     values
 }
 
-/// Every hostile value, in every place of every tool.
+/// Returns every hostile value in every place of every tool.
 fn attempts(stranger: &str) -> Vec<(String, Value)> {
     let mut attempts = Vec::new();
     let mut values = hostile();
@@ -103,7 +104,7 @@ fn attempts(stranger: &str) -> Vec<(String, Value)> {
             json!({ "agent_number": value, "agentId": value }),
         ));
         attempts.push(("languageDetection".into(), json!({ "language": value })));
-        // Beside what the schema knows, or in its place.
+        // Additional to the fields of the schema, or instead of them.
         attempts.push((
             "prices".into(),
             json!({ "day": "Monday", "url": value, "headers": { "host": value } }),
@@ -140,7 +141,7 @@ fn attempts(stranger: &str) -> Vec<(String, Value)> {
     attempts
 }
 
-/// Makes every attempt it is given, some with each reply, and keeps what it was told of them.
+/// Model that makes every given attempt, several per reply, and records the results.
 #[derive(Clone, Default)]
 struct Obedient {
     left: Arc<Mutex<VecDeque<(String, Value)>>>,
@@ -172,7 +173,7 @@ impl Obedient {
 impl LanguageModel for Obedient {
     fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
         let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
-        // What came back may hold orders, too: whatever a tool's answer tells to call is called.
+        // An answer may also contain orders: whatever a tool's answer says to call is called.
         for item in request.history.iter().rev().take(4) {
             if let HistoryItem::Tool { result, .. } = item
                 && let Some(orders) = result["answer"]["orders"].as_array()
@@ -225,7 +226,7 @@ fn agent(tool: &str, other: &str) -> Value {
     } })
 }
 
-/// A world whose callee listens for so long, with a tool at `url`.
+/// Starts a world whose callee listens for `seconds`, with a tool at `url`.
 async fn world(mind: Option<Obedient>, url: &str, says: &[&str], seconds: u64) -> (World, Vec<LogEvent>) {
     let mut steps = vec![Step::Say("Hello?".into()), Step::UntilAgentSaid];
     for words in says {
@@ -394,7 +395,7 @@ async fn no_address_is_saved_or_connected_to_that_is_not_public() {
     }
 }
 
-/// Every name leads to this address.
+/// Resolver that returns this address for every name.
 struct Leads(IpAddr);
 
 impl Resolver for Leads {
@@ -404,7 +405,7 @@ impl Resolver for Leads {
     }
 }
 
-/// Runs a tool at this address, as it stands in the store, whoever put it there.
+/// Runs a tool at this address straight from the store, without the checks on saving.
 async fn run(url: &str, policy: AddressPolicy, resolver: Arc<dyn Resolver>) -> Result<Value, ToolFault> {
     let clock = Arc::new(TokioClock::starting_at(START));
     let store = Arc::new(MemoryStore::new(clock.clone()));

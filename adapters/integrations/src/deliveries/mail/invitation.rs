@@ -1,4 +1,4 @@
-//! The mail that brings an invitation: the appointment in words, and for the calendar program of whoever reads it.
+//! Mail with an invitation: the appointment as text and as a calendar file.
 
 use chrono_tz::Tz;
 use domain::{
@@ -12,11 +12,11 @@ use lettre::{
 
 use crate::calendars::{Organiser, ics};
 
-/// The message; the same id in all tries, by which mailboxes know a repeated one.
+/// Composes the message. Its id is the same in all tries, so that mailboxes can recognise a repetition.
 ///
 /// # Errors
 ///
-/// When nobody is left to write to.
+/// Returns an error if there is no valid recipient.
 pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appointment) -> Result<Message, String> {
     let details = &appointment.wish.details;
     let email = details.email.as_deref().unwrap_or_default();
@@ -46,7 +46,7 @@ pub(super) fn compose(from: &Mailbox, delivery: &Delivery, appointment: &Appoint
         .map_err(|error| error.to_string())
 }
 
-/// Day and time where it was agreed.
+/// Formats day and time in the agreed time zone.
 fn when(appointment: &Appointment) -> String {
     let wish = &appointment.wish;
     let zone: Tz = wish.details.timezone.parse().unwrap_or(Tz::UTC);

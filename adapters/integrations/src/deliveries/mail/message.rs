@@ -1,5 +1,5 @@
-//! The message: what a conversation came to, as text and as HTML. Everything in it may have been said by a caller or
-//! written by a customer, so nothing of it is taken for markup or for a header.
+//! Mail about a call: the results of a conversation as text and HTML. A caller may have said any of it, or a
+//! customer written it, so none of it may act as markup or as a header.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use lettre::{
 };
 use serde_json::{Map, Value};
 
-/// A line of the overview.
+/// Line of the overview.
 type Fact = (String, String);
 
-/// The message; the same id in all tries, by which mailboxes know a repeated one.
+/// Composes the message. Its id is the same in all tries, so that mailboxes can recognise a repetition.
 ///
 /// # Errors
 ///
-/// When an address is none, or nobody is left to write to.
+/// Returns an error if an address is invalid or there is no recipient.
 pub(super) fn compose(
     from: &Mailbox,
     target: &MailTarget,
@@ -59,7 +59,7 @@ pub(super) fn compose(
     builder.multipart(parts).map_err(|error| error.to_string())
 }
 
-/// One line without control characters, whatever values were filled in.
+/// Returns the subject as one line without control characters, whatever values were filled in.
 fn subject(target: &MailTarget, told: &Value, values: &BTreeMap<String, String>) -> String {
     let given = target.subject.as_deref().filter(|text| !text.trim().is_empty());
     let filled = given.map(|text| template::render(Place::MailSubject, text, values));
@@ -84,8 +84,8 @@ fn person(told: &Value) -> String {
     known.unwrap_or("an unknown number").to_owned()
 }
 
-/// Values for the subject: the agent's own, over them those that a single call was given, over them the person's, over
-/// them those of the call.
+/// Returns the values for the subject. Later ones override earlier ones: the agent's own, those given to a
+/// single call, the person's, and those of the call.
 pub(super) async fn values(
     store: &dyn Store,
     delivery: &Delivery,
@@ -211,7 +211,7 @@ fn html(told: &Value, facts: &[Fact], collected: &[Fact], transcript: Option<&st
     )
 }
 
-/// The text with nothing in it that HTML reads as markup, also within quotes.
+/// Escapes everything that HTML reads as markup, also within quotes.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

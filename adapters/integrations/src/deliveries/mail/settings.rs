@@ -1,4 +1,4 @@
-//! Where mail goes out.
+//! Settings of outgoing mail.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use lettre::{address::AddressError, message::Mailbox, transport::smtp};
 
 use super::Mailer;
 
-/// What an address of a mail server looks like.
+/// Description of a valid mail server address.
 const WAYS: &str = "write smtps://USER:PASSWORD@HOST, or smtp://USER:PASSWORD@HOST:587?tls=required; special \
      characters of user and password as %40 and the like";
 
-/// The mail server; none where nothing is set.
+/// Mail server. Without settings no mail is sent.
 #[derive(Debug, Clone, Default, Args)]
 pub struct MailConfig {
-    /// Mail server for postCallEmail, as smtps://USER:PASSWORD@HOST or smtp://USER:PASSWORD@HOST:587?tls=required
-    /// [default: no mail]
+    /// Mail server for postCallEmail, as smtps://USER:PASSWORD@HOST or
+    /// smtp://USER:PASSWORD@HOST:587?tls=required [default: no mail]
     #[arg(long, env = "RINGBACK_SMTP_URL", hide_env_values = true)]
     pub smtp_url: Option<SmtpUrl>,
 
@@ -24,21 +24,21 @@ pub struct MailConfig {
     pub mail_from: Option<String>,
 }
 
-/// Which setting of the mail server is wrong or missing, without the password.
+/// Wrong or missing setting of the mail server. It does not contain the password.
 #[derive(Debug, thiserror::Error)]
 pub enum MailConfigError {
-    /// A server is set, and no sender.
-    #[error("RINGBACK_SMTP_URL needs RINGBACK_MAIL_FROM beside it")]
+    /// A server is set without a sender.
+    #[error("RINGBACK_SMTP_URL needs a sender: set RINGBACK_MAIL_FROM too")]
     NoSender,
-    /// A sender is set, and no server.
-    #[error("RINGBACK_MAIL_FROM needs RINGBACK_SMTP_URL beside it")]
+    /// A sender is set without a server.
+    #[error("RINGBACK_MAIL_FROM needs a mail server: set RINGBACK_SMTP_URL too")]
     NoServer,
     /// The sender is not a mail address.
     #[error("RINGBACK_MAIL_FROM {from}: {error}; write Ringback <calls@example.com>")]
     Sender {
-        /// What was given.
+        /// Value of the setting.
         from: String,
-        /// What is wrong with it.
+        /// Cause.
         error: AddressError,
     },
     /// The server's address is invalid.
@@ -46,7 +46,7 @@ pub enum MailConfigError {
     Server(smtp::Error),
 }
 
-/// An address of a mail server, which shows its password to nobody.
+/// Address of a mail server that does not show its password.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SmtpUrl(String);
 
@@ -63,16 +63,16 @@ impl fmt::Debug for SmtpUrl {
 }
 
 impl MailConfig {
-    /// Whether mail can go out.
+    /// Returns whether mail can be sent.
     pub fn is_set(&self) -> bool {
         self.smtp_url.is_some()
     }
 
-    /// The mailer, if one is configured.
+    /// Returns the mailer, if one is configured.
     ///
     /// # Errors
     ///
-    /// Which setting is wrong or missing, without the password.
+    /// Returns an error that names the wrong or missing setting, without the password.
     pub fn mailer(&self) -> Result<Option<Mailer>, MailConfigError> {
         let (url, from) = match (&self.smtp_url, &self.mail_from) {
             (None, None) => return Ok(None),

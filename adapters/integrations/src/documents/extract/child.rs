@@ -1,4 +1,4 @@
-//! The process in which a document is read: `ringback extract`, which is not for people.
+//! Process in which a document is read: the internal command `ringback extract`.
 
 use std::{
     io::{self, Read, Write},
@@ -10,31 +10,31 @@ use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
 use super::{super::format::Format, TEXT_BYTES, text, too_long};
 
-/// Exit code when the document has no text that can be read; why stands on the standard output.
+/// Exit code if the document has no readable text. The reason is on standard output.
 pub const REFUSED: i32 = 3;
-/// Exit code when the process cannot be limited; why stands on the standard output.
+/// Exit code if the process cannot be limited. The reason is on standard output.
 pub const NO_LIMITS: i32 = 4;
 
-/// Address space of the process.
+/// Maximum address space of the process, in bytes.
 pub const MEMORY_BYTES: u64 = 512 * 1024 * 1024;
-/// Processor time in seconds, should the parent be gone and nobody stop it.
+/// Maximum processor time in seconds, in case the parent is gone and nobody stops the process.
 const PROCESSOR_SECONDS: u64 = 20;
-/// The most bytes of a document.
+/// Maximum size of a document in bytes.
 const INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// `ringback extract`.
+/// Arguments of `ringback extract`.
 #[derive(Debug, Clone, Args)]
 pub struct ExtractArgs {
-    /// What the standard input holds
+    /// Format of the document on standard input
     #[arg(long, value_enum)]
     pub format: Format,
 
-    /// The charset that was named for it
+    /// Charset of the document, if one was given
     #[arg(long)]
     pub charset: Option<String>,
 }
 
-/// Reads a document from the standard input and writes its text to the standard output.
+/// Reads a document from standard input and writes its text to standard output.
 pub fn run(args: &ExtractArgs) -> ExitCode {
     if let Err(error) = limit() {
         return ended(
@@ -53,10 +53,10 @@ pub fn run(args: &ExtractArgs) -> ExitCode {
     }
 }
 
-/// How far below calls, whose audio must not wait, a document stands for the processor.
+/// Niceness of the process, so that calls, whose audio must not wait, come first.
 const NICENESS: i32 = 15;
 
-/// Memory and processor time; no file, no core dump.
+/// Limits memory and processor time, and forbids files and core dumps.
 fn limit() -> io::Result<()> {
     for (resource, most) in [
         (Resource::As, MEMORY_BYTES),

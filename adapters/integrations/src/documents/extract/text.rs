@@ -1,4 +1,4 @@
-//! The text of a document, by the libraries that know its kind.
+//! Extraction of text with the library for each format.
 
 use dom_smoothie::{Config, Readability, TextMode};
 use domain::text::is_blank;
@@ -7,42 +7,42 @@ use pdf_extract::extract_text_from_mem;
 
 use super::super::format::Format;
 
-/// How far into a page its own charset is looked for, as browsers do.
+/// How far into a page its charset declaration is searched, as in browsers.
 const CHARSET_WITHIN: usize = 1024;
 
-/// Elements of a page that show nothing.
+/// Invisible elements of a page.
 const UNSEEN: &str = "script, style, noscript, template, svg, iframe, head, [hidden]";
 
-/// Why a document gives no text; to be read after "the document".
+/// Reason why a document gives no text, worded to follow "the document".
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoText {
-    /// A PDF without text.
-    #[error("has no text: if it is scanned, run it through text recognition first")]
+    /// PDF without text.
+    #[error("has no text; if it is scanned, run text recognition on it first")]
     EmptyPdf,
-    /// A web page without text.
-    #[error("has no text: if scripts write it, give the text itself")]
+    /// Web page without text.
+    #[error("has no text; if scripts write it, provide the text itself")]
     EmptyPage,
-    /// A text of nothing but blanks.
+    /// Text that is blank.
     #[error("has no text")]
     Empty,
-    /// A PDF that asks for a password.
-    #[error("is protected by a password; take the protection off")]
+    /// PDF that requires a password.
+    #[error("is protected by a password; remove the protection")]
     Protected,
-    /// A PDF that is damaged.
-    #[error("is not a PDF that can be read: {0:.200}")]
+    /// Damaged PDF.
+    #[error("is not a readable PDF: {0:.200}")]
     NotPdf(String),
-    /// The charset named for it is not known.
-    #[error("is in the charset `{0:.40}`, which is not known")]
+    /// Unknown charset.
+    #[error("is in the unknown charset `{0:.40}`")]
     Charset(String),
-    /// Its bytes are not valid in its charset.
+    /// Bytes that are not valid in the charset.
     #[error("is not text in {0}; name its charset in the content type")]
     NotIn(&'static str),
-    /// It holds the character U+0000.
-    #[error("is not text: it holds the character U+0000")]
+    /// Text with the character U+0000.
+    #[error("is not text: it contains the character U+0000")]
     Nul,
 }
 
-/// The text.
+/// Returns the text of a document.
 pub(super) fn of(bytes: &[u8], format: Format, charset: Option<&str>) -> Result<String, NoText> {
     let text = match format {
         Format::Html => page(&decode_page(bytes, charset)),
@@ -60,7 +60,7 @@ pub(super) fn of(bytes: &[u8], format: Format, charset: Option<&str>) -> Result<
     })
 }
 
-/// The readable part of a page under its title; all that can be seen where no part is told from the rest.
+/// Returns the readable part of a page under its title. If no such part is found, returns everything visible.
 fn page(html: &str) -> String {
     let config = Config {
         text_mode: TextMode::Formatted,
@@ -105,7 +105,7 @@ fn pdf(bytes: &[u8]) -> Result<String, NoText> {
     })
 }
 
-/// By its byte order mark, else by the charset named, else UTF-8.
+/// Decodes text by its byte order mark, else by the given charset, else as UTF-8.
 fn decode_text(bytes: &[u8], charset: Option<&str>) -> Result<String, NoText> {
     let encoding = match charset {
         Some(label) => Encoding::for_label(label.as_bytes()).ok_or_else(|| NoText::Charset(label.to_owned()))?,
@@ -121,8 +121,8 @@ fn decode_text(bytes: &[u8], charset: Option<&str>) -> Result<String, NoText> {
     Ok(text.into_owned())
 }
 
-/// By its byte order mark, else by the charset named outside, else by the one it names itself, else UTF-8 if it is
-/// that, else what browsers take it for. A page is shown whatever is wrong with it.
+/// Decodes a page by its byte order mark, else by the given charset, else by its own declaration, else as
+/// UTF-8 if it is valid, else as browsers do. A page is decoded whatever is wrong with it.
 fn decode_page(bytes: &[u8], charset: Option<&str>) -> String {
     let named = charset.and_then(|label| Encoding::for_label(label.as_bytes()));
     let encoding = named
@@ -144,7 +144,7 @@ fn own_charset(bytes: &[u8]) -> Option<&'static Encoding> {
         .split(|c: char| !(c.is_ascii_alphanumeric() || "-_:.".contains(c)))
         .next()?;
     let encoding = Encoding::for_label(label.as_bytes())?;
-    // A page whose bytes could be read so far is in none of these.
+    // A page whose declaration could be read this way cannot be in a charset that is incompatible with ASCII.
     if encoding.is_ascii_compatible() {
         Some(encoding)
     } else {
@@ -152,7 +152,7 @@ fn own_charset(bytes: &[u8]) -> Option<&'static Encoding> {
     }
 }
 
-/// Without control characters, trailing blanks, and more than one empty line at a time.
+/// Removes control characters, trailing blanks, and repeated empty lines.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     let mut blank = 0;

@@ -1,4 +1,4 @@
-//! The same through the public door: a call in which the agent makes an appointment, and the conversation that tells it.
+//! Tests of whole calls over REST: the agent makes an appointment, and the conversation shows it.
 
 use std::collections::BTreeMap;
 
@@ -31,19 +31,19 @@ fn scheduling(provider: &str, ids: &[&str]) -> Value {
     })
 }
 
-/// Says each once the agent has spoken.
+/// Says each text once the agent has spoken.
 fn answers(texts: &[&str]) -> Vec<Step> {
     let said = |text: &&str| [Step::UntilAgentSaid, Step::Say((*text).to_owned())];
     texts.iter().flat_map(said).collect()
 }
 
-/// Hears the agent out, who then hangs up.
+/// Listens until the agent hangs up.
 fn until_the_end(mut steps: Vec<Step>) -> Vec<Step> {
     steps.extend([Step::WaitMs(30_000), Step::HangUp]);
     steps
 }
 
-/// A call with a calendar, and what became of it.
+/// Runs a call with a calendar and returns its results.
 async fn call(calendars: &stub::Calendars, agent: Value, steps: Vec<Step>) -> (Value, Vec<String>) {
     let settings = WorldSettings {
         scripts: BTreeMap::from([("told".to_owned(), Script::of(steps))]),

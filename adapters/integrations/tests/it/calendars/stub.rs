@@ -1,4 +1,4 @@
-//! Both calendars on one socket: what they keep, and how they fail when a test wants them to.
+//! Stub of both calendars on one socket, with faults that tests can request.
 
 use std::{
     collections::VecDeque,
@@ -20,40 +20,40 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 
-/// Of nothing but these tests.
+/// Key that is used by these tests only.
 const KEY: &str = include_str!("key.pem");
 const CALCOM_KEY: &str = "cal_test_key";
 
-/// What becomes of the next request that makes something.
+/// Fault of the next request that books something.
 #[derive(Debug, Clone)]
 pub enum Fault {
-    /// Nothing is made, and this is answered.
+    /// Nothing is booked, and this is answered.
     Status(u16, Value),
-    /// It is made, and the answer never comes.
+    /// It is booked, but no answer comes.
     AnswerLost,
-    /// Nothing is made, and no answer comes.
+    /// Nothing is booked, and no answer comes.
     Ignored,
-    /// Go there.
+    /// The request is redirected to this address.
     Redirect(String),
 }
 
-/// What the calendars hold.
+/// State of the calendars.
 #[derive(Debug, Default)]
 pub struct Desk {
-    /// Cal.com's, and Google's events.
+    /// Bookings of Cal.com and events of Google.
     pub bookings: Vec<Value>,
     pub events: Vec<Value>,
-    /// Google's busy stretches, beside the events.
+    /// Busy times of Google, besides the events.
     pub busy: Vec<Value>,
     /// Method and path of all requests.
     pub requests: Vec<String>,
     pub faults: VecDeque<Fault>,
-    /// Tokens given out.
+    /// Number of tokens issued.
     pub tokens: usize,
-    /// Tokens that are taken no more.
+    /// Number of tokens that are no longer accepted.
     pub expired: usize,
     pub claims: Value,
-    /// How Cal.com's list tells a booking, where not as it is.
+    /// Change to a booking in Cal.com's list.
     pub shown: Option<fn(&mut Value)>,
 }
 
@@ -61,7 +61,7 @@ type Shared = Arc<Mutex<Desk>>;
 
 pub struct Calendars {
     pub url: String,
-    /// The service account's file.
+    /// Path of the service account's file.
     pub credentials: std::path::PathBuf,
     desk: Shared,
     _folder: TempDir,
@@ -118,13 +118,13 @@ impl Calendars {
         }
     }
 
-    /// What was made, in both.
+    /// Returns the number of bookings in both calendars.
     pub fn made(&self) -> usize {
         let desk = self.desk();
         desk.bookings.len() + desk.events.len()
     }
 
-    /// Requests that make something, so far.
+    /// Returns the number of requests to book something so far.
     pub fn asked_to_make(&self) -> usize {
         let makes = |request: &&String| request.starts_with("POST") && !request.contains("freeBusy");
         self.desk().requests.iter().filter(makes).count()
@@ -141,7 +141,7 @@ fn calcom(headers: &HeaderMap, version: &str) -> bool {
     headers["authorization"] == format!("Bearer {CALCOM_KEY}") && headers["cal-api-version"] == version
 }
 
-/// The answer of a fault; none where the request takes its course. `AnswerLost` has it made before.
+/// Returns the answer of a fault, or `None` if the request proceeds. With `AnswerLost` it was booked before.
 async fn failing(fault: Option<Fault>) -> Option<Response> {
     match fault? {
         Fault::Status(status, body) => Some((StatusCode::from_u16(status).unwrap(), Json(body)).into_response()),
@@ -151,7 +151,7 @@ async fn failing(fault: Option<Fault>) -> Option<Response> {
 }
 
 fn overlaps(one: &Value, start: &str, end: &str) -> bool {
-    // All in UTC and of one form, so that texts stand in the order of times.
+    // All times are in UTC and in one format, so the texts sort like the times.
     let at = |value: &Value| value.as_str().or(value["dateTime"].as_str()).unwrap().to_owned();
     *at(&one["start"]) < *end && *start < *at(&one["end"])
 }
@@ -175,7 +175,7 @@ async fn slots(State(desk): State<Shared>, headers: HeaderMap, Query(query): Que
     if let Some(answer) = failing(fault).await {
         return answer;
     }
-    // The second time twice, as two hosts have it.
+    // The second time appears twice, as with two hosts.
     let day = json!([{ "start": "2026-01-02T09:00:00.000+01:00" }, { "start": "2026-01-02T15:30:00.000+01:00" },
                      { "start": "2026-01-02T14:30:00.000Z" }]);
     Json(json!({ "status": "success", "data": { "2026-01-02": day } })).into_response()
@@ -228,7 +228,7 @@ async fn bookings(State(desk): State<Shared>, headers: HeaderMap) -> Response {
     Json(json!({ "status": "success", "data": told })).into_response()
 }
 
-/// Verifies what the service account signed.
+/// Verifies the statement that the service account signed.
 async fn token(State(desk): State<Shared>, body: Bytes) -> Response {
     let form: Vec<(String, String)> = url::form_urlencoded::parse(&body).into_owned().collect();
     let statement = &form.iter().find(|(name, _)| name == "assertion").unwrap().1;

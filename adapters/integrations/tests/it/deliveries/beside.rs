@@ -1,4 +1,4 @@
-//! Dead endpoints beside one that works.
+//! Tests of dead endpoints beside a working one.
 
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ fn count(name: &str, short: usize) -> usize {
     std::env::var(name).map_or(short, |text| text.parse().unwrap())
 }
 
-/// So many endpoints, each a host of its own, with calls that ended; a third refuses connections, the rest never
-/// answers.
+/// Creates `endpoints` endpoints, each with its own host, and ended calls for them. A third refuses
+/// connections; the rest never answer.
 async fn dead(world: &mut World, receiver: &Receiver, endpoints: usize, calls: usize) {
     for n in 0..endpoints {
         let host = format!("127.1.{}.{}", n / 250, n % 250 + 1);
@@ -31,7 +31,7 @@ async fn world(receiver: &Receiver, answer: Duration) -> World {
     world
 }
 
-/// Dead receivers take an hour for each answer here: only a healthy one that waits for none of them gets its webhooks.
+/// Dead receivers take an hour per answer here. So a healthy one only gets its webhooks if it waits for none of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_healthy_endpoint_waits_for_no_dead_one() {
     let receiver = Receiver::start().await;
@@ -46,7 +46,7 @@ async fn a_healthy_endpoint_waits_for_no_dead_one() {
         })
         .await;
     }
-    // Also from the outbox that a killed process leaves.
+    // The same from the outbox that a killed process leaves.
     world.kill().await;
     let attempt = world.unanswered(1).await.remove(0);
     until("delivered", async || {
@@ -57,7 +57,8 @@ async fn a_healthy_endpoint_waits_for_no_dead_one() {
     assert_eq!(hits.iter().filter(|hit| hit.path == "/well").count(), 21);
 }
 
-/// Measures: `DEAD_ENDPOINTS=1000 cargo test --release -p integrations --test it p99_beside -- --ignored --nocapture`.
+/// Measurement: `DEAD_ENDPOINTS=1000 cargo test --release -p integrations --test it p99_beside -- --ignored
+/// --nocapture`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures"]
 async fn p99_beside_dead_endpoints() {
@@ -83,7 +84,7 @@ async fn p99_beside_dead_endpoints() {
         })
         .await;
         times.push(began.elapsed());
-        // The schedules of the dead go on.
+        // The retries to the dead endpoints go on.
         world.advance(if n % 10 == 0 { 60 } else { 1 });
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

@@ -1,4 +1,4 @@
-//! Invitations by mail: made with their appointment, sent at once, and read by calendar programs.
+//! Tests of invitations by mail: created with their appointment, sent at once, and readable by calendar programs.
 
 use std::{io::BufReader, time::Duration};
 
@@ -15,7 +15,7 @@ use super::{
     world::until,
 };
 
-/// The part of a mail that is a calendar's, decoded.
+/// Returns the decoded calendar part of a mail.
 fn calendar_part(mail: &Mail) -> String {
     let begins = |line: &String| line.starts_with("Content-Type: text/calendar");
     let at = mail.lines.iter().position(begins).unwrap();
@@ -64,7 +64,7 @@ async fn an_invitation_goes_out_at_once_and_is_read_by_a_parser() {
         panic!("not made");
     };
     until("put off", async || world.delivery(claim.attempt).await.failed == 1).await;
-    // Whoever sends it may die meanwhile.
+    // The process that sends it may die meanwhile.
     world.kill().await;
     world.advance(5);
     until("sent", async || {

@@ -1,4 +1,4 @@
-//! Mail after calls, into a server of the test's own.
+//! Tests of mail after calls, with a mail server in the test.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use tokio::{
 
 use super::world::{World, until};
 
-/// A message as it came: the lines of its envelope and of itself.
+/// Received message: the lines of its envelope and of its content.
 #[derive(Debug, Clone, Default)]
 pub struct Mail {
     pub envelope: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Mail {
 pub struct SmtpServer {
     address: String,
     mails: Arc<Mutex<Vec<Mail>>>,
-    /// Answers to the end of the message; the last one is kept.
+    /// Answers to the end of a message; the last one is repeated.
     verdicts: Arc<Mutex<Vec<&'static str>>>,
     _tasks: JoinSet<()>,
 }
@@ -183,7 +183,7 @@ async fn without_a_server_mail_is_kept_and_says_what_to_set() {
     until("put off", async || world.delivery(attempt).await.failed == 1).await;
     let error = world.delivery(attempt).await.last_error.unwrap();
     assert!(error.contains("RINGBACK_SMTP_URL"), "{error}");
-    // Set meanwhile, it goes out with its next try.
+    // Once the server is set, the mail is sent with the next try.
     world.stop().await;
     world.mail = Some(mailer);
     world.start();

@@ -1,4 +1,4 @@
-//! A receiver that is away for a day, and a service that is killed again and again meanwhile: everything arrives.
+//! Test of a receiver that is unavailable for a day while the service is killed repeatedly: everything arrives.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ use super::{
     world::World,
 };
 
-/// Kills while the receiver is away, and again while it takes everything.
+/// Number of kills while the receiver is unavailable, and again while it accepts everything.
 const KILLS: usize = 10;
 
-/// Tries within a day: at once and after 5 s, 5 min, 30 min, 2 h, 5 h and 10 h.
+/// Number of tries within a day: at once and after 5 s, 5 min, 30 min, 2 h, 5 h and 10 h.
 const FAILING_TRIES: usize = 7;
 
-/// `DELIVERY_EVENTS`; 5,000 in the long form.
+/// Returns `DELIVERY_EVENTS`; 5,000 in the long form.
 fn events() -> usize {
     std::env::var("DELIVERY_EVENTS").map_or(60, |text| text.parse().unwrap())
 }
 
-/// Kills at hits spread over the tries that are expected, before the answer and after it in turn.
+/// Returns the hits at which to kill, spread over the expected tries, alternately before and after the answer.
 fn cuts(first: usize, tries: usize) -> impl Iterator<Item = (usize, Cut)> {
     (0..KILLS).map(move |kill| {
         let cut = if kill % 2 == 0 {
@@ -36,7 +36,7 @@ fn cuts(first: usize, tries: usize) -> impl Iterator<Item = (usize, Cut)> {
     })
 }
 
-/// Lets the courier work until nothing is due, killing it where a cut is due. Returns how often it was killed.
+/// Lets the worker run until nothing is due, and kills it at each cut. Returns the number of kills.
 async fn work(world: &mut World, receiver: &Receiver, cuts: &mut mpsc::UnboundedReceiver<()>) -> usize {
     let mut kills = 0;
     loop {
@@ -45,7 +45,7 @@ async fn work(world: &mut World, receiver: &Receiver, cuts: &mut mpsc::Unbounded
             Some(()) = cuts.recv() => {
                 kills += 1;
                 world.kill().await;
-                // The leases of the dead run out.
+                // The leases of the killed worker expire.
                 world.advance(8);
             }
             () = quiet(world, receiver) => return kills,
@@ -53,7 +53,7 @@ async fn work(world: &mut World, receiver: &Receiver, cuts: &mut mpsc::Unbounded
     }
 }
 
-/// Nothing is due, and nothing came for a while.
+/// Waits until nothing is due and no webhook has come for a while.
 async fn quiet(world: &World, receiver: &Receiver) {
     let (mut still, mut seen) = (0, 0);
     while still < 5 {
@@ -86,7 +86,7 @@ async fn after_a_day_without_a_receiver_and_twenty_kills_everything_arrives_unde
     receiver.told().cuts.extend(cuts(0, events * FAILING_TRIES));
     world.start();
     let mut kills = 0;
-    // A day, in steps that no pause of the schedule falls through.
+    // One day, in steps that are shorter than any pause of the schedule.
     for _ in 0..24 * 6 {
         kills += work(&mut world, &receiver, &mut cut).await;
         world.advance(600);

@@ -1,4 +1,4 @@
-//! A receiver of webhooks that remembers what it got and answers as it is told.
+//! Receiver of webhooks that records them and answers as the test wants.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use tokio::{
     task::{AbortHandle, JoinSet},
 };
 
-/// A webhook that came.
+/// Received webhook.
 #[derive(Debug, Clone)]
 pub struct Hit {
     pub path: String,
@@ -40,7 +40,7 @@ impl Hit {
         self.json()["data"]["conversationId"].as_str().unwrap().to_owned()
     }
 
-    /// Whether one of its signatures is made with this secret, as the specification's own package sees it.
+    /// Returns whether one of its signatures matches this secret, according to the specification's own package.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let signed = Webhook::new(secret)
             .unwrap()
@@ -50,16 +50,16 @@ impl Hit {
     }
 }
 
-/// An answer.
+/// Answer of the receiver.
 #[derive(Debug, Clone)]
 pub enum Reply {
     Status(u16),
     With(u16, &'static str, String),
-    /// None, ever.
+    /// No answer at all.
     Never,
 }
 
-/// When a hit of this number came, the test is told; the answer is there before or after.
+/// Notifies the test when this hit comes, before or after the answer.
 #[derive(Debug, Clone, Copy)]
 pub enum Cut {
     BeforeAnswer,
@@ -69,7 +69,7 @@ pub enum Cut {
 pub struct Told {
     pub hits: Vec<Hit>,
     pub reply: Reply,
-    /// Answers of paths that have their own.
+    /// Answers for individual paths.
     pub replies: HashMap<&'static str, Reply>,
     pub cuts: HashMap<usize, Cut>,
 }
@@ -110,7 +110,7 @@ async fn receive(State(inside): State<Inside>, uri: Uri, headers: HeaderMap, bod
             inside.cut.send(()).unwrap();
             std::future::pending::<()>().await;
         }
-        // The answer is on its way when the test hears of it.
+        // The answer is on its way when the test is notified.
         Some(Cut::AfterAnswer) => {
             let cut = inside.cut.clone();
             tokio::spawn(async move { cut.send(()) });
@@ -125,7 +125,7 @@ async fn receive(State(inside): State<Inside>, uri: Uri, headers: HeaderMap, bod
 }
 
 impl Receiver {
-    /// Listens at every address of this machine, so that 127.x.y.z makes as many hosts as a test wants.
+    /// Starts a receiver on all addresses of this machine, so that 127.x.y.z gives a test any number of hosts.
     pub async fn start() -> Self {
         let told = Arc::new(Mutex::new(Told {
             hits: Vec::new(),
@@ -152,7 +152,7 @@ impl Receiver {
         }
     }
 
-    /// Tells of the hits at which the test wants to cut in; once.
+    /// Returns the channel that reports the hits at which the test wants to cut in. Works once.
     pub fn cuts(&mut self) -> mpsc::UnboundedReceiver<()> {
         self.cuts.take().unwrap()
     }
@@ -169,7 +169,7 @@ impl Receiver {
         self.told().hits.clone()
     }
 
-    /// Nothing listens there any more.
+    /// Stops listening.
     pub fn vanish(&self) {
         self.server.abort();
     }

@@ -1,4 +1,4 @@
-//! What a webhook says, how it is signed, and what its receiver's answers do.
+//! Tests of webhooks: their content, their signature, and the effect of the receiver's answers.
 
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ async fn a_failure_is_tried_again_on_schedule_under_the_same_id() {
         })
         .await;
         world.advance(pause - 1);
-        // Whatever is leased now is leased too early: two looks into the outbox find nothing.
+        // Anything leased now would be too early, so two looks into the outbox must find nothing.
         assert_eq!(world.scene.store.due_lanes(Sought::ALL, 10).await, Ok(vec![]));
         world.advance(1);
         hits(&receiver, tries + 2).await;
@@ -131,7 +131,7 @@ async fn a_failure_is_tried_again_on_schedule_under_the_same_id() {
     );
     let ids: Vec<String> = receiver.hits().into_iter().map(|hit| hit.id).collect();
     assert_eq!(ids, vec![row.id.to_string(); 8]);
-    // Each try has the time and the signature of its own.
+    // Each try has its own time and signature.
     let secret = world.secrets().await.current;
     assert!(receiver.hits().iter().all(|hit| hit.is_signed_with(&secret)));
 }

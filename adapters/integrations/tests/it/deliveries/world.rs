@@ -1,4 +1,5 @@
-//! A store on disk whose clock the test moves, an account with an agent, calls that end, and a courier to be killed.
+//! Test fixture: a store on disk with a manual clock, an account with an agent, ended calls, and a worker
+//! that can be killed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,7 +23,7 @@ use tempfile::TempDir;
 use testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome};
 use tokio::{sync::watch, task::JoinHandle};
 
-/// As fast as it goes, so that no test waits for a look.
+/// Shortest intervals, so that no test has to wait.
 const PACE: Pace = Pace {
     look: Duration::from_millis(5),
     look_again: Duration::ZERO,
@@ -39,7 +40,7 @@ pub struct World {
     pub limits: WebhookLimits,
     pub mail: Option<fn(&str) -> Mailer>,
     pub smtp_url: String,
-    /// What is given up for want of time.
+    /// Gate that holds work back under load.
     pub gate: Gate,
     courier: Option<(JoinHandle<()>, watch::Sender<bool>)>,
     called: usize,
@@ -91,7 +92,7 @@ impl World {
         }
     }
 
-    /// The agent of further calls asks for this.
+    /// Sets what the agent of further calls asks for.
     pub async fn asks(&mut self, actions: &Value) {
         let agent = self
             .scene
@@ -105,7 +106,7 @@ impl World {
         self.asks(&json!({ "postCallWebhook": url })).await;
     }
 
-    /// Calls that were not answered.
+    /// Creates calls that were not answered.
     pub async fn unanswered(&mut self, count: usize) -> Vec<AttemptId> {
         let campaign = self.scene.running(self.called..self.called + count).await;
         self.called += count;
@@ -121,7 +122,7 @@ impl World {
         ended
     }
 
-    /// A call that was answered, and its analysis.
+    /// Creates an answered call and its analysis.
     pub async fn answered(&mut self, summary: &str) -> Claim {
         let campaign = self.scene.running(self.called..self.called + 1).await;
         self.called += 1;
@@ -130,7 +131,7 @@ impl World {
         claim
     }
 
-    /// A single call that was answered, and its analysis.
+    /// Creates an answered single call and its analysis.
     pub async fn single_call(&mut self, variables: &Value) {
         let (store, node) = (self.scene.store.clone(), self.scene.node);
         let new = NewCall {
@@ -166,7 +167,7 @@ impl World {
         self.courier = Some((tokio::spawn(courier.run(stopping)), stop));
     }
 
-    /// The courier dies where it stands, the database is opened anew, and another courier begins.
+    /// Kills the worker, opens the database again, and starts another worker.
     pub async fn kill(&mut self) {
         if let Some((courier, _)) = self.courier.take() {
             courier.abort();
@@ -209,7 +210,7 @@ fn document(actions: &Value) -> serde_json::Map<String, Value> {
     document.as_object().cloned().unwrap()
 }
 
-/// Looks again until it is so. A hang is a failure, which no test should wait for.
+/// Polls until a condition is true. Fails after a time limit.
 pub async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
     let looking = async {
         while !so().await {
