@@ -144,7 +144,7 @@ fn way_in<'a>(config: &'a ServeConfig, carrier: &str, api: &str) -> Result<Optio
         Ok(public) => Ok(Some(public)),
         Err(why) if carrier == config.carrier => Err(why),
         Err(why) => {
-            tracing::warn!(carrier, error = %why, "carrier left out");
+            tracing::warn!(carrier, error = %why, "carrier disabled");
             Ok(None)
         }
     }

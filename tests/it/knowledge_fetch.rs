@@ -142,7 +142,7 @@ async fn what_cannot_be_taken_is_a_502_that_says_why() {
         ("/zip", "did not send the document"),
         ("/short", "did not send the document"),
         ("/nonsense", "did not send the document"),
-        ("/nowhere", "without saying where"),
+        ("/nowhere", "without a target"),
         ("/ftp", "`ftp:`"),
         ("/secret", "user name or a password"),
         ("/reset", "did not send the document"),

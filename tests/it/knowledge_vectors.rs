@@ -174,6 +174,6 @@ fn only_providers_that_have_embeddings_are_taken() {
     };
     assert!(refused("deepgram/nova-3").contains("embeddings"));
     assert!(refused("openai").contains("needs a model"));
-    assert!(refused("nobody/x").contains("not known"));
+    assert!(refused("nobody/x").contains("is unknown"));
     assert!(Embeddings::new(&"ollama/nomic-embed-text".parse().unwrap(), &settings).is_ok());
 }

@@ -14,7 +14,7 @@ static CRYPTOGRAPHY: Once = Once::new();
 pub fn install_cryptography() {
     CRYPTOGRAPHY.call_once(|| {
         if rustls::crypto::ring::default_provider().install_default().is_err() {
-            tracing::debug!("another provider of cryptography is installed");
+            tracing::debug!("another cryptography provider is already installed");
         }
     });
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Message in a node's log line with its incarnation.
-const REGISTERED: &str = "registered; ";
+const REGISTERED: &str = "registered, ";
 
 /// Shortest time between two starts.
 const STARTS_AGAIN: Duration = Duration::from_secs(1);

@@ -74,7 +74,7 @@ pub enum CalendarError {
     #[error("the calendar cannot be reached at present")]
     Away,
     /// The calendar refused. Nothing was booked.
-    #[error("the calendar does not take it: {0}")]
+    #[error("the calendar refused it: {0}")]
     Refused(String),
     /// The answer is missing or unclear. The appointment may have been booked.
     #[error("the calendar gave no clear answer, so nobody knows yet: {0}")]

@@ -1,11 +1,11 @@
-//! The headers that sign a tool's request as webhooks are signed.
+//! Signature headers of a tool's request, the same as those of webhooks.
 
 use domain::ports::store::WebhookSecrets;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::deliveries::sign;
 
-/// `webhook-id`, `webhook-timestamp` (seconds) and `webhook-signature`. None when a secret is none.
+/// Returns `webhook-id`, `webhook-timestamp` (seconds) and `webhook-signature`. Returns `None` if a secret is invalid.
 pub(super) fn headers(secrets: &WebhookSecrets, id: &str, at: i64, content: &str) -> Option<HeaderMap> {
     let mut headers = HeaderMap::new();
     for (name, value) in [
