@@ -284,7 +284,7 @@ pub async fn send(request: RequestBuilder) -> Result<Response, CarrierError> {
 pub fn dialed<T: DeserializeOwned>(said: &[u8], id: impl FnOnce(&T) -> &str) -> Result<CarrierCallId, DialError> {
     match serde_json::from_slice::<T>(said) {
         Ok(call) => CarrierCallId::checked(id(&call))
-            .ok_or_else(|| DialError::Unknown("answer names no call that could be asked for".to_owned())),
+            .ok_or_else(|| DialError::Unknown("the answer has no usable call id".to_owned())),
         Err(error) => Err(DialError::Unknown(plain_words(&format!(
             "answer is not a call: {error}"
         )))),

@@ -131,7 +131,7 @@ impl Calendars {
     }
 
     async fn find_slots(&self, asked: Asked<'_>) -> Result<Value, ToolFault> {
-        let missing = || ToolFault::Refused("this calendar tells no free times".into());
+        let missing = || ToolFault::Refused("this calendar does not report free times".into());
         let calendar = self.calendar(asked.provider).ok_or_else(missing)?;
         let (name, span) = (asked.calendar()?, asked.span()?);
         let free = calendar.free(&name, span).await?;

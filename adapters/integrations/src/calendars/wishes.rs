@@ -147,7 +147,7 @@ impl Asked<'_> {
         let text = match given {
             None | Some(Value::Null) => return Ok(None),
             Some(Value::String(text)) => text,
-            Some(_) => return Err(ToolFault::Arguments(format!("`{name}` is a text"))),
+            Some(_) => return Err(ToolFault::Arguments(format!("`{name}` must be a text"))),
         };
         let text: String = text.split(|c: char| c.is_control()).collect::<Vec<_>>().join(" ");
         let text = text.trim().to_owned();
@@ -185,7 +185,7 @@ impl Asked<'_> {
             let read = times::read_end(&text, last, self.now, zone);
             read.ok_or_else(|| {
                 ToolFault::Arguments(format!(
-                    "`{name}` is a day or a time, such as 2026-11-24 or 2026-11-24T14:00"
+                    "`{name}` must be a day or a time, such as 2026-11-24 or 2026-11-24T14:00"
                 ))
             })
         };
@@ -195,7 +195,7 @@ impl Asked<'_> {
             .min(from.plus(LONGEST_SPAN));
         if to <= from {
             return Err(ToolFault::Arguments(
-                "the time from `from` to `to` lies in the past, or more than 90 days ahead".into(),
+                "the time from `from` to `to` is in the past, or more than 90 days ahead".into(),
             ));
         }
         Ok(Span { from, to, zone })
@@ -206,10 +206,10 @@ impl Asked<'_> {
         let zone = self.zone();
         let start = self.text("start", NAME_CHARS)?.unwrap_or_default();
         let starts_at = times::read(&start, self.now, zone)
-            .ok_or_else(|| ToolFault::Arguments("`start` is a day and a time, such as 2026-11-24T15:00".into()))?;
+            .ok_or_else(|| ToolFault::Arguments("`start` must be a day and a time, such as 2026-11-24T15:00".into()))?;
         if starts_at <= self.now || starts_at > self.now.plus(times::FARTHEST) {
             let now = self.now.to_iso8601_in(zone);
-            let why = format!("`start` has to lie ahead, by 90 days at most; it is {now} now");
+            let why = format!("`start` must be in the future, within 90 days; it is {now} now");
             return Err(ToolFault::Arguments(why));
         }
         let given = self.text("name", NAME_CHARS)?;
@@ -242,7 +242,7 @@ impl Asked<'_> {
         match self.text("email", 2 * email::MAX_CHARS)? {
             Some(given) if email::is_valid(&given) => Ok(Some(given)),
             Some(given) => email::spoken(&given).map(Some).ok_or_else(|| {
-                ToolFault::Arguments("`email` is no e-mail address; ask them to spell it, and read it back".into())
+                ToolFault::Arguments("`email` is not an e-mail address; ask them to spell it, and read it back".into())
             }),
             None if self.provider.needs_email() => Err(ToolFault::Arguments("ask for their e-mail address".into())),
             None => Ok(None),

@@ -80,7 +80,7 @@ impl Session {
     /// Serves the call to its end.
     pub(super) async fn run(mut self) {
         let mut left: Vec<Choice> = self.choices.to_vec();
-        let mut failure = Failure::Unavailable("no recogniser is configured".into());
+        let mut failure = Failure::Unavailable("no recogniser is configured: set RINGBACK_STT".into());
         let mut rounds = ROUNDS;
         while rounds > 0 && !left.is_empty() {
             rounds = if left.len() == 1 { 0 } else { rounds - 1 };
