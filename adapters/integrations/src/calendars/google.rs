@@ -32,7 +32,10 @@ pub(super) struct Google {
 }
 
 impl Google {
+    /// Creates a client.
+    ///
     /// # Errors
+    ///
     /// Returns an error that says which setting is wrong.
     pub(super) fn new(
         client: Client,

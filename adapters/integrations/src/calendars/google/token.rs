@@ -78,7 +78,10 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
+    /// Reads the key file of a service account.
+    ///
     /// # Errors
+    ///
     /// Returns an error that says what is wrong with the file, without its key.
     pub(super) fn read(
         client: Client,
