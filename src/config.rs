@@ -201,11 +201,11 @@ impl TlsConfig {
 /// Values of `RINGBACK_SPECULATION`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum SpeculationMode {
-    /// The language model is asked only once the turn is over.
+    /// Ask the language model only once the turn is over
     Off,
-    /// The model is asked with the words so far.
+    /// Ask it with the words so far
     Text,
-    /// Like `Text`, and the first piece of the reply is synthesised.
+    /// Ask it with the words so far and synthesise the first piece of its reply
     Voice,
 }
 

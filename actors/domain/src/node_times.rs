@@ -104,7 +104,7 @@ impl Times {
         self.heartbeat / 3
     }
 
-    /// Returns the interval between two heartbeats above which they count as having a gap.
+    /// Returns the longest interval between two heartbeats that does not count as a gap.
     pub fn gap(&self) -> Duration {
         self.heartbeat * 2
     }
