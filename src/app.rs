@@ -30,7 +30,7 @@ use tokio::{
 pub use self::parts::try_voice;
 use self::{
     parts::{Parts, address_policy, delivery_worker, documents, open_store, recordings_dir},
-    trunks::{SideDoor, Trunks},
+    trunks::{OwnListener, Trunks},
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::CarrierLink;
@@ -116,14 +116,14 @@ impl App {
             ..ServerLimits::default()
         };
         let mut server = JoinSet::new();
-        if let Some(SideDoor { listener, doors }) = trunks.side_door.take() {
+        if let Some(OwnListener { listener, endpoints }) = trunks.own_listener.take() {
             let endpoint = CarrierLink::new(parts.node.switchboard.clone());
-            let router = carriers::router(&endpoint, [(trunks::SIMULATED, doors)]);
+            let router = carriers::router(&endpoint, [(trunks::SIMULATED, endpoints)]);
             let router = router.layer(middleware::from_fn(telemetry::measure));
             let stopped = wait_for_true(stopped.clone());
             server.spawn(server::serve(listener, router, limits.clone(), stopped));
         }
-        let (attendants, exchange) = (std::mem::take(&mut trunks.attendants), trunks.exchange.take());
+        let (event_listeners, exchange) = (std::mem::take(&mut trunks.event_listeners), trunks.exchange.take());
         let router = router(&config, &parts, (trunks, address), stopped.clone())?;
         let endpoint = Endpoint::new(listener, tls);
         server.spawn(server::serve(endpoint, router, limits, wait_for_true(stopped.clone())));
@@ -131,8 +131,8 @@ impl App {
         let analyses = analysis_worker::run(parts.store.clone(), analyst, parts.gate.clone(), stopped);
         let mut tasks = JoinSet::new();
         parts.run_background(&config, &mut tasks);
-        for attendant in attendants {
-            tasks.spawn(attendant(CarrierLink::new(parts.node.switchboard.clone())));
+        for event_listener in event_listeners {
+            tasks.spawn(event_listener(CarrierLink::new(parts.node.switchboard.clone())));
         }
         Ok(Self {
             address,
@@ -271,7 +271,7 @@ fn router(
     Ok(rest
         .merge(carriers::router(
             &CarrierLink::new(switchboard).among(peers),
-            trunks.doors,
+            trunks.endpoints,
         ))
         .merge(of_peers)
         .merge(rest::openapi::docs_router())

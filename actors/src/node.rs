@@ -5,7 +5,7 @@ mod boot;
 mod handle;
 mod incarnation;
 mod life;
-mod reaper;
+mod recovery;
 
 pub use actor::{NodeMessage, Part};
 pub use handle::*;

@@ -14,11 +14,11 @@ mod log;
 mod onward;
 mod persona;
 mod phone;
+mod protocol;
 mod registry;
 mod script;
 mod sound;
 mod stagger;
-mod wire;
 
 use std::{
     collections::BTreeMap,
@@ -44,7 +44,7 @@ pub use self::{
     handset::Figures,
     log::{LogEntry, LogEvent, read_log},
     persona::Persona,
-    script::{Echo, LineSound, Script, Stall, Step, WireFaults},
+    script::{Echo, LineSound, MediaFaults, Script, Stall, Step},
 };
 
 /// Longest time for calls to end when the exchange closes.
@@ -290,6 +290,6 @@ pub async fn run_phones(settings: ExchangeSettings, shutdown: impl Future<Output
 #[cfg(feature = "fuzzing")]
 pub fn fuzzed(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
-        let _ = wire::read(text, "MZ1");
+        let _ = protocol::read(text, "MZ1");
     }
 }

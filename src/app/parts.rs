@@ -19,7 +19,7 @@ use super::StartError;
 use crate::{config::ServeConfig, load, telemetry};
 use integrations::{
     calendars::{self, Calendars},
-    deliveries::{Courier, Pace, WebhookLimits, WebhookSender},
+    deliveries::{DeliveryWorker, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     http_tools::HttpTools,
 };
@@ -185,10 +185,10 @@ pub(super) fn address_policy(config: &ServeConfig) -> AddressPolicy {
     }
 }
 
-pub(super) fn delivery_worker(config: &ServeConfig, parts: &Parts) -> Result<Courier, StartError> {
+pub(super) fn delivery_worker(config: &ServeConfig, parts: &Parts) -> Result<DeliveryWorker, StartError> {
     let (policy, limits) = (address_policy(config), WebhookLimits::default());
     let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, parts.clock.clone())?;
-    let worker = Courier::new(parts.store.clone(), webhooks, config.mail.mailer()?, Pace::default());
+    let worker = DeliveryWorker::new(parts.store.clone(), webhooks, config.mail.mailer()?, Pace::default());
     Ok(worker.behind(parts.gate.clone()))
 }
 

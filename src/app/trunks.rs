@@ -30,21 +30,21 @@ pub(super) const SIMULATED: &str = "simulated";
 /// All carriers of the service.
 pub(super) struct Trunks {
     pub(super) carriers: Carriers,
-    pub(super) doors: Vec<(&'static str, Router<CarrierLink>)>,
-    pub(super) attendants: Vec<EventListener>,
+    pub(super) endpoints: Vec<(&'static str, Router<CarrierLink>)>,
+    pub(super) event_listeners: Vec<EventListener>,
     /// Exchange of the simulated carrier, if it runs in this process.
     pub(super) exchange: Option<ExchangeHandle>,
     /// Endpoint for that exchange if the service's own address speaks TLS.
-    pub(super) side_door: Option<SideDoor>,
+    pub(super) own_listener: Option<OwnListener>,
     /// Health and limits of each carrier.
     pub(super) bulkheads: Bulkheads,
 }
 
 /// Plain-HTTP endpoint for this machine only. An exchange in this process speaks no TLS, and no certificate
 /// would match the address it uses.
-pub(super) struct SideDoor {
+pub(super) struct OwnListener {
     pub(super) listener: TcpListener,
-    pub(super) doors: Router<CarrierLink>,
+    pub(super) endpoints: Router<CarrierLink>,
 }
 
 /// Sets up every configured carrier. `served` is the address of this service.
@@ -54,16 +54,16 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         None => CarrierSettings::from_environment()?,
     };
     let mut trunks = real(config, &settings)?;
-    let (mut exchange, mut side_door) = (None, None);
+    let (mut exchange, mut own_listener) = (None, None);
     // With a real carrier, simulated phones are reachable only if they were asked for.
     if config.carrier == SIMULATED || config.simulated_url.is_some() {
         let (handle, url) = self::exchange(config).await?;
         let listener = side_listener(config).await?;
         let side = listener.as_ref().map(TcpListener::local_addr).transpose()?;
         let trunk = simulated::trunk(&url, &callback_address(config, side.unwrap_or(served))?)?;
-        side_door = listener.map(|listener| SideDoor {
+        own_listener = listener.map(|listener| OwnListener {
             listener,
-            doors: trunk.routes.clone(),
+            endpoints: trunk.routes.clone(),
         });
         trunks.push(trunk);
         exchange = handle;
@@ -72,19 +72,19 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     let chosen = chosen.ok_or_else(|| format!("RINGBACK_CARRIER {}: {}", config.carrier, wanted(&config.carrier)))?;
     let first = trunks.remove(chosen);
     let mut bulkheads = Bulkheads::default();
-    let (mut others, mut doors) = (Vec::new(), vec![(first.carrier.name(), first.routes)]);
-    let mut attendants: Vec<EventListener> = first.event_listener.into_iter().collect();
+    let (mut others, mut endpoints) = (Vec::new(), vec![(first.carrier.name(), first.routes)]);
+    let mut event_listeners: Vec<EventListener> = first.event_listener.into_iter().collect();
     for trunk in trunks {
-        doors.push((trunk.carrier.name(), trunk.routes));
+        endpoints.push((trunk.carrier.name(), trunk.routes));
         others.push(bulkheads.around(trunk.carrier));
-        attendants.extend(trunk.event_listener);
+        event_listeners.extend(trunk.event_listener);
     }
     Ok(Trunks {
         carriers: Carriers::new(bulkheads.around(first.carrier), others),
-        doors,
-        attendants,
+        endpoints,
+        event_listeners,
         exchange,
-        side_door,
+        own_listener,
         bulkheads,
     })
 }

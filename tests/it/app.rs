@@ -234,8 +234,8 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
         // If another carrier places the calls, an existing account of this one does not prevent the start.
         let own = tempfile::tempdir().unwrap();
         let app = App::start(with_twilio(&own, public)).await.unwrap();
-        let door = format!("http://{}/carriers/twilio/status/x/y", app.address);
-        let answer = reqwest::Client::new().post(door).send().await.unwrap();
+        let endpoint = format!("http://{}/carriers/twilio/status/x/y", app.address);
+        let answer = reqwest::Client::new().post(endpoint).send().await.unwrap();
         assert_eq!(answer.status(), 404);
         app.stop(Duration::ZERO).await;
     }
@@ -284,14 +284,14 @@ async fn an_agent_whose_numbers_are_elsewhere_is_not_launched_and_one_whose_are_
 }
 
 #[tokio::test]
-async fn only_the_doors_of_carriers_that_are_set_up_are_there() {
+async fn only_the_endpoints_of_carriers_that_are_set_up_are_there() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--carrier", "twilio", "--public-url", "https://calls.example.com"];
     let app = App::start(with_twilio(&folder, &flags)).await.unwrap();
     let client = reqwest::Client::new();
     for (carrier, status) in [("twilio", 403), ("signalwire", 404), ("simulated", 404)] {
-        let door = format!("http://{}/carriers/{carrier}/status/x/y", app.address);
-        let answer = client.post(door).body("CallSid=CA1").send().await.unwrap();
+        let endpoint = format!("http://{}/carriers/{carrier}/status/x/y", app.address);
+        let answer = client.post(endpoint).body("CallSid=CA1").send().await.unwrap();
         assert_eq!(answer.status(), status, "{carrier}");
     }
     let shown = metrics(&app).await;

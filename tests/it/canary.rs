@@ -50,7 +50,7 @@ const SECRETS: [(&str, Option<&str>); 19] = [
 ];
 
 const LANGUAGE: &str = "openai/m,anthropic/m,groq/m,gemini/m,azure/m,ollama/m";
-const EARS: &str = "deepgram,elevenlabs,openai,groq";
+const STT: &str = "deepgram,elevenlabs,openai,groq";
 const VOICES: &str = "elevenlabs:v,openai:alloy,deepgram:aura-2-thalia-en,cartesia:v";
 
 fn canary(name: &str) -> String {
@@ -93,7 +93,7 @@ fn settings(mirror: &Mirror, database: &str) -> Vec<(String, String)> {
             ("RUST_LOG", "trace"),
             ("DATABASE_URL", database),
             ("RINGBACK_LLM", LANGUAGE),
-            ("RINGBACK_STT", EARS),
+            ("RINGBACK_STT", STT),
             ("RINGBACK_TTS", VOICES),
             ("RINGBACK_ALLOW_PRIVATE_URLS", "true"),
             ("RINGBACK_RATE_LIMIT", "0"),

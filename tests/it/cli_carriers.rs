@@ -208,7 +208,7 @@ fn borrowed(variables: &[(String, String)]) -> Vec<(&str, &str)> {
 #[test]
 fn each_stub_is_taken_for_its_carrier() {
     let service = "http://127.0.0.1:8080";
-    for (carrier, numbers, door) in [
+    for (carrier, numbers, endpoint) in [
         ("twilio", json!([NUMBER]), "inbound"),
         ("signalwire", json!([NUMBER]), "inbound"),
         ("telnyx", json!([NUMBER]), "inbound"),
@@ -224,7 +224,7 @@ fn each_stub_is_taken_for_its_carrier() {
         assert_eq!((&found["carrier"], &found["numbers"]), (&json!(carrier), &numbers));
         assert_eq!(
             found["enter"][0]["value"],
-            format!("{service}/carriers/{carrier}/{door}")
+            format!("{service}/carriers/{carrier}/{endpoint}")
         );
     }
 }

@@ -137,18 +137,30 @@ fn every_field_of_an_agent_has_a_line() {
 
 #[test]
 fn every_variable_of_a_provider_or_carrier_is_on_its_page() {
-    let is_variable =
-        |word: &&str| word.contains('_') && word.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    let is_variable = |word: &&str| {
+        word.contains('_')
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
+    };
     let mut pages = read("docs/providers.md") + &read("docs/carriers.md");
     for carrier in ["twilio", "signalwire", "telnyx", "vonage", "asterisk", "simulated"] {
         pages += &read(&format!("docs/carriers/{carrier}.md"));
     }
     let described: BTreeSet<&str> = quoted(&pages).collect();
     let folder = "adapters/carriers/src/settings";
-    let carriers = [format!("{folder}.rs"), format!("{folder}/asterisk.rs"), format!("{folder}/vonage.rs")];
+    let carriers = [
+        format!("{folder}.rs"),
+        format!("{folder}/asterisk.rs"),
+        format!("{folder}/vonage.rs"),
+    ];
     let sources: Vec<String> = carriers.iter().map(|file| read(file)).collect();
-    let product = sources.iter().map(|source| source.split("#[cfg(test)]").next().unwrap());
-    let of_carriers = product.flat_map(|source| source.split('"').skip(1).step_by(2)).filter(is_variable);
+    let product = sources
+        .iter()
+        .map(|source| source.split("#[cfg(test)]").next().unwrap());
+    let of_carriers = product
+        .flat_map(|source| source.split('"').skip(1).step_by(2))
+        .filter(is_variable);
     let of_carriers: BTreeSet<String> = of_carriers.map(str::to_owned).collect();
     assert!(of_carriers.len() > 10, "{of_carriers:?}");
     let of_providers = providers::settings::variables().map(str::to_owned);

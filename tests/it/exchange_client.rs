@@ -183,7 +183,7 @@ async fn what_certainly_was_not_dialed_is_told_from_what_nobody_knows() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_exchange_that_is_away_was_certainly_not_dialed() {
+async fn an_exchange_that_is_unavailable_was_certainly_not_dialed() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);

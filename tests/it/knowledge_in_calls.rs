@@ -288,10 +288,10 @@ async fn a_strangers_documents_are_not_read() {
         .create_group(ada.id, "All".into(), vec![secret.id], None)
         .await
         .unwrap();
-    let shelf = KnowledgeCache::new(world_store, None);
+    let cache = KnowledgeCache::new(world_store, None);
     let held = [secret.id.to_string(), group.id.to_string(), "no id".to_owned()];
-    let hers = shelf.open(ada.id, &held).await.unwrap().find(None).await;
+    let hers = cache.open(ada.id, &held).await.unwrap().find(None).await;
     assert_eq!(hers.whole.map(|whole| whole.len()), Some(1));
-    let strangers = shelf.open(eve.id, &held).await.unwrap().find(None).await;
+    let strangers = cache.open(eve.id, &held).await.unwrap().find(None).await;
     assert_eq!(strangers.whole.map(|whole| whole.len()), Some(0));
 }

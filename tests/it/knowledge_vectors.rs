@@ -38,7 +38,7 @@ fn house_rules() -> String {
 struct House {
     stub: StubHandle,
     open: Arc<dyn OpenKnowledge>,
-    _shelf: KnowledgeCache,
+    _cache: KnowledgeCache,
 }
 
 impl House {
@@ -61,12 +61,12 @@ impl House {
             text: house_rules(),
         };
         let document = store.create_document(account.id, new, None).await.unwrap();
-        let shelf = KnowledgeCache::new(store, Some(embeddings));
-        let open = shelf.open(account.id, &[document.id.to_string()]).await.unwrap();
+        let cache = KnowledgeCache::new(store, Some(embeddings));
+        let open = cache.open(account.id, &[document.id.to_string()]).await.unwrap();
         Self {
             stub,
             open,
-            _shelf: shelf,
+            _cache: cache,
         }
     }
 
@@ -143,7 +143,7 @@ async fn few_documents_are_asked_about_at_once() {
     let embeddings = Embeddings::new(&name, &settings(&stub)).unwrap();
     let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
     let (account, _) = new_account(&*store, "ada@example.com").await;
-    let shelf = KnowledgeCache::new(store.clone(), Some(embeddings));
+    let cache = KnowledgeCache::new(store.clone(), Some(embeddings));
     let mut opened = Vec::new();
     for n in 0..12 {
         let new = NewDocument {
@@ -153,7 +153,7 @@ async fn few_documents_are_asked_about_at_once() {
             text: house_rules(),
         };
         let document = store.create_document(account.id, new, None).await.unwrap();
-        opened.push(shelf.open(account.id, &[document.id.to_string()]).await.unwrap());
+        opened.push(cache.open(account.id, &[document.id.to_string()]).await.unwrap());
     }
     while stub.received(Service::Embeddings).len() < 3 {
         tokio::task::yield_now().await;

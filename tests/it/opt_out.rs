@@ -77,7 +77,7 @@ async fn called(language: &str, words: &[&str]) -> (World, Value, bool) {
 
 #[tokio::test(start_paused = true)]
 async fn a_clear_wish_is_on_the_list_within_a_second_in_every_language() {
-    for (language, wish, promise) in [
+    for (language, wish, capabilities) in [
         (
             "en",
             "Please stop calling me.",
@@ -118,7 +118,7 @@ async fn a_clear_wish_is_on_the_list_within_a_second_in_every_language() {
         assert!(listed, "{wish}: {conversation:#}");
         // Characters of Devanagari take long to say in the test's voice, and last words have a limit.
         let heard = lines(&conversation, "Agent").pop().unwrap();
-        assert!(heard.len() > 20 && promise.starts_with(&heard), "{heard}");
+        assert!(heard.len() > 20 && capabilities.starts_with(&heard), "{heard}");
         assert!(
             lines(&conversation, "User").iter().any(|line| line == wish),
             "{conversation:#}"

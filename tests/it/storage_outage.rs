@@ -120,7 +120,7 @@ async fn until(what: &str, mut so: impl AsyncFnMut() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn live_calls_outlive_a_database_that_is_away_and_dialing_resumes_soon_after() {
+async fn live_calls_outlive_a_database_that_is_unavailable_and_dialing_resumes_soon_after() {
     let Some(database) = postgres::database().await else {
         return;
     };

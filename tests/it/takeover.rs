@@ -286,7 +286,7 @@ async fn a_call_whose_socket_breaks_goes_on_at_its_own_node() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_node() {
+async fn a_call_whose_socket_breaks_while_the_proxy_is_unavailable_goes_on_at_its_own_node() {
     let Some(all) = Installation::start(Some(CUT_AFTER)).await else {
         return;
     };
@@ -294,13 +294,13 @@ async fn a_call_whose_socket_breaks_while_the_proxy_is_away_goes_on_at_its_own_n
     all.until(&id, |data| !lines(data, "User").is_empty()).await;
     let holder = all.holder().await;
     // The carrier's requests for instructions fail repeatedly.
-    all.proxy.is_away(true);
+    all.proxy.is_unavailable(true);
     let since = Instant::now();
-    while all.proxy.turned_away() < 2 {
+    while all.proxy.rejected() < 2 {
         assert!(since.elapsed() < WITHIN);
         sleep(Duration::from_millis(10)).await;
     }
-    all.proxy.is_away(false);
+    all.proxy.is_unavailable(false);
     let after = all.until(&id, |data| data["status"] != "in_progress").await;
     assert_eq!(after["status"], "completed", "{after:#}");
     assert_eq!(

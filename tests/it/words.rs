@@ -70,7 +70,11 @@ fn code(text: &str) -> String {
         } else if from.starts_with('"') {
             let hashes = before.chars().rev().take_while(|c| *c == '#').count();
             let raw = before.trim_end_matches('#').ends_with('r');
-            if raw { raw_literal(from, hashes) } else { literal(from, '"') }
+            if raw {
+                raw_literal(from, hashes)
+            } else {
+                literal(from, '"')
+            }
         } else if from.starts_with('\'') && (from.starts_with("'\\") || from.chars().nth(2) == Some('\'')) {
             literal(from, '\'')
         } else {
@@ -98,7 +102,7 @@ fn raw_literal(text: &str, hashes: usize) -> usize {
     text[1..].find(&end).map_or(text.len(), |at| at + 1 + end.len())
 }
 
-/// Words of an identifier in lower case: `StoreAway` and `store_away` have the same.
+/// Words of an identifier in lower case: `StoreUnavailable` and `store_away` have the same.
 fn words_of(identifier: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut was_lower = false;
@@ -140,7 +144,10 @@ fn few_comments_begin_with_a_riddle() {
         let text = fs::read_to_string(&file).unwrap();
         let mut is_inside = false;
         for (at, line) in text.lines().enumerate() {
-            let comment = line.trim_start().strip_prefix("//").map(|rest| rest.trim_start_matches(['/', '!']).trim());
+            let comment = line
+                .trim_start()
+                .strip_prefix("//")
+                .map(|rest| rest.trim_start_matches(['/', '!']).trim());
             let first = comment.and_then(|comment| comment.split(|c: char| !c.is_alphabetic()).next());
             // The second line of a comment goes on where the first ended.
             if !is_inside && first.is_some_and(|word| RIDDLES.contains(&word)) {
@@ -149,7 +156,12 @@ fn few_comments_begin_with_a_riddle() {
             is_inside = comment.is_some_and(|comment| !comment.is_empty());
         }
     }
-    assert!(found.len() <= MAX_RIDDLES, "{} comments:\n{}", found.len(), found.join("\n"));
+    assert!(
+        found.len() <= MAX_RIDDLES,
+        "{} comments:\n{}",
+        found.len(),
+        found.join("\n")
+    );
 }
 
 #[test]

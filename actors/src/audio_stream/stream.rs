@@ -331,7 +331,7 @@ impl Stream {
         if self.session.voice_began() {
             transcript.speech_started();
         }
-        self.session.recogniser(transcript.promise());
+        self.session.recogniser(transcript.capabilities());
     }
 
     fn report_events(&mut self) {

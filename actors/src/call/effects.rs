@@ -368,7 +368,7 @@ impl EffectHandler {
                 Effect::PlanCallBack(time) => self.plan_call_back(time),
                 Effect::KeepCollected => self.keep_collected(),
                 Effect::WriteAnswered => self.answered(),
-                Effect::WriteUnknown => self.fate_unknown(),
+                Effect::WriteUnknown => self.outcome_unknown(),
                 Effect::OpenStream => self.open_stream().await,
                 Effect::Say(say) => self.tell_stream(StreamMessage::Say(say)),
                 Effect::Release(speech) => self.tell_stream(StreamMessage::Release(speech)),

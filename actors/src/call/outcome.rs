@@ -124,7 +124,7 @@ pub enum NoOutcome {
     /// The carrier refused it, or was not asked because it had failed too often. Nothing was sent.
     NotTaken,
     /// The store was unavailable and gave no permit. Nothing was sent.
-    StoreAway,
+    StoreUnavailable,
     /// The permit came too late, or this node no longer dials. Nothing was sent.
     TooLate,
     /// The reason concerns this attempt only: it waits for its turn or its hour, or another node owns it.

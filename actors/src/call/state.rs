@@ -271,7 +271,7 @@ impl State {
             Event::Permitted(answer) => self.permitted(answer, now_ms, fx),
             Event::Dialed(result) => self.dialed(result, now_ms, fx),
             Event::NotOurLeg { anothers } => self.not_our_leg(anothers, fx),
-            Event::NotPlaced => self.fate_stays_unknown(fx),
+            Event::NotPlaced => self.outcome_stays_unknown(fx),
             Event::Progress(progress) => self.progress(&progress, now_ms, fx),
             Event::MediaOpened => self.media_opened(now_ms, fx),
             Event::CameBack => self.came_back(now_ms, fx),
@@ -393,7 +393,7 @@ impl State {
     fn timer(&mut self, timer: CallTimer, now_ms: u64, fx: &mut Vec<Effect>) {
         match timer {
             CallTimer::Ring => self.rang_long_enough(fx),
-            CallTimer::Settle => self.fate_stays_unknown(fx),
+            CallTimer::Settle => self.outcome_stays_unknown(fx),
             CallTimer::MediaWait => self.media_never_came(fx),
             CallTimer::PickUp => self.pick_up_silence(now_ms, fx),
             CallTimer::BargeIn => self.barge_in_allowed(fx),

@@ -183,7 +183,7 @@ impl Pacing {
                 let wait = self.too_late.failed();
                 self.hold(now + wait);
             }
-            Err(NoOutcome::StoreAway) => self.hold(now + STORE_PAUSE),
+            Err(NoOutcome::StoreUnavailable) => self.hold(now + STORE_PAUSE),
             Err(NoOutcome::NotTaken | NoOutcome::TooLate | NoOutcome::ItsOwn) => {}
         }
     }

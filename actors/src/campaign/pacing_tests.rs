@@ -99,7 +99,7 @@ fn attempts_that_wait_for_their_own_sake_keep_no_other_back() {
     assert_eq!(pacing.held_until(now), None);
     // An unavailable store is asked again each second, however long it was unavailable.
     for _ in 0..1_000 {
-        pacing.call_ended(Err(NoOutcome::StoreAway), now);
+        pacing.call_ended(Err(NoOutcome::StoreUnavailable), now);
     }
     assert_eq!(pacing.held_until(now), Some(now + Duration::from_secs(1)));
 }

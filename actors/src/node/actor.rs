@@ -12,7 +12,7 @@ use tokio::{
 use super::{
     Incarnation, NodeSettings,
     boot::{self, Registration},
-    life, reaper,
+    life, recovery,
 };
 use crate::{
     call::CallContext,
@@ -345,7 +345,7 @@ impl NodeState {
         let (gate, doubts) = (self.with.gate.clone(), Arc::clone(&self.doubts));
         let showing = life::show(me.clone(), ports.clone(), (node, times), gate, doubts);
         self.tasks.push(TaskGuard::spawn(showing));
-        let reaping = reaper::reap(ports.clone(), (node, times), self.with.registry.clone());
+        let reaping = recovery::recover(ports.clone(), (node, times), self.with.registry.clone());
         self.tasks.push(TaskGuard::spawn(reaping));
         self.tasks.push(TaskGuard::spawn(boot::sweep_lists(ports.clone())));
         let (calls, draining) = (self.with.registry.clone(), self.with.switchboard.draining.subscribe());

@@ -18,7 +18,7 @@ use domain::{
     node_times::Times,
     ports::{
         Ports,
-        store::{Orphan, Patience, Pulse, StoreError},
+        store::{OrphanedAttempt, Patience, Pulse, StoreError},
         usage::Meter,
     },
 };
@@ -135,11 +135,11 @@ pub async fn take_over(
     let left_alone = left_alone(&ports, times);
     let mut settling = JoinSet::new();
     while !*draining.borrow() {
-        let wait = match ports.store.take_orphans(node, &left_alone).await {
-            Ok(orphans) => {
+        let wait = match ports.store.take_orphaned(node, &left_alone).await {
+            Ok(orphaned) => {
                 backoff.reset();
-                if !orphans.is_empty() {
-                    settling.spawn(settle_all(ports.clone(), orphans, times, calls.clone()));
+                if !orphaned.is_empty() {
+                    settling.spawn(settle_all(ports.clone(), orphaned, times, calls.clone()));
                 }
                 times.heartbeat
             }
@@ -160,16 +160,16 @@ pub async fn take_over(
 }
 
 /// Settles the attempts that no earlier look has found.
-async fn settle_all(ports: Ports, orphans: Vec<Orphan>, times: Times, calls: CallRegistry) {
-    tracing::info!(attempts = orphans.len(), "settling calls of a dead process");
+async fn settle_all(ports: Ports, orphaned: Vec<OrphanedAttempt>, times: Times, calls: CallRegistry) {
+    tracing::info!(attempts = orphaned.len(), "settling calls of a dead process");
     let mut each = JoinSet::new();
-    for orphan in orphans {
-        let Some(seen_to) = calls.see_to(orphan.claim) else {
+    for attempt in orphaned {
+        let Some(seen_to) = calls.see_to(attempt.claim) else {
             continue;
         };
         let ports = ports.clone();
         each.spawn(async move {
-            let settled = settle(&ports, lost(orphan), times).await.is_some();
+            let settled = settle(&ports, lost(attempt), times).await.is_some();
             drop(seen_to);
             settled
         });
@@ -185,21 +185,21 @@ async fn settle_all(ports: Ports, orphans: Vec<Orphan>, times: Times, calls: Cal
 }
 
 /// Returns the call to settle for an attempt that no call actor holds.
-pub(super) fn lost(orphan: Orphan) -> LostCall {
+pub(super) fn lost(attempt: OrphanedAttempt) -> LostCall {
     LostCall {
         ended: Ended {
-            claim: orphan.claim,
-            account: orphan.account,
-            agent: orphan.agent,
-            campaign: orphan.campaign,
-            tries: orphan.tries,
-            direction: orphan.direction,
+            claim: attempt.claim,
+            account: attempt.account,
+            agent: attempt.agent,
+            campaign: attempt.campaign,
+            tries: attempt.tries,
+            direction: attempt.direction,
             call_back: None,
         },
-        to: orphan.phone_number,
-        carrier: orphan.carrier,
-        leg: orphan.carrier_call,
-        since: orphan.dialing_at,
+        to: attempt.phone_number,
+        carrier: attempt.carrier,
+        leg: attempt.carrier_call,
+        since: attempt.dialing_at,
         times: Default::default(),
         error: attempt::MEDIA_LOST.to_owned(),
         meter: Meter::default(),

@@ -17,7 +17,7 @@ use domain::{
 #[derive(Default)]
 pub struct FakeKnowledge {
     documents: Mutex<Vec<Document>>,
-    away: AtomicBool,
+    unavailable: AtomicBool,
     asked: AtomicUsize,
 }
 
@@ -28,8 +28,8 @@ impl FakeKnowledge {
     }
 
     /// Sets whether it is unavailable from now on.
-    pub fn set_away(&self, away: bool) {
-        self.away.store(away, Ordering::Relaxed);
+    pub fn set_unavailable(&self, unavailable: bool) {
+        self.unavailable.store(unavailable, Ordering::Relaxed);
     }
 
     /// Returns how often it was opened, including failures.
@@ -42,7 +42,7 @@ impl FakeKnowledge {
 impl KnowledgeBase for FakeKnowledge {
     async fn open(&self, _: AccountId, _: &[String]) -> Result<Arc<dyn OpenKnowledge>, KnowledgeError> {
         self.asked.fetch_add(1, Ordering::Relaxed);
-        match self.away.load(Ordering::Relaxed) {
+        match self.unavailable.load(Ordering::Relaxed) {
             true => Err(KnowledgeError("away".into())),
             false => {
                 let documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner).clone();

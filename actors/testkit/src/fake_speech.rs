@@ -23,10 +23,10 @@ pub const MS_PER_BYTE: u64 = 66;
 /// A recogniser. The test sends events with [`FakeTranscriber::hear`], or queues them with
 /// [`FakeTranscriber::script_final`] for the next `finalize`.
 #[derive(Clone, Default)]
-pub struct FakeTranscriber(Arc<Mutex<Ears>>);
+pub struct FakeTranscriber(Arc<Mutex<Stt>>);
 
 #[derive(Default)]
-struct Ears {
+struct Stt {
     sinks: Vec<Arc<TranscriptSink>>,
     finals: VecDeque<TranscriptEvent>,
     samples: u64,
@@ -81,25 +81,25 @@ impl Transcriber for FakeTranscriber {
             .sinks
             .push(sink.clone());
         Box::new(FakeTranscriptStream {
-            ears: self.0.clone(),
+            stt: self.0.clone(),
             sink,
         })
     }
 }
 
 struct FakeTranscriptStream {
-    ears: Arc<Mutex<Ears>>,
+    stt: Arc<Mutex<Stt>>,
     sink: Arc<TranscriptSink>,
 }
 
 impl TranscriptStream for FakeTranscriptStream {
     fn push(&mut self, samples: &[i16]) {
-        self.ears.lock().unwrap_or_else(PoisonError::into_inner).samples += samples.len() as u64;
+        self.stt.lock().unwrap_or_else(PoisonError::into_inner).samples += samples.len() as u64;
     }
 
     fn finalize(&mut self) {
         let event = self
-            .ears
+            .stt
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .finals
@@ -112,8 +112,8 @@ impl TranscriptStream for FakeTranscriptStream {
 
 impl Drop for FakeTranscriptStream {
     fn drop(&mut self) {
-        let mut ears = self.ears.lock().unwrap_or_else(PoisonError::into_inner);
-        ears.sinks.retain(|sink| !Arc::ptr_eq(sink, &self.sink));
+        let mut stt = self.stt.lock().unwrap_or_else(PoisonError::into_inner);
+        stt.sinks.retain(|sink| !Arc::ptr_eq(sink, &self.sink));
     }
 }
 

@@ -22,7 +22,7 @@ mod idempotency;
 mod inbound;
 mod knowledge;
 mod nodes;
-mod orphans;
+mod orphaned;
 mod permits;
 mod records;
 mod returned;
@@ -45,7 +45,7 @@ pub use idempotency::*;
 pub use inbound::*;
 pub use knowledge::*;
 pub use nodes::*;
-pub use orphans::*;
+pub use orphaned::*;
 pub use permits::*;
 pub use records::*;
 pub use returned::*;
@@ -161,7 +161,7 @@ macro_rules! store_conformance {
             a_single_call_waits_for_safeguards_no_longer_than_it_may
             concurrent_permits_keep_to_the_counts
             a_new_node_declares_earlier_ones_dead
-            orphans_go_to_the_new_node
+            orphaned_attempts_go_to_the_new_node
             what_a_node_left_that_signed_off_is_taken_at_once
             calls_of_the_dead_are_left_to_their_carrier_for_a_while
             a_live_call_goes_to_the_node_that_it_was_brought_to

@@ -52,17 +52,17 @@ pub struct BabbleVoice;
 
 impl Synthesizer for BabbleVoice {
     fn open(&self, config: VoiceConfig) -> Box<dyn CallVoice> {
-        Box::new(BabbleMouth {
+        Box::new(BabbleTts {
             sample_rate: config.sample_rate,
         })
     }
 }
 
-struct BabbleMouth {
+struct BabbleTts {
     sample_rate: u32,
 }
 
-impl CallVoice for BabbleMouth {
+impl CallVoice for BabbleTts {
     fn speak(&mut self, text: String) -> SpeechStream {
         if text == STALLS {
             return stream::pending().boxed();
@@ -85,22 +85,22 @@ impl CallVoice for BabbleMouth {
 }
 
 /// A recogniser that understands babble at once.
-pub struct BabbleEars;
+pub struct BabbleStt;
 
-struct BabbleEar {
+struct BabbleRecogniser {
     listener: Listener,
     transcript: Transcript,
     sink: TranscriptSink,
 }
 
-impl Transcriber for BabbleEars {
+impl Transcriber for BabbleStt {
     fn sample_rate(&self, _line_rate: u32) -> u32 {
         8_000
     }
 
     fn open(&self, _config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
         let (listener, transcript) = (Listener::new(), Transcript::default());
-        Box::new(BabbleEar {
+        Box::new(BabbleRecogniser {
             listener,
             transcript,
             sink,
@@ -108,7 +108,7 @@ impl Transcriber for BabbleEars {
     }
 }
 
-impl BabbleEar {
+impl BabbleRecogniser {
     fn tell(&mut self, heard: Vec<ListenerEvent>) {
         for heard in heard {
             match self.transcript.take(heard) {
@@ -124,7 +124,7 @@ impl BabbleEar {
     }
 }
 
-impl TranscriptStream for BabbleEar {
+impl TranscriptStream for BabbleRecogniser {
     fn push(&mut self, samples: &[i16]) {
         let mut heard = Vec::new();
         self.listener.push(samples, &mut heard);
@@ -246,7 +246,7 @@ impl Phone {
         let clock = Arc::new(TokioClock::starting_at(CLOCK_START));
         let fakes = FakePorts::with_clock(Arc::new(MemoryStore::new(clock.clone())), clock);
         let mut ports = fakes.ports();
-        ports.transcriber = Arc::new(BabbleEars);
+        ports.transcriber = Arc::new(BabbleStt);
         ports.synthesizer = Arc::new(BabbleVoice);
         let started = Instant::now();
         let (call, _) = Actor::spawn(None, Probe(seen.clone(), started), ()).await.unwrap();

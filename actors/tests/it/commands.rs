@@ -93,7 +93,7 @@ async fn a_campaign_at_rest_has_no_actor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn commands_are_unavailable_while_the_store_is_away_and_change_nothing() {
+async fn commands_are_unavailable_while_the_store_is_unavailable_and_change_nothing() {
     let world = World::new().await;
     let node = world.node(0).await;
     let campaign = world.campaign(5).await;

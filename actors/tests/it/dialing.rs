@@ -186,10 +186,10 @@ async fn an_account_the_carrier_refuses_fails_the_campaign_and_costs_no_contact(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_campaign_is_delayed_and_says_why_for_as_long_as_its_carrier_is_away() {
+async fn a_campaign_is_delayed_and_says_why_for_as_long_as_its_carrier_is_unavailable() {
     let world = World::slow().await;
-    let away = DialError::Unreachable("connection refused".into());
-    world.carrier.callees(Callees::Refused(away));
+    let unavailable = DialError::Unreachable("connection refused".into());
+    world.carrier.callees(Callees::Refused(unavailable));
     let node = world.node(4).await;
     let campaign = world.campaign(3).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
@@ -219,13 +219,13 @@ async fn a_campaign_is_delayed_and_says_why_for_as_long_as_its_carrier_is_away()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_carrier_that_is_away_or_throttles_delays_the_campaign_until_it_is_back() {
-    let away = DialError::Unreachable("connection refused".into());
+async fn a_carrier_that_is_unavailable_or_throttles_delays_the_campaign_until_it_is_back() {
+    let unavailable = DialError::Unreachable("connection refused".into());
     let throttling = DialError::Busy {
         retry_after: Some(Duration::from_secs(45)),
     };
     for (error, reason) in [
-        (away, "carrier unreachable: connection refused"),
+        (unavailable, "carrier unreachable: connection refused"),
         (throttling, "the carrier takes no more calls for the moment"),
     ] {
         let world = World::slow().await;
@@ -272,14 +272,14 @@ async fn a_number_that_another_campaign_calls_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_away_stops_dialing_and_drops_no_call() {
+async fn a_store_that_is_unavailable_stops_dialing_and_drops_no_call() {
     let world = World::new().await;
     let node = world.node(5).await;
     let campaign = world.campaign(8).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("calls", async || world.carrier.sockets() == 5).await;
-    let away = domain::ports::store::StoreError::Unavailable("away".into());
-    world.store.fail_with(Some(away));
+    let unavailable = domain::ports::store::StoreError::Unavailable("away".into());
+    world.store.fail_with(Some(unavailable));
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(figures(&node).await.live_calls, 5);
     assert_eq!(world.carrier.dials().len(), 5);

@@ -192,7 +192,7 @@ async fn a_caller_who_gives_up_before_the_agent_is_there_was_not_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_takes_nothing_from_the_doors_of_another_carrier() {
+async fn a_call_takes_nothing_from_the_endpoints_of_another_carrier() {
     let (world, node) = called(1).await;
     let back = announce(&node, announced("leg-a")).await.unwrap();
     for carrier in ["plain", "simulated", ""] {
@@ -393,7 +393,7 @@ async fn nobody_answers_an_unknown_number_another_carriers_or_one_of_an_agent_th
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_the_store_or_the_providers_away_the_caller_may_try_again() {
+async fn with_the_store_or_the_providers_unavailable_the_caller_may_try_again() {
     let (world, node) = called(1).await;
     world.store.fail_with(Some(StoreError::Unavailable("away".into())));
     let answer = announce(&node, announced("leg-a")).await;

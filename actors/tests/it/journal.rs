@@ -90,7 +90,7 @@ async fn a_flush_is_answered_when_everything_before_it_is_on_disk() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn facts_wait_for_a_store_that_is_away() {
+async fn facts_wait_for_a_store_that_is_unavailable() {
     let journal = journal().await;
     journal.store.fail_with(Some(StoreError::Unavailable("away".into())));
     for n in 0..1000 {

@@ -73,7 +73,7 @@ async fn each_reply_is_given_what_fits_its_words_also_one_made_ahead() {
 async fn documents_that_cannot_be_read_cost_no_call_and_are_tried_again() {
     let test = TestCall::start(holding(), async |ports, _| {
         ports.knowledge.holds(hours());
-        ports.knowledge.set_away(true);
+        ports.knowledge.set_unavailable(true);
     })
     .await;
     ms(100).await;
@@ -81,7 +81,7 @@ async fn documents_that_cannot_be_read_cost_no_call_and_are_tried_again() {
     exchange(&test, "What are your opening hours?").await;
     assert_eq!(given(&test), [Knowledge::default()]);
     assert_eq!(test.transcript().last().map(String::as_str), Some("Agent: I see."));
-    test.ports.knowledge.set_away(false);
+    test.ports.knowledge.set_unavailable(false);
     tokio::time::sleep(Duration::from_secs(9)).await;
     exchange(&test, "So when are you open?").await;
     assert!(given(&test)[1].whole.is_some());

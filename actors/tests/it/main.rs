@@ -20,7 +20,7 @@ mod limits;
 mod machines;
 mod midcall;
 mod nodes;
-mod orphans;
+mod orphaned;
 mod outages;
 mod outside_tools;
 mod provider_faults;

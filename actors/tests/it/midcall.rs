@@ -139,7 +139,7 @@ async fn an_end_by_rest_during_a_transfer_hangs_the_leg_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lost_media_comes_back_by_the_same_door() {
+async fn lost_media_comes_back_by_the_same_endpoint() {
     let test = TestCall::greeted(greeter()).await;
     test.ports.carrier.offer(CarrierAbilities::default(), true);
     assert!(matches!(

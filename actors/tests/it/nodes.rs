@@ -305,7 +305,7 @@ async fn a_process_that_was_declared_dead_lets_go_and_starts_anew() {
     let other = NodeId::new();
     world.store.register_node(other, None).await.unwrap();
     world.store.bury(was);
-    let taken = world.store.take_orphans(other, &Patience::default()).await.unwrap();
+    let taken = world.store.take_orphaned(other, &Patience::default()).await.unwrap();
     assert_eq!(taken.len(), 2);
     until("another id", async || node.node() != was).await;
     // This comes before anybody could find the other node silent.
@@ -372,8 +372,8 @@ async fn a_node_that_stops_takes_nothing_more_and_leaves_the_rest_to_the_others_
         world.store.bury(dead);
         for _ in 0..20 {
             sleep(SECOND).await;
-            let orphan = two.worlds[0].carrier.dialed_attempts()[0];
-            let owner = world.store.owner_of(orphan).await.unwrap();
+            let orphaned = two.worlds[0].carrier.dialed_attempts()[0];
+            let owner = world.store.owner_of(orphaned).await.unwrap();
             assert!(owner.is_none_or(|owner| owner.node != leaving));
         }
     };

@@ -116,14 +116,14 @@ async fn told_late(answer_is_written: bool) -> (World, ConversationRow) {
     let campaign = world.campaign(1).await;
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     until("a dial", async || world.carrier.dials().len() == 1).await;
-    let away = || world.store.fail_with(Some(StoreError::Unavailable("away".into())));
+    let unavailable = || world.store.fail_with(Some(StoreError::Unavailable("away".into())));
     tokio::time::sleep(Duration::from_millis(500)).await;
     if !answer_is_written {
-        away();
+        unavailable();
     }
     until("a call", async || world.carrier.sockets() == 1).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    away();
+    unavailable();
     tokio::time::sleep(Duration::from_secs(33)).await;
     ends(&world, &node).await;
     tokio::time::sleep(Duration::from_secs(90)).await;

@@ -29,7 +29,7 @@ fn speaking(language: &str) -> Agent {
     } }))
 }
 
-fn away() -> LanguageError {
+fn unavailable() -> LanguageError {
     LanguageError::Unavailable("503".into())
 }
 
@@ -167,7 +167,7 @@ async fn tools_and_the_end_of_the_call_work_after_a_filler() {
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_breaks_off_after_a_sentence_stands_and_is_soon_taken_up() {
     let test = TestCall::greeted(greeter()).await;
-    let broken = vec![words("It is open on Monday. And on "), Err(away())];
+    let broken = vec![words("It is open on Monday. And on "), Err(unavailable())];
     test.ports.language_model.script(slow(0, broken));
     test.ports.language_model.script(ScriptedReply::text("And on Tuesday."));
     test.stream.user_says("When?", 300).await;
@@ -187,7 +187,7 @@ async fn a_reply_that_breaks_off_after_a_sentence_stands_and_is_soon_taken_up() 
 #[tokio::test(start_paused = true)]
 async fn a_reply_that_breaks_off_before_a_sentence_is_over_is_apologised_for() {
     let test = TestCall::greeted(greeter()).await;
-    let broken = vec![words("Well, that is a very good question, and "), Err(away())];
+    let broken = vec![words("Well, that is a very good question, and "), Err(unavailable())];
     test.ports.language_model.script(slow(0, broken));
     test.stream.user_says("When?", 300).await;
     ms(500).await;
@@ -232,7 +232,7 @@ async fn a_model_that_breaks_off_again_and_again_ends_the_call() {
     for _ in 0..4 {
         test.ports
             .language_model
-            .script(slow(0, vec![words("Well, yes. And "), Err(away())]));
+            .script(slow(0, vec![words("Well, yes. And "), Err(unavailable())]));
     }
     test.stream.user_says("When?", 300).await;
     ms(20_000).await;
@@ -275,7 +275,7 @@ async fn a_greeting_is_plain_words_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ears_that_fail_for_good_end_the_call_with_a_goodbye() {
+async fn recognisers_that_fail_for_good_end_the_call_with_a_goodbye() {
     let test = TestCall::greeted(greeter()).await;
     test.stream
         .report(StreamEvent::DeafnessBegan(SpeechError::Unavailable("gone".into())));

@@ -211,7 +211,7 @@ async fn the_rules_are_those_of_the_moment_at_which_a_call_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unknown_fate_is_followed_by_nothing() {
+async fn an_unknown_outcome_is_followed_by_nothing() {
     let world = World::new().await;
     world
         .carrier
@@ -227,7 +227,7 @@ async fn an_unknown_fate_is_followed_by_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_dead_process_left_is_followed_up_when_its_fate_is_known() {
+async fn what_a_dead_process_left_is_followed_up_when_its_outcome_is_known() {
     for (known, dials) in [(true, 1), (false, 0)] {
         let world = World::new().await;
         world.carrier.callees(BUSY);

@@ -139,10 +139,10 @@ async fn a_call_that_the_carriers_account_forbids_fails_at_once_and_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_carrier_stays_away_says_so_in_the_end() {
+async fn a_call_whose_carrier_stays_unavailable_says_so_in_the_end() {
     let world = World::new().await;
-    let away = DialError::Unreachable("connection refused".into());
-    world.carrier.callees(Callees::Refused(away));
+    let unavailable = DialError::Unreachable("connection refused".into());
+    world.carrier.callees(Callees::Refused(unavailable));
     let node = world.node(5).await;
     let attempt = placed(&world, &node, 1).await;
     pass(60).await;

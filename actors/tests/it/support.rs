@@ -138,7 +138,7 @@ impl World {
     pub async fn node_with(&self, settings: NodeSettings) -> NodeHandle {
         let ports = self.ports.clone();
         let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
-        self.carrier.set_door(node.switchboard.clone());
+        self.carrier.set_switchboard(node.switchboard.clone());
         node
     }
 

@@ -94,7 +94,7 @@ impl Bulkhead {
 fn settle(pass: Pass, result: &Result<CarrierCallId, DialError>) {
     match result {
         Ok(_) | Err(DialError::InvalidNumber(_) | DialError::Rejected(_)) => pass.succeeded(),
-        Err(DialError::Unreachable(why) | DialError::Unknown(why)) => pass.failed(Verdict::Unwell, why),
+        Err(DialError::Unreachable(why) | DialError::Unknown(why)) => pass.failed(Verdict::Unhealthy, why),
         // The carrier responds. The campaign waits for the requested time, or until somebody fixes the account.
         Err(DialError::Busy { .. } | DialError::AccountRefused(_)) => drop(pass),
         // No request was sent.

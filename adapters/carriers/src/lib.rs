@@ -13,6 +13,7 @@ pub mod http;
 pub mod link;
 mod media_socket;
 pub mod plain;
+pub mod protocol;
 pub mod settings;
 pub mod simulated;
 mod taken_calls;
@@ -21,7 +22,6 @@ pub mod twilio;
 pub mod vonage;
 mod waiting;
 pub mod webhooks;
-pub mod wire;
 mod words;
 
 use std::sync::Arc;

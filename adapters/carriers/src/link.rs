@@ -30,8 +30,8 @@ use tokio::time::sleep;
 
 use super::{
     media_socket::{self, Claim, Desk},
+    protocol::MediaProtocol,
     waiting::{NoPlace, WaitingRoom},
-    wire::MediaWire,
 };
 use net::log_gate;
 use peers::{NotKnown, Peers, Shown, Unreached};
@@ -291,7 +291,7 @@ impl CarrierLink {
     }
 
     /// Opens the media socket of the call that `token` names, as `{attempt}.{proof}`.
-    pub async fn media(self, token: &str, socket: Upgrade, wire: Box<dyn MediaWire>) -> Response {
+    pub async fn media(self, token: &str, socket: Upgrade, protocol: Box<dyn MediaProtocol>) -> Response {
         let Some(claim) = Claim::parse(token) else {
             return refusal(StatusCode::NOT_FOUND, "not_found", "the address names no call");
         };
@@ -307,8 +307,8 @@ impl CarrierLink {
             let here = self.ensure_unsigned_here(token, Purpose::Media, &claim.proof).await;
             return here.err().unwrap_or(refused);
         }
-        match self.waiting.enter(claim.attempt, wire.opens_early()) {
-            Ok(place) => media_socket::upgrade(socket, wire, self.desk, (claim, place)),
+        match self.waiting.enter(claim.attempt, protocol.opens_early()) {
+            Ok(place) => media_socket::upgrade(socket, protocol, self.desk, (claim, place)),
             Err(full @ NoPlace::OfCall) => refusal(StatusCode::CONFLICT, "not_now", &full.to_string()),
             Err(full @ NoPlace::OfCarrier) => {
                 refusal(StatusCode::SERVICE_UNAVAILABLE, "unavailable", &full.to_string())

@@ -35,8 +35,8 @@ use self::{
     reorder::{Faults, Reorder},
 };
 use super::{
+    protocol::{Event, Media, MediaMessage, MediaProtocol, MediaWriter, Start},
     waiting::Place,
-    wire::{Event, Media, MediaWire, MediaWriter, Start, WireMessage},
 };
 
 /// Maximum size of a message and of a frame.
@@ -70,7 +70,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(2);
 /// taken the socket, which limits sockets that nobody waits for.
 pub fn upgrade(
     socket: WebSocketUpgrade,
-    wire: Box<dyn MediaWire>,
+    protocol: Box<dyn MediaProtocol>,
     desk: Desk,
     (claim, place): (Claim, Place),
 ) -> axum::response::Response {
@@ -80,21 +80,21 @@ pub fn upgrade(
         .max_write_buffer_size(MAX_WRITE_BUFFER_BYTES)
         .max_message_size(MAX_MESSAGE_BYTES)
         .max_frame_size(MAX_MESSAGE_BYTES)
-        .on_upgrade(move |socket| serve(socket, wire, desk, (claim, place)))
+        .on_upgrade(move |socket| serve(socket, protocol, desk, (claim, place)))
 }
 
 /// Incoming side. Pushes `Closed` on drop, and so on every exit path.
 struct Inbound {
-    wire: Box<dyn MediaWire>,
+    protocol: Box<dyn MediaProtocol>,
     queue: Arc<InboundQueue>,
     reorder: Reorder,
     clean: bool,
 }
 
 impl Inbound {
-    fn new(wire: Box<dyn MediaWire>) -> Self {
+    fn new(protocol: Box<dyn MediaProtocol>) -> Self {
         Self {
-            wire,
+            protocol,
             queue: Arc::default(),
             // A default: little arrives before the format is known.
             reorder: Reorder::new(LineFormat::MULAW_8000),
@@ -105,8 +105,8 @@ impl Inbound {
     /// Parses the event of a message. Control frames have none.
     fn event(&mut self, message: &Message) -> Result<Option<Event>, Fault> {
         match message {
-            Message::Text(text) => Ok(Some(self.wire.read_text(text)?)),
-            Message::Binary(bytes) => Ok(Some(self.wire.read_binary(bytes)?)),
+            Message::Text(text) => Ok(Some(self.protocol.read_text(text)?)),
+            Message::Binary(bytes) => Ok(Some(self.protocol.read_binary(bytes)?)),
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => Ok(None),
         }
     }
@@ -142,9 +142,9 @@ fn count(faults: Faults) {
     }
 }
 
-async fn serve(mut socket: WebSocket, wire: Box<dyn MediaWire>, desk: Desk, (claim, place): (Claim, Place)) {
+async fn serve(mut socket: WebSocket, protocol: Box<dyn MediaProtocol>, desk: Desk, (claim, place): (Claim, Place)) {
     let attempt = claim.attempt;
-    let mut inbound = Inbound::new(wire);
+    let mut inbound = Inbound::new(protocol);
     let taken = match start(&mut socket, &mut inbound, (&desk, &claim)).await {
         Ok(start) => take(&desk, claim, &inbound, &start)
             .await
@@ -181,7 +181,7 @@ async fn start(socket: &mut WebSocket, inbound: &mut Inbound, (desk, claim): (&D
     let mut deadline = Instant::now() + START_WITHIN;
     loop {
         let Ok(message) = timeout_at(deadline, socket.recv()).await else {
-            if !inbound.wire.opens_early() {
+            if !inbound.protocol.opens_early() {
                 return Err(Fault::NoStart);
             }
             claim.ask(desk, true).await.ok_or(Fault::Busy)??;
@@ -219,7 +219,7 @@ async fn take(
     let leg = MediaLeg {
         call: start.call.as_deref().and_then(CarrierCallId::checked),
         format: start.format,
-        abilities: inbound.wire.abilities(),
+        abilities: inbound.protocol.abilities(),
         inbound: inbound.queue.clone(),
         outbound,
     };
@@ -257,7 +257,7 @@ async fn pump(
     attempt: AttemptId,
 ) {
     let (mut sink, mut source) = socket.split();
-    let mut writer = inbound.wire.writer(&start);
+    let mut writer = inbound.protocol.writer(&start);
     let (format, queue) = (start.format, inbound.queue.clone());
     let end = tokio::select! {
         end = read(&mut source, &mut inbound, format) => end,
@@ -344,7 +344,7 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
             }
             Some(None) => return End::Peer,
             Some(Some(Ok(Message::Close(_)))) => {
-                inbound.clean |= inbound.wire.closing_ends_the_call();
+                inbound.clean |= inbound.protocol.closing_ends_the_call();
                 return End::Peer;
             }
             Some(Some(Err(error))) => {
@@ -358,7 +358,7 @@ async fn read(source: &mut SplitStream<WebSocket>, inbound: &mut Inbound, format
         last = Instant::now();
         match admit(&message, inbound, &mut allowance, last) {
             // A peer that reports the end in a message need not also close.
-            Ok(true) if inbound.wire.closing_ends_the_call() => {
+            Ok(true) if inbound.protocol.closing_ends_the_call() => {
                 inbound.clean = true;
                 return End::Goodbye;
             }
@@ -426,11 +426,11 @@ async fn write(
     }
 }
 
-async fn feed(sink: &mut SplitSink<WebSocket, Message>, messages: &mut Vec<WireMessage>) -> Result<(), axum::Error> {
+async fn feed(sink: &mut SplitSink<WebSocket, Message>, messages: &mut Vec<MediaMessage>) -> Result<(), axum::Error> {
     for message in messages.drain(..) {
         sink.feed(match message {
-            WireMessage::Text(text) => Message::Text(text.into()),
-            WireMessage::Binary(bytes) => Message::Binary(bytes.into()),
+            MediaMessage::Text(text) => Message::Text(text.into()),
+            MediaMessage::Binary(bytes) => Message::Binary(bytes.into()),
         })
         .await?;
     }

@@ -21,7 +21,7 @@ use domain::{
 
 use serde::Deserialize;
 
-use self::{format::Formats, stream::PlainWire};
+use self::{format::Formats, stream::PlainProtocol};
 use super::{
     CarrierLink, Trunk,
     http::socket_address,
@@ -97,7 +97,7 @@ async fn media(
     socket: Upgrade,
 ) -> Response {
     match Formats::named(named.input.as_deref(), named.output.as_deref()) {
-        Ok(formats) => link.media(&token, socket, Box::new(PlainWire::new(formats))).await,
+        Ok(formats) => link.media(&token, socket, Box::new(PlainProtocol::new(formats))).await,
         Err(error) => link::invalid(&error),
     }
 }

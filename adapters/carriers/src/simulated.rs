@@ -21,7 +21,7 @@ use super::{
     CarrierLink, Trunk,
     http::SetupError,
     link::{self, Upgrade},
-    twilio::stream::TwilioWire,
+    twilio::stream::TwilioProtocol,
     webhooks::Request,
 };
 
@@ -61,5 +61,5 @@ async fn status(
 }
 
 async fn media(State(link): State<CarrierLink>, Path(token): Path<String>, socket: Upgrade) -> Response {
-    link.media(&token, socket, Box::new(TwilioWire::default())).await
+    link.media(&token, socket, Box::new(TwilioProtocol::default())).await
 }

@@ -68,7 +68,7 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, gate: Gate, m
     let mut poll = interval(POLL);
     poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut at_work = JoinSet::new();
-    let mut away = false;
+    let mut unavailable = false;
     loop {
         tokio::select! {
             // A dropped sender also counts as a stop.
@@ -79,9 +79,9 @@ pub async fn run(store: Arc<dyn Store>, analyst: Arc<dyn Analyst>, gate: Gate, m
             continue;
         }
         match take(&desk, &mut at_work, Some(&stopping)).await {
-            Ok(()) => away = false,
+            Ok(()) => unavailable = false,
             // Logged once and not with every poll, since the store may be unavailable for long.
-            Err(error) if !std::mem::replace(&mut away, true) => {
+            Err(error) if !std::mem::replace(&mut unavailable, true) => {
                 tracing::warn!(%error, "reading analysis jobs failed, trying again");
             }
             Err(_) => {}

@@ -4,7 +4,7 @@
 //! lease expires.
 
 mod answer;
-mod courier;
+mod delivery_worker;
 mod mail;
 mod payload;
 mod places;
@@ -12,7 +12,7 @@ mod signature;
 mod webhook;
 
 pub use answer::{Answer, Wish};
-pub use courier::{Courier, DELIVERIES, Pace};
+pub use delivery_worker::{DELIVERIES, DeliveryWorker, Pace};
 pub use mail::{MailConfig, MailConfigError, Mailer, SmtpUrl, ready_for as mail_ready_for};
 pub use signature::{InvalidSecret, sign};
 pub use webhook::{WebhookLimits, WebhookSender};

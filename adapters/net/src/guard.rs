@@ -50,7 +50,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The provider was unavailable, busy, too slow or broke its own format. Counts as a failure.
-    Unwell,
+    Unhealthy,
     /// The provider rejected our key or account (401, 402, 403). Requests stop for a longer pause.
     Refused,
     /// Our request was wrong (400, 404, 413, 422). Does not count as a failure, unless requests of several
@@ -61,7 +61,7 @@ pub enum Verdict {
 impl Verdict {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Unwell => "unwell",
+            Self::Unhealthy => "unwell",
             Self::Refused => "refused",
             Self::OurFault => "our_fault",
         }
@@ -141,7 +141,7 @@ struct Watched {
     /// Reason for the last failure.
     why: Mutex<String>,
     /// Time when it became unhealthy; none while it is healthy.
-    unwell_since: Mutex<Option<Instant>>,
+    unhealthy_since: Mutex<Option<Instant>>,
     /// Model or voice, if this guard covers only that.
     name: String,
     /// Last time somebody wanted to use it.
@@ -156,7 +156,7 @@ impl Guard {
             provider: provider.to_owned(),
             breaker: Mutex::default(),
             why: Mutex::default(),
-            unwell_since: Mutex::default(),
+            unhealthy_since: Mutex::default(),
             name: name.to_owned(),
             wanted: Mutex::new(Instant::now()),
             probed,
@@ -216,8 +216,8 @@ impl Guard {
     }
 
     /// Returns how long the provider has been unhealthy; `None` if it is healthy.
-    pub fn unwell_for(&self) -> Option<Duration> {
-        let since = *self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn unhealthy_for(&self) -> Option<Duration> {
+        let since = *self.0.unhealthy_since.lock().unwrap_or_else(PoisonError::into_inner);
         since.map(|since| since.elapsed())
     }
 
@@ -270,7 +270,7 @@ impl Guard {
 
     fn tell(&self, (stand, doubted): (Stand, bool)) {
         let (kind, provider, name) = (self.kind().as_str(), self.provider(), self.name());
-        let mut since = self.0.unwell_since.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut since = self.0.unhealthy_since.lock().unwrap_or_else(PoisonError::into_inner);
         let figure = match stand {
             Stand::Closed if doubted => {
                 tracing::warn!(kind, provider, name, "provider rejects requests; nothing new starts");

@@ -48,8 +48,8 @@ impl LogGate {
 
 /// Returns `None` if a line must not be written now; otherwise returns how many lines of its kind were left
 /// out since the last one.
-pub fn opens(door: &'static str, what: &'static str) -> Option<u64> {
-    GATE.opens((door, what))
+pub fn opens(endpoint: &'static str, what: &'static str) -> Option<u64> {
+    GATE.opens((endpoint, what))
 }
 
 #[cfg(test)]

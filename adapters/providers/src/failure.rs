@@ -56,7 +56,7 @@ impl Failure {
         match self {
             Self::Refused(_) => Some(Verdict::Refused),
             Self::OurFault(_) => Some(Verdict::OurFault),
-            Self::Busy { .. } | Self::Unavailable(_) | Self::Protocol(_) => Some(Verdict::Unwell),
+            Self::Busy { .. } | Self::Unavailable(_) | Self::Protocol(_) => Some(Verdict::Unhealthy),
             Self::NotCounted(_) => None,
         }
     }
@@ -117,7 +117,7 @@ mod tests {
             assert_eq!(verdict(status), Some(Verdict::OurFault), "{status}");
         }
         for status in [301, 408, 409, 425, 429, 500, 529] {
-            assert_eq!(verdict(status), Some(Verdict::Unwell), "{status}");
+            assert_eq!(verdict(status), Some(Verdict::Unhealthy), "{status}");
         }
         let pause = Some(Duration::from_secs(2));
         assert_eq!(

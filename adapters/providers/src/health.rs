@@ -51,7 +51,10 @@ fn words(kind: Kind, guards: &[Guard], now: Timestamp) -> String {
         _ => format!("every {what} provider is"),
     };
     // The kind is down since its last provider went down.
-    let lasting = guards.iter().map(|guard| guard.unwell_for().unwrap_or_default()).min();
+    let lasting = guards
+        .iter()
+        .map(|guard| guard.unhealthy_for().unwrap_or_default())
+        .min();
     let since = ago(now, lasting.unwrap_or_default());
     let each = guards.iter().map(|guard| match guard.why().as_str() {
         "" => guard.provider().to_owned(),

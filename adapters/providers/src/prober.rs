@@ -78,7 +78,7 @@ async fn probe(providers: &Configured, config: &ProviderConfig, guard: &Guard) {
 fn settle(pass: Pass, asked: Result<(), ProbeError>) {
     match asked {
         Ok(()) => pass.succeeded(),
-        Err(why) => pass.failed(Verdict::Unwell, &why.to_string()),
+        Err(why) => pass.failed(Verdict::Unhealthy, &why.to_string()),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) mod word_rate;
 
 use std::sync::Arc;
 
-use domain::ports::transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
+use domain::ports::transcriber::{Capabilities, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
 use media::format::LineFormat;
 use tokio::sync::oneshot;
 
@@ -110,7 +110,7 @@ struct CallStream {
     batch: Vec<u8>,
     peak: i16,
     inbox: Queue,
-    promise: Promise,
+    capabilities: Capabilities,
     _gone: oneshot::Sender<()>,
 }
 
@@ -118,11 +118,11 @@ impl CallStream {
     fn open(choices: Arc<[Choice]>, config: TranscriberConfig, sink: TranscriptSink) -> Self {
         let buffer = AudioBuffer::new(config.sample_rate);
         let format = buffer.format();
-        let promise = Promise {
+        let capabilities = Capabilities {
             answers_each: true,
-            ..Promise::default()
+            ..Capabilities::default()
         };
-        let inbox = Queue::new(buffer, promise);
+        let inbox = Queue::new(buffer, capabilities);
         let (going, gone) = oneshot::channel();
         let attempt = Session {
             choices,
@@ -136,14 +136,14 @@ impl CallStream {
             batch: Vec::new(),
             peak: 0,
             inbox,
-            promise,
+            capabilities,
             _gone: going,
         }
     }
 
     fn flush(&mut self) {
         if !self.batch.is_empty() {
-            self.promise = self.inbox.push(&self.batch, self.peak);
+            self.capabilities = self.inbox.push(&self.batch, self.peak);
             self.batch.clear();
             self.peak = 0;
         }
@@ -174,7 +174,7 @@ impl TranscriptStream for CallStream {
         self.inbox.ask();
     }
 
-    fn promise(&self) -> Promise {
-        self.promise
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
     }
 }

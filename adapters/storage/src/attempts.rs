@@ -2,7 +2,7 @@
 
 mod claim;
 mod counters;
-mod orphans;
+mod orphaned;
 mod permit;
 mod steps;
 mod taken_over;
@@ -15,8 +15,8 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptStore, Claim, ClaimedAttempt, NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest,
-            Remaining, SentWith, StoreError, StoreResult,
+            AttemptStore, Claim, ClaimedAttempt, NextAttempt, OrphanedAttempt, Outcome, Patience, Permit,
+            PermitRequest, Remaining, SentWith, StoreError, StoreResult,
         },
     },
     time::Timestamp,
@@ -30,10 +30,10 @@ pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]
 impl AttemptStore for SqlStore {
-    async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
+    async fn take_orphaned(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<OrphanedAttempt>> {
         let (liveness, patience) = (self.liveness(), patience.clone());
         // Their owners may be alive and just not have reported yet.
-        self.write_compared(move |work| Box::pin(orphans::take(work, node, liveness, patience)))
+        self.write_compared(move |work| Box::pin(orphaned::take(work, node, liveness, patience)))
             .await
     }
 
@@ -54,9 +54,9 @@ impl AttemptStore for SqlStore {
             .await
     }
 
-    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<OrphanedAttempt>> {
         self.compared()?;
-        self.read(move |work| Box::pin(orphans::unsettled(work, node, older_than_ms)))
+        self.read(move |work| Box::pin(orphaned::unsettled(work, node, older_than_ms)))
             .await
     }
 

@@ -250,8 +250,8 @@ mod tests {
         let token = store.dial_token(call.attempt).await;
         assert!(matches!(token, Err(StoreError::Unavailable(_))), "{token:?}");
         // An attempt that seems to belong to a dead node or to nobody may be a live call of another node.
-        let orphans = store.take_orphans(call.owner, &Patience::default()).await;
-        assert!(matches!(orphans, Err(StoreError::Unavailable(_))), "{orphans:?}");
+        let orphaned = store.take_orphaned(call.owner, &Patience::default()).await;
+        assert!(matches!(orphaned, Err(StoreError::Unavailable(_))), "{orphaned:?}");
         let unsettled = store.unsettled(call.owner, 0).await;
         assert!(matches!(unsettled, Err(StoreError::Unavailable(_))), "{unsettled:?}");
         let stale = store.stale_claims(call.owner, 0).await;
@@ -286,7 +286,7 @@ mod tests {
         );
         assert_eq!(store.owner_of(call.attempt).await, Ok(None));
         assert_eq!(store.dial_token(call.attempt).await, Err(StoreError::NotFound));
-        assert_eq!(store.take_orphans(call.owner, &Patience::default()).await, Ok(vec![]));
+        assert_eq!(store.take_orphaned(call.owner, &Patience::default()).await, Ok(vec![]));
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@
 //! One thread writes all files; a call only hands its samples over. The backlog is limited per recording and
 //! in total, so a disk that cannot keep up costs recordings, never a call.
 
-mod salvage;
+mod recover;
 mod writer;
 
 use std::{
@@ -52,7 +52,7 @@ impl WavRecordings {
         let (orders, incoming) = mpsc::channel();
         let left = dir.clone();
         let writer = thread::Builder::new().name("recordings".into()).spawn(move || {
-            salvage::finish_all(&left);
+            recover::finish_all(&left);
             writer::run(&incoming);
         })?;
         Ok(Self {

@@ -22,7 +22,7 @@ const WEAK: [Hint; 5] = [Hint::Reached, Hint::Absent, Hint::Leave, Hint::Mailbox
 const MACHINE: [Hint; 12] = [
     Hint::Tone,
     Hint::Record,
-    Hint::Away,
+    Hint::CannotAnswer,
     Hint::Reached,
     Hint::Absent,
     Hint::Leave,
@@ -117,14 +117,14 @@ fn considered(evidence: &Evidence) -> Option<(Verdict, Reason)> {
     if hints.has(Hint::Record) {
         return Some((Verdict::Voicemail, Reason::MachineWords));
     }
-    if steady && (hints.has(Hint::Away) || hints.count(&WEAK) >= 2) {
+    if steady && (hints.has(Hint::CannotAnswer) || hints.count(&WEAK) >= 2) {
         return Some((Verdict::Voicemail, Reason::ShapeAndWords));
     }
     (evidence.repeated && hints.has(Hint::Queue)).then_some((Verdict::Ivr, Reason::Repeated))
 }
 
 fn beep_counts(evidence: &Evidence) -> bool {
-    let hinted = evidence.hints.any(&WEAK) || evidence.hints.any(&[Hint::Record, Hint::Away]);
+    let hinted = evidence.hints.any(&WEAK) || evidence.hints.any(&[Hint::Record, Hint::CannotAnswer]);
     match hinted {
         true => evidence.steady_ms >= HINTED_STEADY_MS,
         false => !evidence.was_human && evidence.steady_ms >= WORDLESS_STEADY_MS,
@@ -170,7 +170,7 @@ mod tests {
             ..evidence
         };
         let voicemail = |reason| Some((Verdict::Voicemail, reason));
-        let away = "I can't come to the phone right now.";
+        let absent = "I can't come to the phone right now.";
         let table = [
             ("shape alone", long("Once upon a time there was"), None),
             (
@@ -194,8 +194,8 @@ mod tests {
                 human(evidence("Please leave a message.")),
                 None,
             ),
-            ("away, short", evidence(away), None),
-            ("away, long", long(away), voicemail(Reason::ShapeAndWords)),
+            ("away, short", evidence(absent), None),
+            ("away, long", long(absent), voicemail(Reason::ShapeAndWords)),
             ("one weak word, long", long("You've reached Bo at the desk."), None),
             (
                 "two weak words, long",

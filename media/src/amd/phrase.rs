@@ -9,7 +9,7 @@ pub(super) enum Hint {
     /// A mailbox, unless a person offers to take the message.
     Record,
     /// Somebody cannot come to the telephone.
-    Away,
+    CannotAnswer,
     /// "You have reached".
     Reached,
     /// Somebody is not available.
@@ -56,7 +56,7 @@ pub(super) enum Hint {
 pub(super) const PHRASES: &[(Hint, &str)] = &[
     (Hint::Tone, TONE),
     (Hint::Record, RECORD),
-    (Hint::Away, AWAY),
+    (Hint::CannotAnswer, CANNOT_ANSWER),
     (Hint::Reached, REACHED),
     (Hint::Absent, ABSENT),
     (Hint::Leave, LEAVE),
@@ -101,7 +101,7 @@ const RECORD: &str = "\
     sua mensagem, deixe seu recado, apna sandesh chhoden, संदेश छोड़ें";
 
 /// Reasons why nobody comes to the telephone, in words that a person on the telephone does not use about themselves.
-const AWAY: &str = "\
+const CANNOT_ANSWER: &str = "\
     come to the phone, come to the telephone, unable to take your call, unable to answer your call, unable to \
     answer the phone, not able to take your call, not able to answer, cannot answer the phone, cant answer the \
     phone, away from my desk, away from my phone, away from the phone, person you are calling is not available, \

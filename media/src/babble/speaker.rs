@@ -290,8 +290,8 @@ impl Sines {
     ) {
         let others = self.sum(other);
         for n in 0..BLOCK {
-            let away = distance(n) as f32 / half_join as f32;
-            let share = 0.5 - 0.5 * (PI / 2.0 * away.min(1.0)).sin();
+            let unavailable = distance(n) as f32 / half_join as f32;
+            let share = 0.5 - 0.5 * (PI / 2.0 * unavailable.min(1.0)).sin();
             samples[n] += share * (others[n] - samples[n]);
         }
     }

@@ -1,7 +1,7 @@
 //! Converts received audio into the user's turn, without the agent's echo in voice and words.
 
 use super::{AudioSession, SessionEvent, echo_words, hearing::HeardBlock};
-use crate::turn::endpointing::{Promise, Told};
+use crate::turn::endpointing::{Capabilities, Told};
 
 /// Time in milliseconds after an echo within which its words may come: its delay, and the recogniser's.
 const ECHO_WORDS_MS: u64 = 2_000;
@@ -30,7 +30,7 @@ pub(super) struct VoiceNews {
 
 impl AudioSession {
     /// Sets the recogniser's promise. It may be set at any time.
-    pub fn recogniser(&mut self, recogniser: Promise) {
+    pub fn recogniser(&mut self, recogniser: Capabilities) {
         self.endpointing.recogniser(recogniser);
     }
 

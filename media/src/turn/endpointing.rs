@@ -7,7 +7,7 @@ mod turn;
 
 use std::collections::VecDeque;
 
-pub use recogniser::{Promise, Told};
+pub use recogniser::{Capabilities, Told};
 use turn::{Telling, Turn};
 
 use super::{
@@ -78,7 +78,7 @@ const MOST_UNANSWERED: usize = 8;
 const UNANSWERED_MS: u64 = 6_000;
 
 /// Time in milliseconds after a turn that ended on unsettled words in which their final may still come.
-const OWED_MS: u64 = 2_000;
+const PENDING_MS: u64 = 2_000;
 
 /// Policy for the pause that ends a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub enum Verdict {
 
 /// Words on which a turn ended before they were final.
 #[derive(Debug)]
-struct Owed {
+struct PendingWords {
     first: String,
     words: usize,
     until_ms: u64,
@@ -165,11 +165,11 @@ pub struct Endpointing {
     turn: Option<Turn>,
     /// Whether this voice had no words for too long. It counts again when it stops or has a word.
     ignoring: bool,
-    owed: Option<Owed>,
+    pending_words: Option<PendingWords>,
     asked: Expectation,
     /// Start of the present sound, voice or not.
     sound_ms: Option<u64>,
-    recogniser: Promise,
+    recogniser: Capabilities,
     /// Times of the requests for finals that have not come, if the recogniser answers each request.
     unanswered: VecDeque<u64>,
 }
@@ -181,10 +181,10 @@ impl Endpointing {
             policy,
             turn: None,
             ignoring: false,
-            owed: None,
+            pending_words: None,
             asked: Expectation::Any,
             sound_ms: None,
-            recogniser: Promise::default(),
+            recogniser: Capabilities::default(),
             unanswered: VecDeque::new(),
         }
     }
@@ -200,7 +200,7 @@ impl Endpointing {
     }
 
     /// Sets the recogniser's promise, which may change at any time.
-    pub fn recogniser(&mut self, recogniser: Promise) {
+    pub fn recogniser(&mut self, recogniser: Capabilities) {
         self.recogniser = recogniser;
     }
 
@@ -292,7 +292,7 @@ impl Endpointing {
     /// Takes the words since the last final, which replace the previous ones. Returns the start if a turn
     /// begins with them.
     pub fn interim(&mut self, text: &str, at_ms: u64) -> Option<u64> {
-        let text = self.without_owed(text, at_ms);
+        let text = self.without_pending(text, at_ms);
         if text.is_empty() && self.turn.as_ref().is_none_or(|turn| turn.interim.is_empty()) {
             return None;
         }
@@ -304,11 +304,11 @@ impl Endpointing {
 
     /// Takes final words. Returns the start if a turn begins with them.
     pub fn settle(&mut self, text: &str, damaged: bool, at_ms: u64) -> Option<u64> {
-        let was_owed = self.owed.is_some();
-        let text = self.without_owed(text, at_ms);
-        self.owed = None;
+        let was_pending = self.pending_words.is_some();
+        let text = self.without_pending(text, at_ms);
+        self.pending_words = None;
         let is_last = self.recogniser.answers_each.then(|| self.answered(at_ms));
-        if text.is_empty() && (self.turn.is_none() || was_owed) {
+        if text.is_empty() && (self.turn.is_none() || was_pending) {
             return None;
         }
         let began = self.turn.is_none().then_some(at_ms);
@@ -381,10 +381,10 @@ impl Endpointing {
         let turn = self.turn.take()?;
         self.ignoring = turn.wordless;
         let mut unsettled = turn.interim.split_whitespace();
-        self.owed = unsettled.next().map(|first| Owed {
+        self.pending_words = unsettled.next().map(|first| PendingWords {
             first: words::bare(first),
             words: 1 + unsettled.count(),
-            until_ms: at_ms + OWED_MS.max(2 * self.recogniser.final_wait_ms()),
+            until_ms: at_ms + PENDING_MS.max(2 * self.recogniser.final_wait_ms()),
         });
         Some(Verdict::Ended(turn.close(self.sound_ms)))
     }
@@ -403,10 +403,16 @@ impl Endpointing {
     }
 
     /// Removes words that already belonged to the previous turn.
-    fn without_owed(&self, text: &str, at_ms: u64) -> String {
+    fn without_pending(&self, text: &str, at_ms: u64) -> String {
         let mut tokens = text.split_whitespace();
-        let skip = match self.owed.as_ref().filter(|owed| at_ms <= owed.until_ms) {
-            Some(owed) if tokens.clone().next().map(words::bare).as_ref() == Some(&owed.first) => owed.words,
+        let skip = match self
+            .pending_words
+            .as_ref()
+            .filter(|pending_words| at_ms <= pending_words.until_ms)
+        {
+            Some(pending_words) if tokens.clone().next().map(words::bare).as_ref() == Some(&pending_words.first) => {
+                pending_words.words
+            }
             _ => return text.trim().to_owned(),
         };
         tokens.by_ref().take(skip).for_each(drop);

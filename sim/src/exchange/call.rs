@@ -271,7 +271,7 @@ impl Call<'_> {
             stagger: &self.switch.stagger,
             hang_up: &self.entry.hang_up,
             longest: self.switch.settings.longest_call,
-            wire: order.callee.wire(),
+            faults: order.callee.faults(),
             statuses: self.statuses,
         }
     }

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::{script::WireFaults, sound::Noise};
+use super::{script::MediaFaults, sound::Noise};
 
 /// A delayed frame.
 struct Held {
@@ -13,7 +13,7 @@ struct Held {
 
 /// Path of one phone's frames.
 pub(super) struct Faults {
-    wire: WireFaults,
+    faults: MediaFaults,
     noise: Noise,
     sent: u64,
     /// In order of arrival.
@@ -25,14 +25,14 @@ pub(super) struct Faults {
 
 impl Faults {
     /// Returns `None` if `wire` has no faults.
-    pub(super) fn new(wire: WireFaults) -> Option<Self> {
-        let faulty = WireFaults {
-            seed: wire.seed,
-            ..WireFaults::default()
-        } != wire;
+    pub(super) fn new(faults: MediaFaults) -> Option<Self> {
+        let faulty = MediaFaults {
+            seed: faults.seed,
+            ..MediaFaults::default()
+        } != faults;
         faulty.then(|| Self {
-            wire,
-            noise: Noise::new(wire.seed),
+            faults,
+            noise: Noise::new(faults.seed),
             sent: 0,
             held: VecDeque::new(),
             swapped: None,
@@ -46,9 +46,9 @@ impl Faults {
         let due_ms = self.due(now_ms);
         let every = |n: Option<u32>| n.is_some_and(|n| n > 0 && self.sent.is_multiple_of(u64::from(n)));
         let (lost, doubled, swaps) = (
-            every(self.wire.lose_every),
-            every(self.wire.duplicate_every),
-            every(self.wire.swap_every),
+            every(self.faults.lose_every),
+            every(self.faults.duplicate_every),
+            every(self.faults.swap_every),
         );
         if !lost && swaps && self.swapped.is_none() {
             self.swapped = Some(frame);
@@ -65,14 +65,14 @@ impl Faults {
 
     /// Returns the arrival time of a frame that is sent now, never earlier than that of a previous frame.
     fn due(&mut self, now_ms: u64) -> u64 {
-        let late_ms = self.noise.bits() % (self.wire.jitter_ms + 1);
+        let late_ms = self.noise.bits() % (self.faults.jitter_ms + 1);
         let mut due_ms = now_ms + late_ms;
-        if let Some(frames) = self.wire.burst_frames.map(u64::from).filter(|frames| *frames > 1) {
+        if let Some(frames) = self.faults.burst_frames.map(u64::from).filter(|frames| *frames > 1) {
             // The last frame of a burst releases the others.
             let rest = (frames - self.sent % frames) % frames;
             due_ms = due_ms.max(now_ms + rest * 20);
         }
-        if let Some(stall) = self.wire.stall
+        if let Some(stall) = self.faults.stall
             && (stall.from_ms..stall.from_ms.saturating_add(stall.ms)).contains(&now_ms)
         {
             due_ms = due_ms.max(stall.from_ms.saturating_add(stall.ms));
@@ -88,8 +88,8 @@ mod tests {
     use crate::exchange::script::Stall;
 
     /// Returns the frames that arrive in each of `frames` frames of 20 ms.
-    fn run(wire: WireFaults, frames: u64) -> Vec<Vec<u64>> {
-        let mut faults = Faults::new(wire).unwrap();
+    fn run(faults: MediaFaults, frames: u64) -> Vec<Vec<u64>> {
+        let mut faults = Faults::new(faults).unwrap();
         let pass = |n: u64| {
             let mut out = Vec::new();
             faults.pass(n * 20, n.to_string(), &mut out);
@@ -98,7 +98,7 @@ mod tests {
         (1..=frames).map(pass).collect()
     }
 
-    const NONE: WireFaults = WireFaults {
+    const NONE: MediaFaults = MediaFaults {
         seed: 0,
         jitter_ms: 0,
         duplicate_every: None,
@@ -109,22 +109,22 @@ mod tests {
     };
 
     #[test]
-    fn a_sound_wire_is_none_at_all() {
-        assert!(Faults::new(WireFaults { seed: 9, ..NONE }).is_none());
+    fn a_sound_line_has_no_faults() {
+        assert!(Faults::new(MediaFaults { seed: 9, ..NONE }).is_none());
     }
 
     #[test]
     fn each_fault_does_what_it_says() {
         let (twice, swapped, lost) = (
-            WireFaults {
+            MediaFaults {
                 duplicate_every: Some(2),
                 ..NONE
             },
-            WireFaults {
+            MediaFaults {
                 swap_every: Some(2),
                 ..NONE
             },
-            WireFaults {
+            MediaFaults {
                 lose_every: Some(3),
                 ..NONE
             },
@@ -132,7 +132,7 @@ mod tests {
         assert_eq!(run(twice, 4), [vec![1], vec![2, 2], vec![3], vec![4, 4]]);
         assert_eq!(run(swapped, 5), [vec![1], vec![], vec![3, 2], vec![], vec![5, 4]]);
         assert_eq!(run(lost, 4), [vec![1], vec![2], vec![], vec![4]]);
-        let burst = WireFaults {
+        let burst = MediaFaults {
             burst_frames: Some(3),
             ..NONE
         };
@@ -141,21 +141,21 @@ mod tests {
             [vec![], vec![], vec![1, 2, 3], vec![], vec![], vec![4, 5, 6]]
         );
         let stall = Some(Stall { from_ms: 40, ms: 60 });
-        let stalled = run(WireFaults { stall, ..NONE }, 6);
+        let stalled = run(MediaFaults { stall, ..NONE }, 6);
         assert_eq!(stalled, [vec![1], vec![], vec![], vec![], vec![2, 3, 4, 5], vec![6]]);
     }
 
     #[test]
     fn jitter_keeps_the_order_and_loses_nothing() {
-        let wire = WireFaults {
+        let faults = MediaFaults {
             jitter_ms: 90,
             seed: 4,
             ..NONE
         };
-        let came = run(wire, 500);
+        let came = run(faults, 500);
         assert!(came.iter().any(Vec::is_empty) && came.iter().any(|frame| frame.len() > 1));
         let all: Vec<u64> = came.concat();
         assert!(all.len() > 490 && all.windows(2).all(|pair| pair[1] == pair[0] + 1));
-        assert_ne!(run(WireFaults { seed: 5, ..wire }, 500), run(wire, 500));
+        assert_ne!(run(MediaFaults { seed: 5, ..faults }, 500), run(faults, 500));
     }
 }

@@ -28,8 +28,8 @@ use super::{
     line::Line,
     log::LogEvent,
     persona::{Act, Behaviour, Sense},
+    protocol::Incoming,
     script::LineSound,
-    wire::Incoming,
 };
 
 /// Output of the telephone after a frame.

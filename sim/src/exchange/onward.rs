@@ -10,8 +10,8 @@ use super::{
     handset::{Frame, Handset},
     log::LogEvent,
     persona::{Callee, Person, Persona},
+    protocol::Incoming,
     stagger::FRAME,
-    wire::Incoming,
 };
 
 /// Kind of a transfer.

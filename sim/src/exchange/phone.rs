@@ -21,9 +21,9 @@ use super::{
     handset::{Background, Frame, Handset},
     log::{Log, LogEvent},
     onward::{self, Kind, Onward},
-    script::WireFaults,
+    protocol::{self, Writer},
+    script::MediaFaults,
     stagger::{FRAME, Stagger},
-    wire::{self, Writer},
 };
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
@@ -100,7 +100,7 @@ pub(super) struct Phone<'a> {
     pub(super) hang_up: &'a Notify,
     pub(super) longest: Duration,
     /// Faults of the path of its frames.
-    pub(super) wire: WireFaults,
+    pub(super) faults: MediaFaults,
     /// Channel for the report that a transfer failed.
     pub(super) statuses: &'a mpsc::Sender<Status>,
 }
@@ -120,7 +120,7 @@ impl Ringing {
 }
 
 /// The socket with its message numbering and its clock.
-struct Wire {
+struct Link {
     socket: Socket,
     writer: Writer,
     stream: String,
@@ -129,7 +129,7 @@ struct Wire {
     faults: Option<Faults>,
 }
 
-impl Wire {
+impl Link {
     fn now_us(&self) -> u64 {
         u64::try_from(self.opened.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
@@ -159,19 +159,19 @@ impl Phone<'_> {
         wishes: &mut mpsc::Receiver<Wish>,
     ) -> End {
         let stream = self.call_id.replacen("CA", "MZ", 1);
-        let mut wire = Wire {
+        let mut link = Link {
             socket,
             writer: Writer::new(stream.clone(), self.call_id.to_owned()),
             stream,
             opened,
             frames: 0,
-            faults: Faults::new(self.wire),
+            faults: Faults::new(self.faults),
         };
-        let end = self.converse(&mut wire, handset, wishes).await;
+        let end = self.converse(&mut link, handset, wishes).await;
         handset.cut_off();
         self.record(handset);
         if !matches!(end, End::Broken(_) | End::Dropped | End::Lost) {
-            let _ = timeout(CLOSE_WITHIN, goodbye(&mut wire, &end)).await;
+            let _ = timeout(CLOSE_WITHIN, goodbye(&mut link, &end)).await;
         }
         end
     }
@@ -182,17 +182,17 @@ impl Phone<'_> {
         }
     }
 
-    async fn converse(&self, wire: &mut Wire, handset: &mut Handset, wishes: &mut mpsc::Receiver<Wish>) -> End {
-        let greeting = [Writer::connected(), wire.writer.start()];
-        if let Err(end) = wire.send(greeting).await {
+    async fn converse(&self, link: &mut Link, handset: &mut Handset, wishes: &mut mpsc::Receiver<Wish>) -> End {
+        let greeting = [Writer::connected(), link.writer.start()];
+        if let Err(end) = link.send(greeting).await {
             return end;
         }
         self.log.add(self.call_id, LogEvent::MediaOpened);
-        handset.rejoin(wire.now_us());
+        handset.rejoin(link.now_us());
         let mut ringing = Ringing::default();
         let mut frames = interval_at(self.stagger.first_frame(Instant::now()), FRAME);
         frames.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        let over = tokio::time::sleep_until(wire.opened + self.longest);
+        let over = tokio::time::sleep_until(link.opened + self.longest);
         tokio::pin!(over);
         loop {
             let step = tokio::select! {
@@ -200,8 +200,8 @@ impl Phone<'_> {
                 () = self.hang_up.notified() => Err(End::Exchange),
                 Some(wish) = wishes.recv() => self.wanted(wish, &mut ringing),
                 () = ringing.over() => self.rang(&mut ringing).await,
-                message = wire.socket.next() => receive(wire, handset, message).await,
-                due = frames.tick() => self.frame(wire, handset, due).await,
+                message = link.socket.next() => receive(link, handset, message).await,
+                due = frames.tick() => self.frame(link, handset, due).await,
                 () = &mut over => Err(End::TooLong),
             };
             if let Err(end) = step {
@@ -239,9 +239,9 @@ impl Phone<'_> {
         Ok(())
     }
 
-    async fn frame(&self, wire: &mut Wire, handset: &mut Handset, due: Instant) -> Result<(), End> {
+    async fn frame(&self, link: &mut Link, handset: &mut Handset, due: Instant) -> Result<(), End> {
         handset.frame_late(due.elapsed());
-        let now_us = wire.now_us();
+        let now_us = link.now_us();
         let Frame {
             voice,
             marks,
@@ -251,25 +251,25 @@ impl Phone<'_> {
             drop,
         } = handset.tick(now_us);
         self.record(handset);
-        let at_ms = wire.frames as u64 * 20;
+        let at_ms = link.frames as u64 * 20;
         let media = match voice {
-            None => wire.writer.media(at_ms, self.background.payload(wire.frames)),
+            None => link.writer.media(at_ms, self.background.payload(link.frames)),
             Some(voice) => {
-                let payload = self.background.beneath(&voice, wire.frames);
-                wire.writer.media(at_ms, &payload)
+                let payload = self.background.beneath(&voice, link.frames);
+                link.writer.media(at_ms, &payload)
             }
         };
-        wire.frames += 1;
-        let mut marks = marks.iter().map(|mark| wire.writer.mark(mark)).collect::<Vec<_>>();
+        link.frames += 1;
+        let mut marks = marks.iter().map(|mark| link.writer.mark(mark)).collect::<Vec<_>>();
         for key in keys {
-            marks.push(wire.writer.dtmf(key));
+            marks.push(link.writer.dtmf(key));
         }
-        match &mut wire.faults {
-            None => wire.send(marks.into_iter().chain([media])).await?,
+        match &mut link.faults {
+            None => link.send(marks.into_iter().chain([media])).await?,
             Some(faults) => {
                 let mut texts = marks;
                 faults.pass(at_ms, media, &mut texts);
-                wire.send(texts).await?;
+                link.send(texts).await?;
             }
         }
         match (drop, lose, hang_up) {
@@ -282,7 +282,7 @@ impl Phone<'_> {
 }
 
 async fn receive(
-    wire: &mut Wire,
+    link: &mut Link,
     handset: &mut Handset,
     message: Option<Result<Message, tungstenite::Error>>,
 ) -> Result<(), End> {
@@ -293,24 +293,24 @@ async fn receive(
         Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => return Ok(()),
         Some(Ok(Message::Text(text))) => text,
     };
-    let incoming = wire::read(&text, &wire.stream).map_err(End::Broken)?;
-    let marks = handset.receive(incoming, wire.now_us());
+    let incoming = protocol::read(&text, &link.stream).map_err(End::Broken)?;
+    let marks = handset.receive(incoming, link.now_us());
     if marks.is_empty() {
         return Ok(());
     }
-    let returned: Vec<String> = marks.iter().map(|mark| wire.writer.mark(mark)).collect();
-    wire.send(returned).await
+    let returned: Vec<String> = marks.iter().map(|mark| link.writer.mark(mark)).collect();
+    link.send(returned).await
 }
 
 /// Closes the stream with a complete closing handshake on both sides, whichever side closed first.
-async fn goodbye(wire: &mut Wire, end: &End) {
+async fn goodbye(link: &mut Link, end: &End) {
     if !matches!(end, End::Caller) {
-        let stop = wire.writer.stop();
-        if wire.send([stop]).await.is_err() {
+        let stop = link.writer.stop();
+        if link.send([stop]).await.is_err() {
             return;
         }
     }
-    if wire.socket.close(None).await.is_ok() {
-        while let Some(Ok(_)) = wire.socket.next().await {}
+    if link.socket.close(None).await.is_ok() {
+        while let Some(Ok(_)) = link.socket.next().await {}
     }
 }

@@ -12,7 +12,8 @@ pub struct Script {
     /// Background sound of the line.
     pub line: LineSound,
     /// Faults of the path from the phone to the service.
-    pub wire: WireFaults,
+    #[serde(rename = "wire")]
+    pub faults: MediaFaults,
 }
 
 impl Script {
@@ -154,7 +155,7 @@ pub struct Stall {
 /// Faults of the frames' path. Frames are counted from 1; `Some(50)` means every 50th.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct WireFaults {
+pub struct MediaFaults {
     /// Seed of the moments of [`jitter_ms`](Self::jitter_ms).
     pub seed: u64,
     /// Largest delay of a frame, in steps of 20 ms; the order of the frames stays.

@@ -123,7 +123,7 @@ pub(super) fn cough(seed: u64) -> Vec<i16> {
     const MS: usize = 250;
     const DBFS: f64 = -18.0;
     let mut noise = Noise::new(seed);
-    let mut mouth = [
+    let mut voice = [
         (Resonator::new(650.0, 160.0), 1.0),
         (Resonator::new(1_250.0, 220.0), 0.7),
         (Resonator::new(2_600.0, 350.0), 0.4),
@@ -140,7 +140,7 @@ pub(super) fn cough(seed: u64) -> Vec<i16> {
         let ms = n as f64 / SAMPLES_PER_MS as f64;
         let strength = breath(ms, 0.0, 60.0) + 0.6 * breath(ms, 130.0, 45.0);
         let input = noise.next() * strength;
-        mouth
+        voice
             .iter_mut()
             .map(|(resonator, level)| *level * resonator.next(input))
             .sum()
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cough_is_loud_at_once_and_dies_away() {
+    fn a_cough_is_loud_at_once_and_fades() {
         let cough = cough(1);
         let (first, last) = (dbfs(&cough[..400]), dbfs(&cough[1_840..]));
         assert!(first > -15.0 && last < first - 8.0, "{first} {last}");

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Fault, Service, Stub, bearer, given, refused,
-    speaking::{Closing, Gone, Speech, Speeches, Spoken, Wire, format, upgrade},
+    speaking::{ClientSocket, Closing, Gone, Speech, Speeches, Spoken, format, upgrade},
 };
 
 const SERVICE: Service = Service::Cartesia;
@@ -69,9 +69,9 @@ async fn socket(
         return refusal(400);
     }
     let shared = stub.clone();
-    upgrade(socket, (shared, SERVICE, fault), move |wire| async move {
+    upgrade(socket, (shared, SERVICE, fault), move |client| async move {
         let session = Session {
-            wire,
+            client,
             stub,
             speeches,
             contexts: BTreeMap::new(),
@@ -134,7 +134,7 @@ impl Context {
 }
 
 struct Session {
-    wire: Wire,
+    client: ClientSocket,
     stub: Arc<Stub>,
     speeches: Arc<Speeches>,
     contexts: BTreeMap<String, Context>,
@@ -149,14 +149,14 @@ impl Session {
         let due = self.contexts.values().filter_map(Context::due).min();
         tokio::select! {
             biased;
-            message = self.wire.receive() => {
+            message = self.client.receive() => {
                 let message = message?;
                 self.take(&message).await
             }
             () = sleep_until(due.unwrap_or_else(|| Instant::now() + IDLE)) => match due {
                 Some(due) => self.speak(due).await,
                 None => {
-                    self.wire.close(Closing { code: 1000, reason: "idle" }).await;
+                    self.client.close(Closing { code: 1000, reason: "idle" }).await;
                     Err(Gone)
                 }
             },
@@ -165,16 +165,16 @@ impl Session {
 
     async fn take(&mut self, message: &str) -> Result<(), Gone> {
         let Ok(asked) = serde_json::from_str::<ModelRequest>(message) else {
-            return self.wire.say(error("", "invalid_request")).await;
+            return self.client.say(error("", "invalid_request")).await;
         };
         if asked.cancel {
             if self.contexts.remove(&asked.context_id).is_some() {
-                return self.wire.say(ended(&asked.context_id)).await;
+                return self.client.say(ended(&asked.context_id)).await;
             }
             return Ok(());
         }
         let (Some(format), Some(voice)) = (asked.format(), asked.voice()) else {
-            return self.wire.say(error(&asked.context_id, "invalid_request")).await;
+            return self.client.say(error(&asked.context_id, "invalid_request")).await;
         };
         let spoken = match asked.transcript.trim().is_empty() {
             true => None,
@@ -195,7 +195,7 @@ impl Session {
 
     /// Sends the next chunk that is due, with the words that begin in it, or the end of the context.
     async fn speak(&mut self, due: Instant) -> Result<(), Gone> {
-        let drip = self.wire.faulty.drip();
+        let drip = self.client.faulty.drip();
         let found = self.contexts.iter_mut().find(|(_, context)| context.due() == Some(due));
         let Some((name, context)) = found else { return Ok(()) };
         let name = name.clone();
@@ -216,7 +216,7 @@ impl Session {
         if let Some(words) = times {
             let message = json!({ "type": "timestamps", "context_id": name, "status_code": 206, "done": false,
                                   "word_timestamps": words });
-            self.wire.say(message.to_string()).await?;
+            self.client.say(message.to_string()).await?;
         }
         let message = json!({ "type": "chunk", "data": STANDARD.encode(audio), "context_id": name, "done": false,
                               "status_code": 206, "step_time": 12.5 });
@@ -224,7 +224,7 @@ impl Session {
     }
 
     async fn answer(&mut self, message: String, context: &str) -> Result<(), Gone> {
-        self.wire
+        self.client
             .answer(Message::text(message), || error(context, "internal_error"))
             .await
     }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep_until};
 use self::context::{Context, Frame};
 use super::{
     Fault, Service, Stub, given, refused,
-    speaking::{Closing, Gone, Speeches, Wire, format, upgrade},
+    speaking::{ClientSocket, Closing, Gone, Speeches, format, upgrade},
 };
 
 /// Most contexts of one socket.
@@ -94,7 +94,7 @@ impl Opening {
         };
         let known = key(headers).is_some() || many;
         let stub = self.stub.clone();
-        upgrade(socket, (stub, SERVICE, fault), move |wire| async move {
+        upgrade(socket, (stub, SERVICE, fault), move |client| async move {
             let idle_s = self.asked.inactivity_timeout.unwrap_or(20).min(180);
             let session = Session {
                 known,
@@ -103,7 +103,7 @@ impl Opening {
                 automatic: self.asked.auto_mode.as_deref() == Some("true"),
                 idle: Duration::from_secs(idle_s),
                 contexts: BTreeMap::new(),
-                wire,
+                client,
                 stub: self.stub,
                 speeches: self.speeches,
                 voice: self.voice,
@@ -167,7 +167,7 @@ fn broken(reason: &'static str) -> End {
 }
 
 struct Session {
-    wire: Wire,
+    client: ClientSocket,
     stub: Arc<Stub>,
     speeches: Arc<Speeches>,
     voice: String,
@@ -188,7 +188,7 @@ impl Session {
             }
         };
         if let End::Closing(closing) = end {
-            self.wire.close(closing).await;
+            self.client.close(closing).await;
         }
     }
 
@@ -197,7 +197,7 @@ impl Session {
         let at = due.unwrap_or_else(|| Instant::now() + self.idle);
         tokio::select! {
             biased;
-            message = self.wire.receive() => self.take(&message?),
+            message = self.client.receive() => self.take(&message?),
             () = sleep_until(at) => match due {
                 Some(at) => self.speak(at).await,
                 None => Err(broken("input_timeout_exceeded")),
@@ -266,7 +266,7 @@ impl Session {
 
     /// Sends one frame that is due.
     async fn speak(&mut self, due: Instant) -> Result<(), End> {
-        let drip = self.wire.faulty.drip();
+        let drip = self.client.faulty.drip();
         let Some((name, context)) = self.contexts.iter_mut().find(|(_, c)| c.due() == Some(due)) else {
             return Ok(());
         };
@@ -283,7 +283,7 @@ impl Session {
             }
             error.to_string()
         };
-        self.wire.answer(Message::text(text), error).await?;
+        self.client.answer(Message::text(text), error).await?;
         if over {
             self.contexts.remove(&name);
             if !self.many {

@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use super::{
     Fault, Service, Stub,
     listen::{key, refusal},
-    speaking::{Body, Closing, Gone, Speech, Speeches, Wire, format, upgrade},
+    speaking::{Body, ClientSocket, Closing, Gone, Speech, Speeches, format, upgrade},
 };
 
 const SERVICE: Service = Service::Speak;
@@ -104,11 +104,11 @@ async fn socket(
         return refusal(400);
     };
     let shared = stub.clone();
-    upgrade(socket, (shared, SERVICE, fault), move |wire| async move {
+    upgrade(socket, (shared, SERVICE, fault), move |client| async move {
         let session = Session {
             voice: asked.voice().to_owned(),
             format,
-            wire,
+            client,
             stub,
             speeches,
             text: String::new(),
@@ -131,7 +131,7 @@ enum Said {
 }
 
 struct Session {
-    wire: Wire,
+    client: ClientSocket,
     stub: Arc<Stub>,
     speeches: Arc<Speeches>,
     voice: String,
@@ -156,7 +156,7 @@ impl Session {
             end = self.step().await.err();
         }
         if let Some(Some(closing)) = end {
-            self.wire.close(closing).await;
+            self.client.close(closing).await;
         }
     }
 
@@ -164,7 +164,7 @@ impl Session {
         let due = self.speeches_due.front().map(|speech| speech.due);
         tokio::select! {
             biased;
-            message = self.wire.receive() => {
+            message = self.client.receive() => {
                 let message = message.map_err(|Gone| None)?;
                 self.take(&message).await
             }
@@ -213,13 +213,13 @@ impl Session {
 
     /// Sends one message that is due.
     async fn speak(&mut self) -> Result<(), Gone> {
-        let drip = self.wire.faulty.drip();
+        let drip = self.client.faulty.drip();
         let Some(speech) = self.speeches_due.front_mut() else {
             return Ok(());
         };
         let (spoken, from_ms, ms) = speech.next(drip);
         match spoken.chunk(from_ms, ms) {
-            Some((audio, _)) => self.wire.answer(Message::binary(audio.to_vec()), error).await,
+            Some((audio, _)) => self.client.answer(Message::binary(audio.to_vec()), error).await,
             None => {
                 self.speeches_due.pop_front();
                 self.acknowledge("Flushed").await
@@ -231,12 +231,12 @@ impl Session {
         let sequence = self.sequence;
         self.sequence += 1;
         let message = json!({ "type": what, "sequence_id": sequence });
-        self.wire.answer(Message::text(message.to_string()), error).await
+        self.client.answer(Message::text(message.to_string()), error).await
     }
 
     /// Sends a message that is no response to a text.
     async fn say(&mut self, message: &Value) -> Result<(), Gone> {
-        self.wire.say(message.to_string()).await
+        self.client.say(message.to_string()).await
     }
 }
 

@@ -2,7 +2,7 @@
 //! character, and the faults of their output.
 
 mod body;
-mod wire;
+mod client;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -20,7 +20,7 @@ use media::{
 use tokio::time::Instant;
 
 pub(super) use self::body::Body;
-pub(super) use self::wire::{Closing, Gone, Wire, upgrade};
+pub(super) use self::client::{ClientSocket, Closing, Gone, upgrade};
 
 /// Bytes of cached speeches: many calls say the same.
 const MOST_KEPT_BYTES: usize = 16 * 1024 * 1024;

@@ -2,7 +2,7 @@
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
-use crate::journal::Fate;
+use crate::journal::Outcome;
 
 /// Returns a generator for one subject.
 pub fn of(seed: u64, name: &str) -> StdRng {
@@ -21,13 +21,13 @@ pub enum Callee {
     Busy,
     Rejects,
     /// Rings until the time is over.
-    Away,
+    NotHome,
 }
 
 /// Decisions about a call, made when it is requested.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan {
-    pub fate: Fate,
+    pub outcome: Outcome,
     pub callee: Callee,
     /// Milliseconds from the request to the ringing.
     pub setup_ms: u64,
@@ -49,15 +49,15 @@ pub enum Manner {
 /// Returns the plan of one dial of a number.
 pub fn plan(rng: &mut StdRng, manner: Manner) -> Plan {
     let faultless = manner != Manner::Faulty;
-    let fate = match rng.random_range(0..100) {
-        _ if faultless => Fate::Placed,
-        0..3 => Fate::AnswerBroken,
-        3..5 => Fate::AnswerLost,
-        5..7 => Fate::PlacedAndFailed,
-        7..9 => Fate::Failed,
-        9..12 => Fate::Throttled,
-        12..14 => Fate::Refused,
-        _ => Fate::Placed,
+    let outcome = match rng.random_range(0..100) {
+        _ if faultless => Outcome::Placed,
+        0..3 => Outcome::AnswerBroken,
+        3..5 => Outcome::AnswerLost,
+        5..7 => Outcome::PlacedAndFailed,
+        7..9 => Outcome::Failed,
+        9..12 => Outcome::Throttled,
+        12..14 => Outcome::Refused,
+        _ => Outcome::Placed,
     };
     let callee = match rng.random_range(0..100) {
         0..80 if manner == Manner::Talkative => Callee::Answers(rng.random_range(2_000..6_000)),
@@ -68,10 +68,10 @@ pub fn plan(rng: &mut StdRng, manner: Manner) -> Plan {
         55..65 => Callee::Answers(rng.random_range(3_000..12_000)),
         65..80 => Callee::Busy,
         80..90 => Callee::Rejects,
-        _ => Callee::Away,
+        _ => Callee::NotHome,
     };
     Plan {
-        fate,
+        outcome,
         callee,
         setup_ms: rng.random_range(5..150),
         ring_ms: rng.random_range(50..900),

@@ -20,7 +20,7 @@ pub enum Event {
         to: String,
         call: String,
         node: String,
-        fate: Fate,
+        outcome: Outcome,
     },
     /// A status callback was sent; an `answer` of 0 means no response.
     Callback {
@@ -70,7 +70,7 @@ impl Event {
 /// Outcome of a request for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
+pub enum Outcome {
     /// Placed and answered so.
     Placed,
     /// Placed, and the response breaks off.
@@ -87,7 +87,7 @@ pub enum Fate {
     Refused,
 }
 
-impl Fate {
+impl Outcome {
     /// Returns whether a telephone rings.
     pub fn rings(self) -> bool {
         matches!(

@@ -57,7 +57,7 @@ pub struct Node {
     /// Trap at its commits, on a server.
     pub trap: Arc<Trap>,
     carrier: Proxy,
-    door: Proxy,
+    endpoint: Proxy,
 }
 
 /// Connection of a node that can be broken.
@@ -66,12 +66,12 @@ pub enum Link {
     Database,
     Carrier,
     /// Incoming callbacks and media sockets of the carrier.
-    Door,
+    ProxySide,
 }
 
 impl Node {
     /// Sets up a node without starting it.
-    pub async fn new(number: usize, listen: SocketAddr, door: Proxy, wiring: &Wiring) -> io::Result<Self> {
+    pub async fn new(number: usize, listen: SocketAddr, endpoint: Proxy, wiring: &Wiring) -> io::Result<Self> {
         let folder = wiring.folder.join(format!("node-{number}"));
         fs::create_dir_all(&folder)?;
         let carrier = Proxy::start(Target::Tcp(wiring.judge)).await?;
@@ -84,7 +84,7 @@ impl Node {
             }
             None => (None, wiring.database_url.clone()),
         };
-        let public = wiring.front.map_or(door.address, |front| front);
+        let public = wiring.front.map_or(endpoint.address, |front| front);
         let mut environment: Vec<(String, String)> = [
             ("DATABASE_URL", url),
             ("TMPDIR", wiring.folder.display().to_string()),
@@ -121,7 +121,7 @@ impl Node {
             database,
             trap,
             carrier,
-            door,
+            endpoint,
         })
     }
 
@@ -190,7 +190,7 @@ impl Node {
             (Link::Database, Some(proxy)) => proxy.set(mode),
             (Link::Database, None) => {}
             (Link::Carrier, _) => self.carrier.set(mode),
-            (Link::Door, _) => self.door.set(mode),
+            (Link::ProxySide, _) => self.endpoint.set(mode),
         }
     }
 

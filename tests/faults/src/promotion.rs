@@ -26,7 +26,7 @@ const SETTLES: Duration = Duration::from_secs(3);
 /// Longest wait for a standby to follow.
 const FOLLOWS_WITHIN: Duration = Duration::from_secs(60);
 /// Time without any server.
-const AWAY: Duration = Duration::from_secs(2);
+const DOWN_FOR: Duration = Duration::from_secs(2);
 /// Interval between checks for nodes that ended by themselves.
 const LOOK: Duration = Duration::from_millis(100);
 /// Longest time for everything to come to rest, at real speed.
@@ -109,7 +109,7 @@ async fn in_world(args: &PromotionArgs, world: &mut World) -> io::Result<bool> {
     sleep(Duration::from_millis(behind)).await;
     change(world, Postgres::kill)?;
     let until = now();
-    sleep(AWAY).await;
+    sleep(DOWN_FOR).await;
     change(world, Postgres::promote)?;
     println!("{:>8.1} s  standby promoted", began.elapsed().as_secs_f64());
     let scale = if args.tenth { 2 } else { 1 };

@@ -80,10 +80,10 @@ async fn pass(client: TcpStream, target: Target, mode: watch::Receiver<Mode>) {
         Target::Tcp(address) => pass_to(client, &[address], mode).await,
         Target::Anyone(addresses) => {
             let mut there = Vec::new();
-            for (door, process) in addresses {
+            for (endpoint, process) in addresses {
                 // The address accepts connections even if the process is gone.
                 if TcpStream::connect(process).await.is_ok() {
-                    there.push(door);
+                    there.push(endpoint);
                 }
             }
             pass_to(client, &there, mode).await;

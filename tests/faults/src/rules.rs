@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     evidence::{Attempt, Evidence, Told},
-    journal::{Entry, Event, Fate},
+    journal::{Entry, Event, Outcome},
 };
 
 /// Time within which a pause must take effect, in microseconds.
@@ -71,7 +71,7 @@ pub struct Dial<'a> {
     pub attempt: &'a str,
     pub to: &'a str,
     pub node: &'a str,
-    pub fate: Fate,
+    pub outcome: Outcome,
 }
 
 /// Returns the dials of a log.
@@ -81,14 +81,14 @@ pub fn dials(log: &[Entry]) -> impl Iterator<Item = Dial<'_>> {
             attempt,
             to,
             node,
-            fate,
+            outcome,
             ..
         } => Some(Dial {
             at: entry.at,
             attempt,
             to,
             node,
-            fate: *fate,
+            outcome: *outcome,
         }),
         _ => None,
     })
@@ -103,10 +103,10 @@ pub fn doubles(log: &[Entry]) -> Vec<Finding> {
     let mut found = Vec::new();
     for (attempt, dials) in by_attempt {
         let earlier = &dials[..dials.len() - 1];
-        if earlier.iter().any(|dial| !dial.fate.is_certainly_not_dialed()) {
+        if earlier.iter().any(|dial| !dial.outcome.is_certainly_not_dialed()) {
             let all: Vec<_> = dials
                 .iter()
-                .map(|dial| format!("{} by {} ({:?})", dial.at, dial.node, dial.fate))
+                .map(|dial| format!("{} by {} ({:?})", dial.at, dial.node, dial.outcome))
                 .collect();
             found.push(Finding {
                 rule: Rule::DialedTwice,
@@ -159,7 +159,7 @@ pub fn breaches(evidence: &Evidence) -> Vec<Finding> {
     let mut add = |rule, what: String| found.push(Finding { rule, what });
     let known: HashMap<&str, &Attempt> = evidence.attempts.iter().map(|a| (&*a.id, a)).collect();
     // An attempt that the carrier refused may be forgotten: its contact gets another one.
-    let counts = |dial: &Dial<'_>| !known.contains_key(dial.attempt) && !dial.fate.is_certainly_not_dialed();
+    let counts = |dial: &Dial<'_>| !known.contains_key(dial.attempt) && !dial.outcome.is_certainly_not_dialed();
     for dial in dials(&evidence.log).filter(counts) {
         add(Rule::AttemptUnknown, format!("{} to {}", dial.attempt, dial.to));
     }
@@ -309,13 +309,13 @@ mod tests {
 
     const NUMBERS: [&str; 2] = ["+15550000001", "+15550000002"];
 
-    fn dial(at: i64, attempt: &str, to: &str, fate: Fate) -> Entry {
+    fn dial(at: i64, attempt: &str, to: &str, outcome: Outcome) -> Entry {
         let event = Event::Dial {
             attempt: attempt.to_owned(),
             to: to.to_owned(),
             call: format!("CA{at}"),
             node: "127.0.0.1:1".to_owned(),
-            fate,
+            outcome,
         };
         Entry { at, event }
     }
@@ -363,8 +363,8 @@ mod tests {
         };
         Evidence {
             log: vec![
-                dial(10, "a", NUMBERS[0], Fate::Placed),
-                dial(11, "b", NUMBERS[1], Fate::AnswerLost),
+                dial(10, "a", NUMBERS[0], Outcome::Placed),
+                dial(11, "b", NUMBERS[1], Outcome::AnswerLost),
                 webhook("w1", "a", 500),
                 webhook("w1", "a", 200),
                 webhook("w2", "b", 200),
@@ -390,9 +390,9 @@ mod tests {
 
     #[test]
     fn each_rule_is_seen_to_be_broken() {
-        let again = |e: &mut Evidence| e.log.push(dial(30, "a", NUMBERS[0], Fate::Placed));
+        let again = |e: &mut Evidence| e.log.push(dial(30, "a", NUMBERS[0], Outcome::Placed));
         assert_eq!(broken(again), [Rule::DialedTwice]);
-        let unknown = |e: &mut Evidence| e.log.push(dial(30, "z", NUMBERS[0], Fate::Placed));
+        let unknown = |e: &mut Evidence| e.log.push(dial(30, "z", NUMBERS[0], Outcome::Placed));
         assert_eq!(broken(unknown), [Rule::AttemptUnknown]);
         let open = |e: &mut Evidence| e.attempts[0].state = "dialing".to_owned();
         assert_eq!(broken(open), [Rule::LeftOpen, Rule::ContactLost]);
@@ -427,7 +427,7 @@ mod tests {
         let paused = |at| {
             move |e: &mut Evidence| {
                 e.campaigns[0].0.pauses.push((1_000, 9_000_000));
-                e.log[0] = dial(at, "a", NUMBERS[0], Fate::Placed);
+                e.log[0] = dial(at, "a", NUMBERS[0], Outcome::Placed);
             }
         };
         assert_eq!(broken(paused(5_000_999)), []);
@@ -440,7 +440,7 @@ mod tests {
         let late = |permitted, standstill| {
             move |e: &mut Evidence| {
                 e.campaigns[0].0.pauses.push((1_000, 9_000_000));
-                e.log[0] = dial(6_000_000, "a", NUMBERS[0], Fate::Placed);
+                e.log[0] = dial(6_000_000, "a", NUMBERS[0], Outcome::Placed);
                 e.attempts[0].dialing_at = Some(permitted);
                 e.standstills.push(standstill);
             }
@@ -473,11 +473,11 @@ mod tests {
 
     #[test]
     fn what_was_refused_may_be_asked_for_again() {
-        let throttled = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Fate::Throttled));
+        let throttled = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Outcome::Throttled));
         assert_eq!(broken(throttled), []);
-        let forgotten = |e: &mut Evidence| e.log.insert(0, dial(5, "z", NUMBERS[0], Fate::Throttled));
+        let forgotten = |e: &mut Evidence| e.log.insert(0, dial(5, "z", NUMBERS[0], Outcome::Throttled));
         assert_eq!(broken(forgotten), []);
-        let failed = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Fate::Failed));
+        let failed = |e: &mut Evidence| e.log.insert(0, dial(5, "a", NUMBERS[0], Outcome::Failed));
         assert_eq!(broken(failed), [Rule::DialedTwice]);
     }
 
@@ -486,7 +486,7 @@ mod tests {
         let retry = |at| {
             move |e: &mut Evidence| {
                 e.attempts.push(attempt("a2", 2, NUMBERS[0]));
-                e.log.push(dial(at, "a2", NUMBERS[0], Fate::Placed));
+                e.log.push(dial(at, "a2", NUMBERS[0], Outcome::Placed));
                 e.log.push(webhook("w4", "a2", 200));
             }
         };

@@ -28,8 +28,8 @@ pub enum Kind {
     DatabaseKill,
     CarrierCut,
     CarrierStall,
-    DoorCut,
-    DoorStall,
+    ProxyCut,
+    ProxyStall,
 }
 
 impl fmt::Display for Kind {
@@ -42,8 +42,8 @@ impl fmt::Display for Kind {
             Self::DatabaseKill => "PostgreSQL killed",
             Self::CarrierCut => "node cut from the carrier",
             Self::CarrierStall => "node's carrier stands still",
-            Self::DoorCut => "carrier cut from a node",
-            Self::DoorStall => "carrier's way to a node stands still",
+            Self::ProxyCut => "carrier cut from a node",
+            Self::ProxyStall => "carrier's way to a node stands still",
         })
     }
 }
@@ -78,8 +78,8 @@ const ON_POSTGRES: &[(Kind, u32)] = &[
     (Kind::DatabaseKill, 5),
     (Kind::CarrierCut, 5),
     (Kind::CarrierStall, 4),
-    (Kind::DoorCut, 5),
-    (Kind::DoorStall, 3),
+    (Kind::ProxyCut, 5),
+    (Kind::ProxyStall, 3),
 ];
 const KILLS: &[(Kind, u32)] = &[(Kind::Kill, 1)];
 const ON_SQLITE: &[(Kind, u32)] = &[
@@ -87,8 +87,8 @@ const ON_SQLITE: &[(Kind, u32)] = &[
     (Kind::Pause, 20),
     (Kind::CarrierCut, 6),
     (Kind::CarrierStall, 4),
-    (Kind::DoorCut, 6),
-    (Kind::DoorStall, 4),
+    (Kind::ProxyCut, 6),
+    (Kind::ProxyStall, 4),
 ];
 
 /// Returns the shortest and the longest duration of a fault of a kind, in milliseconds of real time.
@@ -99,7 +99,7 @@ fn lasts(kind: Kind, postgres: bool) -> (f64, f64) {
         Kind::Pause => (5_000.0, 120_000.0),
         Kind::DatabaseCut | Kind::DatabaseStall => (1_000.0, 60_000.0),
         Kind::DatabaseKill => (500.0, 30_000.0),
-        Kind::CarrierCut | Kind::CarrierStall | Kind::DoorCut | Kind::DoorStall => (1_000.0, 30_000.0),
+        Kind::CarrierCut | Kind::CarrierStall | Kind::ProxyCut | Kind::ProxyStall => (1_000.0, 30_000.0),
     }
 }
 
@@ -141,8 +141,8 @@ pub fn plan(outline: Outline) -> Vec<Planned> {
             Kind::DatabaseStall => link(node, Link::Database, Mode::Stalled, 1),
             Kind::CarrierCut => link(node, Link::Carrier, Mode::Cut, 2),
             Kind::CarrierStall => link(node, Link::Carrier, Mode::Stalled, 2),
-            Kind::DoorCut => link(node, Link::Door, Mode::Cut, 3),
-            Kind::DoorStall => link(node, Link::Door, Mode::Stalled, 3),
+            Kind::ProxyCut => link(node, Link::ProxySide, Mode::Cut, 3),
+            Kind::ProxyStall => link(node, Link::ProxySide, Mode::Stalled, 3),
         };
         let until = match busy[node].get_mut(place) {
             Some(until) => until,

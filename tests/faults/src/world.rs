@@ -129,16 +129,19 @@ impl World {
         let listens = (0..recipe.nodes)
             .map(|_| free_address())
             .collect::<io::Result<Vec<_>>>()?;
-        let mut doors = Vec::new();
+        let mut endpoints = Vec::new();
         for listen in &listens {
-            doors.push(Proxy::start(Target::Tcp(*listen)).await?);
+            endpoints.push(Proxy::start(Target::Tcp(*listen)).await?);
         }
         let (mut any, mut front) = (None, None);
         match recipe.entrance {
             Entrance::Own => {}
             Entrance::Any => {
-                let doors = doors.iter().map(|door| door.address).zip(listens.iter().copied());
-                any = Some(Proxy::start(Target::Anyone(doors.collect())).await?);
+                let endpoints = endpoints
+                    .iter()
+                    .map(|endpoint| endpoint.address)
+                    .zip(listens.iter().copied());
+                any = Some(Proxy::start(Target::Anyone(endpoints.collect())).await?);
             }
             Entrance::Ready => front = Some(Front::start(&listens).await?),
         }
@@ -160,8 +163,8 @@ impl World {
             tenth: recipe.tenth,
         };
         let mut nodes = Vec::new();
-        for (number, (listen, door)) in listens.iter().zip(doors).enumerate() {
-            nodes.push(Node::new(number, *listen, door, &wiring).await?);
+        for (number, (listen, endpoint)) in listens.iter().zip(endpoints).enumerate() {
+            nodes.push(Node::new(number, *listen, endpoint, &wiring).await?);
         }
         let limit = Instant::now() + STARTS_WITHIN;
         while tokio::net::TcpStream::connect(judge).await.is_err() {
@@ -265,7 +268,7 @@ impl World {
     pub async fn heal(&mut self) -> io::Result<()> {
         self.go_on();
         for node in &mut self.nodes {
-            for link in [Link::Database, Link::Carrier, Link::Door] {
+            for link in [Link::Database, Link::Carrier, Link::ProxySide] {
                 node.set(link, Mode::Open);
             }
             if node.running == Running::Stopped {

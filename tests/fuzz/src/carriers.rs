@@ -34,20 +34,20 @@ use carriers::{
         signature::Guard,
     },
     vonage,
-    wire::{Event, MediaWire},
+    protocol::{Event, MediaProtocol},
 };
 use net::key::Key;
 
 /// Reads messages of one socket, one per line; a line that is not text is passed as bytes.
-fn media(mut wire: impl MediaWire, data: &[u8]) {
+fn media(mut protocol: impl MediaProtocol, data: &[u8]) {
     for message in data.split(|byte| *byte == b'\n') {
         let event = match texts(message) {
-            Some(text) => wire.read_text(text),
-            None => wire.read_binary(message),
+            Some(text) => protocol.read_text(text),
+            None => protocol.read_binary(message),
         };
         if let Ok(Event::Start(start)) = event {
             let mut messages = Vec::new();
-            let mut writer = wire.writer(&start);
+            let mut writer = protocol.writer(&start);
             writer.begin(&mut messages);
             for item in [
                 OutboundItem::Clear,
@@ -63,7 +63,7 @@ fn media(mut wire: impl MediaWire, data: &[u8]) {
 /// Reads media messages of Twilio and of the exchange.
 pub fn twilio_media(data: &[u8]) {
     media(
-        twilio::stream::TwilioWire {
+        twilio::stream::TwilioProtocol {
             presses_keys: data.first().is_some_and(|first| first % 2 == 1),
         },
         data,
@@ -78,12 +78,12 @@ pub fn telnyx_media(data: &[u8]) {
         codec: [Codec::Pcmu, Codec::Pcma, Codec::L16][usize::from(codec % 3)],
         order: [ByteOrder::Big, ByteOrder::Little][usize::from(order % 2)],
     };
-    media(telnyx::stream::TelnyxWire::new(line), data.get(2..).unwrap_or_default());
+    media(telnyx::stream::TelnyxProtocol::new(line), data.get(2..).unwrap_or_default());
 }
 
 /// Reads Vonage's media messages.
 pub fn vonage_media(data: &[u8]) {
-    media(vonage::stream::VonageWire, data);
+    media(vonage::stream::VonageProtocol, data);
 }
 
 /// Reads callbacks and webhooks of every carrier.
@@ -152,14 +152,14 @@ pub fn signatures(data: &[u8]) {
 
 /// Reads media messages of the plain endpoint.
 pub fn plain_media(data: &[u8]) {
-    media(plain::stream::PlainWire::default(), data);
+    media(plain::stream::PlainProtocol::default(), data);
 }
 
 /// Reads messages of Asterisk's `chan_websocket`, in plain words and in JSON, for any codec.
 pub fn asterisk_media(data: &[u8]) {
     let codec = Codec::ALL[usize::from(data.first().copied().unwrap_or_default() % 4)];
     media(
-        asterisk::stream::AsteriskWire::new(codec),
+        asterisk::stream::AsteriskProtocol::new(codec),
         data.get(1..).unwrap_or_default(),
     );
 }

@@ -18,7 +18,7 @@ use domain::{
 };
 pub use providers::{llm::fuzzed::{chat_stream, event_stream, message_stream}, fuzzed::{recognisers, voices}};
 pub use rest::fuzzed::{csv, cursor, email, strict_json};
-pub use sim::exchange::fuzzed as exchange_wire;
+pub use sim::exchange::fuzzed as exchange_protocol;
 
 fn texts(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok()

@@ -49,7 +49,9 @@ fn links(text: &str) -> Vec<String> {
     let prose: Vec<&str> = prose(text).collect();
     let prose = without_code(&prose.join("\n"));
     let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets.map(|target| target.split(' ').next().unwrap_or_default().to_owned()).collect()
+    targets
+        .map(|target| target.split(' ').next().unwrap_or_default().to_owned())
+        .collect()
 }
 
 /// Anchors of a document's headings, as code hosts and mdBook make them.
@@ -59,11 +61,17 @@ fn anchors(text: &str) -> Vec<String> {
     headings
         .map(|line| {
             let title = line.trim_start_matches('#').trim().to_lowercase();
-            let kept = title.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+            let kept = title
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
             let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
             let times: &mut usize = seen.entry(anchor.clone()).or_default();
             *times += 1;
-            if *times == 1 { anchor } else { format!("{anchor}-{}", *times - 1) }
+            if *times == 1 {
+                anchor
+            } else {
+                format!("{anchor}-{}", *times - 1)
+            }
         })
         .collect()
 }
@@ -77,8 +85,14 @@ fn every_link_leads_somewhere() {
             if link.contains("://") || link.starts_with("mailto:") {
                 continue;
             }
-            let (file, anchor) = link.split_once('#').map_or((link.as_str(), None), |(file, anchor)| (file, Some(anchor)));
-            let target = if file.is_empty() { document.clone() } else { document.parent().unwrap().join(file) };
+            let (file, anchor) = link
+                .split_once('#')
+                .map_or((link.as_str(), None), |(file, anchor)| (file, Some(anchor)));
+            let target = if file.is_empty() {
+                document.clone()
+            } else {
+                document.parent().unwrap().join(file)
+            };
             let found = match anchor {
                 None => target.exists(),
                 Some(anchor) => {
@@ -100,7 +114,10 @@ fn every_page_is_in_the_books_summary() {
     pages_below(&path("docs"), &mut pages);
     for page in pages {
         let page = page.strip_prefix(path("docs")).unwrap().to_str().unwrap().to_owned();
-        assert!(page == "SUMMARY.md" || summary.contains(&page), "docs/{page} is not in docs/SUMMARY.md");
+        assert!(
+            page == "SUMMARY.md" || summary.contains(&page),
+            "docs/{page} is not in docs/SUMMARY.md"
+        );
     }
 }
 

@@ -21,20 +21,30 @@ Accounts and keys have variables of their own, listed with their service:
 fn describe(command: &Command, name: &str, seen: &mut BTreeSet<String>, page: &mut String) {
     let settings: Vec<&Arg> = command
         .get_arguments()
-        .filter(|arg| arg.get_env().is_some_and(|env| seen.insert(env.to_string_lossy().into_owned())))
+        .filter(|arg| {
+            arg.get_env()
+                .is_some_and(|env| seen.insert(env.to_string_lossy().into_owned()))
+        })
         .collect();
     if !settings.is_empty() {
         let _ = write!(page, "\n## {name}\n");
         settings.into_iter().for_each(|arg| setting(arg, page));
     }
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        describe(below, &format!("`ringback {}`", path_of(name, below.get_name())), seen, page);
+        describe(
+            below,
+            &format!("`ringback {}`", path_of(name, below.get_name())),
+            seen,
+            page,
+        );
     }
 }
 
 /// A subcommand's name behind that of its parent, which is written as in a heading.
 fn path_of(parent: &str, name: &str) -> String {
-    let parent = parent.strip_prefix("`ringback ").and_then(|rest| rest.strip_suffix('`'));
+    let parent = parent
+        .strip_prefix("`ringback ")
+        .and_then(|rest| rest.strip_suffix('`'));
     parent.map_or_else(|| name.to_owned(), |parent| format!("{parent} {name}"))
 }
 
@@ -47,7 +57,11 @@ fn setting(arg: &Arg, page: &mut String) {
         default = rest.strip_suffix(']').map(str::to_owned);
         text = before.to_owned();
     }
-    let values: Vec<String> = arg.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy())).collect();
+    let values: Vec<String> = arg
+        .get_default_values()
+        .iter()
+        .map(|value| format!("`{}`", value.to_string_lossy()))
+        .collect();
     if !arg.is_hide_default_value_set() && !values.is_empty() {
         default = Some(values.join(", "));
     }

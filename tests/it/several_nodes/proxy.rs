@@ -22,8 +22,8 @@ type Nodes = Arc<Mutex<Vec<String>>>;
 pub struct Proxy {
     address: SocketAddr,
     nodes: Nodes,
-    away: Arc<AtomicBool>,
-    turned_away: Arc<AtomicUsize>,
+    unavailable: Arc<AtomicBool>,
+    rejected: Arc<AtomicUsize>,
     _tasks: JoinSet<()>,
 }
 
@@ -32,13 +32,13 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, nodes) = (listener.local_addr().unwrap(), Nodes::default());
         let mut tasks = JoinSet::new();
-        let (away, turned_away) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
-        tasks.spawn(serve(listener, nodes.clone(), (away.clone(), turned_away.clone())));
+        let (unavailable, rejected) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        tasks.spawn(serve(listener, nodes.clone(), (unavailable.clone(), rejected.clone())));
         Self {
             address,
             nodes,
-            away,
-            turned_away,
+            unavailable,
+            rejected,
             _tasks: tasks,
         }
     }
@@ -48,13 +48,13 @@ impl Proxy {
     }
 
     /// Stops or resumes accepting requests. Requests already passed on continue.
-    pub fn is_away(&self, away: bool) {
-        self.away.store(away, Ordering::Relaxed);
+    pub fn is_unavailable(&self, unavailable: bool) {
+        self.unavailable.store(unavailable, Ordering::Relaxed);
     }
 
     /// Returns the number of requests it did not accept.
-    pub fn turned_away(&self) -> usize {
-        self.turned_away.load(Ordering::Relaxed)
+    pub fn rejected(&self) -> usize {
+        self.rejected.load(Ordering::Relaxed)
     }
 
     /// Adds a node to send requests to.
@@ -64,12 +64,12 @@ impl Proxy {
     }
 }
 
-async fn serve(listener: TcpListener, nodes: Nodes, (away, turned_away): (Arc<AtomicBool>, Arc<AtomicUsize>)) {
+async fn serve(listener: TcpListener, nodes: Nodes, (unavailable, rejected): (Arc<AtomicBool>, Arc<AtomicUsize>)) {
     let (next, mut connections) = (AtomicUsize::new(0), JoinSet::new());
     loop {
         let (client, _) = listener.accept().await.unwrap();
-        if away.load(Ordering::Relaxed) {
-            turned_away.fetch_add(1, Ordering::Relaxed);
+        if unavailable.load(Ordering::Relaxed) {
+            rejected.fetch_add(1, Ordering::Relaxed);
             continue;
         }
         let in_turn = {

@@ -36,7 +36,7 @@ pub struct TestApp {
     pub store: Arc<MemoryStore>,
     pub node: FakeNode,
     /// The node's addresses for the handlers.
-    pub door: Switchboard,
+    pub switchboard: Switchboard,
     pub account: Account,
     /// Client with the key of `account`.
     pub client: Client,
@@ -66,7 +66,7 @@ impl TestApp {
             documents: Arc::new(Documents::new(documents).unwrap()),
             ..state(store.clone(), &node).await
         };
-        let door = state.switchboard.clone();
+        let switchboard = state.switchboard.clone();
         let routes = rest::routes(state).route(PANICS, get(panics));
         let (address, shutdown, server) = serve_router(rest::with_envelope(routes), limits).await;
         let (account, key) = new_account(&*store, "ada@example.com").await;
@@ -75,7 +75,7 @@ impl TestApp {
             client: Client::new(&format!("http://{address}"), &key),
             store,
             node,
-            door,
+            switchboard,
             account,
             server,
             _shutdown: shutdown,

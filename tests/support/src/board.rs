@@ -35,15 +35,15 @@ impl Board {
         let kept = Arc::<Mutex<Kept>>::default();
         let keeps = kept.clone();
         let lines = answering_at_once(move |message| keep(&keeps, message)).await;
-        let door = CarrierLink::new(Switchboard {
+        let link = CarrierLink::new(Switchboard {
             lines: lines.into(),
             ..Switchboard::default()
         });
-        let router = carriers::router(&door, [(trunk.carrier.name(), trunk.routes)]);
+        let router = carriers::router(&link, [(trunk.carrier.name(), trunk.routes)]);
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
-        if let Some(attendant) = trunk.event_listener {
-            tasks.spawn(attendant(door));
+        if let Some(event_listener) = trunk.event_listener {
+            tasks.spawn(event_listener(link));
         }
         Self {
             carrier: trunk.carrier,

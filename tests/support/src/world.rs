@@ -188,8 +188,8 @@ async fn start_service(
     };
     let node = Node::start(NodeArguments { ports, settings }).await.unwrap();
     let mut tasks = JoinSet::new();
-    if let Some(attendant) = trunk.event_listener {
-        tasks.spawn(attendant(CarrierLink::new(node.switchboard.clone())));
+    if let Some(event_listener) = trunk.event_listener {
+        tasks.spawn(event_listener(CarrierLink::new(node.switchboard.clone())));
     }
     let stopping = watch::Sender::new(false);
     let rest = rest::router(RestState {

@@ -113,9 +113,9 @@ mod tests {
         let sizes = entity(String, vec![json!("small"), json!("Large")]);
         assert_eq!(checked(&sizes, &json!(" LARGE")), Some(json!("Large")));
         assert_eq!(checked(&sizes, &json!("medium")), None);
-        let doors = entity(Integer, vec![json!(3), json!(5)]);
-        assert_eq!(checked(&doors, &json!("5")), Some(json!(5)));
-        assert_eq!(checked(&doors, &json!(4)), None);
+        let endpoints = entity(Integer, vec![json!(3), json!(5)]);
+        assert_eq!(checked(&endpoints, &json!("5")), Some(json!(5)));
+        assert_eq!(checked(&endpoints, &json!(4)), None);
     }
 
     proptest! {

@@ -2,7 +2,7 @@
 
 pub use super::synthesizer::SpeechError;
 use super::usage::Meter;
-pub use media::turn::endpointing::Promise;
+pub use media::turn::endpointing::Capabilities;
 
 /// Settings of a recogniser for one call.
 #[derive(Debug, Clone)]
@@ -71,7 +71,7 @@ pub trait TranscriptStream: Send {
     fn finalize(&mut self);
 
     /// Returns what its finals can guarantee now; this may change as it runs. Must be cheap.
-    fn promise(&self) -> Promise {
-        Promise::default()
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
     }
 }

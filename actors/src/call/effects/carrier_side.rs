@@ -77,7 +77,7 @@ impl EffectHandler {
             Err(StoreError::Fenced | StoreError::NotFound) => PermitAnswer::Lost,
             Err(error) => {
                 tracing::warn!(attempt = %self.plan.attempt.claim.attempt, %error, "permit request failed");
-                self.outcome = Err(NoOutcome::StoreAway);
+                self.outcome = Err(NoOutcome::StoreUnavailable);
                 PermitAnswer::Unanswered
             }
         }
@@ -145,7 +145,7 @@ impl EffectHandler {
         LegSearch::new(attempt, to, self.dialing_at, self.with.ports.store.clone())
     }
 
-    pub(super) fn fate_unknown(&mut self) {
+    pub(super) fn outcome_unknown(&mut self) {
         self.write(Write::Unknown);
         let carrier = self.plan.carrier.clone();
         let task = tasks::look_up(carrier, self.search(), self.with.times.settle_from, self.me.clone());

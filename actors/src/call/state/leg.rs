@@ -287,7 +287,7 @@ impl State {
         }
     }
 
-    pub(super) fn fate_stays_unknown(&mut self, fx: &mut Vec<Effect>) {
+    pub(super) fn outcome_stays_unknown(&mut self, fx: &mut Vec<Effect>) {
         if self.phase == Phase::Unknown {
             // Nothing was found to hang up, and a late ring will be rejected by the webhook.
             self.leg.over = true;

@@ -19,7 +19,7 @@ const UNTIL_THEN: &str =
 const WAS_DONE: &str = "it was done before the line was gone for a moment, and its result is lost. Do not call it again \
                         for this; if its result is needed, ask or look it up otherwise";
 const HAD_FAILED: &str = "it failed before the line was gone for a moment; something may have been done all the same";
-const FATE_UNKNOWN: &str = "it was begun before the line was gone for a moment: it may have been done. Do not call it \
+const OUTCOME_UNKNOWN: &str = "it was begun before the line was gone for a moment: it may have been done. Do not call it \
                             again for this, and say that you cannot tell whether it was done";
 
 /// Distance between the run numbers of successive owners of a call, so that runs whose facts the previous
@@ -38,7 +38,7 @@ pub(super) fn former_runs(events: &[EventFact]) -> Vec<FormerRun> {
         let told = match answer.map(|answer| answer["ok"] == true) {
             Some(true) => json!({ "status": "done", "note": WAS_DONE }),
             Some(false) => json!({ "status": "failed", "note": HAD_FAILED }),
-            None => json!({ "status": "unknown", "note": FATE_UNKNOWN }),
+            None => json!({ "status": "unknown", "note": OUTCOME_UNKNOWN }),
         };
         Some(FormerRun {
             at_ms: event.at_ms,

@@ -17,8 +17,8 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-            FACTS_FOLLOW_MS, NextAttempt, Orphan, Outcome, Patience, Permit, PermitRequest, Remaining, SentWith,
-            StoreError, StoreResult, Tries,
+            FACTS_FOLLOW_MS, NextAttempt, OrphanedAttempt, Outcome, Patience, Permit, PermitRequest, Remaining,
+            SentWith, StoreError, StoreResult, Tries,
         },
     },
     safeguards::Refusal,
@@ -110,16 +110,16 @@ impl Tables {
         Some(claimed)
     }
 
-    fn orphan(&mut self, id: AttemptId, node: NodeId) -> Option<Orphan> {
+    fn orphaned(&mut self, id: AttemptId, node: NodeId) -> Option<OrphanedAttempt> {
         let entry = self.attempts.get_mut(&id)?;
         entry.owner = Some(node);
         entry.epoch += 1;
         self.left(id, node)
     }
 
-    fn left(&self, id: AttemptId, node: NodeId) -> Option<Orphan> {
+    fn left(&self, id: AttemptId, node: NodeId) -> Option<OrphanedAttempt> {
         let entry = self.attempts.get(&id)?;
-        Some(Orphan {
+        Some(OrphanedAttempt {
             claim: Claim {
                 attempt: id,
                 owner: node,
@@ -198,7 +198,7 @@ fn contact_state(status: ConversationStatus) -> StoreResult<ContactState> {
 
 #[async_trait]
 impl AttemptStore for MemoryStore {
-    async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>> {
+    async fn take_orphaned(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<OrphanedAttempt>> {
         let mut tables = self.open()?;
         let now = self.now();
         tables.nodes.bury_silent(node, now)?;
@@ -209,15 +209,15 @@ impl AttemptStore for MemoryStore {
             .filter(|entry| !tables.is_waited_for(entry, patience, now))
             .map(|entry| (entry.id, entry.is_sent()))
             .collect();
-        let mut orphans = Vec::new();
+        let mut orphaned = Vec::new();
         for (id, sent) in left {
             if sent {
-                orphans.extend(tables.orphan(id, node));
+                orphaned.extend(tables.orphaned(id, node));
             } else {
                 tables.give_back(id, self.now());
             }
         }
-        Ok(orphans)
+        Ok(orphaned)
     }
 
     async fn claim(&self, node: NodeId, campaign: CampaignId, limit: i64) -> StoreResult<Vec<ClaimedAttempt>> {
@@ -268,7 +268,7 @@ impl AttemptStore for MemoryStore {
         Ok(claims.collect())
     }
 
-    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<OrphanedAttempt>> {
         let tables = self.open()?;
         let until = Timestamp(self.now().0 - older_than_ms * 1_000);
         let attempts = tables.unfinished.iter().filter_map(|id| tables.attempts.get(id));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Fixture, Scene, number, orphans::live_on, outcome, request};
+use super::{Fixture, Scene, number, orphaned::live_on, outcome, request};
 use domain::{
     id::{AccountId, AgentId, AttemptId, NodeId},
     ports::{
@@ -309,8 +309,8 @@ pub async fn a_dead_nodes_single_calls_are_taken_up(fixture: Fixture) {
     let heir = NodeId::new();
     scene.store.register_node(heir, None).await.unwrap();
     live_on(&*scene.store, &scene.clock, heir).await;
-    let orphans = scene.store.take_orphans(heir, &Patience::default()).await.unwrap();
-    let left: Vec<_> = orphans.iter().map(|o| (o.claim.attempt, o.campaign)).collect();
+    let orphaned = scene.store.take_orphaned(heir, &Patience::default()).await.unwrap();
+    let left: Vec<_> = orphaned.iter().map(|o| (o.claim.attempt, o.campaign)).collect();
     assert_eq!(left, [(sent, None)]);
     let again = scene.store.claim_calls(heir, 9).await.unwrap();
     let ids: Vec<_> = again.iter().map(|c| c.claim.attempt).collect();

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
-use super::orphans::live_on;
+use super::orphaned::live_on;
 use domain::{
     id::{AccountId, AgentId, CampaignId, NodeId},
     phone_number::PhoneNumber,
@@ -172,7 +172,7 @@ impl Scene {
         };
         heir.store.register_node(heir.node, None).await.unwrap();
         live_on(&*heir.store, &heir.clock, heir.node).await;
-        heir.store.take_orphans(heir.node, &Patience::default()).await.unwrap();
+        heir.store.take_orphaned(heir.node, &Patience::default()).await.unwrap();
         heir
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Fixture, Scene, caller_number, number, orphans::live_on, outcome};
+use super::{Fixture, Scene, caller_number, number, orphaned::live_on, outcome};
 use domain::{
     id::{AccountId, AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
@@ -195,18 +195,20 @@ pub async fn a_call_from_outside_is_taken_over_and_never_queued(fixture: Fixture
     let heir = NodeId::new();
     store.register_node(heir, None).await.unwrap();
     live_on(&**store, &scene.clock, heir).await;
-    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
-    let [orphan] = &orphans[..] else { panic!("{orphans:?}") };
-    assert_eq!((orphan.claim.attempt, orphan.claim.owner), (claim.attempt, heir));
+    let orphaned = store.take_orphaned(heir, &Patience::default()).await.unwrap();
+    let [orphaned] = &orphaned[..] else {
+        panic!("{orphaned:?}")
+    };
+    assert_eq!((orphaned.claim.attempt, orphaned.claim.owner), (claim.attempt, heir));
     assert_eq!(
-        (orphan.direction, orphan.state),
+        (orphaned.direction, orphaned.state),
         (CallDirection::Inbound, AttemptState::Dialed)
     );
-    assert_eq!(orphan.carrier_call, Some(CarrierCallId("leg".to_owned())));
-    assert_eq!((orphan.campaign, orphan.dialing_at), (None, came_at));
+    assert_eq!(orphaned.carrier_call, Some(CarrierCallId("leg".to_owned())));
+    assert_eq!((orphaned.campaign, orphaned.dialing_at), (None, came_at));
     assert_eq!(store.answered(claim, scene.now()).await, Err(StoreError::Fenced));
     let failed = outcome(ConversationStatus::Failed);
-    store.finish(orphan.claim, failed, None).await.unwrap();
+    store.finish(orphaned.claim, failed, None).await.unwrap();
     let row = store.conversation(scene.account, claim.attempt).await.unwrap();
     assert_eq!(row.status, ConversationStatus::Failed);
     assert_eq!(store.waiting_calls().await, Ok(WaitingCalls::default()));
@@ -220,7 +222,7 @@ pub async fn a_node_that_is_not_known_to_live_receives_nothing(fixture: Fixture)
     let heir = NodeId::new();
     scene.store.register_node(heir, None).await.unwrap();
     live_on(&*scene.store, &scene.clock, heir).await;
-    scene.store.take_orphans(heir, &Patience::default()).await.unwrap();
+    scene.store.take_orphaned(heir, &Patience::default()).await.unwrap();
     assert_eq!(receive(&scene, call(&scene, agent, "a")).await, Err(StoreError::Fenced));
     let taken = scene.store.receive_call(heir, call(&scene, agent, "a")).await;
     assert!(taken.unwrap().is_some());

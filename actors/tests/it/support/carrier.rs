@@ -52,7 +52,7 @@ struct Seen {
     listing: Vec<ListedCall>,
     listings_failing: usize,
     sockets: HashMap<AttemptId, FakeSocket>,
-    door: Option<Switchboard>,
+    switchboard: Option<Switchboard>,
     /// Prefix of the names of its legs; `leg` by default.
     legs: Option<&'static str>,
     abilities: CarrierAbilities,
@@ -83,8 +83,8 @@ impl ScriptedCarrier {
         self.seen().abilities.comes_back = true;
     }
 
-    pub fn set_door(&self, door: Switchboard) {
-        self.seen().door = Some(door);
+    pub fn set_switchboard(&self, switchboard: Switchboard) {
+        self.seen().switchboard = Some(switchboard);
     }
 
     /// Sets the behaviour of callees dialed from now on.
@@ -138,13 +138,13 @@ impl ScriptedCarrier {
     }
 }
 
-async fn callee(seen: Arc<Mutex<Seen>>, door: Switchboard, dial: DialRequest, callees: Callees) {
+async fn callee(seen: Arc<Mutex<Seen>>, switchboard: Switchboard, dial: DialRequest, callees: Callees) {
     let attempt = dial.attempt;
     let tell = async |progress: CallProgress| {
         let report = progress.into();
         let proof = dial.status_token.clone();
         let message = |reply| CallMessage::Progress { proof, report, reply };
-        door.tell_call(("scripted", attempt), message).await;
+        switchboard.tell_call(("scripted", attempt), message).await;
     };
     match callees {
         Callees::Busy(after) => {
@@ -162,7 +162,7 @@ async fn callee(seen: Arc<Mutex<Seen>>, door: Switchboard, dial: DialRequest, ca
             let (leg, socket): (MediaLeg, FakeSocket) = media_leg();
             let proof = dial.media_token.clone();
             let message = |reply| CallMessage::Media { proof, leg, reply };
-            if let Some(Ok(())) = door.tell_call(("scripted", attempt), message).await {
+            if let Some(Ok(())) = switchboard.tell_call(("scripted", attempt), message).await {
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                 seen.sockets.insert(attempt, socket);
             }
@@ -179,18 +179,18 @@ impl Carrier for ScriptedCarrier {
     }
 
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
-        let (number, callees, door) = {
+        let (number, callees, switchboard) = {
             let mut seen = self.seen();
             seen.dials.push((Instant::now(), request.clone()));
-            (seen.dials.len() - 1, seen.callees.clone(), seen.door.clone())
+            (seen.dials.len() - 1, seen.callees.clone(), seen.switchboard.clone())
         };
         match &callees {
             Callees::Refused(error) => return Err(error.clone()),
             Callees::Silence => std::future::pending().await,
             Callees::Busy(_) | Callees::End(_) | Callees::Answer | Callees::Ring => {}
         }
-        if let Some(door) = door {
-            tokio::spawn(callee(self.0.clone(), door, request.clone(), callees));
+        if let Some(switchboard) = switchboard {
+            tokio::spawn(callee(self.0.clone(), switchboard, request.clone(), callees));
         }
         Ok(self.leg(number))
     }

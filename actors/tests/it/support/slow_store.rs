@@ -178,11 +178,11 @@ slowly! {
         cluster_secret() -> String;
     }
     AttemptStore {
-        take_orphans(node: NodeId, patience: &Patience) -> Vec<Orphan>;
+        take_orphaned(node: NodeId, patience: &Patience) -> Vec<OrphanedAttempt>;
         claim(node: NodeId, campaign: CampaignId, limit: i64) -> Vec<ClaimedAttempt>;
         release(claims: &[Claim]) -> ();
         stale_claims(node: NodeId, older_than_ms: i64) -> Vec<Claim>;
-        unsettled(node: NodeId, older_than_ms: i64) -> Vec<Orphan>;
+        unsettled(node: NodeId, older_than_ms: i64) -> Vec<OrphanedAttempt>;
         permit(claim: Claim, request: PermitRequest) -> Permit;
         not_sent(claim: Claim, delay_ms: i64, why: Option<String>) -> ();
         dialed(claim: Claim, call: &CarrierCallId) -> ();

@@ -33,7 +33,7 @@ use crate::{
         Claim,
         allowance::{Allowance, Excess},
     },
-    wire,
+    protocol,
 };
 
 /// Linear 16-bit at 8 kHz.
@@ -249,7 +249,7 @@ impl Reader {
                     return Ok(());
                 }
                 Frame::Digit(digit) => {
-                    if let wire::Event::Item(item) = wire::key(&digit.to_string()) {
+                    if let protocol::Event::Item(item) = protocol::key(&digit.to_string()) {
                         self.queue.push(item);
                     }
                 }

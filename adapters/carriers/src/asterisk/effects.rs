@@ -41,7 +41,7 @@ pub enum Order {
     Reopen(WayBack),
 }
 
-struct Performer<'a> {
+struct Effects<'a> {
     switch: &'a Arc<Switch>,
     call: CarrierCallId,
     back: WayBack,
@@ -73,7 +73,7 @@ pub(super) async fn run(
     mut state: CallState,
     mut orders: mpsc::Receiver<Order>,
 ) {
-    let (mut effects, mut patience) = (Performer { switch, call, back }, Patience::default());
+    let (mut effects, mut patience) = (Effects { switch, call, back }, Patience::default());
     while !state.is_over() {
         let order = match patience.until(state.waits_for()) {
             None => orders.recv().await,
@@ -110,7 +110,7 @@ pub(super) async fn run(
     }
 }
 
-impl Performer<'_> {
+impl Effects<'_> {
     /// Carries out a step. Returns the event that follows at once, if any.
     async fn perform(&self, step: Step) -> Option<Happening> {
         let (ari, attempt) = (&self.switch.ari, self.back.attempt);

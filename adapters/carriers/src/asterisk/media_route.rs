@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::{
     NAME,
     account::{Codec, Media},
-    stream::AsteriskWire,
+    stream::AsteriskProtocol,
 };
 use crate::{
     CarrierLink,
@@ -45,6 +45,6 @@ async fn open(link: CarrierLink, address: Address, socket: Upgrade, codec: Codec
     if address.token.is_empty() {
         return link::no_attempt();
     }
-    link.media(&address.token, socket, Box::new(AsteriskWire::new(codec)))
+    link.media(&address.token, socket, Box::new(AsteriskProtocol::new(codec)))
         .await
 }

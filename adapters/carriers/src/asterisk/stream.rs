@@ -17,8 +17,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::account::Codec;
-use crate::wire::{
-    Event, MAX_NAME_BYTES, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named,
+use crate::protocol::{
+    Event, MAX_NAME_BYTES, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, key, named,
 };
 
 /// Abilities of the far end of a stream. Keys are pressed through ARI.
@@ -50,7 +50,7 @@ enum Speech {
 
 /// Reader and writer of this protocol.
 #[derive(Debug)]
-pub struct AsteriskWire {
+pub struct AsteriskProtocol {
     codec: Codec,
     speech: Speech,
     /// Whether Asterisk's queue is full.
@@ -98,7 +98,7 @@ impl<'a> Control<'a> {
     }
 }
 
-impl AsteriskWire {
+impl AsteriskProtocol {
     /// Creates the protocol for a stream that was requested with this codec.
     pub fn new(codec: Codec) -> Self {
         Self {
@@ -108,7 +108,7 @@ impl AsteriskWire {
         }
     }
 
-    fn event(&mut self, control: &Control<'_>) -> Result<Event, WireError> {
+    fn event(&mut self, control: &Control<'_>) -> Result<Event, MessageError> {
         match &*control.event {
             "MEDIA_START" => return self.start(control),
             // A mark without a name is not ours.
@@ -133,7 +133,7 @@ impl AsteriskWire {
         Ok(Event::Ignored)
     }
 
-    fn start(&mut self, control: &Control<'_>) -> Result<Event, WireError> {
+    fn start(&mut self, control: &Control<'_>) -> Result<Event, MessageError> {
         // The first versions do not send the format. Then it is the requested one.
         let codec = match &*control.format {
             "" => Some(self.codec),
@@ -151,7 +151,7 @@ impl AsteriskWire {
         };
         let Some(codec) = codec.filter(fits) else {
             let shown = |text: &str| text.chars().take(MAX_NAME_BYTES).collect();
-            return Err(WireError::Format {
+            return Err(MessageError::Format {
                 encoding: shown(&control.format),
                 rate: format!("{} bytes a frame, unknown", shown(&frame.unwrap_or_default()) as String),
                 channels: "1".to_owned(),
@@ -168,8 +168,8 @@ impl AsteriskWire {
     }
 }
 
-impl MediaWire for AsteriskWire {
-    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+impl MediaProtocol for AsteriskProtocol {
+    fn read_text(&mut self, text: &str) -> Result<Event, MessageError> {
         let text = text.trim();
         if !text.starts_with('{') {
             return self.event(&Control::words(text));
@@ -183,13 +183,13 @@ impl MediaWire for AsteriskWire {
         }
     }
 
-    fn read_binary(&mut self, message: &[u8]) -> Result<Event, WireError> {
+    fn read_binary(&mut self, message: &[u8]) -> Result<Event, MessageError> {
         if message.is_empty() {
             return Ok(Event::Ignored);
         }
         let (length, sample) = (message.len(), self.codec.format().encoding.bytes_per_sample());
         if !length.is_multiple_of(sample) {
-            return Err(WireError::Malformed(format!("{length} bytes are not whole samples")));
+            return Err(MessageError::Malformed(format!("{length} bytes are not whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
@@ -221,7 +221,7 @@ struct AsteriskWriter {
 }
 
 impl AsteriskWriter {
-    fn audio(&mut self, audio: &[u8], messages: &mut Vec<WireMessage>) {
+    fn audio(&mut self, audio: &[u8], messages: &mut Vec<MediaMessage>) {
         // 18 s of audio already wait at Asterisk. More would be discarded there, or played far too late.
         if self.full.load(Ordering::Relaxed) {
             metrics::counter!("ringback_asterisk_audio_dropped_total").increment(1);
@@ -232,22 +232,22 @@ impl AsteriskWriter {
         let frame = self.format.bytes_for_ms(FRAME_MS);
         let whole = self.waiting.len() / frame * frame;
         for piece in self.waiting[..whole].chunks(self.format.bytes_for_ms(MAX_AUDIO_MS)) {
-            messages.push(WireMessage::Binary(piece.to_vec()));
+            messages.push(MediaMessage::Binary(piece.to_vec()));
         }
         self.waiting.drain(..whole);
     }
 
-    fn flush(&mut self, messages: &mut Vec<WireMessage>) {
+    fn flush(&mut self, messages: &mut Vec<MediaMessage>) {
         if self.waiting.is_empty() {
             return;
         }
         let frame = self.format.bytes_for_ms(FRAME_MS);
         self.waiting.resize(frame, codec::silence(self.format.encoding));
-        messages.push(WireMessage::Binary(std::mem::take(&mut self.waiting)));
+        messages.push(MediaMessage::Binary(std::mem::take(&mut self.waiting)));
     }
 
-    fn command(&self, command: &str, id: &str) -> WireMessage {
-        WireMessage::Text(match (self.speech, id) {
+    fn command(&self, command: &str, id: &str) -> MediaMessage {
+        MediaMessage::Text(match (self.speech, id) {
             (Speech::Words, "") => command.to_owned(),
             (Speech::Words, id) => format!("{command} {id}"),
             (Speech::Json, "") => json!({ "command": command }).to_string(),
@@ -257,13 +257,13 @@ impl AsteriskWriter {
 }
 
 impl MediaWriter for AsteriskWriter {
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
         match item {
             OutboundItem::Audio(audio) => self.audio(audio, messages),
             OutboundItem::Mark(name) => {
                 self.flush(messages);
                 let mark = self.command("MARK_MEDIA", name);
-                if matches!(&mark, WireMessage::Text(text) if text.len() <= MAX_COMMAND_BYTES) {
+                if matches!(&mark, MediaMessage::Text(text) if text.len() <= MAX_COMMAND_BYTES) {
                     messages.push(mark);
                 }
             }
@@ -282,10 +282,10 @@ mod tests {
 
     use super::*;
 
-    fn started(codec: Codec, text: &str) -> (AsteriskWire, Start) {
-        let mut wire = AsteriskWire::new(codec);
-        match wire.read_text(text).unwrap() {
-            Event::Start(start) => (wire, start),
+    fn started(codec: Codec, text: &str) -> (AsteriskProtocol, Start) {
+        let mut protocol = AsteriskProtocol::new(codec);
+        match protocol.read_text(text).unwrap() {
+            Event::Start(start) => (protocol, start),
             other => panic!("{other:?}"),
         }
     }
@@ -334,8 +334,11 @@ mod tests {
             words_start("ulaw", 80),
             "MEDIA_START optimal_frame_size:x".to_owned(),
         ] {
-            let refused = AsteriskWire::new(Codec::Ulaw).read_text(&text);
-            assert!(matches!(refused, Err(WireError::Format { .. })), "{text}: {refused:?}");
+            let refused = AsteriskProtocol::new(Codec::Ulaw).read_text(&text);
+            assert!(
+                matches!(refused, Err(MessageError::Format { .. })),
+                "{text}: {refused:?}"
+            );
         }
     }
 
@@ -347,15 +350,18 @@ mod tests {
             (Codec::Ulaw, false),
             (Codec::Alaw, false),
         ] {
-            let (mut wire, _) = started(codec, "MEDIA_START");
-            assert!(matches!(wire.read_binary(&[1; 640]), Ok(Event::Media(_))), "{codec:?}");
-            assert_eq!(wire.read_binary(&[1; 641]).is_err(), half_is_refused, "{codec:?}");
+            let (mut protocol, _) = started(codec, "MEDIA_START");
+            assert!(
+                matches!(protocol.read_binary(&[1; 640]), Ok(Event::Media(_))),
+                "{codec:?}"
+            );
+            assert_eq!(protocol.read_binary(&[1; 641]).is_err(), half_is_refused, "{codec:?}");
         }
     }
 
     #[test]
     fn marks_and_keys_come_in_both_ways_of_writing() {
-        let mut wire = AsteriskWire::new(Codec::Ulaw);
+        let mut protocol = AsteriskProtocol::new(Codec::Ulaw);
         let mark = Event::Item(InboundItem::Mark("u7".into()));
         let nine = Event::Item(InboundItem::Digit('9'));
         for (text, event) in [
@@ -374,11 +380,11 @@ mod tests {
             (r#"{"event":"WEATHER","digit":7}"#, Event::Ignored),
             ("", Event::Ignored),
         ] {
-            assert_eq!(wire.read_text(text), Ok(event), "{text}");
+            assert_eq!(protocol.read_text(text), Ok(event), "{text}");
         }
         for damaged in [r#"{"event":"DTMF_END","digit":7}"#, "{", r#"{"digit":"1"}"#] {
             assert!(
-                matches!(wire.read_text(damaged), Err(WireError::Malformed(_))),
+                matches!(protocol.read_text(damaged), Err(MessageError::Malformed(_))),
                 "{damaged}"
             );
         }
@@ -387,30 +393,30 @@ mod tests {
             ("DTMF_END digit:x", Event::Ignored),
             ("DTMF_END digit:a", Event::Item(InboundItem::Digit('A'))),
         ] {
-            assert_eq!(wire.read_text(text), Ok(event), "{text}");
+            assert_eq!(protocol.read_text(text), Ok(event), "{text}");
         }
     }
 
-    fn write(writer: &mut dyn MediaWriter, item: &OutboundItem) -> Vec<WireMessage> {
+    fn write(writer: &mut dyn MediaWriter, item: &OutboundItem) -> Vec<MediaMessage> {
         let mut messages = Vec::new();
         writer.write(item, &mut messages);
         messages
     }
 
-    fn binary(messages: &[WireMessage]) -> Vec<usize> {
+    fn binary(messages: &[MediaMessage]) -> Vec<usize> {
         messages
             .iter()
             .filter_map(|message| match message {
-                WireMessage::Binary(bytes) => Some(bytes.len()),
-                WireMessage::Text(_) => None,
+                MediaMessage::Binary(bytes) => Some(bytes.len()),
+                MediaMessage::Text(_) => None,
             })
             .collect()
     }
 
     #[test]
     fn audio_goes_out_in_whole_frames_and_a_mark_waits_for_the_rest() {
-        let (mut wire, start) = started(Codec::Slin16, &words_start("slin16", 640));
-        let mut writer = wire.writer(&start);
+        let (mut protocol, start) = started(Codec::Slin16, &words_start("slin16", 640));
+        let mut writer = protocol.writer(&start);
         assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 700]))), [640]);
         assert_eq!(
             binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 570]))),
@@ -418,14 +424,14 @@ mod tests {
         );
         let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
         assert_eq!(binary(&marked), [640]);
-        assert_eq!(marked[1], WireMessage::Text("MARK_MEDIA u1".into()));
+        assert_eq!(marked[1], MediaMessage::Text("MARK_MEDIA u1".into()));
         assert_eq!(
             binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 64_000]))),
             [16_000; 4]
         );
         write(&mut *writer, &OutboundItem::Audio(vec![1; 5]));
         let cleared = write(&mut *writer, &OutboundItem::Clear);
-        assert_eq!(cleared, [WireMessage::Text("FLUSH_MEDIA".into())]);
+        assert_eq!(cleared, [MediaMessage::Text("FLUSH_MEDIA".into())]);
         assert_eq!(
             binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 639]))),
             Vec::<usize>::new()
@@ -434,17 +440,17 @@ mod tests {
 
     #[test]
     fn who_speaks_json_is_answered_in_json_within_what_asterisk_takes() {
-        let (mut wire, start) = started(Codec::Ulaw, &json_start("ulaw", 160));
-        let mut writer = wire.writer(&start);
+        let (mut protocol, start) = started(Codec::Ulaw, &json_start("ulaw", 160));
+        let mut writer = protocol.writer(&start);
         let marked = write(&mut *writer, &OutboundItem::Mark("u1".into()));
         assert_eq!(
             marked,
-            [WireMessage::Text(
+            [MediaMessage::Text(
                 r#"{"command":"MARK_MEDIA","correlation_id":"u1"}"#.into()
             )]
         );
         let cleared = write(&mut *writer, &OutboundItem::Clear);
-        assert_eq!(cleared, [WireMessage::Text(r#"{"command":"FLUSH_MEDIA"}"#.into())]);
+        assert_eq!(cleared, [MediaMessage::Text(r#"{"command":"FLUSH_MEDIA"}"#.into())]);
         assert_eq!(write(&mut *writer, &OutboundItem::Mark("x".repeat(100))), []);
     }
 
@@ -454,12 +460,12 @@ mod tests {
             ["MEDIA_XOFF", "MEDIA_XON"],
             [r#"{"event":"MEDIA_XOFF"}"#, r#"{"event":"MEDIA_XON"}"#],
         ] {
-            let (mut wire, start) = started(Codec::Ulaw, &words_start("ulaw", 160));
-            let mut writer = wire.writer(&start);
-            wire.read_text(off).unwrap();
+            let (mut protocol, start) = started(Codec::Ulaw, &words_start("ulaw", 160));
+            let mut writer = protocol.writer(&start);
+            protocol.read_text(off).unwrap();
             assert_eq!(write(&mut *writer, &OutboundItem::Audio(vec![1; 320])), []);
             assert_eq!(write(&mut *writer, &OutboundItem::Mark("u1".into())).len(), 1);
-            wire.read_text(on).unwrap();
+            protocol.read_text(on).unwrap();
             assert_eq!(binary(&write(&mut *writer, &OutboundItem::Audio(vec![1; 320]))), [320]);
         }
     }
@@ -471,10 +477,10 @@ mod tests {
             event in prop::sample::select(vec!["MEDIA_START ", "DTMF_END ", "MEDIA_MARK_PROCESSED ", "{\"event\":\"MEDIA_START\",", "ERROR "]),
             bytes in proptest::collection::vec(any::<u8>(), 0..700),
         ) {
-            let mut wire = AsteriskWire::new(Codec::Slin16);
-            let _ = wire.read_text(&text);
-            let _ = wire.read_text(&format!("{event}{text}"));
-            let _ = wire.read_binary(&bytes);
+            let mut protocol = AsteriskProtocol::new(Codec::Slin16);
+            let _ = protocol.read_text(&text);
+            let _ = protocol.read_text(&format!("{event}{text}"));
+            let _ = protocol.read_binary(&bytes);
         }
 
         #[test]
@@ -483,8 +489,8 @@ mod tests {
             codec in prop::sample::select(Codec::ALL.to_vec()),
         ) {
             let frame = codec.format().bytes_for_ms(20);
-            let (mut wire, start) = started(codec, "MEDIA_START");
-            let mut writer = wire.writer(&start);
+            let (mut protocol, start) = started(codec, "MEDIA_START");
+            let mut writer = protocol.writer(&start);
             let (mut sent, mut out) = (0, 0);
             for piece in pieces {
                 sent += piece;

@@ -13,7 +13,7 @@ use super::*;
 /// A carrier that takes ten seconds to respond, or is unavailable.
 #[derive(Default)]
 struct Slow {
-    away: AtomicBool,
+    unavailable: AtomicBool,
     dialed: AtomicUsize,
     hung_up: AtomicUsize,
 }
@@ -26,7 +26,7 @@ impl Carrier for Slow {
 
     async fn dial(&self, _: &DialRequest) -> Result<CarrierCallId, DialError> {
         self.dialed.fetch_add(1, Ordering::Relaxed);
-        if self.away.load(Ordering::Relaxed) {
+        if self.unavailable.load(Ordering::Relaxed) {
             return Err(DialError::Unreachable("refused".into()));
         }
         tokio::time::sleep(Duration::from_secs(10)).await;
@@ -95,9 +95,9 @@ async fn a_dial_without_a_place_was_certainly_not_sent_and_hang_ups_have_their_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_carrier_that_is_away_is_left_alone_and_asked_again() {
+async fn a_carrier_that_is_unavailable_is_left_alone_and_asked_again() {
     let carrier = Arc::new(Slow::default());
-    carrier.away.store(true, Ordering::Relaxed);
+    carrier.unavailable.store(true, Ordering::Relaxed);
     let bulkhead = around(&carrier, 4);
     for _ in 0..20 {
         let refused = bulkhead.dial(&request()).await;
@@ -110,7 +110,7 @@ async fn a_carrier_that_is_away_is_left_alone_and_asked_again() {
         1,
         "a breaker keeps no hang-up back"
     );
-    carrier.away.store(false, Ordering::Relaxed);
+    carrier.unavailable.store(false, Ordering::Relaxed);
     tokio::time::sleep(Duration::from_secs(6)).await;
     bulkhead.dial(&request()).await.unwrap();
     bulkhead.dial(&request()).await.unwrap();

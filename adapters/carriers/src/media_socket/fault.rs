@@ -5,7 +5,7 @@ use axum::extract::ws::close_code;
 use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 
 use super::{IDLE, MAX_MESSAGE_BYTES, START_WITHIN, allowance::Excess};
-use crate::wire::WireError;
+use crate::protocol::MessageError;
 
 /// Close reason that the peer is told.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -15,7 +15,7 @@ pub(super) enum Fault {
     #[error("gone before its start message")]
     Gone,
     #[error(transparent)]
-    Format(#[from] WireError),
+    Format(#[from] MessageError),
     #[error("a second start message")]
     SecondStart,
     #[error(transparent)]
@@ -37,7 +37,7 @@ pub(super) enum Fault {
 impl Fault {
     pub(super) fn code(&self) -> u16 {
         match self {
-            Self::Format(WireError::Binary) => close_code::UNSUPPORTED,
+            Self::Format(MessageError::Binary) => close_code::UNSUPPORTED,
             Self::Format(_) => close_code::INVALID,
             Self::Busy => close_code::AGAIN,
             Self::TooLarge => close_code::SIZE,

@@ -3,7 +3,7 @@
 
 use media::{codec, format::LineFormat};
 
-use crate::wire::Media;
+use crate::protocol::Media;
 
 /// Later frames that may be held while one is missing: 60 ms of frames of 20 ms.
 pub const WINDOW: usize = 3;

@@ -3,7 +3,7 @@
 use domain::agent::Agent;
 use media::format::{Encoding, LineFormat};
 
-use crate::wire::WireError;
+use crate::protocol::MessageError;
 
 /// Accepted formats, for the text of an error.
 pub const TAKEN: &str = "pcm_8000, pcm_16000, pcm_22050, pcm_24000, pcm_44100, pcm_48000 or ulaw_8000";
@@ -50,9 +50,9 @@ impl AudioFormat {
     /// # Errors
     ///
     /// Returns an error if there is no such format.
-    pub fn named(name: &str) -> Result<Self, WireError> {
+    pub fn named(name: &str) -> Result<Self, MessageError> {
         let known = Self::ALL.into_iter().find(|format| format.name == name);
-        known.ok_or_else(|| WireError::NoFormat {
+        known.ok_or_else(|| MessageError::NoFormat {
             name: name.chars().take(40).collect(),
             taken: TAKEN,
         })
@@ -94,7 +94,7 @@ impl Formats {
     /// # Errors
     ///
     /// Returns an error if a name is unknown.
-    pub fn named(input: Option<&str>, output: Option<&str>) -> Result<Self, WireError> {
+    pub fn named(input: Option<&str>, output: Option<&str>) -> Result<Self, MessageError> {
         let named = |name: Option<&str>| name.map_or(Ok(AudioFormat::DEFAULT), AudioFormat::named);
         Ok(Self {
             input: named(input)?,

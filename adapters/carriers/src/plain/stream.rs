@@ -12,14 +12,16 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::format::{AudioFormat, Formats};
-use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, known_key, named};
+use crate::protocol::{
+    Event, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, known_key, named,
+};
 
 /// Events whose messages must be well-formed.
 const KNOWN: [&str; 4] = ["start", "mark", "digit", "stop"];
 
 /// Reader and writer of this protocol.
 #[derive(Debug, Default)]
-pub struct PlainWire {
+pub struct PlainProtocol {
     /// Formats of the call's agent, until the client names others.
     formats: Formats,
     started: bool,
@@ -49,7 +51,7 @@ struct Message<'a> {
     digit: Option<Cow<'a, str>>,
 }
 
-impl PlainWire {
+impl PlainProtocol {
     /// Creates the protocol for a call whose agent has these formats.
     pub fn new(formats: Formats) -> Self {
         Self {
@@ -58,7 +60,7 @@ impl PlainWire {
         }
     }
 
-    fn start(&mut self, message: &Message<'_>) -> Result<Start, WireError> {
+    fn start(&mut self, message: &Message<'_>) -> Result<Start, MessageError> {
         let either = |own: &Option<Cow<'_, str>>, agents: AudioFormat| {
             let named = own.as_deref().or(message.format.as_deref());
             named.map_or(Ok(agents), AudioFormat::named)
@@ -68,7 +70,7 @@ impl PlainWire {
             output: either(&message.output_format, self.formats.output)?,
         };
         let (formats, inside) = (self.formats, self.formats.inside());
-        let no_way = |error: media::resample::ResampleError| WireError::Malformed(error.to_string());
+        let no_way = |error: media::resample::ResampleError| MessageError::Malformed(error.to_string());
         self.hears = Translator::between(formats.input.line, inside).map_err(no_way)?;
         self.speaks = Translator::between(inside, formats.output.line).map_err(no_way)?;
         (self.started, self.buffers) = (true, message.buffers);
@@ -80,8 +82,8 @@ impl PlainWire {
     }
 }
 
-impl MediaWire for PlainWire {
-    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+impl MediaProtocol for PlainProtocol {
+    fn read_text(&mut self, text: &str) -> Result<Event, MessageError> {
         let message: Message<'_> = match serde_json::from_str(text) {
             Ok(message) => message,
             Err(error) => return ignored_or(text, &error, &KNOWN),
@@ -89,29 +91,29 @@ impl MediaWire for PlainWire {
         match &*message.event {
             "start" => self.start(&message).map(Event::Start),
             "mark" => {
-                let name = message.name.ok_or(WireError::Incomplete("name"))?;
+                let name = message.name.ok_or(MessageError::Incomplete("name"))?;
                 named("name", &name)?;
                 Ok(Event::Item(InboundItem::Mark(name.into_owned())))
             }
-            "digit" => known_key(&message.digit.ok_or(WireError::Incomplete("digit"))?),
+            "digit" => known_key(&message.digit.ok_or(MessageError::Incomplete("digit"))?),
             "stop" => Ok(Event::Stop),
             _ => Ok(Event::Ignored),
         }
     }
 
-    fn read_binary(&mut self, message: &[u8]) -> Result<Event, WireError> {
+    fn read_binary(&mut self, message: &[u8]) -> Result<Event, MessageError> {
         if message.is_empty() {
             return Ok(Event::Ignored);
         }
         if !self.started {
-            return Err(WireError::Malformed("audio before the `start` message".to_owned()));
+            return Err(MessageError::Malformed("audio before the `start` message".to_owned()));
         }
         if !message
             .len()
             .is_multiple_of(self.formats.input.line.encoding.bytes_per_sample())
         {
             let length = message.len();
-            return Err(WireError::Malformed(format!("{length} bytes are not whole samples")));
+            return Err(MessageError::Malformed(format!("{length} bytes are not whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
@@ -151,26 +153,26 @@ struct PlainWriter {
     speaks: Option<Translator>,
 }
 
-fn text(message: &Value) -> WireMessage {
-    WireMessage::Text(message.to_string())
+fn text(message: &Value) -> MediaMessage {
+    MediaMessage::Text(message.to_string())
 }
 
 impl MediaWriter for PlainWriter {
-    fn begin(&mut self, messages: &mut Vec<WireMessage>) {
+    fn begin(&mut self, messages: &mut Vec<MediaMessage>) {
         let (input, output) = (self.formats.input.name, self.formats.output.name);
         messages.push(text(&json!({
             "event": "ready", "format": output, "inputFormat": input, "outputFormat": output,
         })));
     }
 
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
         messages.push(match item {
             OutboundItem::Audio(audio) => match &mut self.speaks {
-                None => WireMessage::Binary(audio.clone()),
+                None => MediaMessage::Binary(audio.clone()),
                 Some(translator) => match translator.translate(audio) {
                     // Too little for output; it waits for more.
                     none if none.is_empty() => return,
-                    audio => WireMessage::Binary(audio),
+                    audio => MediaMessage::Binary(audio),
                 },
             },
             OutboundItem::Mark(name) => text(&json!({ "event": "mark", "name": name })),
@@ -194,23 +196,23 @@ mod tests {
 
     const START: &str = r#"{"event":"start","format":"pcm_8000","buffers":true,"extra":[1]}"#;
 
-    fn read(text: &str) -> Result<Event, WireError> {
-        PlainWire::default().read_text(text)
+    fn read(text: &str) -> Result<Event, MessageError> {
+        PlainProtocol::default().read_text(text)
     }
 
     /// Returns the formats that a client gets from this `start` message and agent, and the content of `ready`.
-    fn begun(agent: Formats, text: &str) -> (PlainWire, Start, Value) {
-        let mut wire = PlainWire::new(agent);
-        let Ok(Event::Start(start)) = wire.read_text(text) else {
+    fn begun(agent: Formats, text: &str) -> (PlainProtocol, Start, Value) {
+        let mut protocol = PlainProtocol::new(agent);
+        let Ok(Event::Start(start)) = protocol.read_text(text) else {
             panic!("{text}")
         };
         let mut messages = Vec::new();
-        wire.writer(&start).begin(&mut messages);
-        let [WireMessage::Text(ready)] = &messages[..] else {
+        protocol.writer(&start).begin(&mut messages);
+        let [MediaMessage::Text(ready)] = &messages[..] else {
             panic!("{messages:?}")
         };
         let ready = serde_json::from_str(ready).unwrap();
-        (wire, start, ready)
+        (protocol, start, ready)
     }
 
     fn formats(input: &str, output: &str) -> Formats {
@@ -235,12 +237,12 @@ mod tests {
                 "pcm_22050",
             ),
         ] {
-            let (wire, start, ready) = begun(own, text);
+            let (protocol, start, ready) = begun(own, text);
             let asked = formats(input, output);
-            assert_eq!((wire.formats, start.format), (asked, asked.inside()), "{text}");
+            assert_eq!((protocol.formats, start.format), (asked, asked.inside()), "{text}");
             let told = json!({ "event": "ready", "format": output, "inputFormat": input, "outputFormat": output });
             assert_eq!(ready, told, "{text}");
-            let abilities = wire.abilities();
+            let abilities = protocol.abilities();
             assert_eq!(
                 [abilities.buffers, abilities.marks, abilities.clear],
                 [text == START; 3]
@@ -266,14 +268,14 @@ mod tests {
         for input in AudioFormat::ALL {
             for output in AudioFormat::ALL {
                 let start = json!({ "event": "start", "inputFormat": input.name, "outputFormat": output.name });
-                let mut wire = PlainWire::default();
-                let Ok(Event::Start(begun)) = wire.read_text(&start.to_string()) else {
+                let mut protocol = PlainProtocol::default();
+                let Ok(Event::Start(begun)) = protocol.read_text(&start.to_string()) else {
                     panic!("{start}")
                 };
-                let mut writer = wire.writer(&begun);
+                let mut writer = protocol.writer(&begun);
                 let (mut heard, mut spoken, mut messages) = (0, 0, Vec::new());
                 for _ in 0..100 {
-                    let Ok(Event::Media(media)) = wire.read_binary(&vec![0; input.line.bytes_for_ms(20)]) else {
+                    let Ok(Event::Media(media)) = protocol.read_binary(&vec![0; input.line.bytes_for_ms(20)]) else {
                         panic!("{start}")
                     };
                     heard += media.audio.len();
@@ -283,7 +285,7 @@ mod tests {
                     );
                 }
                 for message in messages {
-                    let WireMessage::Binary(audio) = message else { panic!() };
+                    let MediaMessage::Binary(audio) = message else { panic!() };
                     spoken += audio.len();
                 }
                 for (came, line) in [(heard, begun.format), (spoken, output.line)] {
@@ -299,17 +301,17 @@ mod tests {
 
     #[test]
     fn a_clear_drops_what_the_filter_holds_too() {
-        let (mut wire, start, _) = begun(formats("pcm_48000", "pcm_48000"), r#"{"event":"start","buffers":true}"#);
+        let (mut protocol, start, _) = begun(formats("pcm_48000", "pcm_48000"), r#"{"event":"start","buffers":true}"#);
         // The first writer took the output converter with it.
-        wire.read_text(r#"{"event":"start","buffers":true}"#).unwrap();
-        let mut writer = wire.writer(&start);
+        protocol.read_text(r#"{"event":"start","buffers":true}"#).unwrap();
+        let mut writer = protocol.writer(&start);
         let mut messages = Vec::new();
         let loud: Vec<u8> = (0..640).map(|n| if n % 2 == 0 { 0 } else { 0x30 }).collect();
         writer.write(&OutboundItem::Audio(loud), &mut messages);
         writer.write(&OutboundItem::Clear, &mut messages);
         messages.clear();
         writer.write(&OutboundItem::Audio(vec![0; 640]), &mut messages);
-        let [WireMessage::Binary(audio)] = &messages[..] else {
+        let [MediaMessage::Binary(audio)] = &messages[..] else {
             panic!()
         };
         assert!(audio.iter().all(|byte| *byte == 0));
@@ -343,17 +345,17 @@ mod tests {
 
     #[test]
     fn audio_comes_after_the_start_in_whole_samples() {
-        let mut wire = PlainWire::default();
-        assert!(wire.read_binary(&[1, 2]).is_err());
-        wire.read_text(START).unwrap();
-        let Ok(Event::Media(media)) = wire.read_binary(&[1, 2, 3, 4]) else {
+        let mut protocol = PlainProtocol::default();
+        assert!(protocol.read_binary(&[1, 2]).is_err());
+        protocol.read_text(START).unwrap();
+        let Ok(Event::Media(media)) = protocol.read_binary(&[1, 2, 3, 4]) else {
             panic!()
         };
         assert_eq!((media.chunk, media.audio), (None, vec![1, 2, 3, 4]));
-        assert!(wire.read_binary(&[1, 2, 3]).is_err());
-        assert_eq!(wire.read_binary(&[]), Ok(Event::Ignored));
-        wire.read_text(r#"{"event":"start","format":"ulaw_8000"}"#).unwrap();
-        assert!(wire.read_binary(&[1, 2, 3]).is_ok());
+        assert!(protocol.read_binary(&[1, 2, 3]).is_err());
+        assert_eq!(protocol.read_binary(&[]), Ok(Event::Ignored));
+        protocol.read_text(r#"{"event":"start","format":"ulaw_8000"}"#).unwrap();
+        assert!(protocol.read_binary(&[1, 2, 3]).is_ok());
     }
 
     #[test]
@@ -377,8 +379,8 @@ mod tests {
             r#"{"event":"clear"}"#,
             r#"{"event":"digit","digit":"*"}"#,
         ];
-        assert_eq!(messages[0], WireMessage::Binary(vec![1, 2]));
-        assert_eq!(messages[1..], texts.map(|text| WireMessage::Text(text.to_owned())));
+        assert_eq!(messages[0], MediaMessage::Binary(vec![1, 2]));
+        assert_eq!(messages[1..], texts.map(|text| MediaMessage::Text(text.to_owned())));
     }
 
     proptest! {
@@ -387,10 +389,10 @@ mod tests {
             text in "\\PC{0,200}", at in 0..START.len(), with in any::<char>(),
             bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
         ) {
-            let mut wire = PlainWire::default();
-            let _ = (wire.read_text(&text), wire.read_binary(&bytes));
+            let mut protocol = PlainProtocol::default();
+            let _ = (protocol.read_text(&text), protocol.read_binary(&bytes));
             let damaged: String = START.chars().enumerate().map(|(i, c)| if i == at { with } else { c }).collect();
-            let _ = (wire.read_text(&damaged), wire.read_binary(&bytes));
+            let _ = (protocol.read_text(&damaged), protocol.read_binary(&bytes));
         }
 
         #[test]
@@ -398,7 +400,7 @@ mod tests {
             let mut writer = PlainWriter { formats: Formats::default(), speaks: None };
             let mut messages = Vec::new();
             writer.write(&OutboundItem::Mark(name.clone()), &mut messages);
-            let [WireMessage::Text(sent)] = &messages[..] else { panic!() };
+            let [MediaMessage::Text(sent)] = &messages[..] else { panic!() };
             prop_assert_eq!(read(sent), Ok(Event::Item(InboundItem::Mark(name))));
         }
     }

@@ -10,7 +10,7 @@ use domain::{
 use serde::Deserialize;
 
 use super::mark;
-use crate::{webhooks::Announcement, wire::number::Written, words::plain_words};
+use crate::{protocol::number::Written, webhooks::Announcement, words::plain_words};
 
 /// The parts of a webhook that we use.
 #[derive(Debug, Clone, PartialEq, Eq)]

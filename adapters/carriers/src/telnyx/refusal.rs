@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use crate::{
     http::{Refusal, unexpected, words_or},
-    wire::number::Written,
+    protocol::number::Written,
 };
 
 /// Error code of a command for a finished call: "Call has already ended".

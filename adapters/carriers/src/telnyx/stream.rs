@@ -7,8 +7,8 @@ use media::{codec, format::LineFormat};
 use serde::Deserialize;
 
 use super::line::{CallerAudio, LineChoice};
-use crate::wire::{
-    Event, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or,
+use crate::protocol::{
+    Event, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or,
     json_stream::{DigitBody, MarkBody, MediaBody, clear, mark, media},
     key, named,
     number::Written,
@@ -36,12 +36,12 @@ const KNOWN: [&str; 5] = ["media", "mark", "dtmf", "start", "stop"];
 
 /// Reader and writer of this protocol.
 #[derive(Debug)]
-pub struct TelnyxWire {
+pub struct TelnyxProtocol {
     choice: LineChoice,
     heard: CallerAudio,
 }
 
-impl TelnyxWire {
+impl TelnyxProtocol {
     /// Creates the protocol for a stream requested with these options.
     pub fn new(choice: LineChoice) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl TelnyxWire {
         }
     }
 
-    fn start(&mut self, start: StartBody, stream: &str) -> Result<Event, WireError> {
+    fn start(&mut self, start: StartBody, stream: &str) -> Result<Event, MessageError> {
         let format = start.media_format;
         let rate = format.sample_rate.to_string();
         let channels = format
@@ -58,7 +58,7 @@ impl TelnyxWire {
             .map_or_else(|| "1".to_owned(), |channels| channels.to_string());
         let heard = CallerAudio::of(self.choice, &format.encoding, &rate).filter(|_| channels == "1");
         let Some(heard) = heard else {
-            return Err(WireError::Format {
+            return Err(MessageError::Format {
                 encoding: format.encoding,
                 rate,
                 channels,
@@ -83,21 +83,21 @@ impl TelnyxWire {
     }
 }
 
-impl MediaWire for TelnyxWire {
-    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+impl MediaProtocol for TelnyxProtocol {
+    fn read_text(&mut self, text: &str) -> Result<Event, MessageError> {
         let message: Message<'_> = match serde_json::from_str(text) {
             Ok(message) => message,
             Err(error) => return ignored_or(text, &error, &KNOWN),
         };
         match message.event.as_ref() {
             "media" => {
-                let media = message.media.ok_or(WireError::Incomplete("media"))?;
+                let media = message.media.ok_or(MessageError::Incomplete("media"))?;
                 media.event(|audio| self.heard.take(audio))
             }
-            "mark" => message.mark.ok_or(WireError::Incomplete("mark"))?.event(),
-            "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
+            "mark" => message.mark.ok_or(MessageError::Incomplete("mark"))?.event(),
+            "dtmf" => Ok(key(&message.dtmf.ok_or(MessageError::Incomplete("dtmf"))?.digit)),
             "start" => {
-                let start = message.start.ok_or(WireError::Incomplete("start"))?;
+                let start = message.start.ok_or(MessageError::Incomplete("start"))?;
                 self.start(start, &message.stream_id)
             }
             "stop" => Ok(Event::Stop),
@@ -147,7 +147,7 @@ impl TelnyxWriter {
         }
     }
 
-    fn audio(&mut self, audio: &[u8], messages: &mut Vec<WireMessage>) {
+    fn audio(&mut self, audio: &[u8], messages: &mut Vec<MediaMessage>) {
         self.waiting.extend_from_slice(audio);
         let least = self.format.bytes_for_ms(MIN_AUDIO_MS);
         let most = self.format.bytes_for_ms(MAX_AUDIO_MS);
@@ -161,7 +161,7 @@ impl TelnyxWriter {
         self.waiting.drain(..sent);
     }
 
-    fn flush(&mut self, messages: &mut Vec<WireMessage>) {
+    fn flush(&mut self, messages: &mut Vec<MediaMessage>) {
         if self.waiting.is_empty() {
             return;
         }
@@ -171,24 +171,24 @@ impl TelnyxWriter {
         self.waiting.clear();
     }
 
-    fn send(&mut self, piece: std::ops::Range<usize>, messages: &mut Vec<WireMessage>) {
+    fn send(&mut self, piece: std::ops::Range<usize>, messages: &mut Vec<MediaMessage>) {
         let piece = &mut self.waiting[piece];
         self.choice.reorder(self.format.encoding, piece);
-        messages.push(WireMessage::Text(media("", piece)));
+        messages.push(MediaMessage::Text(media("", piece)));
     }
 }
 
 impl MediaWriter for TelnyxWriter {
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
         match item {
             OutboundItem::Audio(audio) => self.audio(audio, messages),
             OutboundItem::Mark(name) => {
                 self.flush(messages);
-                messages.push(WireMessage::Text(mark("", name)));
+                messages.push(MediaMessage::Text(mark("", name)));
             }
             OutboundItem::Clear => {
                 self.waiting.clear();
-                messages.push(WireMessage::Text(clear("")));
+                messages.push(MediaMessage::Text(clear("")));
             }
             OutboundItem::Digit(_) | OutboundItem::Close => {}
         }

@@ -23,7 +23,7 @@ use super::{
     line::LineChoice,
     mark::StreamTokens,
     signature::WebhookKey,
-    stream::TelnyxWire,
+    stream::TelnyxProtocol,
 };
 use crate::{
     CarrierLink,
@@ -165,7 +165,8 @@ async fn media(
     if !claim.is_some_and(|(claim, shown)| telnyx.tokens.matches(claim.attempt, shown)) {
         return link::forged(NAME, "media");
     }
-    link.media(&token, socket, Box::new(TelnyxWire::new(telnyx.line))).await
+    link.media(&token, socket, Box::new(TelnyxProtocol::new(telnyx.line)))
+        .await
 }
 
 /// Checks that no other node holds the call of a webhook at the application's address.

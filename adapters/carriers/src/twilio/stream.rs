@@ -8,9 +8,9 @@ use domain::ports::media_leg::{LegAbilities, OutboundItem};
 use media::format::LineFormat;
 use serde::Deserialize;
 
-pub use crate::wire::json_stream::{clear, mark, media};
-use crate::wire::{
-    Event, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or,
+pub use crate::protocol::json_stream::{clear, mark, media};
+use crate::protocol::{
+    Event, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or,
     json_stream::{DigitBody, MarkBody, MediaBody, digit},
     key, named,
     number::Written,
@@ -35,13 +35,13 @@ const KNOWN: [&str; 6] = ["media", "mark", "dtmf", "start", "connected", "stop"]
 
 /// Reader and writer of this protocol.
 #[derive(Debug, Default)]
-pub struct TwilioWire {
+pub struct TwilioProtocol {
     /// Whether the far end presses keys that are sent. SignalWire's does, Twilio's does not.
     pub presses_keys: bool,
 }
 
-impl MediaWire for TwilioWire {
-    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+impl MediaProtocol for TwilioProtocol {
+    fn read_text(&mut self, text: &str) -> Result<Event, MessageError> {
         parse(text)
     }
 
@@ -67,17 +67,17 @@ struct TwilioWriter {
 }
 
 impl MediaWriter for TwilioWriter {
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
         let stream = &self.stream;
         match item {
             OutboundItem::Audio(audio) => {
                 let pieces = audio.chunks(MAX_AUDIO_BYTES);
-                messages.extend(pieces.map(|piece| WireMessage::Text(media(stream, piece))));
+                messages.extend(pieces.map(|piece| MediaMessage::Text(media(stream, piece))));
             }
-            OutboundItem::Mark(name) => messages.push(WireMessage::Text(mark(stream, name))),
-            OutboundItem::Clear => messages.push(WireMessage::Text(clear(stream))),
+            OutboundItem::Mark(name) => messages.push(MediaMessage::Text(mark(stream, name))),
+            OutboundItem::Clear => messages.push(MediaMessage::Text(clear(stream))),
             // <https://signalwire.com/docs/compatibility-api/cxml/voice/stream>
-            OutboundItem::Digit(key) if self.presses_keys => messages.push(WireMessage::Text(digit(stream, *key))),
+            OutboundItem::Digit(key) if self.presses_keys => messages.push(MediaMessage::Text(digit(stream, *key))),
             OutboundItem::Digit(_) | OutboundItem::Close => {}
         }
     }
@@ -114,7 +114,7 @@ struct FormatBody {
 }
 
 /// Parses one text message. An unknown event is [`Event::Ignored`], whatever else the message contains.
-pub fn parse(text: &str) -> Result<Event, WireError> {
+pub fn parse(text: &str) -> Result<Event, MessageError> {
     let message: Message<'_> = match serde_json::from_str(text) {
         Ok(message) => message,
         Err(error) => return ignored_or(text, &error, &KNOWN),
@@ -122,21 +122,21 @@ pub fn parse(text: &str) -> Result<Event, WireError> {
     match message.event.as_ref() {
         "media" => message
             .media
-            .ok_or(WireError::Incomplete("media"))?
+            .ok_or(MessageError::Incomplete("media"))?
             .event(|audio| audio),
-        "mark" => message.mark.ok_or(WireError::Incomplete("mark"))?.event(),
-        "dtmf" => Ok(key(&message.dtmf.ok_or(WireError::Incomplete("dtmf"))?.digit)),
-        "start" => start_event(message.start.ok_or(WireError::Incomplete("start"))?),
+        "mark" => message.mark.ok_or(MessageError::Incomplete("mark"))?.event(),
+        "dtmf" => Ok(key(&message.dtmf.ok_or(MessageError::Incomplete("dtmf"))?.digit)),
+        "start" => start_event(message.start.ok_or(MessageError::Incomplete("start"))?),
         "stop" => Ok(Event::Stop),
         _ => Ok(Event::Ignored),
     }
 }
 
-fn start_event(start: StartBody) -> Result<Event, WireError> {
+fn start_event(start: StartBody) -> Result<Event, MessageError> {
     let format = start.media_format;
     let (rate, channels) = (format.sample_rate.to_string(), format.channels.to_string());
     if format.encoding != "audio/x-mulaw" || rate != "8000" || channels != "1" {
-        return Err(WireError::Format {
+        return Err(MessageError::Format {
             encoding: format.encoding,
             rate,
             channels,
@@ -158,7 +158,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::wire::Media;
+    use crate::protocol::Media;
 
     const START: &str = r#"{"event":"start","sequenceNumber":"1","streamSid":"MZ1","start":{"accountSid":"AC1","streamSid":"MZ1","callSid":"CA1","tracks":["inbound"],"mediaFormat":{"encoding":"audio/x-mulaw","sampleRate":8000,"channels":1},"customParameters":{"conversationId":"x"}}}"#;
 

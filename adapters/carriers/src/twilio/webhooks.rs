@@ -23,7 +23,7 @@ use super::{
     fields::Fields,
     instructions::{HANG_UP, reject},
     signature::Guard,
-    stream::TwilioWire,
+    stream::TwilioProtocol,
 };
 use crate::{
     CarrierLink, conferences,
@@ -273,5 +273,6 @@ async fn media(
         return link::forged(twilio.name(), "media");
     }
     let presses_keys = twilio.carrier.instructions.flavour == Flavour::SignalWire;
-    link.media(&token, socket, Box::new(TwilioWire { presses_keys })).await
+    link.media(&token, socket, Box::new(TwilioProtocol { presses_keys }))
+        .await
 }

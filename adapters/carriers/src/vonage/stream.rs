@@ -11,7 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::account::Rate;
-use crate::wire::{Event, Media, MediaWire, MediaWriter, Start, WireError, WireMessage, ignored_or, key, named};
+use crate::protocol::{
+    Event, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, key, named,
+};
 
 /// Abilities of the far end of a socket. It buffers at least 20 s, far more than is ever sent ahead.
 pub const ABILITIES: LegAbilities = LegAbilities {
@@ -32,16 +34,16 @@ const KNOWN: [&str; 3] = ["websocket:connected", "websocket:dtmf", "websocket:no
 
 /// Reader and writer of this protocol.
 #[derive(Debug)]
-pub struct VonageWire;
+pub struct VonageProtocol;
 
 /// Returns the rate in a content type such as `audio/l16;rate=16000`.
-fn rate(content_type: &str) -> Result<Rate, WireError> {
+fn rate(content_type: &str) -> Result<Rate, MessageError> {
     let mut parts = content_type.split(';').map(str::trim);
     let encoding = parts.next().unwrap_or_default();
     let rate = parts.find_map(|part| part.strip_prefix("rate=")).unwrap_or_default();
     match Rate::named(rate) {
         Some(rate) if encoding.eq_ignore_ascii_case("audio/l16") => Ok(rate),
-        _ => Err(WireError::Format {
+        _ => Err(MessageError::Format {
             encoding: encoding.chars().take(32).collect(),
             rate: rate.chars().take(8).collect(),
             channels: "1".to_owned(),
@@ -76,15 +78,15 @@ struct Payload<'a> {
     id: Cow<'a, str>,
 }
 
-impl MediaWire for VonageWire {
-    fn read_text(&mut self, text: &str) -> Result<Event, WireError> {
+impl MediaProtocol for VonageProtocol {
+    fn read_text(&mut self, text: &str) -> Result<Event, MessageError> {
         let message: Message<'_> = match serde_json::from_str(text) {
             Ok(message) => message,
             Err(error) => return ignored_or(text, &error, &KNOWN),
         };
         match (&*message.event, message.dtmf) {
             ("websocket:connected", _) => {
-                let content_type = message.content_type.ok_or(WireError::Incomplete("content-type"))?;
+                let content_type = message.content_type.ok_or(MessageError::Incomplete("content-type"))?;
                 Ok(Event::Start(Start {
                     stream: String::new(),
                     call: None,
@@ -93,24 +95,24 @@ impl MediaWire for VonageWire {
             }
             // Some clients nest the key one level deeper, with or without the event's name.
             ("websocket:dtmf" | "", Some(pressed)) => Ok(key(&pressed.digit)),
-            ("websocket:dtmf", None) => Ok(key(&message.digit.ok_or(WireError::Incomplete("digit"))?)),
+            ("websocket:dtmf", None) => Ok(key(&message.digit.ok_or(MessageError::Incomplete("digit"))?)),
             ("websocket:notify", _) => {
-                let id = message.payload.ok_or(WireError::Incomplete("payload"))?.id;
+                let id = message.payload.ok_or(MessageError::Incomplete("payload"))?.id;
                 named("payload.id", &id)?;
                 Ok(Event::Item(InboundItem::Mark(id.into_owned())))
             }
-            ("", None) => Err(WireError::Malformed("message without an `event`".to_owned())),
+            ("", None) => Err(MessageError::Malformed("message without an `event`".to_owned())),
             _ => Ok(Event::Ignored),
         }
     }
 
-    fn read_binary(&mut self, message: &[u8]) -> Result<Event, WireError> {
+    fn read_binary(&mut self, message: &[u8]) -> Result<Event, MessageError> {
         if message.is_empty() {
             return Ok(Event::Ignored);
         }
         if !message.len().is_multiple_of(2) {
             let length = message.len();
-            return Err(WireError::Malformed(format!("{length} bytes are not whole samples")));
+            return Err(MessageError::Malformed(format!("{length} bytes are not whole samples")));
         }
         Ok(Event::Media(Media {
             chunk: None,
@@ -143,29 +145,29 @@ impl VonageWriter {
         }
     }
 
-    fn audio(&mut self, audio: &[u8], messages: &mut Vec<WireMessage>) {
+    fn audio(&mut self, audio: &[u8], messages: &mut Vec<MediaMessage>) {
         self.waiting.extend_from_slice(audio);
         let frames = self.waiting.chunks_exact(self.frame_bytes);
-        messages.extend(frames.map(|frame| WireMessage::Binary(frame.to_vec())));
+        messages.extend(frames.map(|frame| MediaMessage::Binary(frame.to_vec())));
         let whole = self.waiting.len() / self.frame_bytes * self.frame_bytes;
         self.waiting.drain(..whole);
     }
 
-    fn flush(&mut self, messages: &mut Vec<WireMessage>) {
+    fn flush(&mut self, messages: &mut Vec<MediaMessage>) {
         if !self.waiting.is_empty() {
             let mut frame = std::mem::take(&mut self.waiting);
             frame.resize(self.frame_bytes, 0);
-            messages.push(WireMessage::Binary(frame));
+            messages.push(MediaMessage::Binary(frame));
         }
     }
 }
 
-fn text(message: &Value) -> WireMessage {
-    WireMessage::Text(message.to_string())
+fn text(message: &Value) -> MediaMessage {
+    MediaMessage::Text(message.to_string())
 }
 
 impl MediaWriter for VonageWriter {
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>) {
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>) {
         match item {
             OutboundItem::Audio(audio) => self.audio(audio, messages),
             OutboundItem::Mark(name) => {
@@ -190,11 +192,11 @@ mod tests {
     const CONNECTED: &str =
         r#"{"event":"websocket:connected","content-type":"audio/l16;rate=16000","attempt":"a","system_roles":[1]}"#;
 
-    fn read(text: &str) -> Result<Event, WireError> {
-        VonageWire.read_text(text)
+    fn read(text: &str) -> Result<Event, MessageError> {
+        VonageProtocol.read_text(text)
     }
 
-    fn written(rate: Rate, items: &[OutboundItem]) -> Vec<WireMessage> {
+    fn written(rate: Rate, items: &[OutboundItem]) -> Vec<MediaMessage> {
         let (mut writer, mut messages) = (VonageWriter::new(rate.format()), Vec::new());
         for item in items {
             writer.write(item, &mut messages);
@@ -226,10 +228,13 @@ mod tests {
             "rate=8000",
         ] {
             let text = json!({ "event": "websocket:connected", "content-type": content_type }).to_string();
-            assert!(matches!(read(&text), Err(WireError::Format { .. })), "{content_type}");
+            assert!(
+                matches!(read(&text), Err(MessageError::Format { .. })),
+                "{content_type}"
+            );
         }
         let bare = r#"{"event":"websocket:connected"}"#;
-        assert_eq!(read(bare), Err(WireError::Incomplete("content-type")));
+        assert_eq!(read(bare), Err(MessageError::Incomplete("content-type")));
     }
 
     #[test]
@@ -269,15 +274,15 @@ mod tests {
 
     #[test]
     fn frames_are_the_caller_s_audio() {
-        let Ok(Event::Media(media)) = VonageWire.read_binary(&[1, 2, 3, 4]) else {
+        let Ok(Event::Media(media)) = VonageProtocol.read_binary(&[1, 2, 3, 4]) else {
             panic!()
         };
         assert_eq!(
             (media.chunk, media.timestamp_ms, media.audio),
             (None, None, vec![1, 2, 3, 4])
         );
-        assert_eq!(VonageWire.read_binary(&[]), Ok(Event::Ignored));
-        assert!(VonageWire.read_binary(&[1, 2, 3]).is_err());
+        assert_eq!(VonageProtocol.read_binary(&[]), Ok(Event::Ignored));
+        assert!(VonageProtocol.read_binary(&[1, 2, 3]).is_err());
     }
 
     #[test]
@@ -299,11 +304,11 @@ mod tests {
         let mut tail = vec![2; 160];
         tail.resize(640, 0);
         let expected = [
-            WireMessage::Binary([vec![1; 400], vec![2; 240]].concat()),
-            WireMessage::Binary(tail),
+            MediaMessage::Binary([vec![1; 400], vec![2; 240]].concat()),
+            MediaMessage::Binary(tail),
             mark("m1"),
             mark("m2"),
-            WireMessage::Text(r#"{"action":"clear"}"#.into()),
+            MediaMessage::Text(r#"{"action":"clear"}"#.into()),
             mark("m3"),
         ];
         assert_eq!(sent, expected);
@@ -325,7 +330,7 @@ mod tests {
         ) {
             let (rate, length) = if wide { (Rate::Wide, 640) } else { (Rate::Narrow, 320) };
             for message in written(rate, &items) {
-                if let WireMessage::Binary(frame) = message {
+                if let MediaMessage::Binary(frame) = message {
                     prop_assert_eq!(frame.len(), length);
                 }
             }
@@ -341,8 +346,8 @@ mod tests {
             let bytes: Vec<u8> = sent[..sent.len() - 1]
                 .iter()
                 .flat_map(|message| match message {
-                    WireMessage::Binary(frame) => frame.clone(),
-                    WireMessage::Text(text) => panic!("{text}"),
+                    MediaMessage::Binary(frame) => frame.clone(),
+                    MediaMessage::Text(text) => panic!("{text}"),
                 })
                 .collect();
             let whole = pieces.concat();
@@ -354,7 +359,7 @@ mod tests {
         #[test]
         fn any_mark_comes_back_as_it_was_sent(name in "\\PC{1,30}") {
             let sent = written(Rate::Wide, &[OutboundItem::Mark(name.clone())]);
-            let [WireMessage::Text(sent)] = &sent[..] else { panic!() };
+            let [MediaMessage::Text(sent)] = &sent[..] else { panic!() };
             let mut message: Value = serde_json::from_str(sent).unwrap();
             message["event"] = json!("websocket:notify");
             prop_assert_eq!(read(&message.to_string()), Ok(Event::Item(InboundItem::Mark(name))));
@@ -365,7 +370,7 @@ mod tests {
             text in "\\PC{0,200}", at in 0..CONNECTED.len(), with in any::<char>(),
             bytes in proptest::collection::vec(any::<u8>(), 0..2_000),
         ) {
-            let _ = (read(&text), VonageWire.read_binary(&bytes));
+            let _ = (read(&text), VonageProtocol.read_binary(&bytes));
             let damaged: String = CONNECTED.chars().enumerate().map(|(i, c)| if i == at { with } else { c }).collect();
             let _ = read(&damaged);
         }

@@ -23,7 +23,7 @@ use super::{
     client::VonageCarrier,
     event::{self, Event, EventError, News},
     signature::WebhookKey,
-    stream::VonageWire,
+    stream::VonageProtocol,
 };
 use crate::{
     CarrierLink, conferences,
@@ -217,7 +217,7 @@ async fn media(
     if !claim.is_some_and(|(claim, shown)| tokens.matches(claim.attempt, shown)) {
         return link::forged(NAME, "media");
     }
-    link.media(&token, socket, Box::new(VonageWire)).await
+    link.media(&token, socket, Box::new(VonageProtocol)).await
 }
 
 /// Returns whether the call would take its socket again. Vonage may notice the loss before the call does.

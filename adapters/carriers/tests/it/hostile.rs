@@ -8,7 +8,7 @@
 mod audiosocket;
 mod messages;
 mod node;
-mod wires;
+mod protocols;
 
 use std::{
     sync::{
@@ -29,7 +29,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use self::{
     messages::{Blow, hostile},
     node::{Node, Peer, Seen},
-    wires::{WIRES, Wire},
+    protocols::{Protocol, WIRES},
 };
 
 /// Hostile messages per protocol in the short form.
@@ -59,20 +59,20 @@ fn count_panics() -> Arc<AtomicUsize> {
 struct Bystander {
     peer: Peer,
     seen: Seen,
-    wire: Wire,
+    protocol: Protocol,
     frames: u32,
 }
 
 impl Bystander {
-    async fn joins(node: &Node, wire: Wire) -> Self {
+    async fn joins(node: &Node, protocol: Protocol) -> Self {
         let attempt = node.call();
-        let mut peer = node.open(wire, attempt).await.unwrap();
-        peer.send(wire.start()).await.unwrap();
+        let mut peer = node.open(protocol, attempt).await.unwrap();
+        peer.send(protocol.start()).await.unwrap();
         let seen = node.taken(attempt).await;
         Self {
             peer,
             seen,
-            wire,
+            protocol,
             frames: 0,
         }
     }
@@ -80,21 +80,21 @@ impl Bystander {
     /// Sends audio and a mark, expects both and audio in return, and nothing else.
     async fn is_untouched(&mut self) {
         self.frames += 1;
-        let (name, frame) = (format!("u{}", self.frames), self.wire.frame(self.frames));
-        self.peer.send(self.wire.audio(self.frames, &frame)).await.unwrap();
-        self.peer.send(self.wire.mark(&name)).await.unwrap();
+        let (name, frame) = (format!("u{}", self.frames), self.protocol.frame(self.frames));
+        self.peer.send(self.protocol.audio(self.frames, &frame)).await.unwrap();
+        self.peer.send(self.protocol.mark(&name)).await.unwrap();
         let items = self.seen.until_mark(&name).await.expect("the other call is cut off");
         assert_eq!(
             items,
             [InboundItem::Audio(frame.clone()), InboundItem::Mark(name)],
             "{:?}",
-            self.wire
+            self.protocol
         );
         self.seen.leg.outbound.send(OutboundItem::Audio(frame)).await.unwrap();
         assert!(
-            self.peer.hears(self.wire).await,
+            self.peer.hears(self.protocol).await,
             "{:?}: nothing comes out of the other call",
-            self.wire
+            self.protocol
         );
     }
 }
@@ -116,22 +116,22 @@ fn fits(blow: &Blow, code: Option<CloseCode>) -> bool {
 #[tokio::test]
 async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_other_call() {
     let panics = count_panics();
-    for wire in WIRES {
+    for protocol in WIRES {
         let node = Node::start().await;
-        let mut bystander = Bystander::joins(&node, wire).await;
+        let mut bystander = Bystander::joins(&node, protocol).await;
         let mut random = StdRng::seed_from_u64(7);
         let (mut closed, mut borne, mut attempt) = (0, 0, node.call());
         let mut place: Option<(Peer, Option<Seen>)> = None;
         for number in 0..messages() {
-            let blow = hostile(wire, &mut random);
+            let blow = hostile(protocol, &mut random);
             let (mut peer, seen) = match place.take() {
                 Some(place) => place,
                 // Some messages come before the start, some in the middle of a call.
                 None => {
-                    let mut peer = node.open(wire, attempt).await.unwrap();
+                    let mut peer = node.open(protocol, attempt).await.unwrap();
                     let mut seen = None;
                     if number % 3 != 0 {
-                        peer.send(wire.start()).await.unwrap();
+                        peer.send(protocol.start()).await.unwrap();
                         seen = Some(node.taken(attempt).await);
                         attempt = node.call();
                     }
@@ -141,22 +141,22 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
             let begun = seen.is_some();
             peer.strike(&blow).await;
             let stands = match seen {
-                Some(mut seen) => match peer.stands(wire, &mut seen, number).await {
+                Some(mut seen) => match peer.stands(protocol, &mut seen, number).await {
                     Ok(()) => Some((peer, Some(seen))),
                     Err(code) => {
-                        assert!(fits(&blow, code), "{wire:?} {number} {begun} {blow:?}: {code:?}");
-                        assert!(seen.is_broken_off().await, "{wire:?} {number} {blow:?}");
+                        assert!(fits(&blow, code), "{protocol:?} {number} {begun} {blow:?}: {code:?}");
+                        assert!(seen.is_broken_off().await, "{protocol:?} {number} {blow:?}");
                         None
                     }
                 },
                 // The stream has not started; sending a start shows whether it still can.
-                None => match peer.begins(wire, &node, attempt).await {
+                None => match peer.begins(protocol, &node, attempt).await {
                     Ok(seen) => {
                         attempt = node.call();
                         Some((peer, Some(seen)))
                     }
                     Err(code) => {
-                        assert!(fits(&blow, code), "{wire:?} {number} {begun} {blow:?}: {code:?}");
+                        assert!(fits(&blow, code), "{protocol:?} {number} {begun} {blow:?}: {code:?}");
                         // The message may have been a start.
                         attempt = node.call();
                         None
@@ -165,7 +165,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
             };
             assert!(
                 stands.is_none() || !blow.must_close(begun),
-                "{wire:?} {number} {begun} {blow:?}"
+                "{protocol:?} {number} {begun} {blow:?}"
             );
             match &stands {
                 Some(_) => borne += 1,
@@ -180,7 +180,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
         bystander.is_untouched().await;
         assert!(
             closed > borne / 4 && borne > 0,
-            "{wire:?}: {closed} closed, {borne} borne"
+            "{protocol:?}: {closed} closed, {borne} borne"
         );
     }
     assert_eq!(panics.load(Ordering::SeqCst), 0);
@@ -188,21 +188,25 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
 
 #[tokio::test]
 async fn floods_are_cut_off() {
-    for wire in WIRES {
+    for protocol in WIRES {
         let node = Node::start().await;
-        let mut bystander = Bystander::joins(&node, wire).await;
-        let frame = wire.frame(1);
-        for message in [wire.audio(1, &frame), wire.mark("u1"), wire.audio(1, &frame[..2])] {
+        let mut bystander = Bystander::joins(&node, protocol).await;
+        let frame = protocol.frame(1);
+        for message in [
+            protocol.audio(1, &frame),
+            protocol.mark("u1"),
+            protocol.audio(1, &frame[..2]),
+        ] {
             let attempt = node.call();
-            let mut peer = node.open(wire, attempt).await.unwrap();
-            peer.send(wire.start()).await.unwrap();
+            let mut peer = node.open(protocol, attempt).await.unwrap();
+            peer.send(protocol.start()).await.unwrap();
             let mut seen = node.taken(attempt).await;
             for _ in 0..10_000 {
                 if peer.send(message.clone()).await.is_err() {
                     break;
                 }
             }
-            assert_eq!(peer.closed().await, Some(CloseCode::Policy), "{wire:?} {message:?}");
+            assert_eq!(peer.closed().await, Some(CloseCode::Policy), "{protocol:?} {message:?}");
             assert!(seen.is_broken_off().await);
             bystander.is_untouched().await;
         }
@@ -211,9 +215,9 @@ async fn floods_are_cut_off() {
 
 #[tokio::test]
 async fn no_token_opens_a_call_that_is_not_its_own() {
-    for wire in WIRES {
+    for protocol in WIRES {
         let node = Node::start().await;
-        let mut bystander = Bystander::joins(&node, wire).await;
+        let mut bystander = Bystander::joins(&node, protocol).await;
         let (own, other) = (node.call(), node.call());
         let proof = |attempt, purpose| node.token(attempt).proof(purpose);
         let sound = proof(own, Purpose::Media);
@@ -230,29 +234,29 @@ async fn no_token_opens_a_call_that_is_not_its_own() {
         ] {
             let unknown = token.is_empty();
             let token = if unknown { format!("{attempt}.{sound}") } else { token };
-            let got = node.open_at(wire, attempt, &token).await.map(drop).unwrap_err();
+            let got = node.open_at(protocol, attempt, &token).await.map(drop).unwrap_err();
             // If the carrier presents a token of its own, an invalid name gives the status of a missing token.
             assert!(
-                got == status || (status == 404 && got == 403 && wire.shows_token()),
-                "{wire:?} {token}: {got}"
+                got == status || (status == 404 && got == 403 && protocol.shows_token()),
+                "{protocol:?} {token}: {got}"
             );
         }
         // Without the carrier's signature or token, nothing else is checked.
-        if wire.is_guarded() {
-            let bare = node.open_bare(wire, own).await.map(drop);
-            assert_eq!(bare, Err(403), "{wire:?}");
+        if protocol.is_guarded() {
+            let bare = node.open_bare(protocol, own).await.map(drop);
+            assert_eq!(bare, Err(403), "{protocol:?}");
         }
         // Used tokens: while the socket is open, and when the call is over.
-        let mut peer = node.open(wire, own).await.unwrap();
-        let mut late = node.open(wire, own).await.unwrap();
-        peer.send(wire.start()).await.unwrap();
+        let mut peer = node.open(protocol, own).await.unwrap();
+        let mut late = node.open(protocol, own).await.unwrap();
+        peer.send(protocol.start()).await.unwrap();
         let mut seen = node.taken(own).await;
-        assert_eq!(node.open(wire, own).await.map(drop), Err(409), "{wire:?}");
-        late.send(wire.start()).await.unwrap();
-        assert_eq!(late.closed().await, Some(CloseCode::Policy), "{wire:?}");
-        peer.stands(wire, &mut seen, 1).await.unwrap();
+        assert_eq!(node.open(protocol, own).await.map(drop), Err(409), "{protocol:?}");
+        late.send(protocol.start()).await.unwrap();
+        assert_eq!(late.closed().await, Some(CloseCode::Policy), "{protocol:?}");
+        peer.stands(protocol, &mut seen, 1).await.unwrap();
         node.forget(own);
-        assert_eq!(node.open(wire, own).await.map(drop), Err(404), "{wire:?}");
+        assert_eq!(node.open(protocol, own).await.map(drop), Err(404), "{protocol:?}");
         bystander.is_untouched().await;
     }
 }

@@ -498,7 +498,7 @@ async fn sockets_that_nobody_proved_never_keep_a_call_from_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_door_of_another_carrier_leads_to_no_call() {
+async fn the_endpoint_of_another_carrier_leads_to_no_call() {
     let mut node = Node::start(false).await;
     match node.open_at("plain", &node.media_token()).await {
         Err(tungstenite::Error::Http(answer)) => assert_eq!(answer.status().as_u16(), 404),
@@ -660,7 +660,7 @@ async fn a_status_is_taken_once_proved_and_a_late_one_is_no_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_simulated_call_comes_in_through_the_real_doors() {
+async fn a_simulated_call_comes_in_through_the_real_endpoints() {
     let mut node = Node::start(false).await;
     let exchange = Exchange::start(ExchangeSettings::on_loopback()).await.unwrap();
     let carrier = SimulatedCarrier::new(&exchange.url(), &format!("http://{}/", node.addr)).unwrap();
@@ -690,8 +690,8 @@ async fn a_simulated_call_comes_in_through_the_real_doors() {
     }
     assert_eq!(progress, [CallProgress::Ringing, CallProgress::Answered]);
     let leg = leg.unwrap();
-    let mut ear = Ear::default();
-    let hello = ear.sentence(&leg).await;
+    let mut hearing = Hearing::default();
+    let hello = hearing.sentence(&leg).await;
     assert!(hello.to_lowercase().contains("hello"), "{hello}");
     carrier.hang_up(&call).await.unwrap();
     let items = Leg { leg, items: Vec::new() }.until_closed().await;
@@ -704,12 +704,12 @@ async fn a_simulated_call_comes_in_through_the_real_doors() {
 }
 
 #[derive(Default)]
-struct Ear {
+struct Hearing {
     listener: Listener,
     transcript: Transcript,
 }
 
-impl Ear {
+impl Hearing {
     async fn sentence(&mut self, leg: &MediaLeg) -> String {
         let wake = Arc::new(tokio::sync::Notify::new());
         let woken = wake.clone();

@@ -95,7 +95,7 @@ fn what_was_missed_of_an_asterisk_is_made_up_for_by_a_listing() {
         // while its dial's response was lost. A call that talked is completed anyway.
         let unknown = end.end_was_missed && life.media_ms().is_none() && life.ends() != Ends::Cancelled;
         let expected = if end.nothing_was_heard {
-            Ends::FateUnknown
+            Ends::OutcomeUnknown
         } else if unknown {
             Ends::Failed("carrier-error")
         } else {

@@ -655,7 +655,7 @@ async fn only_ones_own_agents_that_take_calls_are_called() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_plain_door_is_not_dialed_through() {
+async fn the_plain_endpoint_is_not_dialed_through() {
     let world = world().await;
     let mut agent = answering_agent();
     agent["direction"] = json!("both");

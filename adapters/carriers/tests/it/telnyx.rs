@@ -254,11 +254,11 @@ async fn a_dial_that_fails_tells_what_is_certain() {
         let answer = carrier(changed).dial(&request(NO_ANSWER)).await;
         assert!(matches!(answer, Err(DialError::AccountRefused(_))), "{answer:?}");
     }
-    let away = TelnyxAccount {
+    let unavailable = TelnyxAccount {
         base_url: "http://127.0.0.1:1/v2".to_owned(),
         ..base
     };
-    let answer = carrier(away).dial(&request(NO_ANSWER)).await;
+    let answer = carrier(unavailable).dial(&request(NO_ANSWER)).await;
     assert!(matches!(answer, Err(DialError::Unreachable(_))), "{answer:?}");
     assert_eq!(stub.live_calls(), 1);
 }

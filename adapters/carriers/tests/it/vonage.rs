@@ -189,11 +189,11 @@ async fn a_dial_that_fails_tells_what_is_certain() {
         let answer = dial(&account, BUSY).await;
         assert!(matches!(answer, Err(DialError::AccountRefused(_))), "{answer:?}");
     }
-    let away = VonageAccount {
+    let unavailable = VonageAccount {
         base_url: "http://127.0.0.1:1".to_owned(),
         ..ours
     };
-    assert!(matches!(dial(&away, BUSY).await, Err(DialError::Unreachable(_))));
+    assert!(matches!(dial(&unavailable, BUSY).await, Err(DialError::Unreachable(_))));
     assert_eq!(stub.live_calls(), 0);
 }
 

@@ -51,7 +51,7 @@ pub(super) async fn send(request: RequestBuilder) -> Result<Answered, CalendarEr
     let answer = request.send().await.map_err(|error| {
         // The request goes out only on an established connection.
         if error.is_connect() {
-            CalendarError::Away
+            CalendarError::Unavailable
         } else {
             unknown(&error)
         }

@@ -42,7 +42,7 @@ impl Calendars {
     pub async fn settle_late(&self) -> StoreResult<()> {
         for held in self.store.lease_appointments(AT_ONCE).await? {
             let now = self.clock.now();
-            let Some(settled) = self.fate(&held, now).await else {
+            let Some(settled) = self.outcome(&held, now).await else {
                 continue;
             };
             let made = matches!(settled, BookingSettled::Booked { .. });
@@ -56,7 +56,7 @@ impl Calendars {
     }
 
     /// Returns the outcome of an appointment, or `None` as long as it is unknown.
-    async fn fate(&self, held: &Appointment, now: Timestamp) -> Option<BookingSettled> {
+    async fn outcome(&self, held: &Appointment, now: Timestamp) -> Option<BookingSettled> {
         let age = now.since(held.created_at);
         let found = match self.calendar(held.wish.provider) {
             Some(calendar) => calendar.find(held).await.map_err(|error| error.to_string()),

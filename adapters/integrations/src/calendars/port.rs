@@ -72,7 +72,7 @@ pub enum CalendarError {
     Busy,
     /// The calendar cannot be reached. Nothing was booked.
     #[error("the calendar cannot be reached at present")]
-    Away,
+    Unavailable,
     /// The calendar refused. Nothing was booked.
     #[error("the calendar refused it: {0}")]
     Refused(String),
@@ -85,7 +85,9 @@ impl From<CalendarError> for ToolFault {
     fn from(error: CalendarError) -> Self {
         match error {
             CalendarError::Taken | CalendarError::Refused(_) => Self::Refused(error.to_string()),
-            CalendarError::Busy | CalendarError::Away | CalendarError::Unknown(_) => Self::Failed(error.to_string()),
+            CalendarError::Busy | CalendarError::Unavailable | CalendarError::Unknown(_) => {
+                Self::Failed(error.to_string())
+            }
         }
     }
 }

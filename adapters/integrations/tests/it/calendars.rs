@@ -362,12 +362,12 @@ async fn what_a_crash_cut_short_is_found_and_kept_or_given_up() {
         assert_eq!(bench.states(&scope).await, [known]);
         bench.scene.clock.advance(Duration::from_secs(300));
         reborn.settle_late().await.unwrap();
-        let fate = if made {
+        let outcome = if made {
             AppointmentState::Booked
         } else {
             AppointmentState::Failed
         };
-        assert_eq!(bench.states(&scope).await, [fate]);
+        assert_eq!(bench.states(&scope).await, [outcome]);
         assert_eq!(bench.stub.made(), usize::from(made));
     }
 }
@@ -404,7 +404,7 @@ async fn a_calendar_that_refuses_is_told_in_words_and_asked_once() {
 }
 
 #[tokio::test]
-async fn a_calendar_that_is_away_is_told_and_nothing_waits_for_it() {
+async fn a_calendar_that_is_unavailable_is_told_and_nothing_waits_for_it() {
     let mut bench = Bench::with(|config| {
         let nowhere = || Some("http://127.0.0.1:1".to_owned());
         config.calcom_url = nowhere();

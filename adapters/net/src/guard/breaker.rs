@@ -13,7 +13,7 @@ const IN_A_ROW: u32 = 5;
 const WINDOW: u32 = 20;
 
 /// First pause of an unhealthy provider. It doubles with every failed probe.
-const UNWELL_PAUSE: Duration = Duration::from_secs(5);
+const UNHEALTHY_PAUSE: Duration = Duration::from_secs(5);
 
 /// First pause of a provider that rejects us; somebody has to fix a key or pay a bill.
 const REFUSED_PAUSE: Duration = Duration::from_secs(60);
@@ -142,13 +142,13 @@ impl Breaker {
             // The provider answered; a wrong request says nothing about its health.
             Verdict::OurFault => self.let_go(epoch),
             Verdict::Refused => self.open(REFUSED_PAUSE, now),
-            Verdict::Unwell => {
+            Verdict::Unhealthy => {
                 self.in_a_row += 1;
                 self.doubt.confirmed(now);
                 self.remember(true);
                 let probed = matches!(self.stand, Stand::HalfOpen { .. });
                 if probed || self.in_a_row >= IN_A_ROW || self.window.count_ones() > WINDOW / 2 {
-                    self.open(UNWELL_PAUSE, now);
+                    self.open(UNHEALTHY_PAUSE, now);
                 }
             }
         }

@@ -7,7 +7,7 @@ use tokio::time::{Instant, advance};
 
 use super::{
     Guard, Guards, Kind,
-    Verdict::{OurFault, Refused, Unwell},
+    Verdict::{OurFault, Refused, Unhealthy},
     breaker::Breaker,
 };
 
@@ -17,7 +17,7 @@ fn guard() -> Guard {
 
 fn fail(guard: &Guard, times: usize) {
     for _ in 0..times {
-        guard.admit().unwrap().failed(Unwell, "trouble");
+        guard.admit().unwrap().failed(Unhealthy, "trouble");
     }
 }
 
@@ -63,7 +63,7 @@ async fn failures_in_a_row_open_it_and_a_probe_closes_it() {
 async fn more_than_half_of_the_last_twenty_open_it() {
     let guard = guard();
     for _ in 0..10 {
-        guard.admit().unwrap().failed(Unwell, "trouble");
+        guard.admit().unwrap().failed(Unhealthy, "trouble");
         guard.admit().unwrap().succeeded();
     }
     fail(&guard, 1);
@@ -78,7 +78,7 @@ async fn each_probe_that_fails_doubles_the_pause_to_a_minute() {
     fail(&guard, 5);
     for expected in [5, 10, 20, 40, 60, 60] {
         assert_eq!(sit_out(&guard).await, expected);
-        guard.admit().unwrap().failed(Unwell, "trouble");
+        guard.admit().unwrap().failed(Unhealthy, "trouble");
     }
     pass(60).await;
     guard.admit().unwrap().succeeded();
@@ -161,7 +161,7 @@ async fn one_that_refuses_all_is_probed_until_it_takes_what_is_asked() {
     pass(5).await;
     assert!(guard.is_down(), "nobody is called to find out");
     assert_eq!(guards.wanting_probe().len(), 1);
-    guard.admit().unwrap().failed(Unwell, "404");
+    guard.admit().unwrap().failed(Unhealthy, "404");
     assert!(guards.wanting_probe().is_empty(), "it is left alone for longer");
     pass(10).await;
     guards.wanting_probe()[0].admit().unwrap().succeeded();
@@ -242,7 +242,7 @@ async fn what_was_asked_before_it_opened_says_nothing_later() {
     assert!(guard.is_down(), "an old success does not close it");
     pass(5).await;
     let probe = guard.admit().unwrap();
-    old.next().unwrap().failed(Unwell, "trouble");
+    old.next().unwrap().failed(Unhealthy, "trouble");
     drop(old.next().unwrap());
     assert!(guard.admit().is_err(), "the probe is still out");
     probe.succeeded();
@@ -317,7 +317,7 @@ proptest! {
                     Err(pause) => prop_assert!(pause <= Duration::from_secs(300)),
                 },
                 (3, Some(taken)) => breaker.succeeded(out.swap_remove(taken)),
-                (4, Some(taken)) => breaker.failed(out.swap_remove(taken), Unwell, now),
+                (4, Some(taken)) => breaker.failed(out.swap_remove(taken), Unhealthy, now),
                 (5, Some(taken)) => breaker.failed(out.swap_remove(taken), Refused, now),
                 (_, Some(taken)) => breaker.let_go(out.swap_remove(taken)),
                 (_, None) => {}

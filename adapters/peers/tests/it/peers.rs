@@ -53,8 +53,8 @@ fn busy() -> LegReport {
 }
 
 /// Builds a webhook request signed by Twilio.
-fn twilio(site: &Site, door: &str, form: &[(&str, &str)]) -> RequestBuilder {
-    let path = format!("/carriers/twilio/{door}");
+fn twilio(site: &Site, endpoint: &str, form: &[(&str, &str)]) -> RequestBuilder {
+    let path = format!("/carriers/twilio/{endpoint}");
     let mut sorted = form.to_vec();
     sorted.sort_unstable();
     let fields: String = sorted.iter().map(|(name, value)| format!("{name}{value}")).collect();
@@ -178,14 +178,14 @@ async fn strangers_cost_few_lookups_and_keep_no_signed_callback_waiting() {
 async fn what_the_carrier_signed_holds_on_the_second_node_too() {
     let (_, first, second, call) = two().await;
     let form = [("CallSid", "CA1"), ("CallStatus", "busy")];
-    for door in ["status", "machine", "handed"] {
-        let form = match door {
+    for endpoint in ["status", "machine", "handed"] {
+        let form = match endpoint {
             "machine" => [("CallSid", "CA1"), ("AnsweredBy", "human")],
             "handed" => [("CallSid", "CA1"), ("CallStatus", "in-progress")],
             _ => form,
         };
-        let door = format!("{door}/{}", call.status());
-        assert_eq!(status(twilio(&first, &door, &form)).await, 204, "{door}");
+        let endpoint = format!("{endpoint}/{}", call.status());
+        assert_eq!(status(twilio(&first, &endpoint, &form)).await, 204, "{endpoint}");
     }
     let told: Vec<CallProgress> = second
         .reports()
@@ -202,13 +202,13 @@ async fn what_the_carrier_signed_holds_on_the_second_node_too() {
         .split_once('/')
         .map(|(a, b)| (a.to_owned(), b.to_owned()))
         .unwrap();
-    let door = format!("transfer/{}/{proof}", call.media());
+    let endpoint = format!("transfer/{}/{proof}", call.media());
     let failed = [
         ("CallSid", "CA1"),
         ("CallStatus", "in-progress"),
         ("DialCallStatus", "busy"),
     ];
-    let answer = twilio(&first, &door, &failed).send().await.unwrap();
+    let answer = twilio(&first, &endpoint, &failed).send().await.unwrap();
     assert_eq!(answer.status(), StatusCode::OK);
     assert_eq!(answer.headers()["content-type"], "text/xml; charset=utf-8");
     let twiml = answer.text().await.unwrap();

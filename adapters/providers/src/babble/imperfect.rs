@@ -8,7 +8,7 @@ mod errors;
 use std::sync::Arc;
 
 use clap::Args;
-use domain::ports::transcriber::{Promise, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
+use domain::ports::transcriber::{Capabilities, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
 use tokio::task::AbortHandle;
 
 pub use self::delay::Delay;
@@ -135,8 +135,8 @@ impl TranscriptStream for ImperfectStream {
         self.inner.finalize();
     }
 
-    fn promise(&self) -> Promise {
-        self.inner.promise()
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
     }
 }
 

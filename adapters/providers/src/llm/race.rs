@@ -70,7 +70,7 @@ impl Runner {
 
     fn late(&mut self) {
         if let Some(pass) = self.pass.take() {
-            pass.failed(Verdict::Unwell, "no word in time");
+            pass.failed(Verdict::Unhealthy, "no word in time");
         }
     }
 
@@ -171,7 +171,7 @@ impl Race<'_> {
         let pause = wanted.max(RETRY_AFTER);
         let in_time = began.elapsed() + pause < FIRST_WORD_WITHIN;
         let guard = self.model.guard.as_ref()?;
-        (failure.verdict() == Some(Verdict::Unwell) && in_time && guard.may_retry()).then_some(pause)
+        (failure.verdict() == Some(Verdict::Unhealthy) && in_time && guard.may_retry()).then_some(pause)
     }
 
     async fn heat(&self, began: Instant) -> Result<Box<Speaking>, Failure> {

@@ -220,7 +220,7 @@ mod tests {
         let finer = serde_json::json!({ "type": "server_error", "code": "rate_limit_exceeded", "message": "m" });
         assert_eq!(Failure::of_error(&finer), BUSY);
         let echo = serde_json::json!({ "type": "api_error", "message": "insufficient_quota authentication_error" });
-        assert_eq!(Failure::of_error(&echo).verdict(), Some(Verdict::Unwell));
+        assert_eq!(Failure::of_error(&echo).verdict(), Some(Verdict::Unhealthy));
         assert_eq!(Failure::of_error(&Value::Null), Failure::unavailable("null"));
     }
 }

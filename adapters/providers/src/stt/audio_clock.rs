@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_of_the_connection_has_its_place_on_the_tape() {
+    fn a_moment_of_the_connection_has_its_place_on_the_audio_buffer() {
         let mut clock = AudioClock::new(80_000, 8);
         assert!(!clock.has_begun());
         clock.sent(80_000, 8_000);

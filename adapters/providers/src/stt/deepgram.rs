@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use domain::ports::transcriber::{Promise, TranscriberConfig};
+use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
@@ -133,7 +133,7 @@ impl RecogniserProtocol for Listen {
         &self.0
     }
 
-    fn promise(&self) -> Promise {
+    fn capabilities(&self) -> Capabilities {
         promised(FINAL_WITHIN)
     }
 

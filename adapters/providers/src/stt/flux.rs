@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::ports::transcriber::{Promise, TranscriberConfig};
+use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
@@ -93,8 +93,8 @@ impl RecogniserProtocol for Flux {
         true
     }
 
-    fn promise(&self) -> Promise {
-        Promise {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
             tells_turns: true,
             ..promised(FINAL_WITHIN)
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::ports::transcriber::{Promise, TranscriberConfig};
+use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 use crate::failure::Failure;
@@ -80,11 +80,11 @@ pub(crate) struct Request {
 }
 
 /// Returns the promise of a recogniser that sends interims and answers each request within this time.
-pub(crate) fn promised(final_within: Duration) -> Promise {
-    Promise {
+pub(crate) fn promised(final_within: Duration) -> Capabilities {
+    Capabilities {
         final_within,
         answers_each: true,
-        ..Promise::default()
+        ..Capabilities::default()
     }
 }
 
@@ -114,7 +114,7 @@ pub(crate) trait RecogniserProtocol: Send + Sync {
     }
 
     /// Returns what the recogniser promises.
-    fn promise(&self) -> Promise;
+    fn capabilities(&self) -> Capabilities;
 
     /// Encodes a piece of audio, which is never empty.
     fn audio(&self, bytes: &[u8]) -> Message {

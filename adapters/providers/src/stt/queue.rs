@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use domain::ports::transcriber::Promise;
+use domain::ports::transcriber::Capabilities;
 use tokio::sync::Notify;
 
 use crate::stt::audio_buffer::AudioBuffer;
@@ -37,23 +37,23 @@ pub(crate) struct State {
     /// Whether a recogniser is connected.
     pub(crate) connected: bool,
     /// Promise of the recogniser when it is up to date.
-    pub(crate) promise: Promise,
+    pub(crate) capabilities: Capabilities,
 }
 
 impl State {
     /// Returns the present promise. It is later than usual while there is a backlog or no connection.
-    pub(crate) fn promise(&self) -> Promise {
+    pub(crate) fn capabilities(&self) -> Capabilities {
         let backlog_ms = (self.buffer.end().saturating_sub(self.sent)) * 100 / self.buffer.ms(100).max(1);
-        let mut within = self.promise.final_within;
+        let mut within = self.capabilities.final_within;
         if !self.connected {
             within += CONNECTING;
         }
         if backlog_ms > UNDER_WAY_MS {
             within += Duration::from_millis(backlog_ms * 100 / REPLAY_PERCENT);
         }
-        Promise {
-            final_within: within.min(MOST_WITHIN.max(self.promise.final_within)),
-            ..self.promise
+        Capabilities {
+            final_within: within.min(MOST_WITHIN.max(self.capabilities.final_within)),
+            ..self.capabilities
         }
     }
 }
@@ -69,14 +69,14 @@ struct Shared {
 }
 
 impl Queue {
-    pub(crate) fn new(buffer: AudioBuffer, promise: Promise) -> Self {
+    pub(crate) fn new(buffer: AudioBuffer, capabilities: Capabilities) -> Self {
         Self(Arc::new(Shared {
             state: Mutex::new(State {
                 buffer,
                 sent: 0,
                 asked: VecDeque::new(),
                 connected: false,
-                promise,
+                capabilities,
             }),
             wake: Notify::new(),
         }))
@@ -88,14 +88,14 @@ impl Queue {
     }
 
     /// Appends a batch and returns the present promise.
-    pub(crate) fn push(&self, bytes: &[u8], peak: i16) -> Promise {
+    pub(crate) fn push(&self, bytes: &[u8], peak: i16) -> Capabilities {
         let mut state = self.state();
         let sent = state.sent;
         state.buffer.push(bytes, peak, sent);
-        let promise = state.promise();
+        let capabilities = state.capabilities();
         drop(state);
         self.0.wake.notify_one();
-        promise
+        capabilities
     }
 
     /// Requests a final of everything so far.

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use domain::ports::transcriber::{Promise, TranscriberConfig};
+use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Message;
@@ -98,7 +98,7 @@ impl RecogniserProtocol for Scribe {
         true
     }
 
-    fn promise(&self) -> Promise {
+    fn capabilities(&self) -> Capabilities {
         promised(FINAL_WITHIN)
     }
 

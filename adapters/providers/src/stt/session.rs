@@ -3,7 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::ports::transcriber::{Promise, TranscriberConfig, TranscriptStream};
+use domain::ports::transcriber::{Capabilities, TranscriberConfig, TranscriptStream};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep},
@@ -84,7 +84,7 @@ impl Session {
         let mut rounds = ROUNDS;
         while rounds > 0 && !left.is_empty() {
             rounds = if left.len() == 1 { 0 } else { rounds - 1 };
-            let (mut unwell, count) = (Vec::new(), left.len());
+            let (mut unhealthy, count) = (Vec::new(), left.len());
             for (n, choice) in left.into_iter().enumerate() {
                 let is_last = rounds == 0 && n + 1 == count;
                 let Some(lost) = self.with(&choice, is_last).await else {
@@ -96,10 +96,10 @@ impl Session {
                     rounds = ROUNDS;
                 }
                 if !failure.is_permanent() {
-                    unwell.push(choice);
+                    unhealthy.push(choice);
                 }
             }
-            left = unwell;
+            left = unhealthy;
         }
         self.results.failed(failure.into());
     }
@@ -173,7 +173,12 @@ impl Session {
     }
 
     async fn on_socket(&mut self, protocol: &mut dyn RecogniserProtocol, choice: &Choice, pass: Pass) -> End {
-        let counted = self.begin(choice, &protocol.request().model, protocol.promise(), STREAM_KEEPS_MS);
+        let counted = self.begin(
+            choice,
+            &protocol.request().model,
+            protocol.capabilities(),
+            STREAM_KEEPS_MS,
+        );
         let opened = tokio::select! {
             _ = &mut self.gone => return End::Gone,
             opened = Connection::open(protocol, &mut self.results, counted, pass) => opened,
@@ -200,7 +205,7 @@ impl Session {
     }
 
     async fn in_clips(&mut self, clips: &mut Clips, choice: &Choice, pass: Pass) -> End {
-        let counted = self.begin(choice, clips.model(), clips.promise(), transcriptions::KEEPS_MS);
+        let counted = self.begin(choice, clips.model(), clips.capabilities(), transcriptions::KEEPS_MS);
         {
             let mut state = self.results.inbox.state();
             state.connected = true;
@@ -214,9 +219,9 @@ impl Session {
     }
 
     /// Prepares the buffer for a recogniser and returns the counter of its audio.
-    fn begin(&self, choice: &Choice, model: &str, promise: Promise, keeps_ms: u32) -> Counted {
+    fn begin(&self, choice: &Choice, model: &str, capabilities: Capabilities, keeps_ms: u32) -> Counted {
         let mut state = self.results.inbox.state();
-        state.promise = promise;
+        state.capabilities = capabilities;
         state.buffer.keep(keeps_ms);
         let meter = self.config.meter.clone();
         Counted::new(meter, (choice.provider(), model), state.buffer.ms(1))
@@ -229,7 +234,7 @@ impl Session {
             {
                 let mut state = self.results.inbox.state();
                 state.connected = true;
-                state.promise = stream.promise();
+                state.capabilities = stream.capabilities();
                 let mut from = state.buffer.start();
                 let end = state.buffer.end();
                 while from < end || !state.asked.is_empty() {

@@ -319,7 +319,7 @@ impl<'a> Connection<'a> {
     /// Answers a requested final whose words have already come, or that has none, if its answer is late and
     /// may never come.
     fn give_up_on_silence(&mut self) {
-        let within = self.protocol.promise().final_within;
+        let within = self.protocol.capabilities().final_within;
         let due = self
             .pending
             .first()
@@ -341,7 +341,7 @@ impl<'a> Connection<'a> {
     /// Returns when to act next if no message comes.
     fn next_due(&self) -> Instant {
         let asked = self.pending.first().filter(|_| !self.results.has_interim());
-        let within = self.protocol.promise().final_within;
+        let within = self.protocol.capabilities().final_within;
         let behind = {
             let state = self.results.inbox.state();
             state.buffer.end() > state.sent.max(state.buffer.start())

@@ -5,7 +5,7 @@ mod clip;
 
 use std::time::Duration;
 
-use domain::ports::transcriber::{Promise, TranscriberConfig};
+use domain::ports::transcriber::{Capabilities, TranscriberConfig};
 use reqwest::{Client, StatusCode, multipart};
 use serde::Deserialize;
 use tokio::time::Instant;
@@ -129,8 +129,8 @@ impl Clips {
     }
 
     /// Returns the present promise.
-    pub(super) fn promise(&self) -> Promise {
-        Promise {
+    pub(super) fn capabilities(&self) -> Capabilities {
+        Capabilities {
             final_within: self.within,
             answers_each: true,
             tells_turns: false,
@@ -170,7 +170,7 @@ impl Clips {
                     pass.succeeded();
                     useful = true;
                     self.learn(began.elapsed());
-                    results.inbox.state().promise = self.promise();
+                    results.inbox.state().capabilities = self.capabilities();
                     answer(results, &job, text.trim(), false);
                 }
                 // Only this utterance is refused, so it cannot be transcribed.
@@ -201,7 +201,7 @@ impl Clips {
         let wav = wav.map_err(|error| Failure::OurFault(error.to_string()))?;
         let length = Duration::from_secs_f64(job.samples.len() as f64 / f64::from(job.sample_rate.max(1)));
         let file = multipart::Part::bytes(wav).file_name("speech.wav");
-        let file = file.mime_str("audio/wav").map_err(|error| unwell(&error))?;
+        let file = file.mime_str("audio/wav").map_err(|error| unhealthy(&error))?;
         let mut form = multipart::Form::new()
             .part("file", file)
             .text("model", self.model.clone())
@@ -223,7 +223,7 @@ impl Clips {
 }
 
 async fn read_answer(request: reqwest::RequestBuilder) -> Result<String, Failure> {
-    let mut response = request.send().await.map_err(|error| unwell(&error))?;
+    let mut response = request.send().await.map_err(|error| unhealthy(&error))?;
     let status = response.status();
     let header = response.headers().get(reqwest::header::RETRY_AFTER);
     let seconds = header.and_then(|value| value.to_str().ok()?.trim().parse().ok());
@@ -235,7 +235,7 @@ async fn read_answer(request: reqwest::RequestBuilder) -> Result<String, Failure
             Ok(Some(bytes)) => body.extend_from_slice(&bytes),
             // A refusal stays one even if its body breaks off.
             Err(_) if status != StatusCode::OK => break,
-            Err(error) => return Err(unwell(&error)),
+            Err(error) => return Err(unhealthy(&error)),
         }
         match body.len() > MAX_ANSWER_BYTES {
             true if status != StatusCode::OK => break,
@@ -267,7 +267,7 @@ fn refusal(body: &[u8]) -> String {
     words.map_or_else(|| String::from_utf8_lossy(body).into_owned(), str::to_owned)
 }
 
-fn unwell(error: &reqwest::Error) -> Failure {
+fn unhealthy(error: &reqwest::Error) -> Failure {
     let connect = if error.is_connect() { "not reachable: " } else { "" };
     Failure::Unavailable(format!("{connect}{error}"))
 }
@@ -388,14 +388,14 @@ mod tests {
             (clips.language.as_deref(), clips.prompt.as_str()),
             (Some("en"), "Bharat, Ringback")
         );
-        assert_eq!(clips.promise().final_within, Duration::from_secs(1));
+        assert_eq!(clips.capabilities().final_within, Duration::from_secs(1));
         clips.learn(Duration::from_secs(2));
-        assert_eq!(clips.promise().final_within, Duration::from_secs(3));
+        assert_eq!(clips.capabilities().final_within, Duration::from_secs(3));
         clips.learn(Duration::from_secs(9));
-        assert_eq!(clips.promise().final_within, MOST_WITHIN);
+        assert_eq!(clips.capabilities().final_within, MOST_WITHIN);
         for _ in 0..20 {
             clips.learn(Duration::from_millis(300));
         }
-        assert_eq!(clips.promise().final_within, Duration::from_secs(1));
+        assert_eq!(clips.capabilities().final_within, Duration::from_secs(1));
     }
 }

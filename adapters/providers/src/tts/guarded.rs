@@ -83,7 +83,7 @@ impl Guarded {
     fn settle(&mut self) {
         let behind = self.is_behind();
         match self.pass.take() {
-            Some(pass) if behind => pass.failed(Verdict::Unwell, "slower than speech"),
+            Some(pass) if behind => pass.failed(Verdict::Unhealthy, "slower than speech"),
             Some(pass) => pass.succeeded(),
             None => {}
         }
@@ -116,7 +116,7 @@ impl Drop for Guarded {
         match (self.waits() >= SLOW, self.begun) {
             (true, _) => {
                 if let Some(pass) = self.pass.take() {
-                    pass.failed(Verdict::Unwell, "no audio in time");
+                    pass.failed(Verdict::Unhealthy, "no audio in time");
                 }
             }
             (false, true) => self.settle(),

@@ -157,18 +157,18 @@ mod tests {
         let body = r#"{"detail":{"status":"invalid_api_key","message":"Invalid API key"}}"#;
         let of = |status| Failure::of_speech_status(&endpoint(), status, body, None);
         for (status, verdict, again) in [
-            (301, Verdict::Unwell, true),
-            (307, Verdict::Unwell, true),
+            (301, Verdict::Unhealthy, true),
+            (307, Verdict::Unhealthy, true),
             (401, Verdict::Refused, false),
             (402, Verdict::Refused, false),
             (403, Verdict::Refused, false),
             (400, Verdict::OurFault, false),
             (404, Verdict::OurFault, false),
             (422, Verdict::OurFault, false),
-            (408, Verdict::Unwell, true),
-            (429, Verdict::Unwell, false),
-            (500, Verdict::Unwell, true),
-            (529, Verdict::Unwell, true),
+            (408, Verdict::Unhealthy, true),
+            (429, Verdict::Unhealthy, false),
+            (500, Verdict::Unhealthy, true),
+            (529, Verdict::Unhealthy, true),
         ] {
             assert_eq!(
                 (of(status).verdict(), of(status).may_pass()),
@@ -214,8 +214,8 @@ mod tests {
         assert_eq!(of(&["voice_not_found"], ""), Some(Verdict::OurFault));
         assert_eq!(of(&["", "INVALID_AUTH"], ""), Some(Verdict::Refused));
         assert_eq!(of(&["odd", "402"], ""), Some(Verdict::Refused));
-        assert_eq!(of(&["odd", "503"], ""), Some(Verdict::Unwell));
-        assert_eq!(of(&[], "something broke"), Some(Verdict::Unwell));
+        assert_eq!(of(&["odd", "503"], ""), Some(Verdict::Unhealthy));
+        assert_eq!(of(&[], "something broke"), Some(Verdict::Unhealthy));
         let busy = Failure::of_codes(&endpoint(), &["too_many_concurrent_requests"], "");
         assert_eq!(busy, Failure::Busy { retry_after: None });
         let why = SpeechError::from(Failure::of_codes(
@@ -258,9 +258,13 @@ mod tests {
         ] {
             let words = format!("the voice {echo} cannot say: pay the {echo}");
             let of = |codes: &[&str]| Failure::of_codes(&endpoint(), codes, &words).verdict();
-            assert_eq!(of(&[]), Some(Verdict::Unwell), "{words}");
-            assert_eq!(of(&["internal", ""]), Some(Verdict::Unwell), "{words}");
-            assert_eq!(of(&[&words]), Some(Verdict::Unwell), "a sentence is no code: {words}");
+            assert_eq!(of(&[]), Some(Verdict::Unhealthy), "{words}");
+            assert_eq!(of(&["internal", ""]), Some(Verdict::Unhealthy), "{words}");
+            assert_eq!(
+                of(&[&words]),
+                Some(Verdict::Unhealthy),
+                "a sentence is no code: {words}"
+            );
             assert_eq!(of(&["voice_not_found"]), Some(Verdict::OurFault), "{words}");
         }
     }

@@ -29,7 +29,7 @@ fn question(meter: &Meter) -> Question {
 }
 
 #[tokio::test]
-async fn an_answer_comes_in_json_over_every_wire_and_is_counted() {
+async fn an_answer_comes_in_json_over_every_protocol_and_is_counted() {
     for (name, service, shape) in [
         (
             "openai/interviewer",

@@ -471,7 +471,7 @@ fn team(stub: &StubHandle) -> Arc<Configured> {
 
 fn fail(guard: &Guard) {
     for _ in 0..5 {
-        guard.admit().unwrap().failed(Verdict::Unwell, "trouble");
+        guard.admit().unwrap().failed(Verdict::Unhealthy, "trouble");
     }
     assert!(guard.is_down());
 }

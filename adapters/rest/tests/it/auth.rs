@@ -106,7 +106,7 @@ async fn a_replaced_key_stops_working_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_database_that_is_away_is_a_503_with_retry_after() {
+async fn a_database_that_is_unavailable_is_a_503_with_retry_after() {
     let app = TestApp::start().await;
     app.store.fail_with(Some(StoreError::Unavailable("gone".into())));
     let answer = app.client.get(ME).await.expect(503);

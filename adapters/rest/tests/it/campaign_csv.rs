@@ -237,7 +237,7 @@ async fn a_failing_store_leaves_nothing_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_goes_away_in_mid_upload_leaves_nothing_behind() {
+async fn a_client_that_leaves_in_mid_upload_leaves_nothing_behind() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);

@@ -153,7 +153,7 @@ async fn a_json_campaign_cut_at_any_byte_leaves_nothing_behind() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_goes_away_after_its_upload_finds_all_of_it_or_nothing() {
+async fn a_client_that_leaves_after_its_upload_finds_all_of_it_or_nothing() {
     let server = Spooling::start().await;
     let body = form(&server.agent().await, 4_100);
     let request = server.request("/public/v1/campaigns/csv", "multipart/form-data; boundary=cut", &body);

@@ -453,7 +453,7 @@ async fn a_command_finds_the_campaign_supervisor_that_took_over() {
     let body = json!({ "name": "c", "agentId": agent, "contacts": [{ "phoneNumber": "+15550000001" }] });
     let made = app.client.post("/public/v1/campaigns", body).await.expect(201);
     let path = format!("/public/v1/campaigns/{}/launch", made.text("/data/campaignId"));
-    app.door
+    app.switchboard
         .campaigns
         .get()
         .unwrap()
@@ -463,7 +463,7 @@ async fn a_command_finds_the_campaign_supervisor_that_took_over() {
     let command = app.client.post(&path, json!({}));
     let restart = async {
         let heir = app.node.spawn(app.store.clone()).await;
-        app.door.campaigns.set(heir.campaigns.get().unwrap());
+        app.switchboard.campaigns.set(heir.campaigns.get().unwrap());
     };
     let (answer, ()) = tokio::join!(command, restart);
     assert_eq!(answer.expect(200).data()["status"], "running");

@@ -166,7 +166,7 @@ async fn an_agent_does_not_grow_beyond_its_limit_by_patches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_character_nul_is_refused_at_every_door() {
+async fn the_character_nul_is_refused_at_every_endpoint() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let contact = json!({ "phoneNumber": "+15550000001", "name": "a\0b", "x": { "\0": 1 } });

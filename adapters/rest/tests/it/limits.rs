@@ -132,14 +132,14 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn health_tells_of_a_database_that_is_away() {
+async fn health_tells_of_a_database_that_is_unavailable() {
     let app = TestApp::start().await;
     let health = || send(app.client.bare("GET", "/public/health"));
     assert_eq!(health().await.expect(200).data()["status"], "ok");
     app.store.fail_with(Some(StoreError::Unavailable("gone".into())));
-    let away = health().await.expect(503);
-    assert_eq!(away.code(), "unavailable");
-    assert!(away.headers.contains_key("retry-after"));
+    let unavailable = health().await.expect(503);
+    assert_eq!(unavailable.code(), "unavailable");
+    assert!(unavailable.headers.contains_key("retry-after"));
     app.store.fail_with(None);
     health().await.expect(200);
 }

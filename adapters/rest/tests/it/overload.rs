@@ -65,8 +65,8 @@ async fn a_refusal_costs_no_look_into_the_database() {
     let app = TestApp::start().await;
     let (client, _guards) = behind(&app, Level::NoInbound).await;
     // If the key were looked up, the response would be that the database is unavailable.
-    let away = domain::ports::store::StoreError::Unavailable("away".into());
-    app.store.fail_with(Some(away));
+    let unavailable = domain::ports::store::StoreError::Unavailable("away".into());
+    app.store.fail_with(Some(unavailable));
     let refused = client.get("/public/v1/me").await.expect(503);
     assert_eq!(refused.code(), "overloaded");
     let unknown = Client::new(&client.base, "rb_nobody").get("/public/v1/me").await;

@@ -39,7 +39,7 @@ pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
     install_cryptography();
     let connected = timeout(CONNECT_WITHIN, AnyConnection::connect(url.secret())).await;
     let mut conn = connected
-        .map_err(|_| away(&format!("no answer within {CONNECT_WITHIN:?}")))?
+        .map_err(|_| unreachable(&format!("no answer within {CONNECT_WITHIN:?}")))?
         .map_err(|error| refused(&error))?;
     check_version(&mut conn).await?;
     // Use a connection without the limits of the others: changing a large table may take long. Other
@@ -110,13 +110,13 @@ fn refused(error: &sqlx::Error) -> StoreError {
         sqlx::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
             format!("no trusted connection to the server: {error}; check sslmode and sslrootcert")
         }
-        sqlx::Error::Io(error) => return away(&error.to_string()),
+        sqlx::Error::Io(error) => return unreachable(&error.to_string()),
         other => other.to_string(),
     };
     StoreError::Unavailable(text)
 }
 
-fn away(why: &str) -> StoreError {
+fn unreachable(why: &str) -> StoreError {
     StoreError::Unavailable(format!(
         "the server cannot be reached: {why}; is it running, and are host and port right?"
     ))

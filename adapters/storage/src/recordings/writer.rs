@@ -12,7 +12,7 @@ use std::{
     },
 };
 
-use super::{begun_of, part_of, salvage};
+use super::{begun_of, part_of, recover};
 
 /// Counts samples as waiting while it exists.
 pub(super) struct Ticket {
@@ -120,7 +120,7 @@ impl Recording {
         // This may be a call whose media connection broke for a while or that another process held. The
         // earlier recording stays, and this one follows it.
         if !path.is_file() {
-            salvage::take_over(&path)?;
+            recover::take_over(&path)?;
         }
         if path.is_file() {
             return Self::go_on(path, spec);

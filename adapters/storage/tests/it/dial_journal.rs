@@ -78,14 +78,14 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     assert_eq!(store.reconcile_dials().await, Ok(0), "once");
     let heir = NodeId::new();
     store.register_node(heir, None).await.unwrap();
-    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
-    let mut taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    let orphaned = store.take_orphaned(heir, &Patience::default()).await.unwrap();
+    let mut taken: Vec<_> = orphaned.iter().map(|orphaned| orphaned.claim.attempt).collect();
     let mut dialed = [known, claimed, ended, lasting].map(|claim| claim.attempt);
     taken.sort_unstable();
     dialed.sort_unstable();
     assert_eq!(taken, dialed);
     // They are in the state a process leaves if it dies between the permit and the carrier's answer.
-    assert!(orphans.iter().all(|orphan| orphan.state == AttemptState::Dialing));
+    assert!(orphaned.iter().all(|orphaned| orphaned.state == AttemptState::Dialing));
     // The process that held these calls has lost all of them.
     for claim in [claimed, ended, lasting] {
         assert_eq!(
@@ -100,9 +100,9 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     assert_eq!(places, [4, 5, 6, 7]);
     let progress = store.progress(campaign).await.unwrap();
     assert_eq!((progress.in_progress, progress.pending), (8, 0));
-    for orphan in orphans {
+    for orphaned in orphaned {
         store
-            .finish(orphan.claim, outcome(ConversationStatus::Failed), None)
+            .finish(orphaned.claim, outcome(ConversationStatus::Failed), None)
             .await
             .unwrap();
     }
@@ -264,8 +264,8 @@ async fn a_neighbour_that_compares_first_leaves_a_live_call_to_its_node() {
 
     neighbour.keep_live_calls(Arc::new(live(&attempts[2], &[brought], &clock)));
     assert_eq!(neighbour.reconcile_dials().await, Ok(3));
-    let taken = neighbour.take_orphans(other, &Patience::default()).await.unwrap();
-    let taken: Vec<_> = taken.iter().map(|orphan| orphan.claim.attempt).collect();
+    let taken = neighbour.take_orphaned(other, &Patience::default()).await.unwrap();
+    let taken: Vec<_> = taken.iter().map(|orphaned| orphaned.claim.attempt).collect();
     assert_eq!(taken, [left.attempt], "what a process left that has gone");
     let calls = live(&attempts[0], &[half, whole], &clock);
     calls.answered(whole.attempt, clock.now());
@@ -308,8 +308,8 @@ async fn a_call_that_lives_goes_on_where_the_database_forgot_it() {
     calls.answered(talking.claim.attempt, answered_at);
     store.keep_live_calls(Arc::new(calls));
     assert_eq!(store.reconcile_dials().await, Ok(2));
-    let orphans = store.take_orphans(scene.node, &Patience::default()).await.unwrap();
-    let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    let orphaned = store.take_orphaned(scene.node, &Patience::default()).await.unwrap();
+    let taken: Vec<_> = orphaned.iter().map(|orphaned| orphaned.claim.attempt).collect();
     assert_eq!(taken, [gone.attempt]);
     let known = store.unsettled(scene.node, 0).await.unwrap();
     let state = |claim: Claim| known.iter().find(|row| row.claim == claim).map(|row| row.state);

@@ -71,8 +71,8 @@ async fn a_permit_is_on_disk_when_it_is_answered() {
     let store = SqlStore::open(&url(&crashed), clock).await.unwrap();
     let heir = domain::id::NodeId::new();
     store.register_node(heir, None).await.unwrap();
-    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
-    let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    let orphaned = store.take_orphaned(heir, &Patience::default()).await.unwrap();
+    let taken: Vec<_> = orphaned.iter().map(|orphaned| orphaned.claim.attempt).collect();
     assert_eq!(taken, [dialing.attempt]);
     let gone = store.conversation(scene.account, claimed.attempt).await;
     assert_eq!(gone, Err(StoreError::NotFound));

@@ -85,7 +85,7 @@ impl Way {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_commits_fate_is_not_asked_of_another_history() {
+async fn a_commits_outcome_is_not_asked_of_another_history() {
     let (Some(old), Some(new)) = (OwnServer::start(), OwnServer::start()) else {
         return;
     };

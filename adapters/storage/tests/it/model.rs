@@ -171,9 +171,10 @@ impl World {
                     self.scene.clock.advance(Duration::from_secs(3));
                     store.heartbeat(self.scene.node).await.unwrap();
                 }
-                let orphans = store.take_orphans(self.scene.node, &Patience::default()).await;
-                self.claims.extend(orphans.iter().flatten().map(|orphan| orphan.claim));
-                format!("{orphans:?}")
+                let orphaned = store.take_orphaned(self.scene.node, &Patience::default()).await;
+                self.claims
+                    .extend(orphaned.iter().flatten().map(|orphaned| orphaned.claim));
+                format!("{orphaned:?}")
             }
             other => panic!("not about a campaign: {other:?}"),
         }

@@ -95,17 +95,17 @@ async fn silence_is_death() {
     store.register_node(old, None).await.unwrap();
     store.register_node(new, None).await.unwrap();
     live(&fixture, &[old, new], 10).await;
-    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
+    assert_eq!(store.take_orphaned(new, &Patience::default()).await, Ok(vec![]));
     store.heartbeat(old).await.unwrap();
     live(&fixture, &[new], 4).await;
-    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
+    assert_eq!(store.take_orphaned(new, &Patience::default()).await, Ok(vec![]));
     // After 12 s of silence a node is alive, after 15 s it is dead.
     store.heartbeat(old).await.unwrap();
     live(&fixture, &[new], 5).await;
-    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
+    assert_eq!(store.take_orphaned(new, &Patience::default()).await, Ok(vec![]));
     assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
     assert_eq!(
-        store.take_orphans(old, &Patience::default()).await,
+        store.take_orphaned(old, &Patience::default()).await,
         Err(StoreError::Fenced)
     );
 }
@@ -121,10 +121,10 @@ async fn who_was_silent_buries_nobody() {
     // The database is unavailable for a minute: when it is back, every node was silent.
     fixture.clock.advance(Duration::from_secs(60));
     store.heartbeat(one).await.unwrap();
-    store.take_orphans(one, &Patience::default()).await.unwrap();
+    store.take_orphaned(one, &Patience::default()).await.unwrap();
     store.heartbeat(two).await.unwrap();
     live(&fixture, &[one], 5).await;
-    store.take_orphans(one, &Patience::default()).await.unwrap();
+    store.take_orphaned(one, &Patience::default()).await.unwrap();
     assert_eq!(store.heartbeat(two).await, Err(StoreError::Fenced));
 }
 
@@ -231,13 +231,13 @@ async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
         let opened = SqlStore::open(url, Arc::new(ManualClock::new())).await;
         opened.err().unwrap().to_string()
     };
-    let away = open("postgres://ada:hidden@127.0.0.1:1/ringback").await;
-    assert!(away.contains("is it running"), "{away}");
+    let unavailable = open("postgres://ada:hidden@127.0.0.1:1/ringback").await;
+    assert!(unavailable.contains("is it running"), "{unavailable}");
     let unknown = open("postgres://ada:hidden@127.0.0.1:1/ringback?sslmod=require").await;
     assert!(unknown.contains("no parameter `sslmod`"), "{unknown}");
     assert!(
-        !away.contains("hidden") && !unknown.contains("hidden"),
-        "{away} {unknown}"
+        !unavailable.contains("hidden") && !unknown.contains("hidden"),
+        "{unavailable} {unknown}"
     );
     let Some(database) = database().await else { return };
     let mut url = reqwest::Url::parse(&database.url).unwrap();

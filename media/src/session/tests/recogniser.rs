@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use super::*;
-use crate::turn::endpointing::{Promise, Told};
+use crate::turn::endpointing::{Capabilities, Told};
 
 fn bench(final_wait_ms: u64, tells_turns: bool) -> Bench {
     let mut bench = Bench::new(CARRIER);
-    bench.session.recogniser(Promise {
+    bench.session.recogniser(Capabilities {
         final_within: Duration::from_millis(final_wait_ms),
         answers_each: true,
         tells_turns,

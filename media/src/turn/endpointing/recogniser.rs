@@ -6,7 +6,7 @@ use super::FINAL_WAIT_MS;
 
 /// Promises of a recogniser about its finals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Promise {
+pub struct Capabilities {
     /// Longest time from the request to the final. If the final has not come by then, the turn ends on the
     /// words so far.
     pub final_within: Duration,
@@ -20,14 +20,14 @@ pub struct Promise {
     pub tells_interims: bool,
 }
 
-impl Promise {
+impl Capabilities {
     /// Returns the final's time limit in milliseconds.
     pub(super) fn final_wait_ms(&self) -> u64 {
         u64::try_from(self.final_within.as_millis()).unwrap_or(u64::MAX)
     }
 }
 
-impl Default for Promise {
+impl Default for Capabilities {
     /// Returns the promise of a streaming recogniser without turn detection. A measured one took 298 ms in
     /// the slowest twentieth of cases.
     fn default() -> Self {

@@ -381,8 +381,8 @@ enum Input {
     Told(Told),
 }
 
-fn any_recogniser() -> impl Strategy<Value = Promise> {
-    (0u64..3_000, any::<bool>(), any::<bool>()).prop_map(|(final_wait_ms, answers_each, tells_turns)| Promise {
+fn any_recogniser() -> impl Strategy<Value = Capabilities> {
+    (0u64..3_000, any::<bool>(), any::<bool>()).prop_map(|(final_wait_ms, answers_each, tells_turns)| Capabilities {
         tells_interims: final_wait_ms % 2 == 0,
         final_within: Duration::from_millis(final_wait_ms),
         answers_each,

@@ -1,7 +1,7 @@
 //! The user's present turn: its voice, its words, and the times of the request to the recogniser and of its end.
 
 use super::{
-    ASK_MS, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, Promise, SETTLED_SLACK_MS, TOLD_SLACK_MS,
+    ASK_MS, Capabilities, FINAL_WAIT_MS, NOISE_MS, ONSET_WAIT_MS, PausePolicy, SETTLED_SLACK_MS, TOLD_SLACK_MS,
     TURN_FALLBACK_MS, Utterance,
 };
 use crate::turn::{expectation::Expectation, words};
@@ -78,7 +78,7 @@ impl Turn {
         words
     }
 
-    fn is_settled(&self, recogniser: Promise) -> bool {
+    fn is_settled(&self, recogniser: Capabilities) -> bool {
         let by_itself = (!recogniser.answers_each).then(|| self.last_voiced_ms.saturating_sub(SETTLED_SLACK_MS));
         let Some(since) = self.asked_ms.or(by_itself) else {
             return false;
@@ -87,7 +87,7 @@ impl Turn {
     }
 
     /// Returns whether the recogniser decides the end of the turn: it listens for turns, and knows of this one.
-    fn is_recognisers(&self, recogniser: Promise) -> bool {
+    fn is_recognisers(&self, recogniser: Capabilities) -> bool {
         recogniser.tells_turns && self.has_words && !self.wordless && self.told_over_ms.is_none()
     }
 
@@ -126,7 +126,7 @@ impl Turn {
     }
 
     /// Returns when the recogniser should be asked, if at all.
-    pub(super) fn ask_at_ms(&self, recogniser: Promise) -> Option<u64> {
+    pub(super) fn ask_at_ms(&self, recogniser: Capabilities) -> Option<u64> {
         let silence_ms = match recogniser.tells_turns {
             _ if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),
             true => self.pause_ms,
@@ -137,7 +137,7 @@ impl Turn {
     }
 
     /// Returns when a pause should be reported, if at all.
-    pub(super) fn tell_at_ms(&self, recogniser: Promise) -> Option<u64> {
+    pub(super) fn tell_at_ms(&self, recogniser: Capabilities) -> Option<u64> {
         let untold = self.telling == Telling::Nothing && self.has_words;
         match recogniser.tells_turns {
             true => (untold && self.may_be_over).then_some(self.last_voiced_ms),
@@ -147,7 +147,7 @@ impl Turn {
 
     /// Returns when its pause is over and the recogniser has had its time, or has reported the end. It is
     /// later if a sound has just begun.
-    pub(super) fn over_at_ms(&self, sound_ms: Option<u64>, recogniser: Promise) -> u64 {
+    pub(super) fn over_at_ms(&self, sound_ms: Option<u64>, recogniser: Capabilities) -> u64 {
         let pause_ms = match self.wordless {
             true => 0,
             false if self.is_recognisers(recogniser) => self.pause_ms.max(TURN_FALLBACK_MS),

@@ -2,7 +2,7 @@
 
 use media::{codec, format::Encoding};
 
-use crate::exchange::{line::FRAME, wire};
+use crate::exchange::{line::FRAME, protocol};
 
 /// Samples per second.
 const RATE: u32 = 8_000;
@@ -20,7 +20,7 @@ impl Background {
         let encoded = |samples: &[i16]| {
             let mut bytes = Vec::with_capacity(samples.len());
             codec::encode(Encoding::MuLaw, samples, &mut bytes);
-            wire::payload(&bytes)
+            protocol::payload(&bytes)
         };
         let payloads = if noise.is_empty() {
             vec![encoded(&[0; FRAME])]
@@ -38,7 +38,7 @@ impl Background {
     /// Returns the payload of a frame with a voice (mu-law).
     pub(in crate::exchange) fn beneath(&self, voice: &[u8], frame: usize) -> String {
         if self.noise.is_empty() {
-            return wire::payload(voice);
+            return protocol::payload(voice);
         }
         let mut samples = Vec::with_capacity(voice.len());
         codec::decode(Encoding::MuLaw, voice, &mut samples);
@@ -48,7 +48,7 @@ impl Background {
         }
         let mut mixed = Vec::with_capacity(samples.len());
         codec::encode(Encoding::MuLaw, &samples, &mut mixed);
-        wire::payload(&mixed)
+        protocol::payload(&mixed)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Behaviour, Person, Persona, named, scripted::Scripted, shortened};
-use crate::exchange::script::{LineSound, Script, WireFaults};
+use crate::exchange::script::{LineSound, MediaFaults, Script};
 
 /// Callee of a dial, chosen by its hints.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,8 +75,8 @@ impl Callee {
     }
 
     /// Returns the faults of the frames' path.
-    pub fn wire(&self) -> WireFaults {
-        let script = self.script.as_ref().map(|(_, script)| script.wire);
+    pub fn faults(&self) -> MediaFaults {
+        let script = self.script.as_ref().map(|(_, script)| script.faults);
         script.unwrap_or_default()
     }
 }

@@ -40,7 +40,7 @@ pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, (address, 
 }
 
 async fn pass(stub: &Arc<Asterisk>, channel: &Arc<Channel>, stream: TcpStream) -> Option<()> {
-    let mut mouth = locked(&channel.mouth).take()?;
+    let mut from_channel = locked(&channel.from_channel).take()?;
     let (mut source, mut sink) = stream.into_split();
     let (mut up, mut down) = (Converter::to(SLIN), Converter::from(SLIN));
     let mut interruption = Interruption::new(stub);
@@ -61,7 +61,7 @@ async fn pass(stub: &Arc<Asterisk>, channel: &Arc<Channel>, stream: TcpStream) -
     };
     let writing = async {
         loop {
-            let bytes = match mouth.recv().await? {
+            let bytes = match from_channel.recv().await? {
                 Sound::Audio(samples) => {
                     interruption.frame(stub).await?;
                     frame(0x10, &up.encode(samples))

@@ -28,9 +28,9 @@ pub struct Channel {
     /// The exchange's id of the telephone's call, once the exchange has accepted it.
     pub line: OnceLock<String>,
     /// Sender of the audio from the others in its bridge.
-    pub ears: mpsc::Sender<Sound>,
+    pub to_channel: mpsc::Sender<Sound>,
     /// Receiver at the far end, until it is taken.
-    pub mouth: Mutex<Option<mpsc::Receiver<Sound>>>,
+    pub from_channel: Mutex<Option<mpsc::Receiver<Sound>>>,
     /// Notified when it is hung up by request.
     pub hang_up: Notify,
     /// Whether it is an inbound call; its caller hears nothing before the answer.
@@ -80,7 +80,7 @@ impl Channel {
 impl Asterisk {
     /// Creates a channel; returns `None` if its id is taken.
     pub fn make(&self, beginning: Beginning) -> Option<Arc<Channel>> {
-        let (ears, mouth) = mpsc::channel(SOUNDS);
+        let (to_channel, from_channel) = mpsc::channel(SOUNDS);
         let Beginning {
             id,
             name,
@@ -99,8 +99,8 @@ impl Asterisk {
             in_app: false.into(),
             over: false.into(),
             line: OnceLock::new(),
-            ears,
-            mouth: Mutex::new(Some(mouth)),
+            to_channel,
+            from_channel: Mutex::new(Some(from_channel)),
             hang_up: Notify::new(),
             came_in,
         });
@@ -160,7 +160,7 @@ impl Asterisk {
         for other in self.bridges.others(&channel.id) {
             if let Some(other) = self.channel(&other) {
                 // A channel that does not read drops what it is sent, like a jitter buffer.
-                let _ = other.ears.try_send(sound.clone());
+                let _ = other.to_channel.try_send(sound.clone());
             }
         }
     }

@@ -74,7 +74,7 @@ async fn ring(stub: &Asterisk, channel: &Channel, number: &str, ring_seconds: u6
 pub(super) fn play_keys(channel: &Channel, keys: &str) {
     for key in keys.chars() {
         for frame in generate::dtmf(key, 100).chunks(160) {
-            let _ = channel.ears.try_send(Sound::Audio(frame.to_vec()));
+            let _ = channel.to_channel.try_send(Sound::Audio(frame.to_vec()));
         }
     }
 }
@@ -123,7 +123,7 @@ struct Handset {
 
 /// Talks with a telephone that was picked up.
 pub(super) async fn talk(stub: Arc<Asterisk>, channel: Arc<Channel>, mut phone: WebSocket) {
-    let Some(mut mouth) = locked(&channel.mouth).take() else {
+    let Some(mut from_channel) = locked(&channel.from_channel).take() else {
         return;
     };
     let mut handset = Handset {
@@ -145,7 +145,7 @@ pub(super) async fn talk(stub: Arc<Asterisk>, channel: Arc<Channel>, mut phone: 
                 Some(Ok(Message::Close(_)) | Err(_)) | None => return,
                 Some(Ok(_)) => {}
             },
-            Some(sound) = mouth.recv() => {
+            Some(sound) = from_channel.recv() => {
                 for text in handset.hears(sound) {
                     if phone.send(Message::Text(text.into())).await.is_err() {
                         return;

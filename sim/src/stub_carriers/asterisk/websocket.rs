@@ -108,7 +108,7 @@ pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, options: O
             return stub.destroy(channel, (3, "No route to destination"), None);
         }
     };
-    let Some(mouth) = locked(&channel.mouth).take() else {
+    let Some(from_channel) = locked(&channel.from_channel).take() else {
         return;
     };
     let mut driver = Driver {
@@ -121,7 +121,7 @@ pub(super) async fn run(stub: &Arc<Asterisk>, channel: &Arc<Channel>, options: O
         full: false,
         down: Converter::from(options.format),
     };
-    driver.run(socket, (mouth, options)).await;
+    driver.run(socket, (from_channel, options)).await;
     stub.destroy(channel, (16, "Normal Clearing"), None);
 }
 
@@ -157,7 +157,11 @@ struct Driver<'a> {
 
 impl Driver<'_> {
     /// Returns `None` when the socket is gone.
-    async fn run(&mut self, socket: Socket, (mut mouth, options): (mpsc::Receiver<Sound>, Options)) -> Option<()> {
+    async fn run(
+        &mut self,
+        socket: Socket,
+        (mut from_channel, options): (mpsc::Receiver<Sound>, Options),
+    ) -> Option<()> {
         let (mut sink, mut source) = socket.split();
         sink.send(Message::Text(self.started(&options.codec).into()))
             .await
@@ -171,7 +175,7 @@ impl Driver<'_> {
             let mut events = Vec::new();
             tokio::select! {
                 _ = ticks.tick(), if !self.queue.is_empty() => self.tick(&mut events),
-                Some(sound) = mouth.recv() => match sound {
+                Some(sound) = from_channel.recv() => match sound {
                     Sound::Audio(samples) => {
                         interruption.frame(self.stub).await?;
                         sink.send(Message::Binary(up.encode(samples).into())).await.ok()?;

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::stub_carriers::{
     bridge::{MediaSocket, Told},
-    ear::Ear,
     line::{FromPhone, Line},
     locked,
+    machine_detection::MachineDetection,
     rooms::Said,
 };
 
@@ -34,7 +34,7 @@ struct Flow {
     /// Number of streams so far; only the first stream of a call has faults.
     streams: u32,
     /// Detector of a mailbox's beep, if that was requested.
-    ear: Ear,
+    detection: MachineDetection,
 }
 
 /// Runs the flow. The end of a stream does not end the call: that takes a hang-up.
@@ -49,7 +49,7 @@ pub(super) async fn run(stub: Arc<Telnyx>, call: Arc<Call>, phone: WebSocket) {
         stream: None,
         room: None,
         streams: 0,
-        ear: Ear::new(listens),
+        detection: MachineDetection::new(listens),
     };
     let early = locked(&flow.call.order.early_stream).take();
     if let Some(mut stream) = early {
@@ -134,7 +134,7 @@ impl Flow {
     }
 
     fn listen(&mut self, mulaw: &[u8]) {
-        if self.ear.hears_beep(mulaw) {
+        if self.detection.hears_beep(mulaw) {
             let event = match &*self.call.order.machine_detection {
                 "premium" => "call.machine.premium.greeting.ended",
                 _ => "call.machine.greeting.ended",

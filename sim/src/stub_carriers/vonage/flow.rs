@@ -11,9 +11,9 @@ use super::{
     socket::Socket,
 };
 use crate::stub_carriers::{
-    ear::Ear,
     flow::{self, Streamed, Talk},
     legs::Stage,
+    machine_detection::MachineDetection,
     phones::Cause,
     rooms::Said,
 };
@@ -27,7 +27,7 @@ struct Flow {
     stub: Arc<Vonage>,
     leg: Arc<Leg>,
     talk: Talk<Value>,
-    ear: Ear,
+    detection: MachineDetection,
     /// A socket that nobody closed.
     kept: Option<Socket>,
 }
@@ -36,13 +36,13 @@ struct Flow {
 pub(super) async fn run(stub: Arc<Vonage>, leg: Arc<Leg>, phone: WebSocket) {
     let Some(changes) = leg.changes() else { return };
     let mut todo = VecDeque::from(leg.order.ncco.clone());
-    let ear = Ear::new(leg.order.detects_machines && leg.is_machine());
+    let detection = MachineDetection::new(leg.order.detects_machines && leg.is_machine());
     let talk = Talk::new(&leg.id, phone, changes);
     let mut flow = Flow {
         stub,
         leg,
         talk,
-        ear,
+        detection,
         kept: None,
     };
     while let Some(action) = todo.pop_front() {
@@ -75,9 +75,9 @@ impl Flow {
         let Ok(mut socket) = Socket::open(endpoint).await else {
             return self.lost(action, "failed").await;
         };
-        let (ear, leg) = (&mut self.ear, &self.leg);
+        let (detection, leg) = (&mut self.detection, &self.leg);
         let hears = |mulaw: &[u8]| {
-            if ear.hears_beep(mulaw) {
+            if detection.hears_beep(mulaw) {
                 leg.beeped();
             }
         };

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use super::{
     Spoken, chunk_ms,
-    wire::{Faulty, Odd, Step},
+    client::{Faulty, Odd, Step},
 };
 use crate::stub_providers::Fault;
 

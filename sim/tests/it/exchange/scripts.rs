@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use sim::exchange::{Echo, ExchangeSettings, LineSound, LogEvent, Script, Stall, Step, WireFaults};
+use sim::exchange::{Echo, ExchangeSettings, LineSound, LogEvent, MediaFaults, Script, Stall, Step};
 
 use super::support::{Conversation, Service, quick};
 
@@ -133,12 +133,12 @@ async fn a_line_has_its_sound_and_returns_the_agent_s_voice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_faulty_wire_still_carries_every_frame_once_or_twice() {
+async fn a_faulty_protocol_still_carries_every_frame_once_or_twice() {
     let script = Script {
-        wire: WireFaults {
+        faults: MediaFaults {
             duplicate_every: Some(10),
             stall: Some(Stall { from_ms: 500, ms: 400 }),
-            ..WireFaults::default()
+            ..MediaFaults::default()
         },
         ..Script::default()
     };

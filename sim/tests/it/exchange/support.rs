@@ -34,7 +34,7 @@ use tokio::{
 };
 
 #[derive(Clone)]
-struct Doors {
+struct Endpoints {
     statuses: Arc<Mutex<Vec<(Instant, Value)>>>,
     /// Responses given before 204s begin.
     refusals: Arc<Mutex<Vec<StatusCode>>>,
@@ -46,22 +46,22 @@ pub struct Service {
     pub exchange: ExchangeHandle,
     pub http: reqwest::Client,
     addr: SocketAddr,
-    doors: Doors,
+    endpoints: Endpoints,
     sockets: mpsc::Receiver<(String, WebSocket)>,
 }
 
-async fn status(State(doors): State<Doors>, Json(body): Json<Value>) -> StatusCode {
-    let mut refusals = doors.refusals.lock().unwrap();
+async fn status(State(endpoints): State<Endpoints>, Json(body): Json<Value>) -> StatusCode {
+    let mut refusals = endpoints.refusals.lock().unwrap();
     if !refusals.is_empty() {
         return refusals.remove(0);
     }
-    doors.statuses.lock().unwrap().push((Instant::now(), body));
+    endpoints.statuses.lock().unwrap().push((Instant::now(), body));
     StatusCode::NO_CONTENT
 }
 
-async fn socket(State(doors): State<Doors>, Path(token): Path<String>, upgrade: WebSocketUpgrade) -> Response {
+async fn socket(State(endpoints): State<Endpoints>, Path(token): Path<String>, upgrade: WebSocketUpgrade) -> Response {
     upgrade.on_upgrade(move |socket| async move {
-        let _ = doors.sockets.send((token, socket)).await;
+        let _ = endpoints.sockets.send((token, socket)).await;
     })
 }
 
@@ -75,7 +75,7 @@ pub fn quick() -> ExchangeSettings {
 impl Service {
     pub async fn start(settings: ExchangeSettings) -> Self {
         let (sender, sockets) = mpsc::channel(1_000);
-        let doors = Doors {
+        let endpoints = Endpoints {
             statuses: Arc::default(),
             refusals: Arc::default(),
             sockets: sender,
@@ -83,7 +83,7 @@ impl Service {
         let app = Router::new()
             .route("/status/{token}", post(status))
             .route("/media/{token}", get(socket))
-            .with_state(doors.clone());
+            .with_state(endpoints.clone());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener.tap_io(|tcp| tcp.set_nodelay(true).unwrap()), app).await });
@@ -91,13 +91,13 @@ impl Service {
             exchange: Exchange::start(settings).await.unwrap(),
             http: net::http_client::builder().build().unwrap(),
             addr,
-            doors,
+            endpoints,
             sockets,
         }
     }
 
     pub fn refuse_statuses(&self, answers: &[StatusCode]) {
-        self.doors.refusals.lock().unwrap().extend(answers);
+        self.endpoints.refusals.lock().unwrap().extend(answers);
     }
 
     pub fn dial_body(&self, to: &str, persona: &str) -> Value {
@@ -142,7 +142,7 @@ impl Service {
 
     /// Returns the statuses of a call, as text, in order of arrival.
     pub fn statuses(&self, call: &str) -> Vec<String> {
-        let statuses = self.doors.statuses.lock().unwrap();
+        let statuses = self.endpoints.statuses.lock().unwrap();
         let of_call = statuses.iter().filter(|(_, body)| body["callId"] == call);
         of_call
             .map(|(_, body)| match body["cause"].as_str() {
@@ -153,7 +153,7 @@ impl Service {
     }
 
     pub fn status_bodies(&self) -> Vec<Value> {
-        self.doors
+        self.endpoints
             .statuses
             .lock()
             .unwrap()

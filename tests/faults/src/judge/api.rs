@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     chance,
-    journal::{Event, Fate},
+    journal::{Event, Outcome},
 };
 
 type Fields = HashMap<String, String>;
@@ -88,7 +88,7 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
         to: to.clone(),
         call: sid.clone(),
         node,
-        fate: plan.fate,
+        outcome: plan.outcome,
     });
     if written.is_err() {
         // A call that cannot be judged is not placed, and the end of the run shows it.
@@ -104,7 +104,7 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
         first,
         ring: Duration::from_secs(field("Timeout").parse().unwrap_or(60)),
     };
-    let shown = if plan.fate.rings() {
+    let shown = if plan.outcome.rings() {
         call::place(&judge, order, plan, rng)
     } else {
         json!({})
@@ -114,20 +114,22 @@ pub async fn dial(State(judge): State<Arc<Judge>>, headers: HeaderMap, form: Str
 
 async fn answer(plan: chance::Plan, shown: serde_json::Value) -> Response {
     sleep(Duration::from_millis(plan.answer_ms)).await;
-    match plan.fate {
-        Fate::Placed => (StatusCode::CREATED, Json(shown)).into_response(),
-        Fate::AnswerBroken => {
+    match plan.outcome {
+        Outcome::Placed => (StatusCode::CREATED, Json(shown)).into_response(),
+        Outcome::AnswerBroken => {
             let broken: Result<&str, _> = Err(std::io::Error::other("broken off"));
             let pieces = stream::iter([Ok("{\"sid\": \"CA"), broken]);
             (StatusCode::CREATED, Body::from_stream(pieces)).into_response()
         }
-        Fate::AnswerLost => std::future::pending().await,
-        Fate::PlacedAndFailed | Fate::Failed => error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error"),
-        Fate::Throttled => {
+        Outcome::AnswerLost => std::future::pending().await,
+        Outcome::PlacedAndFailed | Outcome::Failed => {
+            error(StatusCode::INTERNAL_SERVER_ERROR, 20_500, "An internal error")
+        }
+        Outcome::Throttled => {
             let refused = error(StatusCode::TOO_MANY_REQUESTS, 20_429, "Too Many Requests");
             ([(RETRY_AFTER, "1")], refused).into_response()
         }
-        Fate::Refused => error(StatusCode::BAD_REQUEST, 21_211, "The 'To' number is not valid"),
+        Outcome::Refused => error(StatusCode::BAD_REQUEST, 21_211, "The 'To' number is not valid"),
     }
 }
 

@@ -173,7 +173,7 @@ impl Life {
         self.becomes("initiated");
         self.becomes("ringing");
         let ring = match self.plan.callee {
-            Callee::Away => u64::try_from(self.call.order.ring.as_millis()).unwrap_or(u64::MAX),
+            Callee::NotHome => u64::try_from(self.call.order.ring.as_millis()).unwrap_or(u64::MAX),
             _ => self.plan.ring_ms,
         };
         if self.hung_up_within(ring).await {
@@ -183,7 +183,7 @@ impl Life {
             Callee::Answers(talk) => Duration::from_millis(talk),
             Callee::Busy => return ("busy", false),
             Callee::Rejects => return ("failed", false),
-            Callee::Away => return ("no-answer", false),
+            Callee::NotHome => return ("no-answer", false),
         };
         self.becomes("in-progress");
         self.tell_who_answered();

@@ -331,7 +331,7 @@ pub struct Remaining {
 
 /// An attempt of this node without a call, usually left behind by a dead process.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Orphan {
+pub struct OrphanedAttempt {
     /// Proof of the claim, with this process as its owner.
     pub claim: Claim,
     /// Owner of the call.
@@ -372,7 +372,7 @@ pub trait AttemptStore: Send + Sync {
     /// their attempts. Claimed attempts are queued again (epoch + 1); attempts that may have been dialed
     /// become this node's. Answered calls covered by `patience` stay with their owner for now. Call this
     /// every few seconds. Returns `Fenced` if this process was declared dead.
-    async fn take_orphans(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<Orphan>>;
+    async fn take_orphaned(&self, node: NodeId, patience: &Patience) -> StoreResult<Vec<OrphanedAttempt>>;
 
     /// Claims at most `limit` attempts of a running campaign: due retries first, then contacts never dialed,
     /// in order. The row of a contact's first attempt is created here. Returns nothing if the campaign does
@@ -391,7 +391,7 @@ pub trait AttemptStore: Send + Sync {
     /// Returns this node's attempts that may have been sent and are not over `older_than_ms` after their
     /// permit, the oldest first, at most a thousand. An attempt that no call holds must be settled: its
     /// outcome was not written or was lost.
-    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>>;
+    async fn unsettled(&self, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<OrphanedAttempt>>;
 
     /// Makes all checks and the step to `dialing` in one transaction, which is on disk when this returns. If
     /// caller IDs take turns, the same transaction counts the agent's permit, so a refused permit takes no

@@ -88,7 +88,7 @@ fn who_skips_a_turn_or_ends_the_call_may_be_silent() {
 }
 
 #[test]
-fn nothing_made_ahead_is_thrown_away_and_counts_as_no_failure() {
+fn nothing_made_ahead_is_discarded_and_counts_as_no_failure() {
     let paused = Event::Stream(StreamEvent::Session(SessionEvent::TurnPaused {
         text: "What is it?".into(),
         at_ms: 2_100,

@@ -95,7 +95,7 @@ fn a_reply_under_way_goes_on_after_the_turn_has_ended() {
 }
 
 #[test]
-fn other_words_or_more_voice_throw_it_away() {
+fn other_words_or_more_voice_discard_it() {
     for (end, why) in [
         (said("What is it for?"), "other_words"),
         (said("What is 3.5?"), "other_words"),

@@ -183,17 +183,20 @@ fn a_refer_that_comes_to_nothing_leaves_the_caller_with_the_agent() {
 fn a_caller_who_hears_nobody_is_hung_up_in_the_end() {
     let mut state = up();
     assert_eq!(state.waits_for(), None);
-    assert_eq!(state.on(Happening::InVain(Wait::Company)), []);
+    assert_eq!(state.on(Happening::InVain(Wait::SharedLimits)), []);
     assert_eq!(state.on(Happening::Gone(Part::Media(1), gone(16))), []);
     // Again and again, as long as the caller is there.
     for _ in 0..2 {
-        assert_eq!(state.waits_for(), Some(Wait::Company));
-        assert_eq!(state.on(Happening::InVain(Wait::Company)), [Step::HangUp(Part::Call)]);
+        assert_eq!(state.waits_for(), Some(Wait::SharedLimits));
+        assert_eq!(
+            state.on(Happening::InVain(Wait::SharedLimits)),
+            [Step::HangUp(Part::Call)]
+        );
     }
     let mut left = CallState::handed_on(1);
     assert_eq!(left.waits_for(), None);
     left.on(Happening::Gone(Part::Peer(1), gone(16)));
-    assert_eq!(left.waits_for(), Some(Wait::Company));
+    assert_eq!(left.waits_for(), Some(Wait::SharedLimits));
 }
 
 #[test]
@@ -275,7 +278,7 @@ fn happening() -> impl Strategy<Value = Happening> {
             .prop_map(|(part, status)| Happening::Dial(part, status.to_owned())),
         part().prop_map(Happening::Entered),
         (part(), 0..40_u64).prop_map(|(part, cause)| Happening::Gone(part, gone(cause))),
-        prop::sample::select(vec![Wait::Peer, Wait::Refer, Wait::Company]).prop_map(Happening::InVain),
+        prop::sample::select(vec![Wait::Peer, Wait::Refer, Wait::SharedLimits]).prop_map(Happening::InVain),
         proptest::collection::vec((part(), any::<bool>()), 0..5)
             .prop_map(|channels| Happening::Listed(Listed { channels })),
     ]

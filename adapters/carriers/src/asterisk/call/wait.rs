@@ -17,7 +17,7 @@ pub enum Wait {
     /// The result of a SIP REFER. Asterisk reports only the end of the call, if the far end accepts.
     Refer,
     /// Anybody to talk with, for a caller who is alone.
-    Company,
+    SharedLimits,
 }
 
 impl Wait {
@@ -30,7 +30,7 @@ impl Wait {
             // The same 30 s, plus time for the signalling.
             Self::Refer => 35,
             // A call asks for lost audio three times, for 8 s each.
-            Self::Company => 60,
+            Self::SharedLimits => 60,
         })
     }
 }
@@ -42,7 +42,7 @@ impl CallState {
             (Stage::Dialing, _) => (!self.placed).then_some(Wait::Dial),
             (Stage::Up, Handing::Asking(..) | Handing::Ringing(..)) => Some(Wait::Peer),
             (Stage::Up, Handing::Referred) => Some(Wait::Refer),
-            (Stage::Up, Handing::No) => (!matches!(self.media, Media::Joined(_))).then_some(Wait::Company),
+            (Stage::Up, Handing::No) => (!matches!(self.media, Media::Joined(_))).then_some(Wait::SharedLimits),
             (Stage::Up, Handing::Joined(_)) | (Stage::Over, _) => None,
         }
     }
@@ -64,7 +64,7 @@ impl CallState {
             }
             (Wait::Peer, _) => Vec::new(),
             (Wait::Refer, _) => self.refer_came_to_nothing(),
-            (Wait::Company, _) => vec![Step::HangUp(Part::Call)],
+            (Wait::SharedLimits, _) => vec![Step::HangUp(Part::Call)],
         }
     }
 

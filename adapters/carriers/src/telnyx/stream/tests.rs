@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::*;
 use crate::{
+    protocol::Media,
     telnyx::line::{ByteOrder, Codec},
-    wire::Media,
 };
 
 const START: &str = r#"{"event":"start","sequence_number":"1","stream_id":"32de","start":{"user_id":"u","call_control_id":"v3:a","call_session_id":"s","from":"+14155550100","to":"+14155550199","client_state":"eA==","tags":[],"media_format":{"encoding":"PCMU","sample_rate":8000,"channels":1}}}"#;
@@ -22,8 +22,8 @@ const L16: LineChoice = LineChoice {
     order: ByteOrder::Big,
 };
 
-fn read(text: &str) -> Result<Event, WireError> {
-    TelnyxWire::new(PCMU).read_text(text)
+fn read(text: &str) -> Result<Event, MessageError> {
+    TelnyxProtocol::new(PCMU).read_text(text)
 }
 
 fn started(choice: LineChoice) -> Event {
@@ -101,17 +101,17 @@ fn a_start_with_numbers_as_strings_or_without_channels_is_read() {
 
 #[test]
 fn the_line_stays_what_was_asked_for_whatever_comes() {
-    let mut wire = TelnyxWire::new(PCMU);
-    assert_eq!(wire.read_text(&START.replace("PCMU", "PCMA")), Ok(started(PCMU)));
+    let mut protocol = TelnyxProtocol::new(PCMU);
+    assert_eq!(protocol.read_text(&START.replace("PCMU", "PCMA")), Ok(started(PCMU)));
     // The loudest A-law sample becomes the loudest mu-law sample.
     let frame = r#"{"event":"media","media":{"payload":"Kqo="}}"#;
-    let Ok(Event::Media(heard)) = wire.read_text(frame) else {
+    let Ok(Event::Media(heard)) = protocol.read_text(frame) else {
         panic!("no audio");
     };
     assert_eq!(heard.audio.len(), 2);
     assert!(heard.audio[0] < 0x08 && heard.audio[1] < 0x88, "{:x?}", heard.audio);
     let wide = START.replace("PCMU", "L16").replace("8000", "16000");
-    assert_eq!(TelnyxWire::new(L16).read_text(&wide), Ok(started(L16)));
+    assert_eq!(TelnyxProtocol::new(L16).read_text(&wide), Ok(started(L16)));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_corrupted_message_is_an_error_that_names_its_fault() {
         let error = read(text).unwrap_err().to_string();
         assert!(error.contains(named), "{text}: {error}");
     }
-    assert_eq!(TelnyxWire::new(PCMU).read_binary(&[1]), Err(WireError::Binary));
+    assert_eq!(TelnyxProtocol::new(PCMU).read_binary(&[1]), Err(MessageError::Binary));
 }
 
 /// Returns the messages that a writer sends for these items.
@@ -151,8 +151,8 @@ fn written(choice: LineChoice, items: &[OutboundItem]) -> Vec<Value> {
         writer.write(item, &mut messages);
     }
     let text = |message| match message {
-        WireMessage::Text(text) => serde_json::from_str(&text).unwrap(),
-        WireMessage::Binary(_) => panic!("the stream is text"),
+        MediaMessage::Text(text) => serde_json::from_str(&text).unwrap(),
+        MediaMessage::Binary(_) => panic!("the stream is text"),
     };
     messages.into_iter().map(text).collect()
 }

@@ -72,11 +72,11 @@ async fn a_dial_that_fails_tells_what_is_certain() {
         let answer = board.carrier.dial(&request(NO_ANSWER)).await;
         assert!(matches!(answer, Err(DialError::AccountRefused(_))), "{answer:?}");
     }
-    let away = AsteriskAccount {
+    let unavailable = AsteriskAccount {
         ari_url: "http://127.0.0.1:1/ari".to_owned(),
         ..base
     };
-    let board = board(&stub, away).await;
+    let board = board(&stub, unavailable).await;
     let answer = board.carrier.dial(&request(NO_ANSWER)).await;
     assert!(matches!(answer, Err(DialError::Unreachable(_))), "{answer:?}");
     assert_eq!(stub.live_calls(), 1);

@@ -129,7 +129,7 @@ impl Place {
             },
         };
         let trunk = asterisk::trunk(account).unwrap();
-        tokio::spawn(trunk.event_listener.unwrap()(node.door.clone()));
+        tokio::spawn(trunk.event_listener.unwrap()(node.endpoint.clone()));
         Self {
             node,
             carrier: trunk.carrier,

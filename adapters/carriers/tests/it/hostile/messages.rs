@@ -4,7 +4,7 @@ use rand::{Rng, rngs::StdRng, seq::IndexedRandom};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::wires::Wire;
+use super::protocols::Protocol;
 
 /// Maximum size of a message, in bytes.
 const LARGEST: usize = 64 * 1024;
@@ -78,36 +78,36 @@ fn text(text: impl Into<String>) -> Message {
 }
 
 /// Returns a random hostile message.
-pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
+pub fn hostile(protocol: Protocol, random: &mut StdRng) -> Blow {
     match random.random_range(0..16) {
         // Unknown words are ignored, and cut words may still be known ones.
-        0 if wire.takes_words() => perhaps(text(junk(random))),
+        0 if protocol.takes_words() => perhaps(text(junk(random))),
         0 => always(text(junk(random)), 1007),
-        1 if wire == Wire::AsteriskWords => perhaps(text(cut(&sound(wire, random), random))),
-        1 => always(text(cut(&sound(wire, random), random)), 1007),
-        2 => damaged(wire, random),
-        3..6 if wire == Wire::AsteriskWords => perhaps(text(other_words(wire, random))),
-        3 => perhaps(text(retyped(wire, random).to_string())),
-        4 => perhaps(text(retyped(wire, random).to_string())),
-        5 => perhaps(text(shortened(wire, random).to_string())),
-        6 => deep(wire, random),
-        7 => perhaps(text(huge_number(wire, random))),
-        8 => oversized(wire, random),
-        9 => wrong_kind(wire, random),
+        1 if protocol == Protocol::AsteriskWords => perhaps(text(cut(&sound(protocol, random), random))),
+        1 => always(text(cut(&sound(protocol, random), random)), 1007),
+        2 => damaged(protocol, random),
+        3..6 if protocol == Protocol::AsteriskWords => perhaps(text(other_words(protocol, random))),
+        3 => perhaps(text(retyped(protocol, random).to_string())),
+        4 => perhaps(text(retyped(protocol, random).to_string())),
+        5 => perhaps(text(shortened(protocol, random).to_string())),
+        6 => deep(protocol, random),
+        7 => perhaps(text(huge_number(protocol, random))),
+        8 => oversized(protocol, random),
+        9 => wrong_kind(protocol, random),
         10 => Blow::Message {
-            message: wire.start(),
+            message: protocol.start(),
             closes: Closes::OnceBegun,
             closes_with: vec![1008],
         },
         11 => {
-            let key = wire.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap());
+            let key = protocol.key(["E", "12", "", "\u{0}", "é"].choose(random).unwrap());
             // Keys that no telephone has are ignored if a carrier reports them.
-            match wire {
-                Wire::Plain => always(key, 1007),
+            match protocol {
+                Protocol::Plain => always(key, 1007),
                 _ => perhaps(key),
             }
         }
-        12 => perhaps(text(twice_the_same_key(wire, random))),
+        12 => perhaps(text(twice_the_same_key(protocol, random))),
         13 => perhaps(control(random)),
         14 => perhaps(text(
             json!({ "event": junk(random), "media": [], "start": 7 }).to_string(),
@@ -116,11 +116,11 @@ pub fn hostile(wire: Wire, random: &mut StdRng) -> Blow {
     }
 }
 
-fn sound(wire: Wire, random: &mut StdRng) -> String {
+fn sound(protocol: Protocol, random: &mut StdRng) -> String {
     let message = match random.random_range(0..3) {
-        0 => wire.start(),
-        1 if !wire.is_binary() => wire.audio(1, &wire.frame(1)),
-        _ => wire.mark("u1"),
+        0 => protocol.start(),
+        1 if !protocol.is_binary() => protocol.audio(1, &protocol.frame(1)),
+        _ => protocol.mark("u1"),
     };
     message.into_text().unwrap().to_string()
 }
@@ -140,8 +140,8 @@ fn cut(text: &str, random: &mut StdRng) -> String {
 }
 
 /// Changes one byte of a valid message.
-fn damaged(wire: Wire, random: &mut StdRng) -> Blow {
-    let mut bytes = sound(wire, random).into_bytes();
+fn damaged(protocol: Protocol, random: &mut StdRng) -> Blow {
+    let mut bytes = sound(protocol, random).into_bytes();
     let at = random.random_range(0..bytes.len());
     bytes[at] = random.random();
     match String::from_utf8(bytes) {
@@ -156,8 +156,8 @@ fn damaged(wire: Wire, random: &mut StdRng) -> Blow {
 }
 
 /// Replaces one of the message's values.
-fn retyped(wire: Wire, random: &mut StdRng) -> Value {
-    let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
+fn retyped(protocol: Protocol, random: &mut StdRng) -> Value {
+    let mut value: Value = serde_json::from_str(&sound(protocol, random)).unwrap();
     let others = [
         json!(null),
         json!(true),
@@ -191,8 +191,8 @@ fn any_place<'a>(value: &'a mut Value, random: &mut StdRng) -> &'a mut Value {
 }
 
 /// Replaces, repeats or removes one of the words.
-fn other_words(wire: Wire, random: &mut StdRng) -> String {
-    let sound = sound(wire, random);
+fn other_words(protocol: Protocol, random: &mut StdRng) -> String {
+    let sound = sound(protocol, random);
     let mut words: Vec<String> = sound.split(' ').map(str::to_owned).collect();
     let at = random.random_range(0..words.len());
     let name = words[at].split(':').next().unwrap_or_default().to_owned();
@@ -228,8 +228,8 @@ fn with_more(sound: &str, more: &str) -> String {
 }
 
 /// Removes a field.
-fn shortened(wire: Wire, random: &mut StdRng) -> Value {
-    let mut value: Value = serde_json::from_str(&sound(wire, random)).unwrap();
+fn shortened(protocol: Protocol, random: &mut StdRng) -> Value {
+    let mut value: Value = serde_json::from_str(&sound(protocol, random)).unwrap();
     let inner = value.as_object_mut().unwrap();
     let names: Vec<String> = inner.keys().cloned().collect();
     let name = names.choose(random).unwrap();
@@ -243,19 +243,19 @@ fn shortened(wire: Wire, random: &mut StdRng) -> Value {
     value
 }
 
-fn deep(wire: Wire, random: &mut StdRng) -> Blow {
+fn deep(protocol: Protocol, random: &mut StdRng) -> Blow {
     let depth = random.random_range(200..20_000);
     let (open, close) = *[("[", "]"), ("{\"event\":", "}")].choose(random).unwrap();
     let nested = format!("{}0{}", open.repeat(depth), close.repeat(depth));
     let nested: String = nested.chars().take(LARGEST / 2).collect();
     match random.random_range(0..2) {
-        0 if wire.takes_words() && open == "[" => perhaps(text(nested)),
+        0 if protocol.takes_words() && open == "[" => perhaps(text(nested)),
         0 => always(text(nested), 1007),
-        _ => perhaps(text(with_more(&sound(wire, random), &nested))),
+        _ => perhaps(text(with_more(&sound(protocol, random), &nested))),
     }
 }
 
-fn huge_number(wire: Wire, random: &mut StdRng) -> String {
+fn huge_number(protocol: Protocol, random: &mut StdRng) -> String {
     let digits = "9".repeat(random.random_range(20..5_000));
     let number = match random.random_range(0..4) {
         0 => digits,
@@ -263,7 +263,7 @@ fn huge_number(wire: Wire, random: &mut StdRng) -> String {
         2 => format!("1e{}", &digits[..5]),
         _ => format!("0.{digits}"),
     };
-    let sound = wire.start().into_text().unwrap().to_string();
+    let sound = protocol.start().into_text().unwrap().to_string();
     let places: Vec<usize> = sound
         .match_indices(|c: char| c.is_ascii_digit())
         .map(|(at, _)| at)
@@ -272,34 +272,34 @@ fn huge_number(wire: Wire, random: &mut StdRng) -> String {
     format!("{}{number}{}", &sound[..at], &sound[at + 1..])
 }
 
-fn oversized(wire: Wire, random: &mut StdRng) -> Blow {
+fn oversized(protocol: Protocol, random: &mut StdRng) -> Blow {
     let length = LARGEST + random.random_range(1..LARGEST);
     match random.random_range(0..3) {
         0 => always(Message::Binary(vec![0; length].into()), 1009),
         1 => always(text("x".repeat(length)), 1009),
         _ => {
             let more = format!("\"{}\"", "y".repeat(length));
-            always(text(with_more(&sound(wire, random), &more)), 1009)
+            always(text(with_more(&sound(protocol, random), &more)), 1009)
         }
     }
 }
 
 /// Returns bytes where text is expected, or bytes that are not samples.
-fn wrong_kind(wire: Wire, random: &mut StdRng) -> Blow {
+fn wrong_kind(protocol: Protocol, random: &mut StdRng) -> Blow {
     let bytes: Vec<u8> = (0..random.random_range(1..400) * 2 - 1)
         .map(|_| random.random())
         .collect();
-    if wire == Wire::AsteriskJson {
+    if protocol == Protocol::AsteriskJson {
         perhaps(Message::Binary(bytes.into()))
-    } else if wire.has_wide_samples() {
+    } else if protocol.has_wide_samples() {
         always(Message::Binary(bytes.into()), 1007)
     } else {
         always(Message::Binary(bytes.into()), 1003)
     }
 }
 
-fn twice_the_same_key(wire: Wire, random: &mut StdRng) -> String {
-    let sound = sound(wire, random);
+fn twice_the_same_key(protocol: Protocol, random: &mut StdRng) -> String {
+    let sound = sound(protocol, random);
     match sound.strip_prefix('{') {
         Some(rest) => format!("{{\"event\":\"stop\",{rest}"),
         None => format!("MEDIA_START {sound}"),

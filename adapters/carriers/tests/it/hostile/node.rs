@@ -56,7 +56,7 @@ use tokio_tungstenite::{
 
 use super::{
     messages::Blow,
-    wires::{API_KEY, AUTH_TOKEN, SECRET, Wire},
+    protocols::{API_KEY, AUTH_TOKEN, Protocol, SECRET},
 };
 use support::fake_actor::answering_at_once;
 
@@ -115,7 +115,7 @@ impl Shared {
 /// The endpoints, served.
 pub struct Node {
     address: SocketAddr,
-    pub door: CarrierLink,
+    pub endpoint: CarrierLink,
     shared: Arc<Shared>,
     _telnyx: TelnyxStub,
 }
@@ -157,7 +157,7 @@ impl Node {
             from: None,
             rate: Rate::Narrow,
         };
-        let doors = [
+        let endpoints = [
             ("simulated", simulated::routes()),
             ("twilio", twilio::trunk(twilio, &public).unwrap().routes),
             ("telnyx", telnyx::trunk(telnyx, &public, clock.clone()).unwrap().routes),
@@ -174,15 +174,15 @@ impl Node {
         let shared = Arc::new(Shared::default());
         let answers = shared.clone();
         let lines = answering_at_once(move |message| answers.answer(message)).await;
-        let door = CarrierLink::new(Switchboard {
+        let endpoint = CarrierLink::new(Switchboard {
             lines: lines.into(),
             ..Switchboard::default()
         });
-        let app = carriers::router(&door, doors);
+        let app = carriers::router(&endpoint, endpoints);
         tokio::spawn(async move { axum::serve(listener, app).await });
         Self {
             address,
-            door,
+            endpoint,
             shared,
             _telnyx: stub,
         }
@@ -208,36 +208,40 @@ impl Node {
     }
 
     /// Opens the socket of a call at its own address. Returns the HTTP status if it is refused.
-    pub async fn open(&self, wire: Wire, attempt: AttemptId) -> Result<Peer, u16> {
+    pub async fn open(&self, protocol: Protocol, attempt: AttemptId) -> Result<Peer, u16> {
         let known = self
             .shared
             .calls()
             .get(&attempt)
             .map(|(token, _)| token.proof(Purpose::Media));
         let proof = known.unwrap_or_else(|| "0".repeat(64));
-        self.open_at(wire, attempt, &format!("{attempt}.{proof}")).await
+        self.open_at(protocol, attempt, &format!("{attempt}.{proof}")).await
     }
 
     /// Opens a socket at any address, with the carrier's credentials.
-    pub async fn open_at(&self, wire: Wire, attempt: AttemptId, token: &str) -> Result<Peer, u16> {
-        let address = self.address_of(wire, token);
-        let header = wire.header(&address, attempt);
+    pub async fn open_at(&self, protocol: Protocol, attempt: AttemptId, token: &str) -> Result<Peer, u16> {
+        let address = self.address_of(protocol, token);
+        let header = protocol.header(&address, attempt);
         self.connect(&address, header).await
     }
 
     /// Opens a socket at a call's address without the carrier's credentials.
-    pub async fn open_bare(&self, wire: Wire, attempt: AttemptId) -> Result<Peer, u16> {
+    pub async fn open_bare(&self, protocol: Protocol, attempt: AttemptId) -> Result<Peer, u16> {
         let proof = self.token(attempt).proof(Purpose::Media);
-        self.connect(&self.address_of(wire, &format!("{attempt}.{proof}")), None)
+        self.connect(&self.address_of(protocol, &format!("{attempt}.{proof}")), None)
             .await
     }
 
-    fn address_of(&self, wire: Wire, token: &str) -> String {
-        let before = match wire {
-            Wire::AsteriskWords | Wire::AsteriskJson => "?token=",
+    fn address_of(&self, protocol: Protocol, token: &str) -> String {
+        let before = match protocol {
+            Protocol::AsteriskWords | Protocol::AsteriskJson => "?token=",
             _ => "/",
         };
-        format!("ws://{}/carriers/{}/media{before}{token}", self.address, wire.name())
+        format!(
+            "ws://{}/carriers/{}/media{before}{token}",
+            self.address,
+            protocol.name()
+        )
     }
 
     async fn connect(&self, address: &str, header: Option<(&'static str, String)>) -> Result<Peer, u16> {
@@ -368,10 +372,10 @@ impl Peer {
     }
 
     /// Returns whether audio arrives.
-    pub async fn hears(&mut self, wire: Wire) -> bool {
+    pub async fn hears(&mut self, protocol: Protocol) -> bool {
         let wait = async {
             while let Some(Ok(message)) = self.0.next().await {
-                if message.is_binary() || (message.is_text() && !wire.is_binary()) {
+                if message.is_binary() || (message.is_text() && !protocol.is_binary()) {
                     return true;
                 }
             }
@@ -381,9 +385,14 @@ impl Peer {
     }
 
     /// Checks that a mark still gets through. Returns the close code otherwise.
-    pub async fn stands(&mut self, wire: Wire, seen: &mut Seen, number: usize) -> Result<(), Option<CloseCode>> {
+    pub async fn stands(
+        &mut self,
+        protocol: Protocol,
+        seen: &mut Seen,
+        number: usize,
+    ) -> Result<(), Option<CloseCode>> {
         let name = format!("probe{number}");
-        let _ = self.0.send(wire.mark(&name)).await;
+        let _ = self.0.send(protocol.mark(&name)).await;
         match seen.until_mark(&name).await {
             Some(_) => Ok(()),
             None => Err(self.closed().await),
@@ -391,9 +400,14 @@ impl Peer {
     }
 
     /// Checks that a call still takes the socket after a start. Returns the close code otherwise.
-    pub async fn begins(&mut self, wire: Wire, node: &Node, attempt: AttemptId) -> Result<Seen, Option<CloseCode>> {
+    pub async fn begins(
+        &mut self,
+        protocol: Protocol,
+        node: &Node,
+        attempt: AttemptId,
+    ) -> Result<Seen, Option<CloseCode>> {
         // The earlier message may itself have been a start, so that this one is refused. The first result decides.
-        if self.0.send(wire.start()).await.is_err() {
+        if self.0.send(protocol.start()).await.is_err() {
             return Err(self.closed().await);
         }
         let seen = node.leg(attempt);
@@ -401,6 +415,6 @@ impl Peer {
             seen = seen => seen,
             code = self.closed() => return Err(code),
         };
-        self.stands(wire, &mut seen, 0).await.map(|()| seen)
+        self.stands(protocol, &mut seen, 0).await.map(|()| seen)
     }
 }

@@ -67,7 +67,7 @@ pub enum Ends {
     Completed,
     Cancelled,
     Failed(&'static str),
-    FateUnknown,
+    OutcomeUnknown,
     Other,
 }
 
@@ -83,7 +83,7 @@ impl Ends {
                 let known = ["busy", "rejected", "invalid-number", "no-answer", "media-lost"];
                 match known.into_iter().find(|known| *known == error) {
                     Some(known) => Self::Failed(known),
-                    None if error == "carrier-error: outcome unknown" => Self::FateUnknown,
+                    None if error == "carrier-error: outcome unknown" => Self::OutcomeUnknown,
                     None if error.starts_with("carrier-error: ") && !error.contains("unknown") => {
                         Self::Failed("carrier-error")
                     }

@@ -19,16 +19,16 @@ async fn a_forged_webhook_is_refused_whatever_it_says() {
         request.send().await.unwrap().status().as_u16()
     };
     let base = site.base();
-    let [stream, transfer] = ["stream/{t}", "transfer/{t}/{p}"].map(|door| {
-        let door = door.replace("{t}", &format!("{}.{}", AttemptId::new(), "a".repeat(64)));
-        format!("{base}/carriers/vonage/{}", door.replace("{p}", &"5".repeat(64)))
+    let [stream, transfer] = ["stream/{t}", "transfer/{t}/{p}"].map(|endpoint| {
+        let endpoint = endpoint.replace("{t}", &format!("{}.{}", AttemptId::new(), "a".repeat(64)));
+        format!("{base}/carriers/vonage/{}", endpoint.replace("{p}", &"5".repeat(64)))
     });
     let conference = format!(
         "{base}/carriers/vonage/conference/{}.1/{}",
         AttemptId::new(),
         "5".repeat(64)
     );
-    let [inbound, events] = ["inbound", "events"].map(|door| format!("{base}/carriers/vonage/{door}"));
+    let [inbound, events] = ["inbound", "events"].map(|endpoint| format!("{base}/carriers/vonage/{endpoint}"));
     for address in [url, &stream, &transfer, &conference, &inbound, &events] {
         for (signature, body) in [
             (stub.sign(&failed), &busy),

@@ -151,7 +151,7 @@ impl Tokens {
             .body(form);
         // Without a token the calendar was not asked, whatever happened to the exchange.
         let answered = send(request).await.map_err(|error| match error {
-            CalendarError::Unknown(_) => CalendarError::Away,
+            CalendarError::Unknown(_) => CalendarError::Unavailable,
             other => other,
         })?;
         if !answered.status.is_success() {
@@ -161,11 +161,11 @@ impl Tokens {
             tracing::warn!(status = %answered.status, said, "Google refused a token to the service account");
             return Err(match answered.status.as_u16() {
                 400..=403 => CalendarError::Refused("the service has no access to it".into()),
-                _ => CalendarError::Away,
+                _ => CalendarError::Unavailable,
             });
         }
         let token = answered.body["access_token"].as_str();
-        let token = token.ok_or(CalendarError::Away)?.to_owned();
+        let token = token.ok_or(CalendarError::Unavailable)?.to_owned();
         Ok((token, answered.body["expires_in"].as_u64().unwrap_or(0)))
     }
 

@@ -15,7 +15,7 @@ use domain::{
         },
     },
 };
-use integrations::deliveries::{Courier, Mailer, Pace, WebhookLimits, WebhookSender};
+use integrations::deliveries::{DeliveryWorker, Mailer, Pace, WebhookLimits, WebhookSender};
 use net::address_policy::{AddressPolicy, SystemResolver};
 use serde_json::{Value, json};
 use storage::SqlStore;
@@ -42,7 +42,7 @@ pub struct World {
     pub smtp_url: String,
     /// Gate that holds work back under load.
     pub gate: Gate,
-    courier: Option<(JoinHandle<()>, watch::Sender<bool>)>,
+    delivery_worker: Option<(JoinHandle<()>, watch::Sender<bool>)>,
     called: usize,
 }
 
@@ -87,7 +87,7 @@ impl World {
             mail: None,
             smtp_url: String::new(),
             gate: Gate::default(),
-            courier: None,
+            delivery_worker: None,
             called: 0,
         }
     }
@@ -162,16 +162,17 @@ impl World {
         let clock = self.scene.clock.clone();
         let webhooks = WebhookSender::new(self.policy.clone(), Arc::new(SystemResolver), self.limits, clock);
         let mailer = self.mail.map(|mail| mail(&self.smtp_url));
-        let courier = Courier::new(self.store.clone(), webhooks.unwrap(), mailer, PACE).behind(self.gate.clone());
+        let delivery_worker =
+            DeliveryWorker::new(self.store.clone(), webhooks.unwrap(), mailer, PACE).behind(self.gate.clone());
         let (stop, stopping) = watch::channel(false);
-        self.courier = Some((tokio::spawn(courier.run(stopping)), stop));
+        self.delivery_worker = Some((tokio::spawn(delivery_worker.run(stopping)), stop));
     }
 
     /// Kills the worker, opens the database again, and starts another worker.
     pub async fn kill(&mut self) {
-        if let Some((courier, _)) = self.courier.take() {
-            courier.abort();
-            let _ = courier.await;
+        if let Some((delivery_worker, _)) = self.delivery_worker.take() {
+            delivery_worker.abort();
+            let _ = delivery_worker.await;
         }
         self.store.close().await;
         self.store = open(&self.folder, self.scene.clock.clone()).await;
@@ -180,9 +181,9 @@ impl World {
     }
 
     pub async fn stop(&mut self) {
-        if let Some((courier, stop)) = self.courier.take() {
+        if let Some((delivery_worker, stop)) = self.delivery_worker.take() {
             stop.send(true).unwrap();
-            courier.await.unwrap();
+            delivery_worker.await.unwrap();
         }
     }
 

@@ -164,10 +164,10 @@ async fn a_call_that_moved_is_found_at_its_new_node() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn callbacks_find_their_calls_while_the_database_is_away() {
+async fn callbacks_find_their_calls_while_the_database_is_unavailable() {
     let (register, first, second, call) = two().await;
     assert_eq!(status(report(&first, &call)).await, 204);
-    register.is_away(true);
+    register.is_unavailable(true);
     tokio::time::advance(Duration::from_secs(30)).await;
     assert_eq!(status(report(&first, &call)).await, 204);
     assert_eq!(second.reports().len(), 2);

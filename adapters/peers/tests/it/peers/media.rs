@@ -27,8 +27,8 @@ pub async fn open(site: &Site, call: &Call) -> Result<Phone, tungstenite::Error>
     open_at(site, &format!("simulated/media/{}", call.media())).await
 }
 
-async fn open_at(site: &Site, door: &str) -> Result<Phone, tungstenite::Error> {
-    let url = format!("{}/carriers/{door}", site.address.replacen("http", "ws", 1));
+async fn open_at(site: &Site, endpoint: &str) -> Result<Phone, tungstenite::Error> {
+    let url = format!("{}/carriers/{endpoint}", site.address.replacen("http", "ws", 1));
     connect_async_with_config(url, None, true)
         .await
         .map(|(socket, _)| socket)
@@ -136,10 +136,10 @@ async fn a_phone_that_dies_ends_the_socket_unclean() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_plain_door_keeps_its_query() {
+async fn the_plain_endpoint_keeps_its_query() {
     let (_, first, second, call) = two().await;
-    let door = format!("plain/media/{}?input=pcm_16000", call.media());
-    let mut phone = open_at(&first, &door).await.unwrap();
+    let endpoint = format!("plain/media/{}?input=pcm_16000", call.media());
+    let mut phone = open_at(&first, &endpoint).await.unwrap();
     send(&mut phone, json!({ "event": "start" })).await;
     sleep(Duration::from_millis(100)).await;
     assert_eq!(second.legs(), 1);

@@ -56,14 +56,14 @@ pub struct Register {
     holders: Mutex<HashMap<AttemptId, Holder>>,
     calls: Mutex<HashMap<CarrierCallId, AttemptId>>,
     nodes: Mutex<Vec<(NodeId, String)>>,
-    away: AtomicBool,
+    unavailable: AtomicBool,
     lookups: AtomicUsize,
     slow: AtomicBool,
 }
 
 impl Register {
     fn answer<T>(&self, answer: T) -> StoreResult<T> {
-        match self.away.load(Ordering::SeqCst) {
+        match self.unavailable.load(Ordering::SeqCst) {
             true => Err(StoreError::Unavailable("away".into())),
             false => Ok(answer),
         }
@@ -80,8 +80,8 @@ impl Register {
     }
 
     /// Makes the database unavailable or available again.
-    pub fn is_away(&self, away: bool) {
-        self.away.store(away, Ordering::SeqCst);
+    pub fn is_unavailable(&self, unavailable: bool) {
+        self.unavailable.store(unavailable, Ordering::SeqCst);
     }
 
     /// Makes owner lookups take half a second, or none.
@@ -256,13 +256,13 @@ impl Site {
                 forgets.fetch_add(1, Ordering::SeqCst);
             }),
         );
-        let door = CarrierLink::new(switchboard).among(peers.clone());
+        let endpoint = CarrierLink::new(switchboard).among(peers.clone());
         let carriers: [(&str, Router<CarrierLink>); 3] = [
             ("simulated", simulated::routes()),
             (plain::NAME, plain::trunk().routes),
             ("twilio", twilio::trunk(account(), PUBLIC).unwrap().routes),
         ];
-        let router = carriers::router(&door, carriers).merge(own);
+        let router = carriers::router(&endpoint, carriers).merge(own);
         let mut tasks = JoinSet::new();
         tasks.spawn(serve(listener, router, ServerLimits::default(), std::future::pending()));
         Self {

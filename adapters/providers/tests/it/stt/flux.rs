@@ -6,7 +6,7 @@ use domain::ports::{transcriber::TranscriptEvent, usage::Unit};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sim::stub_providers::{Fault, Service, StubTimes};
 
-use super::support::{Call, ears, spoken, stub};
+use super::support::{Call, spoken, stt, stub};
 
 const TEXT: &str = "I would like to move my appointment to Friday.";
 
@@ -37,7 +37,7 @@ async fn say(call: &mut Call, text: &str) {
 #[tokio::test(start_paused = true)]
 async fn its_turns_are_told() {
     let stub = stub(StubTimes::PUBLISHED).await;
-    let mut call = Call::open(&ears("deepgram/flux-general-en", &stub));
+    let mut call = Call::open(&stt("deepgram/flux-general-en", &stub));
     call.silence(300).await;
     say(&mut call, TEXT).await;
     call.silence(1_000).await;
@@ -51,7 +51,7 @@ async fn its_turns_are_told() {
         kinds(&call)[4..],
         ["interim", "paused", "resumed", "interim", "paused", "final", "ended"]
     );
-    assert!(call.stream.promise().tells_turns);
+    assert!(call.stream.capabilities().tells_turns);
     assert!(call.meter.used("deepgram", Unit::AudioMs) > 3_000);
     let used = &call.meter.shown().unwrap()["deepgram"];
     assert_eq!(used["models"]["flux-general-en"]["seconds"], used["seconds"], "{used}");
@@ -62,7 +62,7 @@ async fn its_turns_are_told() {
 #[tokio::test(start_paused = true)]
 async fn asked_it_ends_the_turn_and_an_asking_for_nothing_is_answered() {
     let stub = stub(StubTimes::PUBLISHED).await;
-    let mut call = Call::open(&ears("deepgram/flux", &stub));
+    let mut call = Call::open(&stt("deepgram/flux", &stub));
     call.silence(300).await;
     call.stream.finalize();
     call.silence(100).await;
@@ -84,7 +84,7 @@ async fn asked_it_ends_the_turn_and_an_asking_for_nothing_is_answered() {
 #[tokio::test(start_paused = true)]
 async fn when_the_audio_stops_in_the_midst_of_a_turn_silence_ends_it() {
     let stub = stub(StubTimes::PUBLISHED).await;
-    let mut call = Call::open(&ears("deepgram/flux", &stub));
+    let mut call = Call::open(&stt("deepgram/flux", &stub));
     call.silence(300).await;
     say(&mut call, TEXT).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -110,7 +110,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
     for fault in faults {
         let stub = stub(StubTimes::PUBLISHED).await;
         stub.set_faults(Service::Flux, vec![fault.clone(), Fault::None]);
-        let mut call = Call::open(&ears("deepgram/flux", &stub));
+        let mut call = Call::open(&stt("deepgram/flux", &stub));
         call.silence(rng.random_range(100..900)).await;
         for text in [TEXT, "Thank you."] {
             say(&mut call, text).await;

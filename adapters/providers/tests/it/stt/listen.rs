@@ -9,7 +9,7 @@ use domain::ports::{
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sim::stub_providers::{Fault, Service, StubTimes};
 
-use super::support::{Call, KEY, config, ears, ears_with, settings, stub};
+use super::support::{Call, KEY, config, settings, stt, stt_with, stub};
 
 const TEXT: &str = "Good morning, I would like to move my appointment to Friday.";
 
@@ -21,7 +21,7 @@ fn controls(received: &[String], kind: &str) -> usize {
 #[tokio::test(start_paused = true)]
 async fn what_is_said_is_told_as_it_comes_and_finally() {
     let stub = stub(StubTimes::PUBLISHED).await;
-    let mut call = Call::open(&ears("deepgram", &stub));
+    let mut call = Call::open(&stt("deepgram", &stub));
     call.silence(500).await;
     call.say(TEXT).await;
     let asked = call.began.elapsed();
@@ -70,7 +70,7 @@ async fn the_agents_settings_become_the_providers() {
         let mut config = config(&meter);
         config.hinglish = hinglish;
         config.keywords = vec!["Ann Lee".into(), " ".into(), "Pune & Co".into()];
-        let mut call = Call::open_with(&ears(name, &stub), config, meter);
+        let mut call = Call::open_with(&stt(name, &stub), config, meter);
         call.silence(300).await;
         let received = stub.received(Service::Listen);
         let query = received.iter().rfind(|what| what.starts_with("connected")).unwrap();
@@ -86,7 +86,7 @@ async fn the_agents_settings_become_the_providers() {
 #[tokio::test(start_paused = true)]
 async fn every_asking_is_answered_once() {
     let stub = stub(StubTimes::PUBLISHED).await;
-    let mut call = Call::open(&ears("deepgram", &stub));
+    let mut call = Call::open(&stt("deepgram", &stub));
     call.say("Yes.").await;
     call.stream.finalize();
     call.stream.finalize();
@@ -102,7 +102,7 @@ async fn every_asking_is_answered_once() {
 #[tokio::test(start_paused = true)]
 async fn a_line_without_audio_keeps_its_recogniser() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    let mut call = Call::open(&ears("deepgram", &stub));
+    let mut call = Call::open(&stt("deepgram", &stub));
     tokio::time::sleep(Duration::from_secs(15)).await;
     call.say("Hello there.").await;
     tokio::time::sleep(Duration::from_secs(30)).await;
@@ -123,7 +123,7 @@ async fn a_connection_that_breaks_loses_no_word_and_repeats_none() {
         let mut faults: Vec<_> = (0..3).map(|_| Fault::DropAfter(rng.random_range(1..6))).collect();
         faults.push(Fault::None);
         stub.set_faults(Service::Listen, faults.clone());
-        let mut call = Call::open(&ears("deepgram", &stub));
+        let mut call = Call::open(&stt("deepgram", &stub));
         call.silence(rng.random_range(100..900)).await;
         for text in [TEXT, "It is Ann Lee speaking.", "No, that is all, thank you."] {
             call.say(text).await;
@@ -155,7 +155,7 @@ async fn each_fault_is_survived_or_told() {
     ] {
         let stub = stub(StubTimes::AT_ONCE).await;
         stub.set_faults(Service::Listen, vec![fault.clone(), Fault::None]);
-        let mut call = Call::open(&ears("deepgram", &stub));
+        let mut call = Call::open(&stt("deepgram", &stub));
         call.silence(300).await;
         call.say(TEXT).await;
         call.silence(9_000).await;
@@ -177,7 +177,7 @@ async fn a_recogniser_that_never_comes_back_is_told_within_its_time() {
     ] {
         let stub = stub(StubTimes::AT_ONCE).await;
         stub.set_faults(Service::Listen, vec![fault.clone()]);
-        let mut call = Call::open(&ears("deepgram", &stub));
+        let mut call = Call::open(&stt("deepgram", &stub));
         for _ in 0..6 {
             call.say(TEXT).await;
             call.silence(2_000).await;
@@ -196,14 +196,14 @@ async fn a_recogniser_that_never_comes_back_is_told_within_its_time() {
 async fn a_wrong_key_is_told_at_once() {
     let stub = stub(StubTimes::AT_ONCE).await;
     let guards = net::guard::Guards::default();
-    let ears = ears_with("deepgram", &settings(&stub, "another"), &guards);
-    let mut call = Call::open(&ears);
+    let stt = stt_with("deepgram", &settings(&stub, "another"), &guards);
+    let mut call = Call::open(&stt);
     call.silence(200).await;
     assert!(
         call.told.failure().unwrap().contains("401"),
         "{:?}",
         call.told.failure()
     );
-    assert!(ears.guards()[0].is_down(), "others need not ask");
+    assert!(stt.guards()[0].is_down(), "others need not ask");
     assert!(!KEY.is_empty());
 }

@@ -9,7 +9,7 @@ use sim::stub_providers::{Service, StubTimes};
 use tokio::net::TcpListener;
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-use super::support::{Call, KEY, ears_with, stub};
+use super::support::{Call, KEY, stt_with, stub};
 
 const TEXT: &str = "Good morning, where is my parcel?";
 
@@ -64,11 +64,11 @@ async fn who_never_says_what_was_asked_for_is_left_alone() {
         let url = server(vec![answer.clone()]).await;
         let guards = Guards::default();
         guards.will_be_probed();
-        let ears = ears_with("elevenlabs", &settings(&url, &url), &guards);
+        let stt = stt_with("elevenlabs", &settings(&url, &url), &guards);
         let mut calls = 0;
         while !guards.get(Kind::SpeechToText, "elevenlabs").is_down() && calls < 3 {
             calls += 1;
-            let mut call = Call::open(&ears);
+            let mut call = Call::open(&stt);
             call.silence(6_000).await;
             call.say(TEXT).await;
             call.silence(20_000).await;
@@ -83,8 +83,8 @@ async fn what_it_did_not_say_the_next_one_does() {
     for answer in nonsense() {
         let url = server(vec![answer.clone()]).await;
         let stub = stub(StubTimes::AT_ONCE).await;
-        let ears = ears_with("elevenlabs,openai", &settings(&url, &stub.url()), &Guards::default());
-        let mut call = Call::open(&ears);
+        let stt = stt_with("elevenlabs,openai", &settings(&url, &stub.url()), &Guards::default());
+        let mut call = Call::open(&stt);
         call.silence(500).await;
         call.say(TEXT).await;
         call.silence(15_000).await;
@@ -102,8 +102,8 @@ async fn a_flood_of_finals_is_no_speech() {
     for (answers, seconds) in [(vec![long.clone(); 10], 10), (vec![long], 60)] {
         let url = server(answers).await;
         let guards = Guards::default();
-        let ears = ears_with("elevenlabs", &settings(&url, &url), &guards);
-        let mut call = Call::open(&ears);
+        let stt = stt_with("elevenlabs", &settings(&url, &url), &guards);
+        let mut call = Call::open(&stt);
         for _ in 0..seconds / 5 {
             call.say(TEXT).await;
             call.silence(3_000).await;

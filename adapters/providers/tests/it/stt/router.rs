@@ -11,7 +11,7 @@ use providers::{
 };
 use sim::stub_providers::{Fault, Service, StubTimes};
 
-use super::support::{Call, KEY, ears, ears_with, names, settings, spoken, stub};
+use super::support::{Call, KEY, names, settings, spoken, stt, stt_with, stub};
 
 const TEXT: &str = "Good morning, where is my parcel?";
 
@@ -34,7 +34,7 @@ async fn the_next_one_takes_over_in_mid_sentence_and_hears_it_from_its_beginning
     ] {
         let stub = stub(StubTimes::PUBLISHED).await;
         stub.set_faults(Service::Listen, faults.clone());
-        let mut call = Call::open(&ears(&format!("{first},{second}"), &stub));
+        let mut call = Call::open(&stt(&format!("{first},{second}"), &stub));
         call.silence(300).await;
         for text in [TEXT, "Hello? Are you there?", "Thank you."] {
             call.say(text).await;
@@ -52,7 +52,7 @@ async fn after_the_last_one_the_call_is_told() {
     let stub = stub(StubTimes::AT_ONCE).await;
     stub.set_faults(Service::Listen, vec![Fault::Refuse(401)]);
     stub.set_faults(Service::Transcriptions, vec![Fault::Refuse(401)]);
-    let mut call = Call::open(&ears("deepgram,openai", &stub));
+    let mut call = Call::open(&stt("deepgram,openai", &stub));
     call.silence(500).await;
     assert_eq!(
         call.told.failure(),
@@ -76,7 +76,7 @@ async fn after_the_last_one_the_first_is_tried_once_more_where_it_may_be_well_ag
         vec![Fault::Refuse(500), Fault::Refuse(500), Fault::None],
     );
     stub.set_faults(Service::Scribe, vec![Fault::Refuse(401)]);
-    let mut call = Call::open(&ears("deepgram,elevenlabs", &stub));
+    let mut call = Call::open(&stt("deepgram,elevenlabs", &stub));
     call.say(TEXT).await;
     call.silence(8_000).await;
     assert_eq!((call.told.finals(), call.told.failure()), (vec![TEXT.to_owned()], None));
@@ -87,10 +87,10 @@ async fn a_recogniser_that_others_found_down_is_passed_over() {
     let stub = stub(StubTimes::AT_ONCE).await;
     stub.set_faults(Service::Listen, vec![Fault::Refuse(401), Fault::None]);
     let guards = Guards::default();
-    let ears = ears_with("deepgram,elevenlabs", &settings(&stub, KEY), &guards);
-    let mut first = Call::open(&ears);
+    let stt = stt_with("deepgram,elevenlabs", &settings(&stub, KEY), &guards);
+    let mut first = Call::open(&stt);
     first.silence(300).await;
-    let guarded: Vec<_> = ears
+    let guarded: Vec<_> = stt
         .guards()
         .iter()
         .map(|guard| (guard.provider().to_owned(), guard.is_down()))
@@ -99,18 +99,18 @@ async fn a_recogniser_that_others_found_down_is_passed_over() {
         guarded,
         [("deepgram".to_owned(), true), ("elevenlabs".to_owned(), false)]
     );
-    let mut second = Call::open(&ears);
+    let mut second = Call::open(&stt);
     second.say(TEXT).await;
     second.silence(1_000).await;
     assert_eq!(second.told.finals(), [TEXT]);
     assert_eq!(second.meter.used("deepgram", Unit::AudioMs), 0);
     assert_eq!(stub.received(Service::Listen).len(), 1, "it was not asked again");
     tokio::time::sleep(Duration::from_secs(120)).await;
-    let mut third = Call::open(&ears);
+    let mut third = Call::open(&stt);
     third.say(TEXT).await;
     third.silence(6_000).await;
     assert_eq!(third.told.finals(), [TEXT]);
-    assert!(!ears.guards()[0].is_down(), "and is taken again once it is well");
+    assert!(!stt.guards()[0].is_down(), "and is taken again once it is well");
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,17 +136,17 @@ async fn names_are_checked_at_the_start() {
     let why = new("anthropic", &settings(&stub, KEY)).unwrap().to_string();
     assert!(why.contains("anthropic (speech to text)"), "{why}");
     assert_eq!(new("speaches,whispercpp,vllm,babble", &none), None);
-    let babble = ears("babble", &stub);
+    let babble = stt("babble", &stub);
     assert!(babble.guards().is_empty());
     assert_eq!((babble.sample_rate(8_000), babble.sample_rate(16_000)), (8_000, 16_000));
-    assert!(ears("deepgram,babble", &stub).guards().is_empty(), "never all down");
+    assert!(stt("deepgram,babble", &stub).guards().is_empty(), "never all down");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_probe_tells_words_time_or_reason() {
     let stub = stub(StubTimes::PUBLISHED).await;
     let all = "deepgram,deepgram/flux,elevenlabs,openai,babble";
-    let probed = ears(all, &stub);
+    let probed = stt(all, &stub);
     for (name, rate) in all.split(',').zip([8_000, 16_000, 16_000, 16_000, 8_000]) {
         let report = probed.probe(name, &spoken(TEXT, rate), rate).await.unwrap();
         assert_eq!(report.words, TEXT, "{name}");

@@ -6,14 +6,14 @@ use domain::ports::usage::Unit;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 use sim::stub_providers::{Fault, Service, StubTimes};
 
-use super::support::{Call, ears, stub};
+use super::support::{Call, stt, stub};
 
 const TEXT: &str = "Good morning, where is my parcel?";
 
 #[tokio::test(start_paused = true)]
 async fn what_is_said_is_told_as_it_comes_and_finally() {
     let stub = stub(StubTimes::PUBLISHED).await;
-    let mut call = Call::open(&ears("elevenlabs", &stub));
+    let mut call = Call::open(&stt("elevenlabs", &stub));
     call.silence(500).await;
     call.say(TEXT).await;
     let asked = call.began.elapsed();
@@ -42,7 +42,7 @@ async fn what_is_said_is_told_as_it_comes_and_finally() {
 #[tokio::test(start_paused = true)]
 async fn a_commit_that_comes_too_soon_is_made_again() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    let mut call = Call::open(&ears("elevenlabs", &stub));
+    let mut call = Call::open(&stt("elevenlabs", &stub));
     call.say("Yes.").await;
     call.silence(60).await;
     call.stream.finalize();
@@ -63,7 +63,7 @@ async fn a_commit_that_comes_too_soon_is_made_again() {
 #[tokio::test(start_paused = true)]
 async fn a_line_without_audio_keeps_its_recogniser() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    let mut call = Call::open(&ears("elevenlabs", &stub));
+    let mut call = Call::open(&stt("elevenlabs", &stub));
     tokio::time::sleep(Duration::from_secs(12)).await;
     call.say(TEXT).await;
     call.silence(500).await;
@@ -95,7 +95,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
     for fault in faults {
         let stub = stub(StubTimes::PUBLISHED).await;
         stub.set_faults(Service::Scribe, vec![fault.clone(), Fault::None]);
-        let mut call = Call::open(&ears("elevenlabs", &stub));
+        let mut call = Call::open(&stt("elevenlabs", &stub));
         call.silence(rng.random_range(100..900)).await;
         for text in [TEXT, "Thank you."] {
             call.say(text).await;
@@ -111,7 +111,7 @@ async fn whatever_breaks_no_word_is_lost_or_repeated() {
 async fn a_wrong_key_is_told() {
     let stub = stub(StubTimes::AT_ONCE).await;
     stub.set_faults(Service::Scribe, vec![Fault::Refuse(401)]);
-    let mut call = Call::open(&ears("elevenlabs", &stub));
+    let mut call = Call::open(&stt("elevenlabs", &stub));
     call.silence(200).await;
     assert!(call.told.failure().unwrap().contains("401"));
 }

@@ -47,11 +47,11 @@ pub fn names(names: &str) -> Vec<ProviderName> {
     names.split(',').map(|name| name.parse().unwrap()).collect()
 }
 
-pub fn ears(choices: &str, stub: &StubHandle) -> SpeechToText {
-    ears_with(choices, &settings(stub, KEY), &Guards::default())
+pub fn stt(choices: &str, stub: &StubHandle) -> SpeechToText {
+    stt_with(choices, &settings(stub, KEY), &Guards::default())
 }
 
-pub fn ears_with(choices: &str, settings: &ProviderSettings, guards: &Guards) -> SpeechToText {
+pub fn stt_with(choices: &str, settings: &ProviderSettings, guards: &Guards) -> SpeechToText {
     SpeechToText::new(names(choices), settings, guards, Arc::new(BabbleTranscriber)).unwrap()
 }
 
@@ -126,19 +126,19 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn open(ears: &SpeechToText) -> Self {
+    pub fn open(stt: &SpeechToText) -> Self {
         let meter = Meter::default();
         let config = config(&meter);
-        Self::open_with(ears, config, meter)
+        Self::open_with(stt, config, meter)
     }
 
-    pub fn open_with(ears: &SpeechToText, config: TranscriberConfig, meter: Meter) -> Self {
+    pub fn open_with(stt: &SpeechToText, config: TranscriberConfig, meter: Meter) -> Self {
         let (told, began) = (Told::default(), Instant::now());
         let sink = told.clone();
         let rate = config.sample_rate;
         let tell = move |event| sink.0.lock().unwrap().push((began.elapsed(), event));
         Self {
-            stream: ears.open(config, Box::new(tell)),
+            stream: stt.open(config, Box::new(tell)),
             told,
             meter,
             began,

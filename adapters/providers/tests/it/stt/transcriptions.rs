@@ -12,7 +12,7 @@ use providers::settings::ProviderSettings;
 use sim::stub_providers::{Fault, Service, Spread, StubTimes};
 use tokio::net::TcpListener;
 
-use super::support::{Call, config, ears, ears_with, stub};
+use super::support::{Call, config, stt, stt_with, stub};
 
 const TEXT: &str = "Good morning, where is my parcel?";
 
@@ -37,7 +37,7 @@ async fn an_utterance_is_posted_once_the_voice_has_paused() {
         let meter = Meter::default();
         let mut config = config(&meter);
         config.keywords = vec!["Ringback".into()];
-        let mut call = Call::open_with(&ears(name, &stub), config, meter);
+        let mut call = Call::open_with(&stt(name, &stub), config, meter);
         call.silence(3_000).await;
         call.say(TEXT).await;
         assert!(call.told.interims().is_empty());
@@ -57,14 +57,14 @@ async fn an_utterance_is_posted_once_the_voice_has_paused() {
         let shown = &call.meter.shown().unwrap()[provider];
         let named = model.trim_start_matches("model=");
         assert_eq!(shown["models"][named]["seconds"], shown["seconds"], "{shown}");
-        assert!(call.stream.promise().final_within >= Duration::from_secs(1));
+        assert!(call.stream.capabilities().final_within >= Duration::from_secs(1));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_is_said_while_one_is_under_way_is_posted_next_and_nothing_twice() {
     let stub = stub(slow(4_500)).await;
-    let mut call = Call::open(&ears("speaches", &stub));
+    let mut call = Call::open(&stt("speaches", &stub));
     for text in ["My name is", "Ann", "Lee."] {
         call.say(text).await;
         call.silence(200).await;
@@ -82,7 +82,7 @@ async fn what_is_said_while_one_is_under_way_is_posted_next_and_nothing_twice() 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_posted_where_nobody_spoke() {
     let stub = stub(StubTimes::AT_ONCE).await;
-    let mut call = Call::open(&ears("whispercpp", &stub));
+    let mut call = Call::open(&stt("whispercpp", &stub));
     call.silence(2_000).await;
     call.stream.finalize();
     call.silence(200).await;
@@ -109,7 +109,7 @@ async fn each_fault_is_survived() {
     ] {
         let stub = stub(slow(300)).await;
         stub.set_faults(Service::Transcriptions, vec![fault.clone(), Fault::None]);
-        let mut call = Call::open(&ears("openai", &stub));
+        let mut call = Call::open(&stt("openai", &stub));
         call.silence(500).await;
         call.say(TEXT).await;
         call.silence(9_000).await;
@@ -125,7 +125,7 @@ async fn an_utterance_that_is_refused_counts_as_not_understood() {
         Service::Transcriptions,
         vec![Fault::None, Fault::Refuse(422), Fault::None],
     );
-    let mut call = Call::open(&ears("openai", &stub));
+    let mut call = Call::open(&stt("openai", &stub));
     for text in ["One.", "Two.", "Three."] {
         call.say(text).await;
         call.silence(1_000).await;
@@ -138,7 +138,7 @@ async fn an_utterance_that_is_refused_counts_as_not_understood() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_ends_leaves_its_request() {
     let stub = stub(slow(3_000)).await;
-    let mut call = Call::open(&ears("openai", &stub));
+    let mut call = Call::open(&stt("openai", &stub));
     call.say(TEXT).await;
     call.silence(500).await;
     drop(call);
@@ -149,7 +149,7 @@ async fn a_call_that_ends_leaves_its_request() {
 #[tokio::test(start_paused = true)]
 async fn an_utterance_without_end_is_posted_in_pieces() {
     let stub = stub(slow(500)).await;
-    let mut call = Call::open(&ears("openai", &stub));
+    let mut call = Call::open(&stt("openai", &stub));
     call.stream.speech_started();
     for _ in 0..28 {
         call.play(&super::support::spoken(TEXT, 8_000)).await;
@@ -174,7 +174,7 @@ async fn answering(status: u16, body: String) -> Call {
     let base = format!("http://{}/v1", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
     let settings = ProviderSettings::read(|name| (name == "SPEACHES_BASE_URL").then(|| base.clone()));
-    let mut call = Call::open(&ears_with("speaches", &settings.unwrap(), &Guards::default()));
+    let mut call = Call::open(&stt_with("speaches", &settings.unwrap(), &Guards::default()));
     call.silence(500).await;
     call.say(TEXT).await;
     call.silence(20_000).await;

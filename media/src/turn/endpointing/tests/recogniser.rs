@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use super::*;
 
-const SLOW: Promise = Promise {
+const SLOW: Capabilities = Capabilities {
     final_within: Duration::from_millis(2_000),
     answers_each: true,
     tells_turns: false,
     tells_interims: true,
 };
 
-const OF_TURNS: Promise = Promise {
+const OF_TURNS: Capabilities = Capabilities {
     final_within: Duration::from_millis(400),
     answers_each: true,
     tells_turns: true,
     tells_interims: true,
 };
 
-fn endpointing(recogniser: Promise) -> Endpointing {
+fn endpointing(recogniser: Capabilities) -> Endpointing {
     let mut endpointing = Endpointing::new(NORMAL);
     endpointing.recogniser(recogniser);
     endpointing
@@ -54,7 +54,7 @@ fn the_turn_waits_for_a_slow_recogniser_and_no_longer_than_it_may_take() {
 
 #[test]
 fn a_long_voice_is_no_music_where_no_word_can_be_told_before_its_end() {
-    let mut endpointing = endpointing(Promise {
+    let mut endpointing = endpointing(Capabilities {
         tells_interims: false,
         ..SLOW
     });

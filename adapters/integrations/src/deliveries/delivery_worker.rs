@@ -68,7 +68,7 @@ struct Try {
 }
 
 /// Delivery worker.
-pub struct Courier {
+pub struct DeliveryWorker {
     hands: Arc<Hands>,
     pace: Pace,
     places: Places,
@@ -78,11 +78,11 @@ pub struct Courier {
     more: bool,
     looked_at: Instant,
     next_look: Instant,
-    away: bool,
+    unavailable: bool,
     gate: Gate,
 }
 
-impl Courier {
+impl DeliveryWorker {
     /// Creates a worker for this node. Several nodes work on the same outbox. Without a mailer, mail fails
     /// and is kept for later tries.
     pub fn new(store: Arc<dyn Store>, webhooks: WebhookSender, mail: Option<Mailer>, pace: Pace) -> Self {
@@ -95,7 +95,7 @@ impl Courier {
             more: false,
             looked_at: Instant::now(),
             next_look: Instant::now(),
-            away: false,
+            unavailable: false,
             gate: Gate::default(),
         }
     }
@@ -155,10 +155,10 @@ impl Courier {
         self.looked_at = Instant::now();
         self.mark_slow();
         match self.lease(first_tries).await {
-            Ok(()) => self.away = false,
+            Ok(()) => self.unavailable = false,
             Err(error) => {
                 // Logged once and not with every look, since the store may be unavailable for long.
-                if !std::mem::replace(&mut self.away, true) {
+                if !std::mem::replace(&mut self.unavailable, true) {
                     tracing::warn!(%error, "reading deliveries failed, trying again");
                 }
             }

@@ -13,22 +13,22 @@ use serde::Deserialize;
 pub const MAX_NAME_BYTES: usize = 128;
 
 /// A carrier's media protocol. It reads messages, and creates the writer once the stream has started.
-pub trait MediaWire: Send + Sync {
+pub trait MediaProtocol: Send + Sync {
     /// Reads a text message.
     ///
     /// # Errors
     ///
     /// Returns an error if the message is not in the carrier's format. An unknown kind of message is
     /// [`Event::Ignored`].
-    fn read_text(&mut self, text: &str) -> Result<Event, WireError>;
+    fn read_text(&mut self, text: &str) -> Result<Event, MessageError>;
 
     /// Reads a binary message.
     ///
     /// # Errors
     ///
     /// Returns an error if the message is not in the carrier's format. Many carriers have no binary messages.
-    fn read_binary(&mut self, _message: &[u8]) -> Result<Event, WireError> {
-        Err(WireError::Binary)
+    fn read_binary(&mut self, _message: &[u8]) -> Result<Event, MessageError> {
+        Err(MessageError::Binary)
     }
 
     /// Whether closing the socket means that the far end ended the call, rather than lost the connection.
@@ -51,15 +51,15 @@ pub trait MediaWire: Send + Sync {
 /// Writer of a carrier's messages, in order.
 pub trait MediaWriter: Send {
     /// Adds the opening messages, once the call has taken the socket.
-    fn begin(&mut self, _messages: &mut Vec<WireMessage>) {}
+    fn begin(&mut self, _messages: &mut Vec<MediaMessage>) {}
 
     /// Adds the messages for an item. [`OutboundItem::Close`] produces none.
-    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<WireMessage>);
+    fn write(&mut self, item: &OutboundItem, messages: &mut Vec<MediaMessage>);
 }
 
 /// A message to a carrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WireMessage {
+pub enum MediaMessage {
     /// A text message.
     Text(String),
     /// A binary message.
@@ -105,7 +105,7 @@ pub struct Media {
 
 /// A message that is not in the carrier's format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WireError {
+pub enum MessageError {
     /// Not the JSON object that the event requires.
     #[error("malformed message: {0}")]
     Malformed(String),
@@ -155,8 +155,8 @@ pub enum WireError {
 ///
 /// # Errors
 ///
-/// Returns `error` as [`WireError::Malformed`] if the event is known or missing.
-pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Result<Event, WireError> {
+/// Returns `error` as [`MessageError::Malformed`] if the event is known or missing.
+pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Result<Event, MessageError> {
     #[derive(Deserialize)]
     struct EventOnly<'a> {
         #[serde(borrow)]
@@ -164,7 +164,7 @@ pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Resu
     }
     match serde_json::from_str::<EventOnly<'_>>(text) {
         Ok(only) if !known.contains(&&*only.event) => Ok(Event::Ignored),
-        _ => Err(WireError::Malformed(error.to_string())),
+        _ => Err(MessageError::Malformed(error.to_string())),
     }
 }
 
@@ -173,10 +173,10 @@ pub fn ignored_or(text: &str, error: &serde_json::Error, known: &[&str]) -> Resu
 /// # Errors
 ///
 /// Returns an error if no telephone has such a key.
-pub fn known_key(text: &str) -> Result<Event, WireError> {
+pub fn known_key(text: &str) -> Result<Event, MessageError> {
     match pressed(text) {
         Some(key) => Ok(Event::Item(InboundItem::Digit(key))),
-        None => Err(WireError::Digit(text.chars().take(8).collect())),
+        None => Err(MessageError::Digit(text.chars().take(8).collect())),
     }
 }
 
@@ -197,10 +197,10 @@ fn pressed(text: &str) -> Option<char> {
 /// # Errors
 ///
 /// Returns an error if the name is empty or too long.
-pub fn named(field: &'static str, name: &str) -> Result<(), WireError> {
+pub fn named(field: &'static str, name: &str) -> Result<(), MessageError> {
     match name.len() {
         1..=MAX_NAME_BYTES => Ok(()),
-        length => Err(WireError::Name { field, length }),
+        length => Err(MessageError::Name { field, length }),
     }
 }
 
@@ -216,7 +216,7 @@ mod tests {
         }
         for text in ["", "12", "E", "\u{e9}", "\0", "flash"] {
             assert_eq!(key(text), Event::Ignored, "{text}");
-            assert!(matches!(known_key(text), Err(WireError::Digit(_))), "{text}");
+            assert!(matches!(known_key(text), Err(MessageError::Digit(_))), "{text}");
         }
     }
 }

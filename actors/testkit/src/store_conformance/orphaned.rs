@@ -8,7 +8,8 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, CallDirection, ConversationStatus, EventFact, Fact, Orphan, Patience, Store, StoreError,
+            AttemptState, CallDirection, ConversationStatus, EventFact, Fact, OrphanedAttempt, Patience, Store,
+            StoreError,
         },
     },
     time::Clock,
@@ -22,7 +23,7 @@ pub async fn a_new_node_declares_earlier_ones_dead(fixture: Fixture) {
     store.heartbeat(old).await.unwrap();
     store.register_node(new, None).await.unwrap();
     live_on(&**store, &fixture.clock, new).await;
-    assert_eq!(store.take_orphans(new, &Patience::default()).await, Ok(vec![]));
+    assert_eq!(store.take_orphaned(new, &Patience::default()).await, Ok(vec![]));
     assert_eq!(store.heartbeat(old).await, Err(StoreError::Fenced));
     store.heartbeat(new).await.unwrap();
 }
@@ -35,7 +36,7 @@ pub(super) async fn live_on(store: &dyn Store, clock: &ManualClock, node: NodeId
     }
 }
 
-pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
+pub async fn orphaned_attempts_go_to_the_new_node(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
     let campaign = scene.running(0..6).await;
@@ -57,7 +58,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         .finish(done, outcome(ConversationStatus::Failed), None)
         .await
         .unwrap();
-    assert_eq!(store.take_orphans(scene.node, &Patience::default()).await, Ok(vec![]));
+    assert_eq!(store.take_orphaned(scene.node, &Patience::default()).await, Ok(vec![]));
     let dialing_at = scene.clock.now();
 
     let heir = Scene {
@@ -66,7 +67,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     };
     store.register_node(heir.node, None).await.unwrap();
     live_on(&**store, &scene.clock, heir.node).await;
-    let orphans = store.take_orphans(heir.node, &Patience::default()).await.unwrap();
+    let orphaned = store.take_orphaned(heir.node, &Patience::default()).await.unwrap();
     let expected: Vec<_> = [
         (dialing, AttemptState::Dialing, None),
         (dialed, AttemptState::Dialed, Some(call)),
@@ -78,7 +79,7 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
     .map(|((mut claim, state, carrier_call), index)| {
         claim.owner = heir.node;
         claim.epoch += 1;
-        Orphan {
+        OrphanedAttempt {
             claim,
             account: scene.account,
             agent: scene.agent,
@@ -93,8 +94,8 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         }
     })
     .collect();
-    assert_eq!(orphans, expected);
-    assert_eq!(store.take_orphans(heir.node, &Patience::default()).await, Ok(vec![]));
+    assert_eq!(orphaned, expected);
+    assert_eq!(store.take_orphaned(heir.node, &Patience::default()).await, Ok(vec![]));
 
     // The dead node is fenced, even for attempts that went back to the queue.
     for claim in [claimed, dialing, dialed, answered, unknown] {
@@ -103,9 +104,9 @@ pub async fn orphans_go_to_the_new_node(fixture: Fixture) {
         assert_eq!(scene.permit(claim).await, Err(StoreError::Fenced));
     }
     assert_eq!(heir.claim(campaign, 9).await[0].contact_index, 0);
-    for orphan in orphans {
+    for orphaned in orphaned {
         let settled = outcome(ConversationStatus::Failed);
-        store.finish(orphan.claim, settled, None).await.unwrap();
+        store.finish(orphaned.claim, settled, None).await.unwrap();
     }
     assert_eq!(store.progress(campaign).await.unwrap().failed, 5);
 }
@@ -121,8 +122,8 @@ pub async fn what_a_node_left_that_signed_off_is_taken_at_once(fixture: Fixture)
     let heir = NodeId::new();
     store.register_node(heir, None).await.unwrap();
     assert_eq!(store.heartbeat(heir).await.unwrap().nodes, 1);
-    let orphans = store.take_orphans(heir, &Patience::default()).await.unwrap();
-    let taken: Vec<_> = orphans.iter().map(|orphan| orphan.claim.attempt).collect();
+    let orphaned = store.take_orphaned(heir, &Patience::default()).await.unwrap();
+    let taken: Vec<_> = orphaned.iter().map(|orphaned| orphaned.claim.attempt).collect();
     assert_eq!(taken, [dialing.attempt]);
     // An unsent attempt waits for its turn, and its old claim can no longer send.
     assert_eq!(scene.permit(claimed).await, Err(StoreError::Fenced));
@@ -167,8 +168,11 @@ pub async fn calls_of_the_dead_are_left_to_their_carrier_for_a_while(fixture: Fi
     store.register_node(heir, None).await.unwrap();
     let taken = async || {
         store.heartbeat(heir).await.unwrap();
-        let orphans = store.take_orphans(heir, &patience).await.unwrap();
-        orphans.iter().map(|orphan| orphan.claim.attempt).collect::<Vec<_>>()
+        let orphaned = store.take_orphaned(heir, &patience).await.unwrap();
+        orphaned
+            .iter()
+            .map(|orphaned| orphaned.claim.attempt)
+            .collect::<Vec<_>>()
     };
     assert_eq!(taken().await, [dialing.attempt]);
     scene.clock.advance(Duration::from_secs(19));

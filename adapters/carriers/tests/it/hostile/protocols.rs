@@ -18,7 +18,7 @@ pub const SECRET: &str = "secret-of-the-account";
 
 /// A media protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wire {
+pub enum Protocol {
     Simulated,
     Twilio,
     Telnyx,
@@ -31,21 +31,21 @@ pub enum Wire {
 }
 
 /// All protocols. SignalWire uses Twilio's; AudioSocket is not a WebSocket.
-pub const WIRES: [Wire; 7] = [
-    Wire::Simulated,
-    Wire::Twilio,
-    Wire::Telnyx,
-    Wire::Vonage,
-    Wire::AsteriskWords,
-    Wire::AsteriskJson,
-    Wire::Plain,
+pub const WIRES: [Protocol; 7] = [
+    Protocol::Simulated,
+    Protocol::Twilio,
+    Protocol::Telnyx,
+    Protocol::Vonage,
+    Protocol::AsteriskWords,
+    Protocol::AsteriskJson,
+    Protocol::Plain,
 ];
 
 fn text(message: &Value) -> Message {
     Message::Text(message.to_string().into())
 }
 
-impl Wire {
+impl Protocol {
     /// Returns the carrier's name in addresses.
     pub fn name(self) -> &'static str {
         match self {

@@ -91,7 +91,7 @@ pub(in super::super) fn oversized() -> String {
 pub(in super::super) fn upgrade<F>(
     socket: WebSocketUpgrade,
     (stub, service, fault): (Arc<Stub>, Service, Fault),
-    serve: impl FnOnce(Wire) -> F + Send + 'static,
+    serve: impl FnOnce(ClientSocket) -> F + Send + 'static,
 ) -> Response
 where
     F: Future<Output = ()> + Send,
@@ -103,13 +103,13 @@ where
         .max_frame_size(MAX_MESSAGE_BYTES)
         .on_upgrade(async move |socket| {
             stub.received(service, "connected");
-            let wire = Wire {
+            let client = ClientSocket {
                 socket,
                 faulty: Faulty::new(fault),
                 stub: stub.clone(),
                 service,
             };
-            serve(wire).await;
+            serve(client).await;
             stub.received(service, "disconnected");
         })
 }
@@ -126,14 +126,14 @@ pub(in super::super) struct Closing {
 }
 
 /// A client's socket.
-pub(in super::super) struct Wire {
+pub(in super::super) struct ClientSocket {
     socket: WebSocket,
     pub faulty: Faulty,
     stub: Arc<Stub>,
     service: Service,
 }
 
-impl Wire {
+impl ClientSocket {
     /// Returns the next text message; the library answers control frames.
     pub(in super::super) async fn receive(&mut self) -> Result<String, Gone> {
         loop {

@@ -3,9 +3,9 @@
 use media::{codec, format::Encoding, tone::BeepDetector};
 
 /// Detector that stops after the first beep.
-pub struct Ear(Option<BeepDetector>);
+pub struct MachineDetection(Option<BeepDetector>);
 
-impl Ear {
+impl MachineDetection {
     pub fn new(listens: bool) -> Self {
         Self(listens.then(BeepDetector::new))
     }

@@ -5,7 +5,7 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, CallDirection, Claim, Orphan, Patience, StoreError, StoreResult, TRANSFER_FAILED,
+            AttemptState, CallDirection, Claim, OrphanedAttempt, Patience, StoreError, StoreResult, TRANSFER_FAILED,
             TRANSFER_TAKEN,
         },
     },
@@ -27,7 +27,7 @@ pub(super) async fn take(
     node: NodeId,
     liveness: Liveness,
     patience: Patience,
-) -> StoreResult<Vec<Orphan>> {
+) -> StoreResult<Vec<OrphanedAttempt>> {
     let now = nodes::declare_silent_dead(&mut work, node, &liveness).await?;
     let skip_locked = work.dialect.skip_locked;
     let query = composed(format!(
@@ -39,7 +39,7 @@ pub(super) async fn take(
          AND owner NOT IN (SELECT n.id FROM nodes n WHERE n.state = 'live'){skip_locked}"
     ));
     let rows = query.bind(node.to_string()).fetch_all(&mut *work.conn).await;
-    let mut orphans = Vec::new();
+    let mut orphaned = Vec::new();
     for row in rows.map_err(unavailable)? {
         let dead = Claim {
             attempt: row.id("id")?,
@@ -49,11 +49,11 @@ pub(super) async fn take(
         match row.word("state", AttemptState::parse)? {
             AttemptState::Claimed => steps::give_back(&mut work, dead).await?,
             AttemptState::Answered if is_waited_for(&row, &patience, now)? => {}
-            _ => orphans.push(take_one(&mut work, dead, node).await?),
+            _ => orphaned.push(take_one(&mut work, dead, node).await?),
         }
     }
-    orphans.sort_by_key(|orphan| orphan.claim.attempt);
-    Ok(orphans)
+    orphaned.sort_by_key(|orphaned| orphaned.claim.attempt);
+    Ok(orphaned)
 }
 
 /// Returns whether the carrier may still bring the call to a living node.
@@ -67,15 +67,15 @@ fn is_waited_for(row: &AnyRow, patience: &Patience, now: Timestamp) -> StoreResu
 }
 
 /// Changes the owner under the dead owner's claim, so the owner cannot have come back meanwhile.
-async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult<Orphan> {
+async fn take_one(work: &mut Work<'_>, dead: Claim, node: NodeId) -> StoreResult<OrphanedAttempt> {
     let update = Guarded::update(dead, "owner = $4, epoch = epoch + 1", SENT);
     let held = update.run(work, |query| query.bind(node.to_string())).await?;
     left(&held.row, dead.attempt, node)
 }
 
-fn left(row: &AnyRow, attempt: AttemptId, node: NodeId) -> StoreResult<Orphan> {
+fn left(row: &AnyRow, attempt: AttemptId, node: NodeId) -> StoreResult<OrphanedAttempt> {
     let missing = |what: &str| StoreError::Damaged(format!("attempt {attempt} was sent and has no {what}"));
-    Ok(Orphan {
+    Ok(OrphanedAttempt {
         claim: Claim {
             attempt,
             owner: node,
@@ -99,7 +99,7 @@ const UNSETTLED: i64 = 1_000;
 
 /// Returns attempts of `node` that may have been sent at least this long ago and are not over. The list of
 /// states makes the query use the small index of held attempts.
-pub(super) async fn unsettled(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<Orphan>> {
+pub(super) async fn unsettled(work: Work<'_>, node: NodeId, older_than_ms: i64) -> StoreResult<Vec<OrphanedAttempt>> {
     let rows = sqlx::query(
         "SELECT id, account, agent, campaign, follow_up_no, retry_no, call_backs, kind, phone_number, state, epoch, \
          carrier, carrier_call, dialing_at FROM attempts \

@@ -18,7 +18,7 @@ use domain::{
     node_times::Times,
     ports::{
         Ports,
-        store::{AttemptState, CallDirection, Claim, Orphan, StoreResult},
+        store::{AttemptState, CallDirection, Claim, OrphanedAttempt, StoreResult},
     },
 };
 
@@ -30,18 +30,23 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
 ///
 /// A call asks for its permit within milliseconds of its claim. A claim counts as lost when it is four times
 /// as old as the time after which a silent node counts as dead.
-pub async fn reap(ports: Ports, (node, times): (NodeId, Times), calls: CallRegistry) {
+pub async fn recover(ports: Ports, (node, times): (NodeId, Times), calls: CallRegistry) {
     let lost_after = times.dead_after * 4;
     let mut unsettled = Unsettled::default();
     loop {
         tokio::time::sleep(times.dead_after).await;
-        match reap_once(&ports, node, &calls, lost_after).await {
+        match recover_once(&ports, node, &calls, lost_after).await {
             Ok(0) => {}
             Ok(claims) => tracing::warn!(claims, "lost claims released"),
             Err(error) => tracing::warn!(%error, "releasing lost claims failed"),
         }
         match ports.store.unsettled(node, milliseconds(lost_after)).await {
-            Ok(open) => unsettled.settle(open, &calls, |orphan| settled(ports.clone(), orphan, times), lost_after),
+            Ok(open) => unsettled.settle(
+                open,
+                &calls,
+                |attempt| settled(ports.clone(), attempt, times),
+                lost_after,
+            ),
             Err(error) => tracing::warn!(%error, "search for attempts without a call failed"),
         }
     }
@@ -51,7 +56,7 @@ fn milliseconds(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after: Duration) -> StoreResult<usize> {
+async fn recover_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after: Duration) -> StoreResult<usize> {
     let stale = ports.store.stale_claims(node, milliseconds(lost_after)).await?;
     // While the store is unavailable a call may hold its claim for long, since it keeps trying to write that
     // nothing was sent.
@@ -63,9 +68,9 @@ async fn reap_once(ports: &Ports, node: NodeId, calls: &CallRegistry, lost_after
 }
 
 /// Settles an attempt that no call holds. Returns whether its outcome is written.
-async fn settled(ports: Ports, orphan: Orphan, times: Times) -> bool {
-    let never_began = orphan.direction == CallDirection::Inbound && orphan.state == AttemptState::Dialed;
-    let lost = boot::lost(orphan);
+async fn settled(ports: Ports, attempt: OrphanedAttempt, times: Times) -> bool {
+    let never_began = attempt.direction == CallDirection::Inbound && attempt.state == AttemptState::Dialed;
+    let lost = boot::lost(attempt);
     let outcome = match never_began {
         // The carrier was told that nobody takes it, and may have connected it elsewhere.
         true => {
@@ -90,9 +95,9 @@ struct Unsettled {
 impl Unsettled {
     fn settle<F: Future<Output = bool> + Send + 'static>(
         &mut self,
-        open: Vec<Orphan>,
+        open: Vec<OrphanedAttempt>,
         calls: &CallRegistry,
-        settled: impl Fn(Orphan) -> F,
+        settled: impl Fn(OrphanedAttempt) -> F,
         pause: Duration,
     ) {
         let now = Instant::now();
@@ -105,8 +110,8 @@ impl Unsettled {
             }
         }
         // After a failover the store may know an older claim than the call's. That is no reason to end its leg.
-        let is_nobodys = |open: &Orphan| !calls.holds(open.claim) && !calls.lives(open.claim.attempt);
-        let nobodys: Vec<Orphan> = open.into_iter().filter(is_nobodys).collect();
+        let is_nobodys = |open: &OrphanedAttempt| !calls.holds(open.claim) && !calls.lives(open.claim.attempt);
+        let nobodys: Vec<OrphanedAttempt> = open.into_iter().filter(is_nobodys).collect();
         let found: HashSet<Claim> = nobodys.iter().map(|open| open.claim).collect();
         self.refused
             .retain(|claim, _| found.contains(claim) || calls.holds(*claim));
@@ -218,19 +223,19 @@ mod tests {
         };
         calls.insert(Dialer::Campaign(campaign), call);
         assert_eq!(
-            reap_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
+            recover_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
             Ok(0)
         );
         clock.advance(Duration::from_secs(60));
         assert_eq!(
-            reap_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
+            recover_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
             Ok(1)
         );
         assert_eq!(store.attempt_state(lost.attempt), None);
         assert_eq!(store.attempt_state(held.claim.attempt), Some(AttemptState::Claimed));
         calls.remove(held.claim.attempt);
         assert_eq!(
-            reap_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
+            recover_once(&ports, scene.node, &calls, Duration::from_secs(60)).await,
             Ok(1)
         );
     }

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn every_message_of_a_phone_is_read_by_the_service() {
-        use carriers::wire::{Event, Media};
+        use carriers::protocol::{Event, Media};
         use domain::ports::media_leg::InboundItem;
         let mut writer = Writer::new("MZ1".into(), "CA1".into());
         assert_eq!(stream::parse(&Writer::connected()), Ok(Event::Ignored));

@@ -148,7 +148,7 @@ async fn what_a_dead_process_had_promised_is_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_the_carrier_still_has_is_found_and_hung_up_however_long_the_carrier_is_away() {
+async fn a_call_the_carrier_still_has_is_found_and_hung_up_however_long_the_carrier_is_unavailable() {
     let world = World::new().await;
     let (campaign, attempt) = left_dialing(&world).await;
     world.carrier.list(
@@ -196,7 +196,7 @@ async fn a_call_that_shows_up_late_at_the_carrier_is_hung_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_node_comes_up_with_the_store_away_and_takes_commands_when_it_is_back() {
+async fn a_node_comes_up_with_the_store_unavailable_and_takes_commands_when_it_is_back() {
     let world = World::new().await;
     let campaign = world.campaign(1).await;
     world.store.fail_with(Some(StoreError::Unavailable("away".into())));

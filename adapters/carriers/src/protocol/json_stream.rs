@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::ports::media_leg::InboundItem;
 use serde::{Deserialize, Serialize};
 
-use super::{Event, Media, WireError, named, number::Count};
+use super::{Event, Media, MessageError, named, number::Count};
 
 /// A frame of audio. Its payload borrows from the text, so in the usual case only the audio is allocated.
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ impl MediaBody<'_> {
     /// # Errors
     ///
     /// Returns an error if the payload is not base64.
-    pub fn event(&self, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<Event, WireError> {
+    pub fn event(&self, read: impl FnOnce(Vec<u8>) -> Vec<u8>) -> Result<Event, MessageError> {
         if !matches!(&*self.track, "" | "inbound") {
             return Ok(Event::Ignored);
         }
@@ -57,7 +57,7 @@ impl MarkBody<'_> {
     /// # Errors
     ///
     /// Returns an error if the name is empty or too long.
-    pub fn event(self) -> Result<Event, WireError> {
+    pub fn event(self) -> Result<Event, MessageError> {
         named("mark.name", &self.name)?;
         Ok(Event::Item(InboundItem::Mark(self.name.into_owned())))
     }
