@@ -66,9 +66,16 @@ fn setting(arg: &Arg, page: &mut String) {
         default = Some(values.join(", "));
     }
     let _ = writeln!(page, "{}.", text.trim_end_matches('.'));
-    let values = arg.get_possible_values();
-    if !values.is_empty() && arg.get_num_args().is_none_or(|n| n.takes_values()) {
-        let values: Vec<String> = values.iter().map(|value| format!("`{}`", value.get_name())).collect();
+    let mut values: Vec<String> = arg
+        .get_possible_values()
+        .iter()
+        .map(|value| format!("`{}`", value.get_name()))
+        .collect();
+    // The other spellings of true and false need no list.
+    if values.iter().any(|value| value == "`true`") {
+        values.retain(|value| value == "`true`" || value == "`false`");
+    }
+    if !values.is_empty() {
         let _ = write!(page, "\nValues: {}.", values.join(", "));
     }
     let _ = write!(page, "\nDefault: {}.", default.as_deref().unwrap_or("none"));
