@@ -257,7 +257,7 @@ mod tests {
             let refused = read(&format!(r#"{{"event":"start","inputFormat":"{name}"}}"#)).unwrap_err();
             assert_eq!(
                 refused.to_string(),
-                format!("`{name}` is no audio format; {TAKEN} is taken")
+                format!("`{name}` is not an audio format; only {TAKEN} is accepted")
             );
         }
     }

@@ -45,7 +45,7 @@ async fn failures_in_a_row_open_it_and_a_probe_closes_it() {
     assert!(guard.is_down());
     let tripped = guard.admit().unwrap_err();
     assert_eq!(tripped.retry_in, Duration::from_secs(5));
-    assert!(tripped.to_string().ends_with("asked again in 5 s"), "{tripped}");
+    assert!(tripped.to_string().ends_with("next request in 5 s"), "{tripped}");
     pass(4).await;
     assert_eq!(guard.admit().unwrap_err().retry_in, Duration::from_secs(1));
     pass(1).await;
