@@ -202,5 +202,5 @@ async fn a_prompt_of_thousands_of_variables_warns_briefly() {
         warning.starts_with("`{{v1}}` has no value for 1 of 2 contacts, `{{v2}}` has"),
         "{warning}"
     );
-    assert!(warning.contains(", and 4979 variables more; "), "{warning}");
+    assert!(warning.contains(", and 4979 more variables; "), "{warning}");
 }

@@ -173,7 +173,7 @@ async fn a_recogniser_that_never_comes_back_is_told_within_its_time() {
         (Fault::Refuse(400), "400: Unsupported"),
         (Fault::Refuse(500), "Something went wrong"),
         (Fault::DropAfter(0), "unavailable"),
-        (Fault::MalformedAfter(0), "out of turn"),
+        (Fault::MalformedAfter(0), "invalid answer"),
     ] {
         let stub = stub(StubTimes::AT_ONCE).await;
         stub.set_faults(Service::Listen, vec![fault.clone()]);
