@@ -29,7 +29,7 @@ pub(super) struct VoiceNews {
 }
 
 impl AudioSession {
-    /// Sets the recogniser's promise. It may be set at any time.
+    /// Sets the recogniser's capabilities. They may be set at any time.
     pub fn recogniser(&mut self, recogniser: Capabilities) {
         self.endpointing.recogniser(recogniser);
     }

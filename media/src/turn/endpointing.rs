@@ -199,7 +199,7 @@ impl Endpointing {
         self.unanswered.clear();
     }
 
-    /// Sets the recogniser's promise, which may change at any time.
+    /// Sets the recogniser's capabilities, which may change at any time.
     pub fn recogniser(&mut self, recogniser: Capabilities) {
         self.recogniser = recogniser;
     }

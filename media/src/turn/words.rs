@@ -124,7 +124,7 @@ const ALWAYS_OPEN: &[&str] = &[
     "um", "umm", "uh", "uhm", "er", "erm", "and", "or", "but", "because", "the", "a", "an", "my",
 ];
 
-/// Those of them that close a German sentence: "Rufen Sie mich nicht an.", "Wer ist er?", "Wir ziehen um."
+/// Words of [`ALWAYS_OPEN`] that close a German sentence: "Rufen Sie mich nicht an.", "Wer ist er?", "Wir ziehen um."
 const GERMAN_ENDS: &[&str] = &["an", "er", "um"];
 
 /// Words that identify a German sentence and occur in no English one.

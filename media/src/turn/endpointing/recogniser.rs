@@ -1,10 +1,10 @@
-//! Promises of the recogniser, and the turn signals of one that listens for turns.
+//! Capabilities of the recogniser, and the turn signals of one that listens for turns.
 
 use std::time::Duration;
 
 use super::FINAL_WAIT_MS;
 
-/// Promises of a recogniser about its finals.
+/// Capabilities of a recogniser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
     /// Longest time from the request to the final. If the final has not come by then, the turn ends on the
@@ -28,7 +28,7 @@ impl Capabilities {
 }
 
 impl Default for Capabilities {
-    /// Returns the promise of a streaming recogniser without turn detection. A measured one took 298 ms in
+    /// Returns the capabilities of a streaming recogniser without turn detection. A measured one took 298 ms in
     /// the slowest twentieth of cases.
     fn default() -> Self {
         Self {
