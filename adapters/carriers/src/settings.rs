@@ -327,7 +327,11 @@ mod tests {
             ("TELNYX_API_KEY", "", "TELNYX_API_KEY is not set"),
             ("TELNYX_PUBLIC_KEY", "", "TELNYX_PUBLIC_KEY is not set"),
             ("TELNYX_CONNECTION_ID", " ", "TELNYX_CONNECTION_ID is not set"),
-            ("TELNYX_PUBLIC_KEY", "f/+A", "TELNYX_PUBLIC_KEY: is not a Telnyx public key"),
+            (
+                "TELNYX_PUBLIC_KEY",
+                "f/+A",
+                "TELNYX_PUBLIC_KEY: is not a Telnyx public key",
+            ),
             ("TELNYX_AMD", "both", "TELNYX_AMD: write standard or premium"),
             ("TELNYX_CODEC", "opus", "TELNYX_CODEC: write PCMU, PCMA or L16"),
             (
