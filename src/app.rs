@@ -74,7 +74,7 @@ pub struct App {
     pub live: broadcast::Sender<LiveFact>,
     node: Arc<NodeHandle>,
     peers: Peers,
-    /// How long requests are still accepted while other nodes are told not to send any.
+    /// Time after the signal to stop in which requests are still accepted if other nodes are alive.
     leaves_within: Duration,
     stop_serving: watch::Sender<bool>,
     /// Stops the delivery worker after the server, so that the last results are delivered too.

@@ -31,15 +31,15 @@ const MAILBOX_PATIENCE: Duration = Duration::from_secs(10);
 /// Limits at which new work is refused.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct LoadConfig {
-    /// Percent of the worker threads' time from which on new work is refused; 100 is never
+    /// Percent of the worker threads' time above which new work is refused; 100 turns this off
     #[arg(long = "shed-cpu", env = "RINGBACK_SHED_CPU", default_value_t = 85, value_parser = clap::value_parser!(u8).range(20..=100))]
     pub cpu: u8,
 
-    /// Percent of the machine's or container's memory from which on new work is refused; 100 is never
+    /// Percent of the machine's or container's memory above which new work is refused; 100 turns this off
     #[arg(long = "shed-memory", env = "RINGBACK_SHED_MEMORY", default_value_t = 90, value_parser = clap::value_parser!(u8).range(20..=100))]
     pub memory: u8,
 
-    /// Milliseconds a write may wait for the database before new work is refused; 0 is never
+    /// Milliseconds a write may wait for the database before new work is refused; 0 turns this off
     #[arg(long = "shed-lag-ms", env = "RINGBACK_SHED_LAG_MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(..=600_000))]
     pub lag_ms: u64,
 }

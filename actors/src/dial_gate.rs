@@ -29,7 +29,7 @@ pub enum HoldsBack {
     Silent,
     /// Its clock and the database's are too far apart.
     ClockOff,
-    /// It was declared dead.
+    /// Other nodes have declared it dead.
     Fenced,
 }
 

@@ -158,9 +158,9 @@ pub struct Finding {
 pub struct Tone {
     /// Frequency in Hz.
     pub frequency_hz: f32,
-    /// Start.
+    /// Start of the tone.
     pub start_ms: u64,
-    /// End.
+    /// End of the tone.
     pub end_ms: u64,
     /// Whether no other tone sounded directly before or after it.
     pub alone: bool,

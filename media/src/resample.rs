@@ -28,7 +28,7 @@ pub enum ResampleError {
         from_hz: u32,
         /// The rate of the output.
         to_hz: u32,
-        /// The reason.
+        /// Reason why there is no converter.
         problem: String,
     },
 }

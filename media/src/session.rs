@@ -330,7 +330,7 @@ impl AudioSession {
     /// Performs everything that may follow from any input.
     fn settle(&mut self) {
         let at_ms = self.hearing.now(self.now_ms);
-        // A stall of the line is silence.
+        // Audio that did not arrive in time counts as silence.
         if at_ms > self.hearing.heard_ms() {
             self.onset_ms = None;
         }
@@ -401,15 +401,15 @@ impl AudioSession {
         self.events.push_back(SessionEvent::TurnPaused { text, at_ms });
     }
 
-    /// Returns whether the words of a turn that began at `began_ms` are a backchannel over the agent's last
-    /// words, which the agent finished, and not an answer to them.
+    /// Returns whether a turn is only a backchannel: it began at `began_ms`, while the agent was speaking, and
+    /// its words are no answer that the agent expects.
     fn is_only_attention(&self, began_ms: u64, text: &str) -> bool {
         let over_agent = self.spoke_ms.as_ref().is_some_and(|spoke| spoke.contains(&began_ms));
         over_agent && words::is_backchannel(text) && !self.endpointing.expectation().takes_backchannel(text)
     }
 
-    /// Ends a turn. During playout, a turn without telling words is not reported, and one with telling words
-    /// interrupts.
+    /// Ends a turn. During playout a turn of backchannels or without words is not reported. Any other turn
+    /// interrupts the agent, if it may be interrupted.
     fn turn_over(&mut self, utterance: Utterance) {
         self.words.clear();
         self.pause_told = false;

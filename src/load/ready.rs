@@ -30,7 +30,7 @@ pub struct ReadyEndpoint {
     pub node: Arc<NodeHandle>,
     /// Database of the node.
     pub store: Arc<SqlStore>,
-    /// Refused work.
+    /// Gate that shows which work is refused.
     pub gate: Gate,
     /// Health of the carriers.
     pub carriers: Bulkheads,

@@ -13,11 +13,11 @@ use serde::Serialize;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Created {
-    /// Its id.
+    /// Id of the account.
     pub user_id: String,
-    /// Its e-mail address.
+    /// E-mail address of the account.
     pub email: String,
-    /// Its key.
+    /// API key of the account.
     pub api_key: String,
     /// Secret that signs deliveries: `whsec_` and 32 random bytes in base64, as in the Standard Webhooks specification.
     pub webhook_secret: String,

@@ -85,7 +85,7 @@ impl Work {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
-    /// Nothing.
+    /// Nothing is given up.
     #[default]
     Calm,
     /// Analyses are delayed.
@@ -284,7 +284,7 @@ pub struct Gate(Arc<GateState>);
 #[derive(Debug, Default)]
 struct GateState {
     level: AtomicU8,
-    /// In thousandths.
+    /// Pressure in thousandths.
     pressure: AtomicU32,
     asked: [AtomicU32; Work::ALL.len()],
 }

@@ -97,9 +97,9 @@ pub struct Agent {
     pub conversation_config: ConversationConfig,
     /// Settings around its calls.
     pub platform_settings: PlatformSettings,
-    /// Its numbers.
+    /// Phone numbers of the agent.
     pub phone_numbers: Vec<AgentPhoneNumber>,
-    /// Its workflow.
+    /// Workflow of the agent; has no effect yet.
     pub workflow: Workflow,
 }
 

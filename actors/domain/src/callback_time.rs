@@ -58,16 +58,16 @@ pub enum TimeOfDay {
     Open,
     /// A time on a 24-hour clock.
     Clock {
-        /// 0 to 23.
+        /// Hour, 0 to 23.
         hour: u32,
-        /// 0 to 59.
+        /// Minute, 0 to 59.
         minute: u32,
     },
     /// A time on a 12-hour clock, before or after noon.
     Face {
-        /// 1 to 12.
+        /// Hour, 1 to 12.
         hour: u32,
-        /// 0 to 59.
+        /// Minute, 0 to 59.
         minute: u32,
     },
     /// A part of the day.
@@ -78,11 +78,11 @@ pub enum TimeOfDay {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Part {
-    /// From 9:00.
+    /// The morning, which begins at 9:00.
     Morning,
-    /// From 14:00.
+    /// The afternoon, which begins at 14:00.
     Afternoon,
-    /// From 18:00.
+    /// The evening, which begins at 18:00.
     Evening,
 }
 

@@ -31,9 +31,9 @@ pub enum HistoryItem {
     Tool {
         /// The tool's name.
         name: String,
-        /// Its arguments.
+        /// Arguments of the tool call.
         arguments: Value,
-        /// Its result.
+        /// Result of the tool call.
         result: Value,
         /// Extra data that the model's provider wants back with the call.
         echo: Option<Box<Value>>,

@@ -49,7 +49,7 @@ pub struct Excerpt {
     pub document: String,
     /// Heading above it; empty if there is none.
     pub heading: String,
-    /// Text.
+    /// Text of the excerpt.
     pub text: String,
 }
 

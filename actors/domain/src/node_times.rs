@@ -44,7 +44,7 @@ pub enum TimesError {
     TooShort {
         /// Name of the time that is too short.
         long: &'static str,
-        /// Its value.
+        /// Value of the time that is too short.
         is: Duration,
         /// Smallest allowed multiple of the other time.
         times: u32,

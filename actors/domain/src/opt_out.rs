@@ -1,8 +1,8 @@
 //! Detects the wish never to be called again, by words alone. It works in English, Hindi in both scripts,
 //! Spanish, French and German, whatever the language of the call and whichever model speaks for the agent.
 //!
-//! Each language is a table of patterns. A wish that is limited in time, belongs to somebody else, or is told
-//! about the past does not count.
+//! Each language is a table of patterns. A wish that is limited in time, belongs to somebody else, or is
+//! reported about the past does not count.
 
 mod answer;
 mod english;

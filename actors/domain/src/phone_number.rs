@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 #[schema(pattern = r"^\+[1-9][0-9]{6,14}$", example = "+15550100010")]
 pub struct PhoneNumber(String);
 
-/// Not in E.164, because the first digit is 0.
+/// Placeholder of an erased number. It is not in E.164, because the first digit is 0.
 const ERASED: &str = "+0000000";
-/// Not in E.164 either.
+/// Placeholder of a withheld number. It is not in E.164 either.
 const WITHHELD: &str = "+0000001";
 
 /// A text that is not a phone number.

@@ -52,7 +52,7 @@ pub fn has_words(piece: &str) -> bool {
 /// A piece of a reply: plain words, and how to speak them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Piece {
-    /// Words.
+    /// Words to speak, without markup.
     pub text: String,
     /// Voice and directions.
     pub manner: Manner,

@@ -67,7 +67,7 @@ pub enum Message {
 /// A tool call of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCall {
-    /// `call_1`, `call_2`, …
+    /// Id of the tool call: `call_1`, `call_2`, …
     pub id: String,
     /// The tool's name.
     pub name: String,
@@ -80,9 +80,9 @@ pub struct ToolCall {
 /// A tool call's result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolResult {
-    /// Id of the call.
+    /// Id of the tool call.
     pub id: String,
-    /// Its result.
+    /// Result of the tool call.
     pub result: Value,
 }
 

@@ -60,7 +60,7 @@ enum Bearing {
     NotReached,
     /// The call failed otherwise, or a machine took it: it is followed up.
     Missed,
-    /// Nothing follows.
+    /// No call follows.
     Settled,
 }
 

@@ -60,7 +60,7 @@ pub async fn finish(ports: &Ports, ended: &Ended, outcome: &Outcome) -> StoreRes
     let next = plan_next(ports, ended, outcome).await?;
     match ports.store.finish(ended.claim, outcome.clone(), next).await {
         Err(StoreError::Refused(error)) => {
-            tracing::error!(attempt = %ended.claim.attempt, error, "outcome refused, writing it cleaned");
+            tracing::error!(attempt = %ended.claim.attempt, error, "outcome refused, writing a cleaned copy");
             ports.store.finish(ended.claim, outcome.cleaned(), next).await
         }
         written => written,

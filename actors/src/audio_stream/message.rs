@@ -59,14 +59,14 @@ pub enum StreamEvent {
     SpeechFailed {
         /// Id of the speech.
         speech: SpeechId,
-        /// The reason.
+        /// Reason why the synthesis failed.
         error: SpeechError,
     },
     /// A key was pressed.
     Digit(char),
     /// The recogniser failed for good.
     DeafnessBegan(SpeechError),
-    /// The media socket died. What was said and heard until then is reported next, then that the socket is closed.
+    /// The media socket died. The remaining events of what was said and heard follow, then `MediaClosed`.
     LineDied,
     /// The media socket is closed.
     MediaClosed {

@@ -236,7 +236,7 @@ impl Stream {
         if let Some(clean) = closed {
             self.media_closed(clean);
         } else if self.session.lead_ms() > MOST_LEAD_MS {
-            tracing::warn!("media socket given up: too far ahead of real time");
+            tracing::warn!("media socket closed: audio too far ahead of real time");
             self.media_closed(false);
         }
     }

@@ -24,9 +24,9 @@ const MOST_COLLECTED_BYTES: usize = 64 * 1024;
 /// Time span of a turn, in milliseconds from the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// Start.
+    /// Start of the turn.
     pub started_ms: i64,
-    /// End.
+    /// End of the turn.
     pub ended_ms: i64,
 }
 

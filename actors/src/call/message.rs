@@ -36,7 +36,7 @@ pub struct GoesOn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LegRefusal {
     /// No live call of this node has this attempt.
-    #[error("no such call here")]
+    #[error("no such call on this node")]
     UnknownCall,
     /// The proof in the address does not match the call's present permit.
     #[error("proof does not match")]
@@ -90,7 +90,7 @@ pub enum CallMessage {
     Media {
         /// Proof from the socket's address.
         proof: String,
-        /// Socket.
+        /// The opened socket.
         leg: MediaLeg,
         /// Tells whether the socket was accepted.
         reply: LegReply,
@@ -111,11 +111,11 @@ pub enum CallMessage {
         /// Tells how the call goes on.
         reply: RpcReplyPort<Result<GoesOn, LegRefusal>>,
     },
-    /// Fact from an audio stream.
+    /// Event of an audio stream.
     Stream {
-        /// Number of the stream within the call, from 1. Facts from a replaced stream are ignored.
+        /// Number of the stream within the call, from 1. Events of a replaced stream are ignored.
         number: u32,
-        /// Fact.
+        /// Event that the stream reports.
         event: StreamEvent,
     },
     /// The audio stream is gone (sent to itself from a supervision event).
@@ -133,7 +133,7 @@ pub enum CallMessage {
     TransferAsked {
         /// Number of the transfer request.
         try_no: u32,
-        /// Answer to it.
+        /// Answer of the carrier.
         answer: Result<(), CarrierError>,
     },
     /// From an own task: a part of a reply.

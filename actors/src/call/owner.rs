@@ -20,7 +20,7 @@ pub enum Owner {
     Us,
     /// Another node took it. The leg belongs to that node, even after its end.
     AnotherNode,
-    /// The store does not tell.
+    /// The store does not answer, or has lost data.
     Unknown,
 }
 

@@ -106,8 +106,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Runs until the end is written or the claim is lost, then sends `Finished`. A crash stops the call, and
-    /// the actor that started the call settles it.
+    /// Writes until the outcome is stored or the claim is lost, then sends `Finished`. If it panics, the Call
+    /// stops, and Lines settles it.
     pub(super) async fn run(self, writes: mpsc::Receiver<Write>) {
         let me = self.me.clone();
         if AssertUnwindSafe(self.write_all(writes)).catch_unwind().await.is_err() {

@@ -86,7 +86,7 @@ impl CampaignState {
             None if !providers_down && self.outage.as_ref().is_some_and(|outage| outage.delayed) => (now, LOOK_AGAIN),
             None => (now, NOBODY_ELSE),
         };
-        tracing::info!(campaign = %self.row.id, reason, "node holds back");
+        tracing::info!(campaign = %self.row.id, reason, "campaign not dialed by this node");
         self.set_back = Some(SetBack {
             reason,
             providers_down,

@@ -38,7 +38,7 @@ pub enum CampaignsMessage {
     LinesRestarted,
     /// Tells whether other nodes use the same store. If so, their changes are polled.
     OtherNodes(bool),
-    /// Rows were changed without the campaigns' actors, which must be told.
+    /// Rows were changed outside the campaigns' actors, which must read them again.
     LookAgain,
     /// The active campaigns of the store, sent by the supervisor's own task.
     Active(Vec<ActiveCampaign>),

@@ -1,5 +1,5 @@
-//! Handle to the journal. Facts go into a backlog that outlives the actor, which is then told to write it. A
-//! journal that crashes therefore loses no fact.
+//! Handle to the journal. It adds facts to a backlog that outlives the actor, and then wakes the actor to write
+//! them. A journal that crashes therefore loses no fact.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

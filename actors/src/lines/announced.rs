@@ -24,7 +24,7 @@ pub(super) enum Announced {
     },
     /// Its attempt was created too late for the request that announced it.
     Held { attempt: AttemptId, held: HeldInbound },
-    /// It is a call.
+    /// The call lives on this node.
     Live { attempt: AttemptId, back: WayBack },
 }
 

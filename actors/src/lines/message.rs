@@ -121,7 +121,7 @@ pub enum LinesMessage {
     Dial(Box<CallPlan>),
     /// A carrier announces an inbound call, which takes a free line at once.
     Inbound {
-        /// The call.
+        /// The announced call.
         call: InboundCall,
         /// The agent that is asked for. `None` asks for the agent of the number.
         wanted: Option<WantedAgent>,
@@ -130,7 +130,7 @@ pub enum LinesMessage {
     },
     /// The attempt of an inbound call is on disk, or the call is not taken. Sent by the pool's own task.
     Received {
-        /// The call.
+        /// The announced call.
         call: InboundCall,
         /// The attempt for which a line is held.
         attempt: AttemptId,
@@ -139,9 +139,9 @@ pub enum LinesMessage {
     },
     /// An inbound call that an agent answers needs a line. Sent by the pool's own task.
     TakeLine {
-        /// The call.
+        /// The announced call.
         call: InboundCall,
-        /// Its attempt.
+        /// Attempt of the call.
         attempt: AttemptId,
         /// Account of a call whose media socket its creator has yet to open.
         waits_for_socket: Option<AccountId>,
@@ -150,17 +150,17 @@ pub enum LinesMessage {
     },
     /// Creating the attempt of an inbound call takes long. Sent by the pool's own task.
     TooSlow {
-        /// The call.
+        /// The announced call.
         call: InboundCall,
-        /// Its attempt.
+        /// Attempt of the call.
         attempt: AttemptId,
     },
     /// An attempt created too late has waited long enough for its call to be announced again. Sent by the
     /// pool's own task.
     LetGo {
-        /// The call.
+        /// The announced call.
         call: InboundCall,
-        /// Its attempt.
+        /// Attempt of the call.
         attempt: AttemptId,
     },
     /// A call reports.
@@ -197,7 +197,7 @@ pub enum LinesMessage {
     Attach {
         /// The dialer.
         dialer: Dialer,
-        /// Its new actor.
+        /// Receiver of the grants: the dialer's new actor.
         requester: Requester,
     },
     /// Hangs up every call of a campaign.

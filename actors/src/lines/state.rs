@@ -136,7 +136,7 @@ impl<D: Copy + Ord> LinePool<D> {
         self.level = level;
     }
 
-    /// Returns whether no line is granted at present, however many are free.
+    /// Returns whether no lines are granted at present, because the node drains or gives up dialing under load.
     fn holds_back(&self) -> bool {
         self.draining || self.level.gives_up(Work::Dials)
     }

@@ -30,7 +30,7 @@ use domain::{
 /// Time limit for the store: a carrier waits some seconds for its answer.
 const TAKEN_WITHIN: Duration = Duration::from_secs(4);
 
-/// Number of calls that may be on their way here at once. Further requests are told to ask again.
+/// Maximum number of takeovers in progress. The answer to further requests makes the carrier ask again.
 const MOST_AT_ONCE: usize = 1_024;
 
 /// Number of requests for one call that may wait for the same answer.

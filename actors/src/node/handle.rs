@@ -296,8 +296,7 @@ impl NodeHandle {
     }
 
     /// Ends the tree at once. Calls still running are cut off and settled by another node or the next start,
-    /// so drain first. Finally the store is told that the node is gone, so that other nodes take over at
-    /// once.
+    /// so drain first. Finally the node signs off in the store, so that other nodes take over at once.
     pub async fn stop(self) {
         self.flush().await;
         // From here on no permit is requested, and no granted permit is used.

@@ -60,7 +60,7 @@ where
         }
         Err(error) if handovers.not_dialed(which) => Err(of_destination(error)),
         Err(error) => {
-            tracing::warn!(%attempt, %error, "destination dial failed but it rings");
+            tracing::warn!(%attempt, %error, "dial of a transfer destination failed, but it rings");
             Ok(())
         }
     }

@@ -36,7 +36,7 @@ pub enum SetupError {
     Address {
         /// Name of the setting.
         setting: &'static str,
-        /// Its value.
+        /// Value of the setting.
         value: String,
     },
     /// A local address on which the service cannot listen.
@@ -44,7 +44,7 @@ pub enum SetupError {
     Listen {
         /// Name of the setting.
         setting: &'static str,
-        /// Its value.
+        /// Value of the setting.
         address: SocketAddr,
         /// Cause.
         error: std::io::Error,

@@ -38,7 +38,8 @@ use peers::{NotKnown, Peers, Shown, Unreached};
 
 /// Largest body of a status callback.
 pub const MAX_CALLBACK_BYTES: usize = 16 * 1024;
-/// Pauses before each lookup of a call that ends before any node accepted it: another node may be accepting it.
+/// Pauses before each lookup of a call that is reported as ended before any node has accepted it. Another node
+/// may be accepting it at that moment.
 const ENDED_EARLY: [Duration; 3] = [Duration::ZERO, Duration::from_millis(500), Duration::from_millis(1_500)];
 
 /// A carrier's access to the calls of this node.
@@ -63,9 +64,9 @@ pub enum NotTaken {
 pub enum NotBack {
     /// The call is over, or the address names no call; the carrier should hang up.
     Over,
-    /// Unknown at the moment; the carrier should ask again.
+    /// Not known at the moment; the carrier should ask again.
     NotNow,
-    /// Response to send as it is.
+    /// Another node holds the call. Contains the response to send unchanged.
     Elsewhere(Response),
 }
 
@@ -285,7 +286,7 @@ impl CarrierLink {
     ///
     /// # Errors
     ///
-    /// Returns the reason why the call is refused. The carrier is told to refuse it politely.
+    /// Returns the reason why the call is refused. The handler passes it on in the carrier's own terms.
     pub async fn receive(&self, call: InboundCall) -> Result<WayBack, InboundRefusal> {
         self.desk.switchboard.announce(call, None).await
     }

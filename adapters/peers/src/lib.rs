@@ -247,7 +247,7 @@ impl Peers {
             others.known.forget(attempt);
             let Holder { node, address, .. } = &elsewhere.holder;
             if let Some(left_out) = log_gate::opens("peers", "end") {
-                tracing::warn!(%attempt, %node, address, why, left_out, "owner node not told to end a call");
+                tracing::warn!(%attempt, %node, address, why, left_out, "command to end a call not delivered");
             }
         }
         told.is_ok()
@@ -266,7 +266,7 @@ impl Peers {
         let Some(others) = self.0.clone() else { return };
         tokio::spawn(async move {
             let Ok(nodes) = others.ask(others.settings.directory.others(others.settings.me)).await else {
-                return tracing::warn!("other nodes not told to drop erased speech");
+                return tracing::warn!("command to drop erased speech not delivered to other nodes");
             };
             let own = others.settings.address.as_deref();
             for address in nodes.into_iter().filter(|address| Some(address.as_str()) != own) {
@@ -400,6 +400,6 @@ impl Others {
                 Err(error) => why = error,
             }
         }
-        tracing::warn!(address, path, why, "other node not told");
+        tracing::warn!(address, path, why, "command to another node failed");
     }
 }

@@ -147,7 +147,7 @@ impl BabbleStream {
             }
         }
         let text = self.transcript.so_far();
-        // Missing sounds alone are not words. They show in the final.
+        // A text of nothing but missing sounds is not shown as an interim. The final contains the marks for them.
         let words = text.chars().any(|c| c != MISSING);
         if words && text != self.shown {
             self.shown.clone_from(&text);

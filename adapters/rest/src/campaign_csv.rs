@@ -103,7 +103,7 @@ async fn make(
         missing = missing.saturating_sub(chunk.len() as u64);
     }
     if missing > 0 {
-        tracing::error!(missing, "upload shrank between two reads");
+        tracing::error!(missing, "uploaded file is shorter than when it was checked");
         return Err(ApiError::Internal);
     }
     let row = import.finish(ticket).await?;

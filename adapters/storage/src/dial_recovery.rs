@@ -127,8 +127,8 @@ impl SqlStore {
                 tracing::error!(
                     attempt,
                     to = to.unwrap_or_default(),
-                    "a dial that the database has forgotten cannot be written down again: its campaign, agent or list is \
-                     unknown too, or another attempt stands in its place"
+                    "forgotten dial not restored: the database has no campaign, agent or contact list for it, or has \
+                     another attempt in its place"
                 );
                 Ok(false)
             }

@@ -116,7 +116,7 @@ async fn set_up(writer: &mut AnyConnection) -> StoreResult<()> {
 pub(super) enum FileSharing {
     /// No other process may open the file; opening fails if one already has.
     Exclusive,
-    /// Another process may hold the file; it has migrated the tables to its own version.
+    /// Another process may have the file open. If so, that process has migrated the tables, and this one does not.
     Shared,
 }
 

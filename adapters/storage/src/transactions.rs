@@ -228,7 +228,7 @@ impl Transactions {
                     break;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "commit outcome unknown: the server does not tell");
+                    tracing::error!(%error, "commit outcome unknown: the server does not answer");
                     break;
                 }
             }

@@ -7,9 +7,9 @@ pub enum Class {
     Cooperative,
     /// Also talks over the agent.
     Interrupts,
-    /// In loud noise; coughs.
+    /// Speaks in loud noise, and coughs.
     Noisy,
-    /// In the same noise, and talks over the agent.
+    /// Speaks in the same noise, and talks over the agent.
     InterruptsInNoise,
     /// Answers every question; its agent's providers have faults.
     Faulty,

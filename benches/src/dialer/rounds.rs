@@ -291,7 +291,7 @@ fn figures(round: Option<&Round>, rest: &Rest) -> Vec<Figure> {
     ]
 }
 
-/// A straight line through memory over calls, by least squares.
+/// Growth of memory with the number of calls, fitted by least squares.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Slope {
     /// Growth in 100,000 calls, as a share of the mean.

@@ -47,7 +47,7 @@ pub enum ListenerEvent {
     },
     /// A packet passed its check: its text follows the text verified before.
     Packet {
-        /// The text.
+        /// Text of the packet.
         text: String,
         /// Whether it starts an utterance.
         first: bool,

@@ -66,7 +66,7 @@ pub enum SessionEvent {
     },
     /// The words so far of the user's turn changed.
     Interim {
-        /// The words.
+        /// Words of the turn so far.
         text: String,
     },
     /// The recogniser should give its final words now.
@@ -157,7 +157,7 @@ pub enum LineOutput {
 pub struct SynthesisJob {
     /// Number to return with its audio.
     pub generation: u64,
-    /// The text.
+    /// Text to synthesise.
     pub text: String,
     /// Manner of speaking.
     pub manner: Manner,

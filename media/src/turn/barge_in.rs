@@ -25,7 +25,8 @@ pub const TELLING_WORDS: usize = 2;
 /// detected up to 96 ms late, and playout must resume within 300 ms.
 pub const QUIET_MS: u64 = 180;
 
-/// Time in milliseconds for which one telling word keeps playout paused. The end of the turn usually decides earlier.
+/// Time in milliseconds for which one word other than a backchannel keeps playout paused. The end of the turn
+/// usually decides earlier.
 const WORD_HOLD_MS: u64 = 1_500;
 
 /// Observation at one moment of a playout.
@@ -84,7 +85,7 @@ impl BargeIn {
     }
 
     /// Lets voice count from `at_ms` on, not earlier. Voice that began before is the callee picking up: it
-    /// interrupts only with telling words beyond a greeting.
+    /// interrupts only with words other than greetings and backchannels.
     pub fn count_from(&mut self, at_ms: u64) {
         self.floor_ms = self.floor_ms.max(at_ms);
         self.opened_ms = at_ms;
@@ -150,8 +151,8 @@ impl BargeIn {
         Some(Verdict::Resume)
     }
 
-    /// Returns how long silence keeps playout paused. After a telling word the end of the turn decides, not
-    /// the first silence.
+    /// Returns how long silence keeps playout paused. After a word other than a backchannel the
+    /// end of the turn decides, not the first silence.
     fn hold_ms(words: &str) -> u64 {
         match words::telling_words(words) {
             0 => QUIET_MS,

@@ -129,7 +129,7 @@ pub struct Utterance {
     pub text: String,
     /// Whether part of it was not understood. Without words: there was voice beyond a noise.
     pub damaged: bool,
-    /// Start.
+    /// Start of the turn.
     pub started_ms: u64,
     /// End of its last voiced block.
     pub ended_ms: u64,

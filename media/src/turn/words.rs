@@ -5,7 +5,7 @@
 pub enum Ending {
     /// Closing punctuation: nothing more is needed.
     Complete,
-    /// No hint.
+    /// No hint whether more follows.
     Plain,
     /// Digits or letters are being spelled.
     Spelling,

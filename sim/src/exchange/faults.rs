@@ -16,7 +16,7 @@ pub(super) struct Faults {
     faults: MediaFaults,
     noise: Noise,
     sent: u64,
-    /// In order of arrival.
+    /// Delayed frames in order of arrival.
     held: VecDeque<Held>,
     /// Frame that arrives after the next one.
     swapped: Option<String>,

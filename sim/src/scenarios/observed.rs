@@ -35,7 +35,7 @@ pub struct Observed {
     pub heard: Vec<Span>,
     /// Times at which playout was cleared with something unplayed.
     pub cleared_ms: Vec<u64>,
-    /// Times at which playout came back after a false alarm, and how long after the end of its cause.
+    /// Times at which playout resumed after a false alarm, each with the delay since the end of its cause.
     pub resumed_ms: Vec<(u64, u64)>,
     /// The agent's lines of the transcript.
     pub agent_lines: Vec<String>,

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 pub struct Stall {
     /// Start, in frames of the telephone, of 20 ms each.
     pub after_frames: u64,
-    /// Duration; the telephone's audio meanwhile is lost.
+    /// Duration. The telephone's audio in this time is lost.
     pub lasts: Duration,
 }
 

@@ -65,7 +65,7 @@ struct Life {
     broken: Vec<rules::Finding>,
 }
 
-/// Mechanism that breaks into a life.
+/// Mechanism that kills the process at a chosen point.
 enum Snare {
     /// The tracer, and the file it prints to.
     Tracer(Kept, PathBuf),

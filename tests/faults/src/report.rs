@@ -80,7 +80,7 @@ struct Talked {
     soon: usize,
     /// Number of times each call's node was killed so far.
     kills: BTreeMap<String, usize>,
-    /// Calls that were not taken over once more, because they may be what kills their nodes.
+    /// Calls that were not taken over once more, because they may have crashed their nodes.
     spared: usize,
     /// From the kill to the agent's first sound.
     again_after: Times,

@@ -162,7 +162,7 @@ impl Default for TurnSection {
 pub enum TurnEagerness {
     /// Long pauses are part of the turn.
     Patient,
-    /// In between.
+    /// Pauses of medium length end the turn.
     Normal,
     /// Short pauses end the turn.
     Eager,

@@ -60,7 +60,7 @@ impl Made {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationItem {
-    /// Its id.
+    /// Id of the conversation.
     #[schema(value_type = String, format = "uuid")]
     pub conversation_id: AttemptId,
     /// Id of the agent.
@@ -101,7 +101,7 @@ pub struct ConversationItem {
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
-    /// Its id.
+    /// Id of the conversation.
     #[schema(value_type = String, format = "uuid")]
     pub conversation_id: AttemptId,
     /// Id of the agent.
@@ -182,7 +182,7 @@ pub struct DataCollected {
     /// The first entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
-    /// Its value.
+    /// Value of the first entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// All values.

@@ -12,7 +12,7 @@ use super::Wish;
 /// Condition on the words after a pattern, up to the end of the clause, for the wish to be permanent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Then {
-    /// Anything.
+    /// Any words may follow.
     Free,
     /// No limit in time follows.
     Ever,

@@ -30,7 +30,7 @@ pub enum AnalystError {
     #[error("no answer: {0}")]
     Unavailable(String),
     /// The answer does not fit the question.
-    #[error("bad answer: {0}")]
+    #[error("invalid answer: {0}")]
     BadAnswer(String),
 }
 

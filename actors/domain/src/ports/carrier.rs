@@ -142,9 +142,9 @@ pub enum CarrierError {
 /// Cause of the end of a leg, as the carrier reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndCause {
-    /// It was answered and hung up by either side.
+    /// The call was answered, and either side hung up.
     Completed,
-    /// Busy.
+    /// The callee was busy.
     Busy,
     /// The ring timeout passed without an answer.
     NoAnswer,
@@ -176,11 +176,11 @@ impl From<CallProgress> for LegReport {
 /// A fact about a leg, from a status callback or a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CallProgress {
-    /// The carrier has accepted it.
+    /// The carrier has accepted the call.
     Placed,
-    /// It rings.
+    /// The phone rings.
     Ringing,
-    /// It was answered.
+    /// The call was answered.
     Answered,
     /// The carrier has detected a person or a machine.
     Machine(MachineVerdict),
@@ -188,7 +188,7 @@ pub enum CallProgress {
     Transferred,
     /// The transfer failed because nobody answered there, with the carrier's text.
     TransferFailed(String),
-    /// It is over.
+    /// The call is over.
     Ended(EndCause),
 }
 

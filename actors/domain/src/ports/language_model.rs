@@ -42,7 +42,7 @@ pub enum ReplyEvent {
     Tool {
         /// The tool's name.
         name: String,
-        /// Its arguments.
+        /// Arguments of the tool call.
         arguments: Value,
         /// Extra data of the provider, to be sent back with the history.
         echo: Option<Box<Value>>,

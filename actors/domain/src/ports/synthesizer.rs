@@ -88,7 +88,7 @@ pub trait Synthesizer: Send + Sync {
 /// A text that is likely to be spoken soon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likely {
-    /// The words.
+    /// Text that is likely to be spoken.
     pub text: String,
     /// Whether nothing in it comes from a contact or a conversation, so that its speech may be stored beyond
     /// this process.

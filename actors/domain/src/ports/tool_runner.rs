@@ -46,7 +46,7 @@ pub struct ToolScope {
 /// One run of a tool.
 #[derive(Debug, Clone)]
 pub struct ToolRun {
-    /// Call it runs for.
+    /// Call for which the tool runs.
     pub scope: ToolScope,
     /// The tool, as it was offered.
     pub offer: ToolOffer,

@@ -24,12 +24,12 @@ pub struct TranscriberConfig {
 pub enum TranscriptEvent {
     /// The text so far since the last final; it replaces the previous interim.
     Interim {
-        /// The text.
+        /// Words since the last final.
         text: String,
     },
     /// Text that will not change any more; the next interim starts afresh.
     Final {
-        /// The text.
+        /// Final words.
         text: String,
         /// Whether part of the speech was heard but not understood (shown as missing, never guessed).
         damaged: bool,

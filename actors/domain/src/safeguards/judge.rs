@@ -41,9 +41,9 @@ pub struct PermitFacts<'a> {
 /// Reason why a permit is not given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// Not now: the attempt waits, and is not used up.
+    /// Not before this time. The attempt waits and is not used up.
     PutOff(Timestamp),
-    /// Never; contains the attempt's error.
+    /// Never. The attempt ends `failed` with this error.
     NotAllowed(String),
     /// The account may place no more calls today, for this reason.
     DayUsedUp(String),
@@ -52,7 +52,7 @@ pub enum Refusal {
 /// Decision of a rule on one permit, for the call's facts and for counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Rule.
+    /// Rule that decided.
     pub rule: Rule,
     /// Decision: `warned`, `put_off` or `refused`.
     pub did: &'static str,
@@ -87,7 +87,7 @@ impl From<&Note> for Fact {
 pub struct Judgement {
     /// Reason for a refusal; none if the permit is given.
     pub refusal: Option<Refusal>,
-    /// Notes to store.
+    /// Decisions to store as events of the call.
     pub notes: Vec<Note>,
 }
 

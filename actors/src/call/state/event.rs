@@ -100,7 +100,7 @@ pub enum Event {
     TransferAsked {
         /// Number of the request within the call.
         try_no: u32,
-        /// Answer to it.
+        /// Answer of the carrier.
         answer: TransferAnswer,
     },
     /// The carrier will not open the media socket again.
@@ -149,7 +149,7 @@ pub enum Effect {
     WriteAnswered,
     /// Write that the dial's outcome is unknown, and look for the call in the carrier's listing.
     WriteUnknown,
-    /// Store the values collected so far, for whoever takes the call over.
+    /// Store the values collected so far, for a node that takes the call over.
     KeepCollected,
     /// Put the callee on the account's do-not-call list.
     WriteOptOut,

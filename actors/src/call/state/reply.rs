@@ -101,7 +101,7 @@ impl State {
     ) {
         self.reply.tools += 1;
         let result = match name {
-            // Unreadable arguments: the tool is not called at all. The model is told and may repeat the call.
+            // The arguments cannot be parsed: the tool is not called. The model gets an error and may repeat the call.
             _ if !arguments.is_object() => json!({ "error": "the arguments are not a JSON object" }),
             "collect" => match self.history.collect(&arguments) {
                 Ok(()) => {

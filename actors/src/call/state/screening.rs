@@ -1,4 +1,4 @@
-//! A call-screening assistant answered. It is told who calls and why, and the agent waits to be connected.
+//! A call-screening assistant answered. The agent says who calls and why, and waits to be connected.
 
 use media::amd;
 

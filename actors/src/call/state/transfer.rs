@@ -28,7 +28,7 @@ const UNANSWERED_MS: u64 = 5_000;
 /// Carriers that connect the caller may close it a moment before they report that.
 const REOPEN_AFTER_MS: u64 = 1_500;
 
-/// Interval in milliseconds at which a caller who waits for the destination is told that the line stands.
+/// Interval in milliseconds between announcements to a caller who waits for the destination.
 const COMFORT_MS: u64 = 8_000;
 
 /// The timers of a transfer.
@@ -67,7 +67,7 @@ pub(super) struct HandOver {
     back: bool,
     /// State of a media socket that the caller should have kept.
     socket: Socket,
-    /// Number of times the caller was told that the line stands.
+    /// Number of announcements to the waiting caller.
     comforted: usize,
     /// Whether the call's time was up during the transfer.
     overdue: bool,
@@ -384,7 +384,7 @@ impl State {
     }
 
     /// Handles a caller who comes back over another media socket than the one kept meanwhile, after the
-    /// report that nobody was reached. What was said since then reached nobody.
+    /// report that nobody was reached. The caller has not heard the words spoken since that report.
     pub(super) fn caller_came_back(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
         self.keep_keys(fx);

@@ -1,4 +1,4 @@
-//! Nodes that know of each other.
+//! Checks of nodes on one store: their addresses, shared secret, lost claims and shared limits.
 
 use super::Fixture;
 use crate::store_conformance::{change, outcome};

@@ -29,7 +29,7 @@ const EVENTS_WITHIN: Duration = Duration::from_secs(2);
 /// State of the connection to Asterisk's events.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Connection {
-    /// Not connected, and why.
+    /// Not connected, with the reason.
     Down(String),
     /// Asterisk refused the connection; contains its error text.
     Refused(String),

@@ -7,16 +7,16 @@ use tokio_tungstenite::tungstenite::{self, error::ProtocolError};
 use super::{IDLE, MAX_MESSAGE_BYTES, START_WITHIN, allowance::Excess};
 use crate::protocol::MessageError;
 
-/// Close reason that the peer is told.
+/// Reason why a media socket is closed, as sent to the peer.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     #[error("no start message within {} s", START_WITHIN.as_secs())]
     NoStart,
-    #[error("gone before its start message")]
+    #[error("closed before its start message")]
     Gone,
     #[error(transparent)]
     Format(#[from] MessageError),
-    #[error("a second start message")]
+    #[error("second start message")]
     SecondStart,
     #[error(transparent)]
     Excess(#[from] Excess),
@@ -26,9 +26,9 @@ pub(super) enum Fault {
     Refused(#[from] LegRefusal),
     #[error("node did not answer in time")]
     Busy,
-    #[error("a message of more than {MAX_MESSAGE_BYTES} bytes")]
+    #[error("message of more than {MAX_MESSAGE_BYTES} bytes")]
     TooLarge,
-    #[error("a text message that is not UTF-8")]
+    #[error("text message that is not UTF-8")]
     NotText,
     #[error("WebSocket protocol error")]
     Rules,

@@ -18,7 +18,7 @@ pub enum CallbackError {
     /// A required field is missing.
     #[error("webhook without `{0}`")]
     Missing(&'static str),
-    /// An unusable id.
+    /// `CallSid` is not 1 to 256 visible ASCII characters.
     #[error("`CallSid` is not an id: 1 to 256 visible ASCII characters")]
     Id,
 }

@@ -48,9 +48,9 @@ pub enum ExtractError {
 /// Content of a document.
 #[derive(Debug)]
 pub enum Source {
-    /// In memory.
+    /// The whole content.
     Bytes(Bytes),
-    /// In a file, from its present position.
+    /// A file, read from its present position to its end.
     File(File),
 }
 

@@ -24,10 +24,10 @@ pub const URL_CHARACTERS: usize = 2048;
 /// Reason why an address cannot be that of a document, worded to follow the field's name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
-    /// Too long.
+    /// More than [`URL_CHARACTERS`] characters.
     #[error("has more than {URL_CHARACTERS} characters")]
     TooLong,
-    /// Not parsable.
+    /// Not a URL.
     #[error("is not an address: {0}; write https://HOST/PATH")]
     NoAddress(url::ParseError),
     /// Scheme other than `http` and `https`.

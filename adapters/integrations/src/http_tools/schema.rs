@@ -139,7 +139,7 @@ enum Look {
     Close,
     /// Only tells whether the arguments fit, and which argument does not.
     Quick,
-    /// No check.
+    /// The check would cost too much, so the arguments are refused.
     Refused,
 }
 

@@ -24,7 +24,7 @@ const BABBLE: &str = "babble";
 pub(super) enum Way {
     /// On a socket, as the user speaks.
     Socket(Box<dyn RecogniserProtocol>),
-    /// In whole utterances.
+    /// One request for each utterance.
     Clips(Clips),
     /// To a recogniser inside this process.
     Inside(Arc<dyn Transcriber>),

@@ -26,7 +26,7 @@ pub(crate) enum RecogniserEvent {
     },
     /// The recogniser considers the turn over. Holds the words of it that were not final yet.
     TurnEnded {
-        /// Words.
+        /// Words of the turn that were not final yet.
         text: String,
         /// End of the covered audio of this connection, in seconds.
         up_to_s: f64,

@@ -137,7 +137,7 @@ impl Results {
     }
 }
 
-/// Joins two texts. The second comes from outside, so control characters are removed from it.
+/// Joins two texts with a space. The second comes from a provider, so control characters are removed from it.
 fn joined(first: &str, second: &str) -> String {
     let second = plain(second);
     let (first, second) = (first.trim(), second.trim());
@@ -152,7 +152,7 @@ pub(crate) struct Counted {
     meter: Meter,
     provider: &'static str,
     model: String,
-    /// Bytes per millisecond.
+    /// Bytes of audio per millisecond.
     a_ms: u64,
     bytes: u64,
 }

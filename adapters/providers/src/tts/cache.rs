@@ -103,7 +103,7 @@ pub(crate) enum Kept {
 /// Conditions under which speech is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Keep {
-    /// Place.
+    /// Place where the speech is kept.
     pub place: Kept,
     /// Fewest audible samples. Shorter speech is not kept, since it cannot be the whole text.
     pub least_samples: u64,

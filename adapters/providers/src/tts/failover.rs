@@ -22,8 +22,8 @@ const NEXT_HEDGE: Duration = Duration::from_millis(600);
 /// Delay without any audio after which the text fails. It is shorter than the player's timeout, so that the
 /// reason is reported.
 const HARD: Duration = Duration::from_millis(3_900);
-/// The same limits after the call's last text failed that way. The text is then an apology after a silence
-/// that was long enough already. Cached speech is available at once.
+/// [`HARD`] and [`FIRST_AUDIO`] if the call's previous text failed because no audio came. The text is then an
+/// apology, and the caller has waited long enough. Cached speech is available at once.
 const HARD_AGAIN: Duration = Duration::from_millis(1_200);
 const HEDGE_AGAIN: Duration = Duration::from_millis(400);
 /// A text also fails in the middle if no audio comes for this long and at most [`NEARLY_PLAYED`] is left to play.

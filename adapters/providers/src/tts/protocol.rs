@@ -90,7 +90,7 @@ pub(crate) struct Spoken<'m> {
     pub text: Cow<'m, str>,
     /// Whether it is a whole word instead of a character.
     pub is_word: bool,
-    /// End in milliseconds.
+    /// End of the character or word, in milliseconds.
     pub end_ms: f64,
     /// Whether the time counts from the start of this message's audio instead of the text's audio.
     pub from_here: bool,

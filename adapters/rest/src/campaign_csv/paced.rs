@@ -20,7 +20,7 @@ const HEAD_BYTES: usize = 1024 * 1024;
 
 /// A form whose headers do not end.
 #[derive(Debug, thiserror::Error)]
-#[error("the form cannot be read: there are more than {HEAD_BYTES} bytes before the content of a field")]
+#[error("the form cannot be read: it has more than {HEAD_BYTES} bytes before the content of a field")]
 pub struct HeadTooLong;
 
 /// Bytes that may still be read.

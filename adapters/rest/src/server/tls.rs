@@ -53,7 +53,7 @@ impl Endpoint {
 /// A certificate in use.
 pub struct Tls {
     files: TlsFiles,
-    /// Hash of the files at the start.
+    /// Hash of the files as read by [`Self::load`].
     fingerprint: Option<[u8; 32]>,
     served: Mutex<Arc<ServerConfig>>,
     turns: Semaphore,

@@ -179,12 +179,12 @@ pub(super) async fn attempt_of_call(
 /// Earliest instant of a call.
 const BEGAN: &str = "COALESCE(dialing_at, created_at)";
 
-/// Builds the later of two instants; null if `place` is null.
+/// Builds the SQL for the later of two instants; null if `place` is null.
 fn not_before(place: &str, least: &str) -> String {
     format!("CASE WHEN {place} < {least} THEN {least} ELSE {place} END")
 }
 
-/// Builds the time of the first answer, from the caller's value at `place`.
+/// Builds the SQL for `answered_at`: the stored time if there is one, else the time at the placeholder `place`.
 fn first_answer(place: &str) -> String {
     format!("COALESCE(answered_at, {})", not_before(place, BEGAN))
 }

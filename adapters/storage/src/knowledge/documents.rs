@@ -121,7 +121,7 @@ pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: DocumentI
     let row = sqlx::query("DELETE FROM documents WHERE id = $1 AND account = $2");
     let row = row.bind(id.to_string()).bind(account.to_string());
     match affected(row, work.conn).await {
-        // The document still has children: it was referenced since it was read.
+        // A foreign key refuses the delete: the document was referenced after its holders were read.
         Err(StoreError::NotFound) => Err(StoreError::Stale),
         Err(other) => Err(other),
         Ok(0) => Err(StoreError::NotFound),

@@ -42,7 +42,7 @@ pub(super) struct Turn {
 /// Last report about a pause within the turn.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Telling {
-    /// Nothing that still holds.
+    /// No report, or the last one is withdrawn.
     Nothing,
     /// These words may be the whole turn.
     Paused(String),

@@ -1,5 +1,5 @@
-//! Talks within the first second and a half, when the agent wants to greet, and cooperates otherwise. Half of
-//! these people talk at once; the others begin when the agent does.
+//! Says hello within the first 1.5 s, just as the agent wants to greet, and cooperates after that. Half of these
+//! people say hello at once. The others wait until the agent begins, at most 1.5 s.
 
 use super::{Act, Behaviour, Person, Sense, cooperative::Cooperative};
 

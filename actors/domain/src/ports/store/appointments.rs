@@ -1,8 +1,8 @@
-//! Appointments that calls make. Each has a row from before its calendar is asked until its outcome is known.
+//! Appointments that calls make. The row of an appointment is written before its calendar is asked.
 //!
-//! A booking is leased while its calendar is asked. If its holder dies, it becomes available again when the
-//! lease ends. It is then looked up in the calendar and kept or given up, so that no crash books anything
-//! twice or loses a booking.
+//! A booking is leased while its calendar is asked. If the holder of the lease dies, another worker takes the
+//! booking when the lease ends. That worker looks it up in the calendar, and keeps it or gives it up. So a
+//! crash neither books a time twice nor loses a booking.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Time that a booking is left to the holder who asks the calendar; asking takes at most this long.
+/// Duration of a booking's lease. Asking the calendar takes at most this long.
 pub const BOOKING_LEASE: Duration = Duration::from_secs(60);
 
 /// Most appointments of one call.
@@ -25,14 +25,14 @@ pub const MOST_BOOKED: usize = 3;
 /// Most different times that one call may try to book.
 pub const MOST_TRIED: usize = 20;
 
-/// Time after a booking during which other calls cannot book the same time; then the calendar itself shows it.
+/// Period after a booking in which other calls cannot book the same time. After it the calendar shows the event.
 pub const SHOWN_WITHIN: Duration = Duration::from_secs(60);
 
 /// Details of an appointment.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AppointmentDetails {
-    /// Its title.
+    /// Title of the event.
     pub title: String,
     /// IANA time zone in which it was agreed.
     pub timezone: String,
@@ -55,9 +55,9 @@ pub struct NewAppointment {
     pub provider: CalendarProvider,
     /// Event type or calendar id; empty for an invitation.
     pub calendar: String,
-    /// Start.
+    /// Start of the appointment.
     pub starts_at: Timestamp,
-    /// End.
+    /// End of the appointment.
     pub ends_at: Timestamp,
     /// Details.
     pub details: AppointmentDetails,
@@ -68,9 +68,9 @@ pub struct NewAppointment {
 pub enum AppointmentState {
     /// The calendar is being asked, or its answer is unknown.
     Pending,
-    /// It is booked.
+    /// The calendar has booked it.
     Booked,
-    /// It is not booked.
+    /// The calendar has certainly not booked it.
     Failed,
 }
 
@@ -83,7 +83,7 @@ pub struct Appointment {
     pub id: AppointmentId,
     /// The request; once booked, with the times that the calendar returned.
     pub wish: NewAppointment,
-    /// State.
+    /// Present state.
     pub state: AppointmentState,
     /// The calendar's id of the event, once booked.
     pub event: Option<String>,
@@ -100,7 +100,7 @@ pub struct Appointment {
 pub enum Begun {
     /// It is leased: ask the calendar. If this is not the first lease, first check whether the event exists already.
     Ask(Appointment),
-    /// It is booked already.
+    /// The call has booked this time already.
     Booked(Appointment),
     /// Another worker is asking the calendar now.
     UnderWay,
@@ -113,18 +113,18 @@ pub enum Begun {
 /// The calendar's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BookingSettled {
-    /// It is booked.
+    /// The calendar has booked it.
     Booked {
         /// The calendar's id of the event.
         event: String,
-        /// Start.
+        /// Start, as the calendar returned it.
         starts_at: Timestamp,
-        /// End.
+        /// End, as the calendar returned it.
         ends_at: Timestamp,
-        /// Whether it is definite.
+        /// Whether it is definite. If not, the calendar's owner must still confirm it.
         confirmed: bool,
     },
-    /// It is certainly not booked.
+    /// The calendar has certainly not booked it.
     Failed,
 }
 

@@ -131,7 +131,7 @@ pub enum AttemptState {
     Answered,
     /// It is not known whether it was dialed. Never sent again.
     Unknown,
-    /// It is over.
+    /// The attempt is over, and its outcome is stored.
     Final,
 }
 
@@ -234,7 +234,7 @@ pub enum Permit {
     },
     /// A safeguard of the account never allows it. Final: `failed`, with this error, `not-allowed: …`.
     NotAllowed {
-        /// The attempt's error.
+        /// Error of the attempt, `not-allowed: …`.
         error: String,
     },
     /// The account has used up its calls of the day. The attempt was given back as by [`AttemptStore::release`].
@@ -271,9 +271,9 @@ pub struct Outcome {
     /// `busy`, `no-answer`, `rejected`, `invalid-number`, `carrier-error: …`, `media-lost`, `agent-error: …`,
     /// `restricted`, `do-not-call`, `not-allowed: …`.
     pub error: Option<String>,
-    /// A machine answered.
+    /// Whether a machine answered.
     pub voicemail: bool,
-    /// The call was transferred.
+    /// Whether the call was transferred.
     pub transferred: bool,
     /// Values that the agent collected, by entity.
     pub collected: BTreeMap<String, String>,

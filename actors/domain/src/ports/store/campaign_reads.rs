@@ -49,7 +49,7 @@ pub struct ContactResult {
     pub index: i64,
     /// The contact.
     pub who: Callee,
-    /// State.
+    /// State of the contact.
     pub status: ContactStatus,
     /// Its last attempt, planned ones included; none before the first.
     pub last: Option<LastAttempt>,
@@ -73,7 +73,7 @@ pub struct LastAttempt {
     pub number: i64,
     /// Reason for its failure.
     pub error: Option<String>,
-    /// A machine answered.
+    /// Whether a machine answered.
     pub voicemail: bool,
     /// Collected values by entity.
     pub collected: BTreeMap<String, String>,
@@ -82,9 +82,9 @@ pub struct LastAttempt {
 /// A conversation of a campaign with its last change of status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedConversation {
-    /// The attempt.
+    /// Id of the conversation.
     pub id: AttemptId,
-    /// Its status now.
+    /// Present status of the conversation.
     pub status: ConversationStatus,
     /// Contact that is called.
     pub who: Callee,

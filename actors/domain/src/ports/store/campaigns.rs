@@ -29,7 +29,7 @@ pub enum CampaignStatus {
     Stopped,
     /// Every contact has its final outcome.
     Completed,
-    /// It cannot continue.
+    /// It cannot go on; [`CampaignRow::reason`] says why.
     Failed,
     /// It should be dialing, but cannot at the moment.
     Delayed,
@@ -70,21 +70,21 @@ pub struct NewCampaign {
 /// A campaign's row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CampaignRow {
-    /// Its id.
+    /// Id of the campaign.
     pub id: CampaignId,
-    /// Its owner.
+    /// Account that owns the campaign.
     pub account: AccountId,
     /// Name.
     pub name: String,
     /// Agent that calls.
     pub agent: AgentId,
-    /// State.
+    /// State of the campaign.
     pub status: CampaignStatus,
     /// Increases by 1 with each change of state, and guards the next one.
     pub version: i64,
-    /// `active`.
+    /// `active` in REST: whether the campaign dials, or will by itself.
     pub active: bool,
-    /// `scheduled`.
+    /// `scheduled` in REST: whether a schedule is attached.
     pub scheduled: bool,
     /// Schedule texts.
     pub schedule: ScheduleText,
@@ -96,7 +96,7 @@ pub struct CampaignRow {
     pub closes_at: Option<Timestamp>,
     /// Follow-ups.
     pub follow_up: FollowUp,
-    /// Most concurrent calls.
+    /// Most concurrent calls; none for as many as there are lines.
     pub max_concurrent_calls: Option<u32>,
     /// Number of contacts.
     pub contact_count: i64,
@@ -165,9 +165,9 @@ pub struct Progress {
 pub struct CampaignFilter {
     /// Text that the name contains, in any case.
     pub name: Option<String>,
-    /// State.
+    /// State that the campaign must have.
     pub status: Option<CampaignStatus>,
-    /// `active`.
+    /// Value that `active` must have.
     pub active: Option<bool>,
     /// Only campaigns created before this instant (the cursor).
     pub before: Option<Timestamp>,
@@ -216,9 +216,9 @@ pub struct CampaignEdit {
 /// A campaign that dials, or will by itself, with the values by which a node notices a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActiveCampaign {
-    /// Its id.
+    /// Id of the campaign.
     pub id: CampaignId,
-    /// Its owner.
+    /// Account that owns the campaign.
     pub account: AccountId,
     /// [`CampaignRow::version`].
     pub version: i64,

@@ -29,9 +29,9 @@ pub enum Standing {
     New,
     /// The last delivery arrived.
     Proven,
-    /// It worked before, and fails now and then.
+    /// Something arrived before, and fewer than [`FAILURES_FORGIVEN`] tries have failed since.
     Shaky,
-    /// It fails.
+    /// No try has succeeded yet, or at least [`FAILURES_FORGIVEN`] tries have failed since something did.
     Failing,
 }
 
@@ -73,7 +73,7 @@ impl Sought {
 /// A lane with a due delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueLane {
-    /// Its name.
+    /// Name of the lane.
     pub lane: String,
     /// Results of its last tries.
     pub standing: Standing,
@@ -92,7 +92,7 @@ pub struct Delivery {
     pub kind: DeliveryKind,
     /// URL of a webhook, or a [`MailTarget`](crate::deliveries::MailTarget) as JSON.
     pub target: String,
-    /// Its lane.
+    /// Name of its lane.
     pub lane: String,
     /// Number of tries known to have failed.
     pub failed: i64,
@@ -105,7 +105,7 @@ pub struct Delivery {
 /// Result of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settled {
-    /// It arrived.
+    /// The receiver accepted it.
     Delivered,
     /// It failed and is tried again.
     PutOff {
@@ -113,12 +113,12 @@ pub enum Settled {
         pause: Duration,
         /// Whether the whole lane waits until then, as its receiver asked.
         lane_too: bool,
-        /// Error.
+        /// Error of this try.
         error: String,
     },
     /// It failed for the last time.
     GivenUp {
-        /// Error.
+        /// Error of the last try.
         error: String,
     },
     /// The receiver wants nothing more. All deliveries to this URL are given up, and no new ones are created
@@ -134,7 +134,7 @@ pub enum Settled {
 pub enum DeliveryState {
     /// It waits for its next try, or is being tried.
     Pending,
-    /// It arrived.
+    /// The receiver accepted it.
     Done,
     /// It is not tried any more.
     GivenUp,
@@ -145,17 +145,17 @@ spelled!(DeliveryState, Pending "pending", Done "done", GivenUp "given_up");
 /// State of a delivery, for readers of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeliveryRow {
-    /// Its id.
+    /// Id of the delivery.
     pub id: DeliveryId,
     /// Kind of the delivery.
     pub kind: DeliveryKind,
-    /// State.
+    /// State of the delivery.
     pub state: DeliveryState,
     /// Number of tries known to have failed.
     pub failed: i64,
     /// Time of the next try, or end of the lease.
     pub due_at: Timestamp,
-    /// Last error.
+    /// Error of the last try that failed.
     pub last_error: Option<String>,
 }
 

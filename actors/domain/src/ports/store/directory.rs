@@ -42,9 +42,9 @@ pub struct NewAccount {
 /// An agent's row. The document is stored sparse, as the client sent it; defaults are filled in when it is read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentRow {
-    /// Its id.
+    /// Id of the agent.
     pub id: AgentId,
-    /// Its owner.
+    /// Account that owns the agent.
     pub account: AccountId,
     /// Fields that were set, of `name direction tags conversationConfig platformSettings phoneNumbers workflow`.
     pub document: Map<String, Value>,
@@ -100,9 +100,9 @@ pub const SECRET_KEPT_US: i64 = 24 * 3_600 * 1_000_000;
 /// A saved contact.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContactRow {
-    /// Its id.
+    /// Id of the contact.
     pub id: ContactId,
-    /// Its owner.
+    /// Account that owns the contact.
     pub account: AccountId,
     /// Number, unique in the account.
     pub phone_number: PhoneNumber,

@@ -27,9 +27,9 @@ spelled!(DocumentKind, Url "url", Text "text", File "file");
 /// A document without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRow {
-    /// Its id.
+    /// Id of the document.
     pub id: DocumentId,
-    /// Its owner.
+    /// Account that owns the document.
     pub account: AccountId,
     /// Source.
     pub kind: DocumentKind,
@@ -59,9 +59,9 @@ pub struct NewDocument {
 /// A group with its documents in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupRow {
-    /// Its id.
+    /// Id of the group.
     pub id: GroupId,
-    /// Its owner.
+    /// Account that owns the group.
     pub account: AccountId,
     /// Name for people; not unique.
     pub name: String,
@@ -76,7 +76,7 @@ pub struct GroupRow {
 pub struct GroupEdit {
     /// New name.
     pub name: Option<String>,
-    /// New documents.
+    /// New documents, which replace the old ones.
     pub documents: Option<Vec<DocumentId>>,
 }
 
@@ -138,16 +138,16 @@ pub fn name_order(name: &str) -> String {
 pub struct Holder {
     /// `group`, `agent`, `campaign` or `call`.
     pub kind: &'static str,
-    /// Its id.
+    /// Id of the row that references it.
     pub id: String,
-    /// Its name.
+    /// Name of that row.
     pub name: String,
 }
 
 /// Result of a delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removal {
-    /// It was deleted.
+    /// The row was deleted.
     Done,
     /// Nothing was deleted. Contains some of the references, at most [`HOLDERS_NAMED`], groups first.
     Held(Vec<Holder>),

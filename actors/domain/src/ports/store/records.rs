@@ -25,7 +25,7 @@ pub struct TurnSentiment {
     pub sentiment_label: SentimentLabel,
     /// Speaker of the turn.
     pub speaker: Speaker,
-    /// -1 to 1.
+    /// Score from -1 (bad) to 1 (good).
     #[schema(minimum = -1, maximum = 1)]
     pub sentiment_score: f64,
 }
@@ -45,7 +45,7 @@ pub enum SentimentLabel {
 /// Sentiment of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Sentiment {
-    /// -1 to 1.
+    /// Score from -1 (bad) to 1 (good).
     #[schema(minimum = -1, maximum = 1)]
     pub sentiment_score: f64,
     /// Sentiment of each turn.
@@ -131,7 +131,7 @@ impl Analysis {
 /// A conversation as readers see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationRow {
-    /// The attempt.
+    /// Id of the attempt.
     pub id: AttemptId,
     /// Owner.
     pub account: AccountId,
@@ -195,7 +195,7 @@ pub struct ConversationFilter {
 /// A durable job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
-    /// Its id.
+    /// Id of the job.
     pub id: JobId,
     /// Attempt that it is about.
     pub attempt: AttemptId,

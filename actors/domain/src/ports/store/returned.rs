@@ -11,7 +11,7 @@ use crate::{dial_token::DialToken, id::NodeId, phone_number::PhoneNumber, ports:
 /// Name of the event for each time a call moved to another node.
 pub const TAKEN_OVER: &str = "taken_over";
 
-/// Most times that one call is taken over. The call itself may be what its nodes died of.
+/// Maximum number of takeovers of one call. The call itself may have crashed its nodes.
 pub const MOST_TAKEN_OVER: usize = 2;
 
 /// Name of the event with the call-back time that the agent promised; the last one applies.

@@ -31,9 +31,9 @@ pub struct HttpTool {
 /// A tool as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolRow {
-    /// Its id.
+    /// Id of the tool.
     pub id: ToolId,
-    /// Its owner.
+    /// Account that owns the tool.
     pub account: AccountId,
     /// The tool.
     pub tool: HttpTool,

@@ -22,13 +22,13 @@ pub enum Frame {
     HangUp,
     /// UUID of the connection; the first frame.
     Uuid(Uuid),
-    /// A key.
+    /// A key that the other side pressed.
     Digit(char),
     /// Linear 16-bit at 8 kHz, low byte first.
     Audio(Vec<u8>),
     /// An error at Asterisk, by its own number.
     Error(u8),
-    /// An unknown type.
+    /// A frame of an unknown type; contains the type.
     Unknown(u8),
 }
 

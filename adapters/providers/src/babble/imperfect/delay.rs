@@ -33,9 +33,9 @@ pub struct InvalidDelay;
 /// four times the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delay {
-    /// Median.
+    /// Median in milliseconds.
     pub p50_ms: u64,
-    /// 95th percentile.
+    /// 95th percentile in milliseconds.
     pub p95_ms: u64,
 }
 
