@@ -20,7 +20,7 @@ mod envelope;
 mod error;
 mod fields;
 #[cfg(feature = "fuzzing")]
-pub(crate) mod fuzzed;
+pub mod fuzzed;
 mod health;
 mod idempotency;
 mod knowledge_base;

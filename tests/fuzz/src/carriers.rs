@@ -72,7 +72,7 @@ pub fn twilio_media(data: &[u8]) {
 
 /// Reads Telnyx's media messages, in all of its codecs and byte orders.
 pub fn telnyx_media(data: &[u8]) {
-    use telnyx::call::{ByteOrder, Codec, LineChoice};
+    use telnyx::line::{ByteOrder, Codec, LineChoice};
     let [codec, order] = [0, 1].map(|at| data.get(at).copied().unwrap_or_default());
     let line = LineChoice {
         codec: [Codec::Pcmu, Codec::Pcma, Codec::L16][usize::from(codec % 3)],

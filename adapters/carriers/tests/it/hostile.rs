@@ -29,7 +29,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use self::{
     messages::{Blow, hostile},
     node::{Node, Peer, Seen},
-    protocols::{Protocol, WIRES},
+    protocols::{PROTOCOLS, Protocol},
 };
 
 /// Hostile messages per protocol in the short form.
@@ -116,7 +116,7 @@ fn fits(blow: &Blow, code: Option<CloseCode>) -> bool {
 #[tokio::test]
 async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_other_call() {
     let panics = count_panics();
-    for protocol in WIRES {
+    for protocol in PROTOCOLS {
         let node = Node::start().await;
         let mut bystander = Bystander::joins(&node, protocol).await;
         let mut random = StdRng::seed_from_u64(7);
@@ -188,7 +188,7 @@ async fn hostile_messages_close_their_socket_with_the_right_code_and_touch_no_ot
 
 #[tokio::test]
 async fn floods_are_cut_off() {
-    for protocol in WIRES {
+    for protocol in PROTOCOLS {
         let node = Node::start().await;
         let mut bystander = Bystander::joins(&node, protocol).await;
         let frame = protocol.frame(1);
@@ -215,7 +215,7 @@ async fn floods_are_cut_off() {
 
 #[tokio::test]
 async fn no_token_opens_a_call_that_is_not_its_own() {
-    for protocol in WIRES {
+    for protocol in PROTOCOLS {
         let node = Node::start().await;
         let mut bystander = Bystander::joins(&node, protocol).await;
         let (own, other) = (node.call(), node.call());

@@ -31,7 +31,7 @@ pub enum Protocol {
 }
 
 /// All protocols. SignalWire uses Twilio's; AudioSocket is not a WebSocket.
-pub const WIRES: [Protocol; 7] = [
+pub const PROTOCOLS: [Protocol; 7] = [
     Protocol::Simulated,
     Protocol::Twilio,
     Protocol::Telnyx,
