@@ -29,7 +29,7 @@ const MOST_DRAIN_SECONDS: u64 = 7 * 24 * 3_600;
 /// Settings of `ringback serve`. Each flag has an environment variable of the same meaning.
 #[derive(Debug, Clone, Args)]
 pub struct ServeConfig {
-    /// Address to serve on
+    /// IP address and port to serve on, such as 127.0.0.1:8080 or 0.0.0.0:8080; not a host name
     #[arg(long, env = "RINGBACK_LISTEN", default_value = "127.0.0.1:8080")]
     pub listen: SocketAddr,
 
@@ -112,7 +112,7 @@ pub struct ServeConfig {
     #[arg(long, env = "RINGBACK_SPECULATION", value_enum, default_value_t = SpeculationMode::Voice)]
     pub speculation: SpeculationMode,
 
-    /// Allow webhooks and document downloads to use addresses that are not public
+    /// Allow webhooks and document downloads to use addresses that are not public; the variable is true or false
     #[arg(long, env = "RINGBACK_ALLOW_PRIVATE_URLS", value_parser = clap::builder::BoolishValueParser::new())]
     pub allow_private_urls: bool,
 
