@@ -19,6 +19,7 @@ use domain::api_key::PlainKey;
 
 const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Authorization: Bearer`";
 const UNKNOWN: &str = "this API key is not known";
+const NO_BEARER: &str = "the header Authorization holds no API key: write `Authorization: Bearer KEY`";
 const AMBIGUOUS: &str = "the request carries two different API keys";
 
 /// Account that sends the request. Every operation except the health check has one.
@@ -99,6 +100,9 @@ fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<PlainK
     };
     if texts.iter().any(|text| text != first) {
         return Err(ApiError::Unauthorized(AMBIGUOUS));
+    }
+    if first.is_empty() && headers.contains_key(header::AUTHORIZATION) {
+        return Err(ApiError::Unauthorized(NO_BEARER));
     }
     PlainKey::parse(first).ok_or(ApiError::Unauthorized(UNKNOWN))
 }

@@ -94,6 +94,9 @@ async fn read(mut body: Body) -> ApiResult<Bytes> {
 }
 
 fn object(bytes: &[u8]) -> ApiResult<Map<String, Value>> {
+    if bytes.trim_ascii().is_empty() {
+        return Err(ApiError::Malformed("the body is empty; send a JSON object".into()));
+    }
     match strict_json::parse(bytes) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(other) => Err(ApiError::Malformed(format!(

@@ -129,7 +129,7 @@ async fn open_variables(
 
 /// Reads the body. Returns `None` if a required field is missing or invalid.
 fn read(fields: &mut Fields<'_>) -> Option<NewCall> {
-    fields.only(&NAMES);
+    fields.only_or(&NAMES, "; put it into `dynamicVariables`");
     let agent = agent_id(fields);
     let number = fields.required_string("phoneNumber");
     let phone_number = number.and_then(|text| phone_number(fields, "phoneNumber", text));

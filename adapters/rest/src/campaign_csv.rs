@@ -171,8 +171,10 @@ fn refused(refusal: Refusal, mut problems: Vec<Problem>) -> ApiError {
         }
         Refusal::Rows(report, found) => {
             let message = format!(
-                "{} of {} rows are invalid; `error.details` lists them",
-                report.invalid_rows, report.total_rows
+                "{} of {} {} invalid; `error.details` lists them",
+                report.invalid_rows,
+                report.total_rows,
+                if report.total_rows == 1 { "row is" } else { "rows are" }
             );
             problems.push(Problem::new("file", "invalid_rows", message));
             problems.extend(found);

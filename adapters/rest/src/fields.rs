@@ -71,8 +71,16 @@ impl<'a> Fields<'a> {
 
     /// Rejects every field that is not among `names`.
     pub fn only(&mut self, names: &[&str]) {
+        self.only_or(names, "");
+    }
+
+    /// Rejects every field that is not among `names`. `otherwise` is added to the message of one that is
+    /// similar to none of them.
+    pub fn only_or(&mut self, names: &[&str], otherwise: &str) {
         for name in self.map.keys().filter(|name| !names.contains(&name.as_str())) {
-            let message = format!("is not a known field{}", suggestion(name, names));
+            let suggestion = suggestion(name, names);
+            let way_out = if suggestion.is_empty() { otherwise } else { &suggestion };
+            let message = format!("is not a known field{way_out}");
             self.problems
                 .push(Problem::new(self.path(name), "unknown_field", message));
         }

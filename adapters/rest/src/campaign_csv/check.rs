@@ -63,7 +63,7 @@ pub fn check(
     let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
     if let Some(at) = find_not_text(&mut input)? {
         let message = format!(
-            "is not UTF-8 text: line {} (byte {}) cannot be read",
+            "is not UTF-8 text: line {} (byte {}) cannot be read; save the file as UTF-8",
             at.line, at.offset
         );
         return file("not_utf8", message);
@@ -172,16 +172,23 @@ impl<'a> Checker<'a> {
     }
 }
 
+/// Returns whether a number is written like `1.555E+10`.
+fn is_rounded(cell: &str) -> bool {
+    let parts = cell.split_once(['e', 'E']);
+    parts.is_some_and(|(_, exponent)| exponent.starts_with('+') && cell.parse::<f64>().is_ok())
+}
+
 /// Checks a number and records that it occurs in `row`.
 fn number(seen: &mut Seen, destinations: &mut Destinations, row: u64, cell: &str) -> Result<(), (RowCode, String)> {
     if cell.is_empty() {
         return Err((RowCode::MissingPhone, "has no phone number".into()));
     }
     let number = PhoneNumber::parse(cell).map_err(|_| {
-        (
-            RowCode::InvalidPhone,
-            "is not a phone number: write + and 7 to 15 digits".into(),
-        )
+        let mut message = "is not a phone number: write + and 7 to 15 digits".to_owned();
+        if is_rounded(cell) {
+            message.push_str("; a spreadsheet has rounded it: format the column as text");
+        }
+        (RowCode::InvalidPhone, message)
     })?;
     // At most 15 digits, the first of them not 0, so that the number represents them all.
     let digits: u64 = number.as_str()[1..].parse().unwrap_or(0);
@@ -244,6 +251,14 @@ mod tests {
     }
 
     #[test]
+    fn a_number_that_a_spreadsheet_has_rounded_is_told_apart() {
+        let report = report("phone\n1.555E+10\n+1.5\n");
+        let way_out = "; a spreadsheet has rounded it: format the column as text";
+        let told: Vec<_> = report.rows.iter().map(|p| p.message.ends_with(way_out)).collect();
+        assert_eq!(told, [true, false]);
+    }
+
+    #[test]
     fn a_report_lists_a_thousand_problems_and_says_that_there_are_more() {
         let text = format!("phone\n{}", "x\n".repeat(1_500));
         let report = report(&text);
@@ -260,6 +275,13 @@ mod tests {
             other => panic!("{other:?}"),
         };
         assert_eq!(code(b""), "empty");
+        let Refusal::File(problems) = refused(b"phone\n\xff") else {
+            panic!("accepted");
+        };
+        assert!(
+            problems[0].message.ends_with("; save the file as UTF-8"),
+            "{problems:?}"
+        );
         assert_eq!(code(b"\n\n"), "empty");
         assert_eq!(code(b"phone\n"), "empty");
         assert_eq!(code(b"phone\n\xff"), "not_utf8");

@@ -1,6 +1,6 @@
 //! The header line and the meaning of its columns.
 
-use domain::agent::Problem;
+use domain::{agent::Problem, phone_number::PhoneNumber};
 
 use crate::{contact_fields::EXTRA_FIELDS, fields::NAME_CHARACTERS};
 
@@ -178,8 +178,12 @@ fn no_phone_column(headers: &[String]) -> Problem {
         let message = format!("the header line is separated by {separator}; save the file with commas");
         return Problem::new("file", "wrong_separator", message);
     }
+    let way_out = match headers.iter().any(|header| PhoneNumber::parse(header).is_ok()) {
+        true => "the first line must hold column names",
+        false => "rename one, or set it as `phoneColumn`",
+    };
     let message = format!(
-        "no phone column: none of the headers {} is one of {}; rename one, or set it as `phoneColumn`",
+        "no phone column: none of the headers {} is one of {}; {way_out}",
         listed(headers),
         PHONE.join(", ")
     );
@@ -223,6 +227,11 @@ mod tests {
         let none = Overrides::default();
         let code = |header: &str| read(header, &none).unwrap_err()[0].1;
         assert_eq!(code("city,street"), "missing_phone_column");
+        assert_eq!(code("+15551234567,Ada"), "missing_phone_column");
+        for (header, way_out) in [("+15551234567", "column names"), ("city", "`phoneColumn`")] {
+            let told = no_phone_column(&[header.to_owned()]).message;
+            assert!(told.ends_with(way_out), "{told}");
+        }
         assert_eq!(code("phone;name"), "wrong_separator");
         assert_eq!(code("phone\tname"), "wrong_separator");
         assert_eq!(code("phone,city,city"), "repeated");

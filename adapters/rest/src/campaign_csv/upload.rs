@@ -159,7 +159,7 @@ impl Upload {
             Ok(text) => {
                 self.texts.insert(name, text.trim().to_owned());
             }
-            Err(_) => self.complain(name, "not_utf8", "is not UTF-8 text"),
+            Err(_) => self.complain(name, "not_utf8", "is not UTF-8 text; send it as UTF-8"),
         }
         Ok(())
     }

@@ -1,17 +1,17 @@
 //! The common start of all commands for one campaign, and the way to the node.
 
-use actors::campaign::CampaignCommand;
+use actors::campaign::{CampaignCommand, CommandError};
 use axum::{extract::FromRequestParts, http::request::Parts};
 use domain::{
     id::{AccountId, CampaignId},
-    ports::store::{Account, CampaignRow},
+    ports::store::{Account, CampaignRow, CampaignStatus},
 };
 use serde_json::{Map, Value};
 
 use crate::{
     RestState,
     auth::Caller,
-    error::{ApiError, ApiResult},
+    error::{ApiError, ApiResult, Conflict},
     fields::Fields,
     path_id::PathId,
     query::{NoParameters, Query},
@@ -60,6 +60,10 @@ pub async fn command(
     command: CampaignCommand,
 ) -> ApiResult<CampaignRow> {
     match state.switchboard.command(account, campaign, command.clone()).await {
+        Some(Err(CommandError::InvalidTransition(status))) => {
+            let message = not_allowed(&command, status);
+            Err(ApiError::Conflict(Conflict::InvalidTransition, message))
+        }
         Some(answer) => Ok(answer?),
         None => {
             tracing::error!(%campaign, ?command, "node did not respond to a command");
@@ -68,6 +72,26 @@ pub async fn command(
             ))
         }
     }
+}
+
+/// Describes a command that is not allowed in a campaign's state, and the commands that are.
+fn not_allowed(command: &CampaignCommand, status: CampaignStatus) -> String {
+    let refused = match command {
+        CampaignCommand::Launch => "launched",
+        CampaignCommand::Pause => "paused",
+        CampaignCommand::Stop { .. } => "stopped",
+        CampaignCommand::Schedule(_) => "scheduled",
+        CampaignCommand::Update(_) => "changed in this way",
+        CampaignCommand::Delete => "deleted",
+    };
+    let way_out = match status {
+        CampaignStatus::Draft | CampaignStatus::Stopped | CampaignStatus::Failed => "allowed now: launch, schedule",
+        CampaignStatus::Waiting => "allowed now: launch, schedule, pause, stop",
+        CampaignStatus::Running | CampaignStatus::Delayed => "allowed now: pause, stop",
+        CampaignStatus::Paused => "allowed now: launch, schedule, stop",
+        CampaignStatus::Completed => "to dial again, replace its contacts and launch it",
+    };
+    format!("a {} campaign cannot be {refused}; {way_out}", status.as_str())
 }
 
 /// Rejects every field except the named flag, if any. Returns the flag.

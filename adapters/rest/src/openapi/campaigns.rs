@@ -10,7 +10,6 @@ use super::{
 use crate::campaigns::view::{Campaign, CampaignDeleted, ShownResult};
 
 const RUNNING: &str = "the campaign is running; pause or stop it first";
-const TRANSITION: &str = "not possible now: the campaign is completed";
 const NOTHING: &str = "every contact of this campaign has been dialed";
 const LACKS: &str = "language model `openai/gpt` is not configured; `interviewer` needs nothing";
 
@@ -158,7 +157,10 @@ fn one() -> Vec<Operation> {
         .invalid("contacts", "required", "must hold at least one contact")
         .missing("agent")
         .conflict("campaign_running", RUNNING)
-        .conflict("invalid_transition", TRANSITION)
+        .conflict(
+            "invalid_transition",
+            "a delayed campaign cannot be changed in this way; allowed now: pause, stop",
+        )
         .conflict("nothing_to_dial", NOTHING)
         .conflict("not_configured", LACKS)
         .conflict(
@@ -198,7 +200,10 @@ fn one() -> Vec<Operation> {
             "`Mars/X` is not an IANA time zone such as Europe/Berlin",
         )
         .conflict("campaign_running", RUNNING)
-        .conflict("invalid_transition", TRANSITION)
+        .conflict(
+            "invalid_transition",
+            "a running campaign cannot be scheduled; allowed now: pause, stop",
+        )
         .conflict("nothing_to_dial", NOTHING)
         .conflict("not_configured", LACKS),
     ]
@@ -212,7 +217,10 @@ fn commands() -> Vec<Operation> {
             .optional_body::<NoFields>(nothing())
             .warns()
             .ok::<Campaign>(samples::campaign_detail())
-            .conflict("invalid_transition", TRANSITION)
+            .conflict(
+                "invalid_transition",
+                "a running campaign cannot be launched; allowed now: pause, stop",
+            )
             .conflict("nothing_to_dial", NOTHING)
             .conflict("not_configured", LACKS),
         Operation::post(
@@ -225,13 +233,19 @@ fn commands() -> Vec<Operation> {
         .optional_body::<NoFields>(nothing())
         .warns()
         .ok::<Campaign>(samples::campaign_detail())
-        .conflict("invalid_transition", TRANSITION),
+        .conflict(
+            "invalid_transition",
+            "a draft campaign cannot be paused; allowed now: launch, schedule",
+        ),
         Operation::post("/public/v1/campaigns/{campaignId}/stop", "stopCampaign", "End dialing")
             .ours()
             .optional_body::<StopOptions>(json!({ "nothing": {}, "now": { "hangUp": true } }))
             .warns()
             .ok::<Campaign>(samples::campaign_detail())
-            .conflict("invalid_transition", TRANSITION),
+            .conflict(
+                "invalid_transition",
+                "a draft campaign cannot be stopped; allowed now: launch, schedule",
+            ),
     ]
 }
 

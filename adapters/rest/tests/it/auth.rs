@@ -65,6 +65,11 @@ async fn a_request_without_one_sound_key_is_refused() {
         assert_eq!((answer.status, answer.code()), (401, "unauthorized"), "{what}");
         assert_eq!(answer.headers["www-authenticate"], "Bearer", "{what}");
     }
+    for value in ["Token x", "Basic x", "Bearer"] {
+        let answer = send(client.bare("GET", ME).header("authorization", value)).await;
+        let message = answer.expect(401).text("/error/message");
+        assert!(message.contains("write `Authorization: Bearer KEY`"), "{message}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

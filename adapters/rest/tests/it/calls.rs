@@ -100,6 +100,18 @@ async fn every_wrong_field_of_a_call_is_listed() {
         ]
     );
     assert!(answer.body.to_string().contains("did you mean `phoneNumber`?"));
+    let answer = app.client.post(CALLS, json!({ "persona": "busy" })).await.expect(400);
+    let body = answer.body.to_string();
+    assert!(
+        body.contains("is not a known field; put it into `dynamicVariables`"),
+        "{body}"
+    );
+    let empty = app
+        .client
+        .request("POST", CALLS)
+        .header("content-type", "application/json");
+    let message = send(empty).await.expect(400).text("/error/message");
+    assert_eq!(message, "the body is empty; send a JSON object");
     let answer = app
         .client
         .post(CALLS, json!({ "dynamicVariables": 3 }))

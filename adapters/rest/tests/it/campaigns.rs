@@ -237,6 +237,22 @@ async fn what_the_node_says_becomes_the_status() {
         assert_eq!((answer.status, answer.code()), (status, code));
         assert!(!answer.body.to_string().contains("secret"));
     }
+    for (status, command, message) in [
+        (
+            CampaignStatus::Draft,
+            "pause",
+            "a draft campaign cannot be paused; allowed now: launch, schedule",
+        ),
+        (
+            CampaignStatus::Running,
+            "launch",
+            "a running campaign cannot be launched; allowed now: pause, stop",
+        ),
+    ] {
+        app.node.set(Mood::Refusing(CommandError::InvalidTransition(status)));
+        let answer = app.client.post(&format!("{CAMPAIGNS}/{id}/{command}"), json!({})).await;
+        assert_eq!(answer.expect(409).text("/error/message"), message);
+    }
     app.node.set(Mood::Silent);
     let answer: Answer = app.client.post(&launch, json!({})).await.expect(503);
     assert!(answer.headers.contains_key("retry-after"));
