@@ -4,6 +4,7 @@ mod parts;
 mod trunks;
 
 use std::{
+    io,
     net::SocketAddr,
     sync::{Arc, OnceLock},
     time::Duration,
@@ -35,7 +36,7 @@ use self::{
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::CarrierLink;
 use integrations::{analysis_worker, deliveries};
-use net::bind::bind;
+use net::bind::{bind, way_out};
 use peers::Peers;
 use rest::{
     RateLimit, RestState,
@@ -98,7 +99,7 @@ impl App {
         let (tls, times) = (config.tls.load()?, config.times.times()?);
         let listener = bind(config.listen)
             .and_then(TcpListener::from_std)
-            .map_err(|e| format!("RINGBACK_LISTEN {}: cannot listen on this address: {e}", config.listen))?;
+            .map_err(|error| cannot_listen(config.listen, &error))?;
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let store = open_store(&config, times, clock.clone()).await?;
@@ -292,6 +293,11 @@ async fn part(State(node): State<Arc<NodeHandle>>, request: Request, next: Next)
             .insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     answer
+}
+
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> String {
+    let way_out = way_out(error, "RINGBACK_LISTEN");
+    format!("RINGBACK_LISTEN {address}: cannot listen on this address: {error}{way_out}")
 }
 
 /// Recorder of metrics. A process can install only one, so several apps in one process (tests) share it.

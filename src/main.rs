@@ -5,7 +5,7 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 use domain::accounts;
 use domain::time::SystemClock;
 use integrations::documents::extract::child;
-use net::http_client;
+use net::{bind::way_out, http_client};
 use providers::check;
 use ringback::{
     app::App,
@@ -165,7 +165,10 @@ async fn stub_providers(args: ProvidersStubArgs) -> Result<ExitCode, AnyError> {
         keep_log: false,
     })
     .await
-    .map_err(|error| format!("--listen {}: cannot listen there: {error}", args.listen))?;
+    .map_err(|error| {
+        let way_out = way_out(&error, "--listen");
+        format!("--listen {}: cannot listen there: {error}{way_out}", args.listen)
+    })?;
     println!("Stub providers listen on {}", stubs.url());
     stop.next().await;
     Ok(ExitCode::SUCCESS)

@@ -32,6 +32,7 @@ use std::{
 
 use axum::serve::ListenerExt;
 use domain::time::{Clock, SystemClock};
+use net::bind::way_out;
 use tokio::{
     net::TcpListener,
     sync::{Semaphore, watch},
@@ -39,6 +40,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
+pub(crate) use self::http::malformed;
 use self::{handset::Background, inbound::Calling, log::Log, registry::Registry, stagger::Stagger};
 pub use self::{
     handset::Figures,
@@ -115,7 +117,7 @@ impl ExchangeSettings {
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
     /// The exchange cannot listen on the address.
-    #[error("exchange cannot listen on {addr}: {source}")]
+    #[error("exchange cannot listen on {addr}: {source}{}", way_out(.source, "--listen"))]
     Listen {
         /// Listen address.
         addr: SocketAddr,

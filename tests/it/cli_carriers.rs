@@ -280,4 +280,8 @@ async fn a_phone_of_a_stub_calls_an_agent_of_the_service() {
     assert_eq!(conversation.get("contactNumber"), None, "{conversation:#}");
     let (status, unknown) = calls(json!({ "from": "+15550100010", "to": NUMBER, "persona": "me" })).await;
     assert_eq!((status, &unknown["code"]), (400, &json!("invalid_request")));
+    let sent = phones.bare("POST", "/v1/inbound").body("from=1").send().await.unwrap();
+    let answer: Value = sent.json().await.unwrap();
+    let message = answer["message"].as_str().unwrap();
+    assert!(message.starts_with("the body is not JSON: "), "{answer}");
 }

@@ -19,7 +19,10 @@ use reqwest::{
 use serde::de::DeserializeOwned;
 
 use crate::words::plain_words;
-use net::http_client::{self, body, cause};
+use net::{
+    bind::way_out,
+    http_client::{self, body, cause},
+};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -40,7 +43,7 @@ pub enum SetupError {
         value: String,
     },
     /// A local address on which the service cannot listen.
-    #[error("{setting} {address}: cannot listen on this address: {error}")]
+    #[error("{setting} {address}: cannot listen on this address: {error}{}", way_out(.error, .setting))]
     Listen {
         /// Name of the setting.
         setting: &'static str,

@@ -22,6 +22,14 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(listener)
 }
 
+/// Returns the way out, to be appended to the error of [`bind`]. Empty if there is no general one.
+pub fn way_out(error: &io::Error, setting: &str) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => format!("; stop the other program or set {setting} to another port"),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs, net::TcpStream, time::Duration};

@@ -82,9 +82,17 @@ impl MediaBody {
     }
 }
 
+/// Describes why a body is not the expected JSON.
+pub(crate) fn malformed(error: &serde_json::Error) -> String {
+    if error.is_data() {
+        return format!("malformed request: {error}");
+    }
+    format!("the body is not JSON: {error}")
+}
+
 /// Parses the body of a request.
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| Refusal::Invalid(format!("malformed request: {error}")))
+    serde_json::from_slice(body).map_err(|error| Refusal::Invalid(malformed(&error)))
 }
 
 pub(super) fn refusal(status: StatusCode, code: &str, message: &str) -> Response {

@@ -23,7 +23,7 @@ use uuid::Uuid;
 use super::{
     Switch,
     call::{self, Entry, Order},
-    http::{invalid, is_address, refusal},
+    http::{invalid, is_address, malformed, refusal},
     log::LogEvent,
     persona::Callee,
 };
@@ -125,7 +125,7 @@ enum Answer {
 
 /// Makes a phone call in.
 pub(super) async fn call_in(State(switch): State<Arc<Switch>>, body: Bytes) -> Response {
-    let checked = serde_json::from_slice::<CallBody>(&body).map_err(|error| format!("malformed request: {error}"));
+    let checked = serde_json::from_slice::<CallBody>(&body).map_err(|error| malformed(&error));
     let announcement = match checked.and_then(|body| body.checked(&switch)) {
         Ok(announcement) => announcement,
         Err(message) => return invalid(&message),

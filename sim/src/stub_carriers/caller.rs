@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::exchange::Persona;
+use crate::exchange::{Persona, malformed};
 
 /// Placeholder for the number of a caller that withholds it.
 const WITHHELD: &str = "anonymous";
@@ -69,7 +69,7 @@ struct Body {
 
 impl Body {
     fn read(body: &[u8]) -> Result<Caller, String> {
-        let body: Self = serde_json::from_slice(body).map_err(|error| format!("malformed request: {error}"))?;
+        let body: Self = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
         for (name, number) in [("from", &body.from), ("to", &body.to)] {
             if !PhoneNumber::parse(number).is_ok_and(|parsed| parsed.as_str() == number) {
                 return Err(format!("`{name}` must be a number such as +15550100010"));
