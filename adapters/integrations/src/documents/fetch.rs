@@ -28,7 +28,7 @@ pub enum InvalidUrl {
     #[error("has more than {URL_CHARACTERS} characters")]
     TooLong,
     /// Not a URL.
-    #[error("is not an address: {0}; write https://HOST/PATH")]
+    #[error("is not an address: {}; write https://HOST/PATH", why(.0))]
     NoAddress(url::ParseError),
     /// Scheme other than `http` and `https`.
     #[error("must begin with https:// or http://, not `{0:.40}:`")]
@@ -117,6 +117,14 @@ impl Fetcher {
         Err(FetchError::Upstream(format!(
             "the address redirects more than {REDIRECTS} times"
         )))
+    }
+}
+
+/// Says why a text is not a URL.
+fn why(error: &url::ParseError) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => "it has no https:// in front".to_owned(),
+        other => other.to_string(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use clap::Args;
-use lettre::{address::AddressError, message::Mailbox, transport::smtp};
+use lettre::{message::Mailbox, transport::smtp};
 
 use super::Mailer;
 
@@ -34,16 +34,19 @@ pub enum MailConfigError {
     #[error("RINGBACK_MAIL_FROM needs a mail server: set RINGBACK_SMTP_URL too")]
     NoServer,
     /// The sender is not a mail address.
-    #[error("RINGBACK_MAIL_FROM {from}: {error}; write Ringback <calls@example.com>")]
-    Sender {
-        /// Value of the setting.
-        from: String,
-        /// Cause.
-        error: AddressError,
-    },
+    #[error("RINGBACK_MAIL_FROM: `{0}` is not an address; write one such as Ringback <calls@example.com>")]
+    Sender(String),
+    /// The server's address has no scheme. Holds the address without user and password.
+    #[error("RINGBACK_SMTP_URL: `{0}` has no smtps:// or smtp:// in front; {WAYS}")]
+    NoScheme(String),
     /// The server's address is invalid.
-    #[error("RINGBACK_SMTP_URL: not an address of a mail server: {0}; {WAYS}")]
-    Server(smtp::Error),
+    #[error("RINGBACK_SMTP_URL: `{url}` is not an address of a mail server: {error}; {WAYS}")]
+    Server {
+        /// Address without user and password.
+        url: String,
+        /// Cause.
+        error: smtp::Error,
+    },
 }
 
 /// Address of a mail server that does not show its password.
@@ -53,6 +56,28 @@ pub struct SmtpUrl(String);
 impl From<&str> for SmtpUrl {
     fn from(text: &str) -> Self {
         Self(text.to_owned())
+    }
+}
+
+impl SmtpUrl {
+    /// Returns the address for messages. User and password are hidden, and all of it if a password may be
+    /// anywhere else.
+    fn without_password(&self) -> String {
+        let (scheme, rest) = match self.0.split_once("://") {
+            Some((scheme, rest)) => (format!("{scheme}://"), rest),
+            None => (String::new(), self.0.as_str()),
+        };
+        let is_host = |text: &str| match text.split_once(':') {
+            Some((host, port)) => !host.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()),
+            None => true,
+        };
+        let host = rest.rsplit('@').next().unwrap_or_default();
+        let host = host.split(['/', '?', '#']).next().unwrap_or_default();
+        match (is_host(host), rest.contains('@')) {
+            (true, true) => format!("{scheme}***@{host}"),
+            (true, false) => format!("{scheme}{host}"),
+            (false, _) => format!("{scheme}…"),
+        }
     }
 }
 
@@ -80,11 +105,14 @@ impl MailConfig {
             (Some(_), None) => return Err(MailConfigError::NoSender),
             (None, Some(_)) => return Err(MailConfigError::NoServer),
         };
-        let sender: Mailbox = from.parse().map_err(|error| MailConfigError::Sender {
-            from: from.clone(),
+        let sender: Mailbox = from.parse().map_err(|_| MailConfigError::Sender(from.clone()))?;
+        if !url.0.contains("://") {
+            return Err(MailConfigError::NoScheme(url.without_password()));
+        }
+        let mailer = Mailer::new(&url.0, sender).map_err(|error| MailConfigError::Server {
+            url: url.without_password(),
             error,
         })?;
-        let mailer = Mailer::new(&url.0, sender).map_err(MailConfigError::Server)?;
         Ok(Some(mailer))
     }
 }
@@ -109,18 +137,25 @@ mod tests {
         assert_eq!(wrong(Some(good), Some("Ringback <calls@example.com>")), "");
         assert!(wrong(Some(good), None).contains("RINGBACK_MAIL_FROM"));
         assert!(wrong(None, Some("calls@example.com")).contains("RINGBACK_SMTP_URL"));
-        assert!(wrong(Some(good), Some("nobody")).contains("RINGBACK_MAIL_FROM nobody"));
-        for bad in [
-            "http://ada:s3cret@mail.example.com",
-            "ada:s3cret@mail",
-            "smtp://ada:s3cret@h?tls=what",
-            "x",
+        assert!(wrong(Some(good), Some("nobody")).contains("`nobody` is not an address"));
+        for (bad, says) in [
+            (
+                "http://ada:s3cret@mail.example.com",
+                "`http://***@mail.example.com` is not",
+            ),
+            ("smtp://ada:s3cret@h?tls=what", "`smtp://***@h` is not"),
+            ("smtp://ada:s3cret", "`smtp://…` is not"),
+            ("ada:s3cret@mail", "`***@mail` has no smtps://"),
+            ("ada:s3cret", "`…` has no smtps://"),
+            ("mail.example.com:465", "`mail.example.com:465` has no smtps://"),
+            ("x", "`x` has no smtps://"),
         ] {
             let error = wrong(Some(bad), Some("calls@example.com"));
             assert!(
-                error.starts_with("RINGBACK_SMTP_URL: ") && !error.contains("s3cret"),
+                error.starts_with("RINGBACK_SMTP_URL: ") && error.contains(says) && !error.contains("s3cret"),
                 "{error}"
             );
+            assert!(error.contains("write smtps://USER:PASSWORD@HOST"), "{error}");
         }
     }
 }
