@@ -18,7 +18,7 @@ use sqlx::{
 
 use super::{
     dialect::{Dialect, SQLITE},
-    rows::unavailable,
+    rows::{is_not_a_database, unavailable},
     url::DatabaseUrl,
 };
 
@@ -90,7 +90,7 @@ impl Again {
     /// Opens a new connection with the same settings as the first one.
     pub(super) async fn open(&self) -> StoreResult<AnyConnection> {
         let mut writer = connect(&self.0).await?;
-        set_up(&mut writer).await?;
+        set_up(&mut writer).await.map_err(unavailable)?;
         Ok(writer)
     }
 }
@@ -101,12 +101,9 @@ async fn connect(url: &str) -> StoreResult<AnyConnection> {
         .map_err(|error| StoreError::Unavailable(format!("cannot open {url}: {error}")))
 }
 
-async fn set_up(writer: &mut AnyConnection) -> StoreResult<()> {
+async fn set_up(writer: &mut AnyConnection) -> Result<(), sqlx::Error> {
     for statement in SQLITE.writer_setup {
-        sqlx::query(*statement)
-            .execute(&mut *writer)
-            .await
-            .map_err(unavailable)?;
+        sqlx::query(*statement).execute(&mut *writer).await?;
     }
     Ok(())
 }
@@ -133,7 +130,7 @@ async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
     let url = &creating(url)?;
     let dialect = &SQLITE;
     let mut writer = connect(url).await?;
-    let file = database_file(&mut writer).await?;
+    let file = database_file(&mut writer).await.map_err(|error| in_file(url, error))?;
     let lock = match &file {
         Some(path) => lock(path, sharing)?,
         None => None,
@@ -142,7 +139,7 @@ async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
     if let Some(path) = &file {
         keep_private(path)?;
     }
-    set_up(&mut writer).await?;
+    set_up(&mut writer).await.map_err(|error| in_file(url, error))?;
     if !held_elsewhere {
         MIGRATIONS
             .run_direct(None, &mut writer, false)
@@ -162,6 +159,17 @@ async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
     })
 }
 
+/// Maps an error of opening the file of a SQLite URL.
+fn in_file(url: &str, error: sqlx::Error) -> StoreError {
+    if !is_not_a_database(&error) {
+        return unavailable(error);
+    }
+    let path = url.strip_prefix("sqlite:").unwrap_or(url);
+    let path = path.strip_prefix("//").unwrap_or(path);
+    let path = path.split('?').next().unwrap_or(path);
+    StoreError::Unavailable(format!("{path} is not an SQLite database; name another file"))
+}
+
 /// Returns the URL with the option to create a missing file, and creates a missing folder.
 fn creating(url: &str) -> StoreResult<String> {
     let rest = url.strip_prefix("sqlite:").unwrap_or(url);
@@ -177,10 +185,10 @@ fn creating(url: &str) -> StoreResult<String> {
 }
 
 /// Returns the path of the main database; none if it is in memory.
-async fn database_file(conn: &mut AnyConnection) -> StoreResult<Option<String>> {
+async fn database_file(conn: &mut AnyConnection) -> Result<Option<String>, sqlx::Error> {
     let row = sqlx::query("SELECT file FROM pragma_database_list WHERE name = 'main'");
-    let row = row.fetch_one(conn).await.map_err(unavailable)?;
-    let file: Option<String> = row.try_get("file").map_err(unavailable)?;
+    let row = row.fetch_one(conn).await?;
+    let file: Option<String> = row.try_get("file")?;
     Ok(file.filter(|path| !path.is_empty()))
 }
 

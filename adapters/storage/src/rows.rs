@@ -54,6 +54,12 @@ pub(super) fn is_disk_full(error: &sqlx::Error) -> bool {
     code.is_some_and(|code| code == "13" || code == "53100")
 }
 
+/// Returns whether the file is not an SQLite database: SQLITE_NOTADB.
+pub(super) fn is_not_a_database(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(sqlx::error::DatabaseError::code);
+    code.is_some_and(|code| code == "26")
+}
+
 /// Maps a database error for the caller. A missing parent row becomes `NotFound`.
 pub(super) fn unavailable(error: sqlx::Error) -> StoreError {
     match error {
