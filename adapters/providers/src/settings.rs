@@ -100,12 +100,21 @@ const KNOWN: &[Known] = &[
     known!("kokoro", "KOKORO", true, "http://127.0.0.1:8880/v1"),
 ];
 
+/// Minimum similarity (Jaro-Winkler) of a suggested name, and the bytes of a name that are compared.
+const LIKELY: f64 = 0.8;
+const LONGEST_NAME: usize = 50;
+
 /// Reason why a provider cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotConfigured {
     /// The provider is unknown.
-    #[error("provider `{0}` is unknown")]
-    Unknown(String),
+    #[error("provider `{provider}` is unknown{} known here: {}", near(.provider, .known), .known.join(", "))]
+    Unknown {
+        /// Name as given.
+        provider: String,
+        /// Names that could be given.
+        known: Vec<&'static str>,
+    },
     /// Its key or its address is not set.
     #[error("provider `{provider}` is not configured: set {variable}")]
     Unset {
@@ -115,12 +124,14 @@ pub enum NotConfigured {
         variable: &'static str,
     },
     /// The provider does not offer this.
-    #[error("provider `{provider}` has no {what}")]
+    #[error("provider `{provider}` has no {what}; known here: {}", .known.join(", "))]
     Unfit {
         /// Name of the provider.
         provider: String,
         /// Requested feature.
         what: &'static str,
+        /// Names of the providers that offer it.
+        known: Vec<&'static str>,
     },
     /// The provider has no default model, since its operator chooses the names.
     #[error("provider `{0}` needs a model: write `{0}/` and the model's name")]
@@ -131,6 +142,35 @@ pub enum NotConfigured {
     /// The HTTP client cannot be built.
     #[error("cannot build the HTTP client: {0}")]
     Broken(String),
+}
+
+impl NotConfigured {
+    /// Creates the error for a provider that is not among those that offer `what`.
+    pub(crate) fn not_among(known_here: Vec<&'static str>, provider: &str, what: &'static str) -> Self {
+        let (provider, is_known) = (provider.to_owned(), known(provider).is_some());
+        match is_known {
+            true => Self::Unfit {
+                provider,
+                what,
+                known: known_here,
+            },
+            false => Self::Unknown {
+                provider,
+                known: known_here,
+            },
+        }
+    }
+}
+
+/// Returns `; did you mean …?` if a known name is similar, otherwise a semicolon.
+fn near(name: &str, known: &[&str]) -> String {
+    // Comparison time grows with the square of the length.
+    let name = name.get(..LONGEST_NAME).unwrap_or(name);
+    let scored = known.iter().map(|known| (strsim::jaro_winkler(name, known), known));
+    let best = scored
+        .filter(|(likeness, _)| *likeness >= LIKELY)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    best.map_or_else(|| ";".to_owned(), |(_, known)| format!("; did you mean `{known}`?"))
 }
 
 /// Environment variables of all providers' keys and addresses.
@@ -214,7 +254,10 @@ impl ProviderSettings {
         if let Some(endpoint) = self.endpoints.get(provider) {
             return Ok(endpoint);
         }
-        let known = known(provider).ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
+        let known = known(provider).ok_or_else(|| NotConfigured::Unknown {
+            provider: provider.to_owned(),
+            known: KNOWN.iter().map(|known| known.provider).collect(),
+        })?;
         Err(NotConfigured::Unset {
             provider: provider.to_owned(),
             variable: match known.default_base {
@@ -274,10 +317,13 @@ mod tests {
                 .to_string()
                 .contains("AZURE_OPENAI_ENDPOINT")
         );
-        assert_eq!(
-            settings.endpoint("nobody"),
-            Err(NotConfigured::Unknown("nobody".into()))
+        let why = settings.endpoint("nobody").unwrap_err().to_string();
+        assert!(
+            why.starts_with("provider `nobody` is unknown; known here: openai, "),
+            "{why}"
         );
+        let why = settings.endpoint("deepgramm").unwrap_err().to_string();
+        assert!(why.contains("is unknown; did you mean `deepgram`? known"), "{why}");
         let why = read(&[("KOKORO_BASE_URL", "localhost")]).unwrap_err().to_string();
         assert!(why.starts_with("KOKORO_BASE_URL: write an address"), "{why}");
         let why = read(&[("OPENAI_BASE_URL", "http://u:secret@127.0.0.1/v1")]).unwrap_err();

@@ -63,7 +63,7 @@ impl SpeechToText {
             .connect_timeout(CONNECT_WITHIN)
             .redirect(reqwest::redirect::Policy::none())
             .build();
-        let client = client.map_err(|error| NotConfigured::Unknown(format!("any: no HTTP client: {error}")))?;
+        let client = client.map_err(|error| NotConfigured::Broken(error.to_string()))?;
         let names = match choices.is_empty() {
             true => vec![ProviderName::of("babble")],
             false => choices,

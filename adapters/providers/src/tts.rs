@@ -77,6 +77,18 @@ pub enum VoicesError {
     },
 }
 
+/// Providers of speech.
+const PROVIDERS: [&str; 8] = [
+    "babble",
+    "espeak",
+    "elevenlabs",
+    "cartesia",
+    "deepgram",
+    "openai",
+    "kokoro",
+    "speaches",
+];
+
 /// All voices of the service. It speaks with the voice that an agent names, or with the first configured one.
 /// If that one fails, it goes on with the other configured voices.
 pub struct TextToSpeech {
@@ -220,6 +232,9 @@ impl TextToSpeech {
             "babble" => (Arc::new(InProcess(BabbleSynthesizer)), ""),
             "espeak" => (self.espeak.clone(), ""),
             hosted => {
+                if !PROVIDERS.contains(&hosted) {
+                    return Err(unknown(hosted));
+                }
                 let endpoint = self.settings.endpoint(hosted)?.clone();
                 let model = name.model.clone();
                 match hosted {
@@ -233,7 +248,7 @@ impl TextToSpeech {
                         let source = OpenAiSpeech::new(endpoint, model, self.client.clone());
                         (Arc::new(source), OpenAiSpeech::default_voice(hosted))
                     }
-                    other => return Err(NotConfigured::Unknown(format!("{other} (for speech)"))),
+                    other => return Err(unknown(other)),
                 }
             }
         };
@@ -268,6 +283,10 @@ impl TextToSpeech {
 pub(crate) fn model_and_voice(name: &str) -> Option<(&str, Option<&str>)> {
     let (model, voice) = name.rsplit_once('/')?;
     Some((model, Some(voice).filter(|voice| !voice.is_empty())))
+}
+
+fn unknown(provider: &str) -> NotConfigured {
+    NotConfigured::not_among(PROVIDERS.to_vec(), provider, "speech synthesis")
 }
 
 /// Splits an agent's `voiceId` into provider and voice.

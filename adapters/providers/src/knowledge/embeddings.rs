@@ -68,13 +68,10 @@ impl Embeddings {
     /// Returns an error if the provider has no embeddings or is not configured, or if no model is named.
     pub fn new(name: &ProviderName, settings: &ProviderSettings) -> Result<Self, NotConfigured> {
         let provider = name.provider.as_str();
-        let endpoint = settings.endpoint(provider)?.clone();
         if !PROVIDERS.contains(&provider) {
-            return Err(NotConfigured::Unfit {
-                provider: provider.to_owned(),
-                what: "embeddings: use openai, gemini, ollama, vllm or llamacpp",
-            });
+            return Err(NotConfigured::not_among(PROVIDERS.to_vec(), provider, "embeddings"));
         }
+        let endpoint = settings.endpoint(provider)?.clone();
         let unnamed = || NotConfigured::NoModel(provider.to_owned());
         let model = name.model.clone().ok_or_else(unnamed)?;
         let http = http_client::builder()

@@ -129,14 +129,10 @@ impl Models {
         }
         let known = PROVIDERS.iter().find(|(known, _)| *known == provider);
         let Some((_, default)) = known else {
+            let known = PROVIDERS.iter().map(|(known, _)| *known);
+            let known = std::iter::once(INTERVIEWER).chain(known).collect();
             // The provider may offer speech only.
-            return Err(match self.settings.endpoint(provider) {
-                Err(NotConfigured::Unknown(name)) => NotConfigured::Unknown(name),
-                _ => NotConfigured::Unfit {
-                    provider: provider.to_owned(),
-                    what: "language models",
-                },
-            });
+            return Err(NotConfigured::not_among(known, provider, "language models"));
         };
         self.settings.endpoint(provider)?;
         let client = self.clients.get(provider).cloned();
@@ -151,7 +147,7 @@ impl Models {
         if !sound(&model) {
             return Err(NotConfigured::Odd(model));
         }
-        let client = client.ok_or_else(|| NotConfigured::Unknown(provider.to_owned()))?;
+        let client = client.ok_or_else(|| NotConfigured::Broken(format!("{provider} has none")))?;
         Ok(Model {
             client: Some((client, model)),
             guard: Some(self.guard(name)),

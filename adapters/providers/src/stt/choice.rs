@@ -12,7 +12,7 @@ use crate::{
         deepgram::Listen,
         flux::Flux,
         scribe::Scribe,
-        transcriptions::{Clips, Server},
+        transcriptions::{Clips, SERVERS, Server},
     },
 };
 use net::guard::{Guard, Guards, Kind};
@@ -65,7 +65,10 @@ impl Choice {
             }
             provider => {
                 let server = Server::of(provider, client);
-                let server = server.ok_or_else(|| NotConfigured::Unknown(format!("{provider} (speech to text)")))?;
+                let server = server.ok_or_else(|| {
+                    let known = [BABBLE, "deepgram", "elevenlabs"].into_iter().chain(SERVERS);
+                    NotConfigured::not_among(known.collect(), provider, "speech to text")
+                })?;
                 Source::Provider(settings.endpoint(provider)?.clone(), server)
             }
         };

@@ -35,6 +35,9 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// Longest wait for an answer before the turn goes on without it, however slow the server was.
 const MOST_WITHIN: Duration = Duration::from_secs(4);
 
+/// Providers that transcribe files.
+pub(super) const SERVERS: [&str; 5] = ["openai", "groq", "speaches", "whispercpp", "vllm"];
+
 /// Kind of server, with the client that all of them share.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
