@@ -12,7 +12,10 @@ use crate::{
 };
 use carriers::check::CarriersCheckArgs;
 use integrations::documents::extract::child::ExtractArgs;
-use net::http_client::parse_base_url;
+use net::{
+    http_client::parse_local_base_url,
+    setting::{listen_address, whole},
+};
 use providers::{check::ProvidersCheckArgs, name::ProviderName};
 use sim::{
     stub_carriers::{SERVICE, run::Name},
@@ -28,7 +31,7 @@ pub struct Cli {
     pub log_format: LogFormat,
 
     /// Worker threads [default: one for each core]
-    #[arg(long, env = "RINGBACK_WORKERS", global = true, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, env = "RINGBACK_WORKERS", global = true, value_parser = whole(1..=1024_u16))]
     pub workers: Option<u16>,
 
     /// Command to run
@@ -76,7 +79,7 @@ pub struct DemoArgs {
     pub csv: Option<PathBuf>,
 
     /// Call only the first N contacts of the sample
-    #[arg(long, conflicts_with = "csv", value_parser = clap::value_parser!(u16).range(1..=16))]
+    #[arg(long, conflicts_with = "csv", value_parser = whole(1..=16_u16))]
     pub contacts: Option<u16>,
 
     /// Let the agent speak with another voice than babble, as provider or provider:voice, such as
@@ -89,7 +92,7 @@ pub struct DemoArgs {
 #[derive(Debug, Clone, Args)]
 pub struct PhonesArgs {
     /// Address to serve the exchange's dial API on
-    #[arg(long)]
+    #[arg(long, value_parser = listen_address)]
     pub listen: SocketAddr,
 
     /// Append events to this file, one JSON object a line; a dial is on disk before it is answered
@@ -101,11 +104,11 @@ pub struct PhonesArgs {
     pub max_calls: usize,
 
     /// Seed of the phones' behaviour
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub seed: u64,
 
     /// Milliseconds of ringing before the callee acts [default: 2000 to 6000, by the number]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=600_000))]
+    #[arg(long, value_parser = whole(0..=600_000_u64))]
     pub pick_up_ms: Option<u64>,
 
     /// Address to announce the phones' own calls to: the service, or the full address of its inbound webhook
@@ -130,7 +133,7 @@ pub enum ProvidersCommand {
 #[derive(Debug, Clone, Args)]
 pub struct ProvidersStubArgs {
     /// Address to serve on
-    #[arg(long)]
+    #[arg(long, value_parser = listen_address)]
     pub listen: SocketAddr,
 
     /// Delays of the stubs
@@ -142,7 +145,7 @@ pub struct ProvidersStubArgs {
     pub key: Option<String>,
 
     /// Seed of the delays
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub seed: u64,
 }
 
@@ -192,11 +195,11 @@ pub struct CarriersStubArgs {
     pub carrier: Name,
 
     /// Address to serve on
-    #[arg(long)]
+    #[arg(long, value_parser = listen_address)]
     pub listen: SocketAddr,
 
     /// Address of the service: calls of phones are announced there
-    #[arg(long, default_value = SERVICE, value_parser = parse_base_url)]
+    #[arg(long, default_value = SERVICE, value_parser = parse_local_base_url)]
     pub service: String,
 
     /// Send every report twice, and for Telnyx also late and in another order
@@ -204,7 +207,7 @@ pub struct CarriersStubArgs {
     pub untidy: bool,
 
     /// Break the first media socket of each call after this many seconds
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    #[arg(long, value_parser = whole(1..=3_600_u64))]
     pub cut_after_seconds: Option<u64>,
 }
 
@@ -229,18 +232,15 @@ pub struct AccountArgs {
     pub storage: StorageConfig,
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("0 is too small; use 1 or more".to_owned()),
-        Ok(number) => Ok(number),
-        Err(error) => Err(format!("{error}")),
-    }
+fn at_least_one(text: &str) -> Result<usize, &'static str> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or("write a whole number, 1 or more")
 }
 
 /// Returns the address of the service's inbound webhook, or the address as given if it has a path.
 fn announce_to(text: &str) -> Result<String, String> {
     let wrong = |why: &str| format!("{why}; write http://HOST:PORT of the service, such as http://127.0.0.1:8080");
-    let mut url = url::Url::parse(text).map_err(|error| wrong(&error.to_string()))?;
+    let mut url = url::Url::parse(text).map_err(|_| wrong("not an http:// address"))?;
     if url.scheme() != "http" || url.host().is_none() {
         return Err(wrong("not an http:// address"));
     }
@@ -251,13 +251,10 @@ fn announce_to(text: &str) -> Result<String, String> {
 }
 
 /// Parses a level from that of one part in a million to the loudest possible.
-fn dbfs(text: &str) -> Result<f64, String> {
-    let level: f64 = text.parse().map_err(|error| format!("{error}"))?;
+fn dbfs(text: &str) -> Result<f64, &'static str> {
     // No range contains NaN.
-    let sound = (-120.0..=0.0).contains(&level);
-    sound
-        .then_some(level)
-        .ok_or_else(|| format!("{text} is outside -120 to 0"))
+    let level = text.parse().ok().filter(|level| (-120.0..=0.0).contains(level));
+    level.ok_or("write a number from -120 to 0")
 }
 
 #[cfg(test)]

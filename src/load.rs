@@ -13,6 +13,7 @@ use domain::admission::{Admission, Gate, Level, Limits};
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use measures::Measures;
+use net::setting::whole;
 pub use ready::ReadyEndpoint;
 use storage::SqlStore;
 
@@ -32,15 +33,15 @@ const MAILBOX_PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy, Args)]
 pub struct LoadConfig {
     /// Percent of the worker threads' time above which new work is refused; 100 turns this off
-    #[arg(long = "shed-cpu", env = "RINGBACK_SHED_CPU", default_value_t = 85, value_parser = clap::value_parser!(u8).range(20..=100))]
+    #[arg(long = "shed-cpu", env = "RINGBACK_SHED_CPU", default_value_t = 85, value_parser = whole(20..=100_u8))]
     pub cpu: u8,
 
     /// Percent of the machine's or container's memory above which new work is refused; 100 turns this off
-    #[arg(long = "shed-memory", env = "RINGBACK_SHED_MEMORY", default_value_t = 90, value_parser = clap::value_parser!(u8).range(20..=100))]
+    #[arg(long = "shed-memory", env = "RINGBACK_SHED_MEMORY", default_value_t = 90, value_parser = whole(20..=100_u8))]
     pub memory: u8,
 
     /// Milliseconds a write may wait for the database before new work is refused; 0 turns this off
-    #[arg(long = "shed-lag-ms", env = "RINGBACK_SHED_LAG_MS", default_value_t = 2_000, value_parser = clap::value_parser!(u64).range(..=600_000))]
+    #[arg(long = "shed-lag-ms", env = "RINGBACK_SHED_LAG_MS", default_value_t = 2_000, value_parser = whole(0..=600_000_u64))]
     pub lag_ms: u64,
 }
 

@@ -1,7 +1,9 @@
 //! Parsing of the command line.
 
+use std::ffi::OsString;
+
 use clap::{
-    Command, CommandFactory, Parser,
+    Command, CommandFactory, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
 
@@ -11,8 +13,28 @@ impl Cli {
     /// Parses the command line, or ends the process with an error. For a value from the environment, the
     /// error names the variable too, not only the option, which nobody wrote.
     pub fn parsed() -> Self {
-        Self::try_parse().unwrap_or_else(|error| named(error, |variable| std::env::var_os(variable).is_some()).exit())
+        Self::parse_all(std::env::args_os())
+            .unwrap_or_else(|error| named(error, |variable| std::env::var_os(variable).is_some()).exit())
     }
+
+    fn parse_all<T: Into<OsString> + Clone>(arguments: impl IntoIterator<Item = T>) -> Result<Self, clap::Error> {
+        let mut command = with_negative_numbers(Self::command());
+        let mut matches = command.try_get_matches_from_mut(arguments)?;
+        Self::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
+    }
+}
+
+/// Lets every option take a negative number as its value. Otherwise `--max-calls -1` is refused as an unknown
+/// option `-1`, and not with the range of the number.
+fn with_negative_numbers(command: Command) -> Command {
+    command
+        .mut_args(
+            |arg| match arg.get_long().is_some() && arg.get_action().takes_values() {
+                true => arg.allow_negative_numbers(true),
+                false => arg,
+            },
+        )
+        .mut_subcommands(with_negative_numbers)
 }
 
 fn named(mut error: clap::Error, is_set: impl Fn(&str) -> bool) -> clap::Error {
@@ -48,7 +70,7 @@ mod tests {
     #[test]
     fn a_wrong_value_of_the_environment_is_told_with_its_variable() {
         let told = |is_set: bool| {
-            let error = Cli::try_parse_from(["ringback", "serve", "--shed-cpu", "85%"]).unwrap_err();
+            let error = Cli::parse_all(["ringback", "serve", "--shed-cpu", "85%"]).unwrap_err();
             named(error, |_| is_set).to_string()
         };
         assert!(
@@ -57,5 +79,18 @@ mod tests {
             told(true)
         );
         assert!(!told(false).contains("RINGBACK"), "{}", told(false));
+    }
+
+    #[test]
+    fn a_negative_number_is_refused_as_the_value_that_it_is() {
+        for (option, way_out) in [
+            ("--max-calls", "write a whole number from 1 to 100000"),
+            ("--calls-per-second", "write a number from 0 to 10000"),
+        ] {
+            let error = Cli::parse_all(["ringback", "serve", option, "-1"])
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("'-1'") && error.contains(way_out), "{error}");
+        }
     }
 }

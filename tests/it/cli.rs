@@ -153,6 +153,76 @@ fn a_bad_setting_is_named() {
 }
 
 #[test]
+fn a_bad_value_is_refused_with_what_to_write() {
+    let program = Program::new();
+    let range = "write a whole number from 1 to 100000";
+    let cases: [(&[&str], &str); 16] = [
+        (&["serve", "--listen", "8080"], "write IP:PORT, such as 127.0.0.1:8080"),
+        (&["serve", "--listen", ":8080"], "write IP:PORT"),
+        (&["serve", "--listen", "localhost:8080"], "write IP:PORT"),
+        (&["serve", "--max-calls", "lots"], range),
+        (&["serve", "--max-calls", "0"], range),
+        (&["serve", "--max-calls", "-1"], range),
+        (&["serve", "--drain-seconds", "5m"], "from 0 to 604800"),
+        (&["serve", "--calls-per-second", "-1"], "write a number from 0 to 10000"),
+        (&["serve", "--keep-recordings-days", "0"], "from 1 to 36500"),
+        (&["serve", "--babble-punctuation", "maybe"], "write true or false"),
+        (&["--workers", "0", "openapi"], "from 1 to 1024"),
+        (&["demo", "--contacts", "17"], "from 1 to 16"),
+        (&["phones", "--max-calls", "0"], "write a whole number, 1 or more"),
+        (
+            &["serve", "--simulated-url", "127.0.0.1:9000"],
+            "such as http://127.0.0.1:9000",
+        ),
+        (
+            &["serve", "--dead-after-ms", "1000"],
+            "RINGBACK_DEAD_AFTER_MS is 1000: set it to at least 15000 (3 × RINGBACK_SEND_WITHIN_MS)",
+        ),
+        (&["serve", "--llm", "gpt-4.1"], "known here: interviewer, openai"),
+    ];
+    for (arguments, way_out) in cases {
+        let ended = program.run(arguments);
+        let refusal = ended.refusal();
+        assert!(refusal.contains(way_out), "{arguments:?}: {refusal}");
+    }
+    for (setting, value, named) in [
+        (
+            "RINGBACK_STT",
+            "deepgramm",
+            "did you mean `deepgram`? known here: babble, ",
+        ),
+        ("RINGBACK_TTS", "espeakk", "did you mean `espeak`? known here: babble, "),
+        (
+            "RINGBACK_STT",
+            "anthropic",
+            "has no speech to text; known here: babble, ",
+        ),
+        ("RINGBACK_ALLOW_PRIVATE_URLS", "maybe", "write true or false"),
+    ] {
+        let ended = program.run_with(&["serve"], &[(setting, value)]);
+        let refusal = ended.refusal();
+        assert!(refusal.contains(setting) && refusal.contains(named), "{refusal}");
+    }
+}
+
+#[test]
+fn a_file_that_is_no_database_and_a_port_in_use_are_told_with_the_way_out() {
+    let program = Program::new();
+    let file = program.path("notes.txt");
+    std::fs::write(&file, "no database\n".repeat(100)).unwrap();
+    let url = format!("sqlite://{}", file.display());
+    let ended = program.run_with(&["serve"], &[("DATABASE_URL", &url)]);
+    let refusal = ended.refusal();
+    assert!(refusal.contains("notes.txt is not an SQLite database"), "{refusal}");
+
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    let ended = program.run(&["serve", "--listen", &taken]);
+    let refusal = ended.refusal();
+    assert!(refusal.contains("or set RINGBACK_LISTEN to another port"), "{refusal}");
+}
+
+#[test]
 fn the_password_of_a_database_is_shown_by_nothing() {
     let program = Program::new();
     for (url, shown) in [

@@ -7,7 +7,7 @@ mod ask;
 use std::process::ExitCode;
 
 use clap::Args;
-use net::http_client::parse_base_url;
+use net::http_client::{parse_base_url, parse_local_base_url};
 
 use futures_util::future::{OptionFuture, join_all};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ pub struct CarriersCheckArgs {
     pub carrier: String,
 
     /// Address of a telephone exchange (`ringback phones`)
-    #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_base_url)]
+    #[arg(long, env = "RINGBACK_SIMULATED_URL", value_parser = parse_local_base_url)]
     pub simulated_url: Option<String>,
 
     /// Print the findings as JSON

@@ -21,8 +21,8 @@ pub fn install_cryptography() {
 
 /// The text is not an HTTP address that paths can be appended to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("write an address such as https://calls.example.com")]
-pub struct InvalidBaseUrl;
+#[error("write an address such as {0}")]
+pub struct InvalidBaseUrl(&'static str);
 
 /// Reason why an answer's body could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,7 +52,16 @@ pub fn base_url(text: &str) -> Option<String> {
 ///
 /// Returns an error if the text is not such an address.
 pub fn parse_base_url(text: &str) -> Result<String, InvalidBaseUrl> {
-    base_url(text).ok_or(InvalidBaseUrl)
+    base_url(text).ok_or(InvalidBaseUrl("https://calls.example.com"))
+}
+
+/// Parses an HTTP address like [`parse_base_url`], for a setting whose address is usually on this machine.
+///
+/// # Errors
+///
+/// Returns an error if the text is not such an address.
+pub fn parse_local_base_url(text: &str) -> Result<String, InvalidBaseUrl> {
+    base_url(text).ok_or(InvalidBaseUrl("http://127.0.0.1:9000"))
 }
 
 /// Returns a client builder that takes no proxy from the environment, because nothing in between may repeat

@@ -1,5 +1,5 @@
 //! Network code shared by all adapters: the HTTP client, sockets to providers, keys, the policy on addresses,
-//! circuit breakers, and redaction of foreign texts.
+//! circuit breakers, parsers of settings, and redaction of foreign texts.
 
 pub mod address_policy;
 pub mod bind;
@@ -8,4 +8,5 @@ pub mod http_client;
 pub mod key;
 pub mod log_gate;
 pub mod redact;
+pub mod setting;
 pub mod socket;

@@ -14,16 +14,17 @@ use domain::{
 };
 
 use crate::recordings;
+use net::setting::whole;
 
 /// Time that recordings and transcripts of calls are kept, in days.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct Kept {
     /// Days that recordings are kept [default: forever]
-    #[arg(long = "keep-recordings-days", env = "RINGBACK_KEEP_RECORDINGS_DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    #[arg(long = "keep-recordings-days", env = "RINGBACK_KEEP_RECORDINGS_DAYS", value_parser = whole(1..=36_500_u32))]
     pub recordings_days: Option<u32>,
 
     /// Days that transcripts are kept, with collected values and analyses [default: forever]
-    #[arg(long = "keep-transcripts-days", env = "RINGBACK_KEEP_TRANSCRIPTS_DAYS", value_parser = clap::value_parser!(u32).range(2..=36_500))]
+    #[arg(long = "keep-transcripts-days", env = "RINGBACK_KEEP_TRANSCRIPTS_DAYS", value_parser = whole(2..=36_500_u32))]
     pub transcripts_days: Option<u32>,
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use domain::ports::transcriber::{Capabilities, Transcriber, TranscriberConfig, TranscriptSink, TranscriptStream};
+use net::setting::{TrueOrFalse, whole};
 use tokio::task::AbortHandle;
 
 pub use self::delay::Delay;
@@ -27,12 +28,12 @@ pub struct Imperfection {
 
     /// Percentage of words that the babble recogniser gets wrong; as many again are wrong at first and then corrected
     #[arg(long = "babble-word-errors", id = "babble_word_errors", env = "RINGBACK_BABBLE_WORD_ERRORS",
-          default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..=50))]
+          default_value_t = 0, value_parser = whole(0..=50_u8))]
     pub word_errors: u8,
 
     /// Whether the babble recogniser's results have punctuation
     #[arg(long = "babble-punctuation", id = "babble_punctuation", env = "RINGBACK_BABBLE_PUNCTUATION",
-          default_value_t = true, action = clap::ArgAction::Set, value_parser = clap::builder::BoolishValueParser::new())]
+          default_value_t = true, action = clap::ArgAction::Set, value_parser = TrueOrFalse)]
     pub punctuation: bool,
 
     /// Seed of the babble recogniser's delays and errors
@@ -40,7 +41,8 @@ pub struct Imperfection {
         long = "babble-seed",
         id = "babble_seed",
         env = "RINGBACK_BABBLE_SEED",
-        default_value_t = 0
+        default_value_t = 0,
+        value_parser = whole(0..=u64::MAX)
     )]
     pub seed: u64,
 }
