@@ -134,7 +134,7 @@ async fn names_are_checked_at_the_start() {
         })
     ));
     let why = new("anthropic", &settings(&stub, KEY)).unwrap().to_string();
-    assert!(why.contains("anthropic (speech to text)"), "{why}");
+    assert!(why.contains("`anthropic` has no speech to text"), "{why}");
     assert_eq!(new("speaches,whispercpp,vllm,babble", &none), None);
     let babble = stt("babble", &stub);
     assert!(babble.guards().is_empty());
