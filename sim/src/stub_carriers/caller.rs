@@ -138,7 +138,7 @@ mod tests {
             ("+15550100010", "anonymous", Some("silent"))
         );
         for (body, named) in [
-            ("", "malformed"),
+            ("", "not JSON"),
             (r#"{"from":"+15550100010"}"#, "to"),
             (r#"{"from":"x","to":"+15559990001"}"#, "`from`"),
             (r#"{"from":"+15550100010","to":"desk"}"#, "`to`"),
