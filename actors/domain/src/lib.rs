@@ -29,6 +29,7 @@ pub mod prompt;
 pub mod retry;
 pub mod safeguards;
 pub mod schedule;
+pub mod suggestion;
 pub mod template;
 pub mod text;
 pub mod time;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::ports::NotReady;
+use domain::{ports::NotReady, suggestion::suggestion};
 
 use super::name::ProviderName;
 use net::{http_client, key::Key};
@@ -100,10 +100,6 @@ const KNOWN: &[Known] = &[
     known!("kokoro", "KOKORO", true, "http://127.0.0.1:8880/v1"),
 ];
 
-/// Minimum similarity (Jaro-Winkler) of a suggested name, and the bytes of a name that are compared.
-const LIKELY: f64 = 0.8;
-const LONGEST_NAME: usize = 50;
-
 /// Reason why a provider cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotConfigured {
@@ -164,13 +160,12 @@ impl NotConfigured {
 
 /// Returns `; did you mean …?` if a known name is similar, otherwise a semicolon.
 fn near(name: &str, known: &[&str]) -> String {
-    // Comparison time grows with the square of the length.
-    let name = name.get(..LONGEST_NAME).unwrap_or(name);
-    let scored = known.iter().map(|known| (strsim::jaro_winkler(name, known), known));
-    let best = scored
-        .filter(|(likeness, _)| *likeness >= LIKELY)
-        .max_by(|a, b| a.0.total_cmp(&b.0));
-    best.map_or_else(|| ";".to_owned(), |(_, known)| format!("; did you mean `{known}`?"))
+    let suggestion = suggestion(name, known);
+    if suggestion.is_empty() {
+        ";".to_owned()
+    } else {
+        suggestion
+    }
 }
 
 /// Environment variables of all providers' keys and addresses.

@@ -1,28 +1,10 @@
 //! Reads the fields of a JSON object with types, rejects unknown ones, and lists every problem with its path.
 
+pub use domain::suggestion::suggestion;
 use domain::{agent::Problem, phone_number::PhoneNumber};
 use serde_json::{Map, Value};
 
 use super::error::{ApiError, ApiResult};
-
-/// Minimum similarity (Jaro-Winkler) of a suggested name.
-const LIKELY: f64 = 0.8;
-
-/// Returns `; did you mean …?` if a known name is similar, otherwise an empty text.
-pub fn suggestion(name: &str, known: &[&str]) -> String {
-    // Comparison time grows with the square of the length, and none of our names is that long.
-    if name.len() > NAME_CHARACTERS {
-        return String::new();
-    }
-    let lower = name.to_lowercase();
-    known
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness >= LIKELY)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, candidate)| format!("; did you mean `{candidate}`?"))
-        .unwrap_or_default()
-}
 
 /// Returns the kind of a JSON value, for messages.
 pub fn kind(value: &Value) -> &'static str {
