@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_announced_at_a_service_or_at_a_endpoint_that_is_named_whole() {
+    fn calls_are_announced_at_a_service_or_at_an_endpoint_that_is_named_whole() {
         for (given, taken) in [
             ("http://127.0.0.1:9", "http://127.0.0.1:9/carriers/simulated/inbound"),
             (

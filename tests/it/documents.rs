@@ -10,7 +10,7 @@ use std::{
     sync::LazyLock,
 };
 
-use crate::layout::rust_files;
+use crate::layout::{all_files, files_below};
 
 /// A file of the repository.
 fn path(file: &str) -> PathBuf {
@@ -29,7 +29,7 @@ fn quoted(text: &str) -> impl Iterator<Item = &str> {
 /// Every test of the workspace, by its own name: documents name a test as nextest prints it, with its crate and module.
 static TESTS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     let mut tests = BTreeSet::new();
-    for text in sources(&["src", "actors", "adapters", "media", "sim", "tests", "benches"]) {
+    for text in all_files().iter().map(|file| fs::read_to_string(file).unwrap()) {
         let behind = |mark| text.split(mark).skip(1);
         for behind in behind("#[test]").chain(behind("#[tokio::test")) {
             let name = behind.split("fn ").nth(1).and_then(|rest| rest.split('(').next());
@@ -48,15 +48,6 @@ static TESTS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
 fn is_word(text: &str) -> bool {
     text.chars()
         .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
-}
-
-/// The texts of all source files below these folders.
-fn sources(folders: &[&str]) -> Vec<String> {
-    let mut files = Vec::new();
-    for folder in folders {
-        rust_files(&PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
-    }
-    files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
 }
 
 fn is_there(name: &str) -> bool {
@@ -148,8 +139,9 @@ fn every_variable_of_a_provider_or_carrier_is_on_its_page() {
         pages += &fs::read_to_string(page.unwrap().path()).unwrap();
     }
     let described: BTreeSet<&str> = quoted(&pages).collect();
-    let mut sources = sources(&["adapters/carriers/src/settings"]);
-    sources.push(read("adapters/carriers/src/settings.rs"));
+    let mut files = files_below(&path("adapters/carriers/src/settings"));
+    files.push(path("adapters/carriers/src/settings.rs"));
+    let sources: Vec<String> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
     let product = sources
         .iter()
         .map(|source| source.split("#[cfg(test)]").next().unwrap());

@@ -49,11 +49,11 @@ fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Adds every source file below a folder.
-pub fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
+/// Adds every source file below a folder; a folder `target` holds what a build made.
+fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() {
+        if path.is_dir() && !path.ends_with("target") {
             rust_files(&path, into);
         } else if path.extension().is_some_and(|e| e == "rs") {
             into.push(path);
@@ -61,13 +61,15 @@ pub fn rust_files(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-fn files_below(folder: &Path) -> Vec<PathBuf> {
+/// Returns every source file below a folder.
+pub fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     rust_files(folder, &mut files);
     files
 }
 
-fn all_files() -> Vec<PathBuf> {
+/// Returns every source file of the repository.
+pub fn all_files() -> Vec<PathBuf> {
     let folders = ["src", "actors", "adapters", "media", "sim", "tests", "benches"];
     folders
         .iter()

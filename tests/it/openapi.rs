@@ -13,7 +13,7 @@ use rest::openapi::{description, docs_router};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::layout::rust_files;
+use crate::layout::files_below;
 use support::{
     app::TestApp,
     client::send,
@@ -131,13 +131,8 @@ async fn every_described_field_is_known() {
 
 /// Returns the routes as listed in the API's source files: path and method.
 fn routes() -> Vec<(String, &'static str)> {
-    let mut files = Vec::new();
-    rust_files(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/rest/src"),
-        &mut files,
-    );
     let mut found = Vec::new();
-    for file in files {
+    for file in files_below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("adapters/rest/src")) {
         let source = fs::read_to_string(file).unwrap();
         let source: String = source.split_whitespace().collect();
         for route in source.split(".route(").skip(1) {

@@ -1,12 +1,8 @@
 //! Identifiers use the field's terms, and comments begin with their subject.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs};
 
-use crate::layout::rust_files;
+use crate::layout::all_files;
 
 /// Words that no identifier contains, with the term to use. `words`, `voices`, `listener` and `thinking` have an ordinary
 /// meaning too (words of a transcript, voices of a provider, sockets, an agent's state), so they are not listed.
@@ -48,15 +44,6 @@ const RIDDLES: [&str; 5] = ["What", "Who", "Whose", "That", "Which"];
 
 /// So many may.
 const MAX_RIDDLES: usize = 100;
-
-fn sources() -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for folder in ["src", "actors", "media", "adapters", "sim", "benches", "tests"] {
-        rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &mut files);
-    }
-    files.retain(|file| !file.components().any(|part| part.as_os_str() == "target"));
-    files
-}
 
 /// A file's text without comments and literals.
 fn code(text: &str) -> String {
@@ -122,7 +109,7 @@ fn words_of(identifier: &str) -> Vec<String> {
 fn no_identifier_uses_a_private_word() {
     let terms: BTreeMap<&str, &str> = PRIVATE_WORDS.iter().copied().collect();
     let mut found = Vec::new();
-    for file in sources() {
+    for file in all_files() {
         let code = code(&fs::read_to_string(&file).unwrap());
         let identifiers = code.split(|c: char| !c.is_alphanumeric() && c != '_');
         for identifier in identifiers.filter(|identifier| !EXCEPTIONS.contains(identifier)) {
@@ -140,7 +127,7 @@ fn no_identifier_uses_a_private_word() {
 #[test]
 fn few_comments_begin_with_a_riddle() {
     let mut found = Vec::new();
-    for file in sources() {
+    for file in all_files() {
         let text = fs::read_to_string(&file).unwrap();
         let mut is_inside = false;
         for (at, line) in text.lines().enumerate() {

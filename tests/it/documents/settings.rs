@@ -18,7 +18,7 @@ Accounts and keys have variables of their own, listed with their service:
 ";
 
 /// Adds the settings of a command and of those below it; a setting is listed with the first command that takes it.
-fn describe(command: &Command, name: &str, seen: &mut BTreeSet<String>, page: &mut String) {
+fn describe(command: &Command, heading: &str, seen: &mut BTreeSet<String>, page: &mut String) {
     let settings: Vec<&Arg> = command
         .get_arguments()
         .filter(|arg| {
@@ -27,25 +27,13 @@ fn describe(command: &Command, name: &str, seen: &mut BTreeSet<String>, page: &m
         })
         .collect();
     if !settings.is_empty() {
-        let _ = write!(page, "\n## {name}\n");
+        let _ = write!(page, "\n## {heading}\n");
         settings.into_iter().for_each(|arg| setting(arg, page));
     }
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
-        describe(
-            below,
-            &format!("`ringback {}`", path_of(name, below.get_name())),
-            seen,
-            page,
-        );
+        let name = below.get_bin_name().unwrap_or_default();
+        describe(below, &format!("`{name}`"), seen, page);
     }
-}
-
-/// A subcommand's name behind that of its parent, which is written as in a heading.
-fn path_of(parent: &str, name: &str) -> String {
-    let parent = parent
-        .strip_prefix("`ringback ")
-        .and_then(|rest| rest.strip_suffix('`'));
-    parent.map_or_else(|| name.to_owned(), |parent| format!("{parent} {name}"))
 }
 
 fn setting(arg: &Arg, page: &mut String) {
@@ -66,15 +54,11 @@ fn setting(arg: &Arg, page: &mut String) {
         default = Some(values.join(", "));
     }
     let _ = writeln!(page, "{}.", text.trim_end_matches('.'));
-    let mut values: Vec<String> = arg
+    let values: Vec<String> = arg
         .get_possible_values()
         .iter()
         .map(|value| format!("`{}`", value.get_name()))
         .collect();
-    // The other spellings of true and false need no list.
-    if values.iter().any(|value| value == "`true`") {
-        values.retain(|value| value == "`true`" || value == "`false`");
-    }
     if !values.is_empty() {
         let _ = write!(page, "\nValues: {}.", values.join(", "));
     }
