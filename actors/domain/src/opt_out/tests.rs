@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// Prints the cost of one utterance: `cargo nextest run -p actors opt_out::tests::cost --run-ignored all --no-capture`.
+/// Prints the cost of one utterance: `cargo nextest run -p domain opt_out::tests::cost --run-ignored all --no-capture`.
 #[test]
 #[ignore = "a figure of this machine"]
 fn cost() {
