@@ -156,68 +156,40 @@ impl Call {
 
 /// Parses a call's arguments. An empty text means no arguments.
 pub(crate) fn arguments(name: &str, text: &str) -> Value {
+    parse(text).unwrap_or_else(|error| {
+        tracing::warn!(
+            tool = redact::fit(name),
+            error,
+            "tool arguments from the model are not a JSON object"
+        );
+        Value::Null
+    })
+}
+
+/// Parses arguments, or returns an error that is fit for the log.
+fn parse(text: &str) -> Result<Value, String> {
     if text.trim().is_empty() {
-        return json!({});
+        return Ok(json!({}));
     }
-    match serde_json::from_str::<Map<String, Value>>(text) {
-        Ok(arguments) => Value::Object(arguments),
-        Err(error) => {
-            // The error message quotes the text that could not be parsed.
-            let error = redact::fit(&error.to_string());
-            tracing::warn!(
-                tool = redact::fit(name),
-                error,
-                "tool arguments from the model are not a JSON object"
-            );
-            Value::Null
-        }
-    }
+    serde_json::from_str::<Map<String, Value>>(text)
+        .map(Value::Object)
+        // The error message quotes the text that could not be parsed.
+        .map_err(|error| redact::fit(&error.to_string()))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        io,
-        sync::{Arc, Mutex},
-    };
-
     use super::*;
     use net::key::Key;
-
-    /// Captured log output.
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
 
     #[test]
     fn what_is_logged_of_arguments_that_cannot_be_read_is_short_and_holds_no_key() {
         let _key = Key::new("lm-canary-0123456789");
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_writer(move || writer.clone())
-            .finish();
         let long = format!("lm-canary-0123456789 {}", "x".repeat(200_000));
         let quoted = json!(long).to_string();
-        tracing::subscriber::with_default(subscriber, || {
-            assert_eq!(arguments(&long, &quoted), Value::Null);
-        });
-        let logged = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-        assert!(
-            logged.contains("not a JSON object") && logged.len() < 2_000,
-            "{}",
-            logged.len()
-        );
+        assert_eq!(arguments(&long, &quoted), Value::Null);
+        let logged = parse(&quoted).unwrap_err() + &redact::fit(&long);
+        assert!(logged.len() < 2_000, "{}", logged.len());
         assert!(!logged.contains("canary"), "{logged}");
     }
 }
