@@ -39,6 +39,7 @@ fn wish(scene: &Scene, attempt: AttemptId, slot: u32) -> NewAppointment {
             timezone: "Europe/Berlin".to_owned(),
             name: "Ada".to_owned(),
             email: Some("ada@example.com".to_owned()),
+            phone: None,
             notes: None,
         },
     }

@@ -4,8 +4,11 @@
 //! (<https://cal.com/docs/api-reference/v2/introduction>). Our mark is in a booking's metadata.
 
 use async_trait::async_trait;
-use domain::{ports::store::Appointment, time::Timestamp};
-use reqwest::{Client, Method, RequestBuilder};
+use domain::{
+    ports::store::{Appointment, AppointmentDetails},
+    time::Timestamp,
+};
+use reqwest::{Client, Method, RequestBuilder, StatusCode};
 use serde_json::{Value, json};
 
 use super::{
@@ -52,6 +55,30 @@ impl CalCom {
             .bearer_auth(self.key.secret())
             .header("cal-api-version", version)
     }
+}
+
+/// Adds what an event type requires and a refusal names: fields for a telephone number, the title, or the person's
+/// telephone as the place. Returns whether anything was added. An event type's own fields have names that its owner
+/// chose; those with "phone" in them are taken for the number.
+fn add_required(body: &mut Value, refusal: &str, details: &AppointmentDetails) -> bool {
+    let before = body.clone();
+    let names = refusal.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_'));
+    for name in names {
+        let value = match (name, &details.phone) {
+            ("title", _) => &details.title,
+            ("location" | "attendeePhone", Some(phone)) => {
+                body["location"] = json!({ "type": "attendeePhone", "phone": phone });
+                continue;
+            }
+            // The attendee's number, which is sent already.
+            ("attendeePhoneNumber" | "phoneNumber", _) => continue,
+            ("smsReminderNumber", Some(phone)) => phone,
+            (name, Some(phone)) if name.to_lowercase().contains("phone") => phone,
+            _ => continue,
+        };
+        body["bookingFieldsResponses"][name] = json!(value);
+    }
+    *body != before
 }
 
 /// Reads the answer to a booking. Cal.com reports an occupied time with status 400 or 409 and an error message.
@@ -114,11 +141,19 @@ impl Calendar for CalCom {
             "attendee": { "name": details.name, "email": details.email, "timeZone": details.timezone },
             "metadata": { MARK: wanted.id.to_string() },
         });
+        if let Some(phone) = &details.phone {
+            body["attendee"]["phoneNumber"] = json!(phone);
+        }
         if let Some(notes) = &details.notes {
             body["bookingFieldsResponses"] = json!({ "notes": notes });
         }
-        let request = self.request(Method::POST, "/v2/bookings", BOOKINGS).json(&body);
-        let answer = not_booked(send(request).await?)?;
+        let post = |body: &Value| send(self.request(Method::POST, "/v2/bookings", BOOKINGS).json(body));
+        let mut answered = post(&body).await?;
+        // A refusal books nothing, so the request may be repeated with what it lacked.
+        if answered.status == StatusCode::BAD_REQUEST && add_required(&mut body, &answered.words(), details) {
+            answered = post(&body).await?;
+        }
+        let answer = not_booked(answered)?;
         // For a recurring event type all bookings are returned; the first is the requested one.
         let data = &answer["data"];
         let booking = data.get(0).unwrap_or(data);

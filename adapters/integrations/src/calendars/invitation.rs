@@ -95,6 +95,7 @@ mod tests {
                     timezone: "Europe/Berlin".into(),
                     name: name.into(),
                     email: None,
+                    phone: None,
                     notes: Some(notes.into()),
                 },
             },

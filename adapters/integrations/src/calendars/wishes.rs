@@ -222,6 +222,7 @@ impl Asked<'_> {
             timezone: zone.name().to_owned(),
             name,
             email: self.email(person.email)?,
+            phone: (!self.scope.number.is_nobodys()).then(|| self.scope.number.to_string()),
             notes: self.text("notes", NOTES_CHARS)?,
         };
         Ok(NewAppointment {

@@ -1,6 +1,7 @@
 //! Tests of appointments made during calls: both calendars over real sockets, lost answers, and whole calls over REST.
 
 mod in_calls;
+mod required_fields;
 pub mod stub;
 
 use std::{sync::Arc, time::Duration};

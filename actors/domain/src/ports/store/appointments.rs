@@ -40,6 +40,8 @@ pub struct AppointmentDetails {
     pub name: String,
     /// E-mail address of the person.
     pub email: Option<String>,
+    /// Telephone number of the person in E.164.
+    pub phone: Option<String>,
     /// Subject and notes.
     pub notes: Option<String>,
 }

@@ -205,6 +205,7 @@ async fn book(State(desk): State<Shared>, headers: HeaderMap, Json(body): Json<V
         let made = json!({
             "uid": format!("uid-{}", desk.bookings.len() + 1), "start": start, "end": end, "status": "accepted",
             "eventTypeId": body["eventTypeId"], "metadata": body["metadata"], "attendees": [body["attendee"]],
+            "bookingFieldsResponses": body["bookingFieldsResponses"], "location": body["location"],
         });
         desk.bookings.push(made.clone());
         made

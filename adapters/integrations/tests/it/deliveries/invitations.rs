@@ -57,6 +57,7 @@ async fn an_invitation_goes_out_at_once_and_is_read_by_a_parser() {
             timezone: "Europe/Berlin".into(),
             name: "Ada, Countess".into(),
             email: Some("ada@example.com".into()),
+            phone: None,
             notes: Some("First, a check-up; then coffee".into()),
         },
     };
