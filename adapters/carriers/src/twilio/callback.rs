@@ -2,7 +2,8 @@
 //! Unused fields may be present or missing. Pure.
 //!
 //! Sources: <https://www.twilio.com/docs/voice/api/call-resource#statuscallback>,
-//! <https://www.twilio.com/docs/voice/answering-machine-detection>, <https://www.twilio.com/docs/voice/twiml/dial#action>
+//! <https://www.twilio.com/docs/voice/answering-machine-detection>, <https://www.twilio.com/docs/voice/twiml/dial#action>;
+//! for SignalWire, `specs/compatibility-api/calls/models` of `signalwire/docs` at GitHub.
 
 use domain::{
     phone_number::PhoneNumber,
@@ -53,7 +54,9 @@ pub fn parse(form: &[u8]) -> Result<Option<LegReport>, CallbackError> {
 pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     let call = Some(call(fields)?);
     let status = wanted(fields, "CallStatus")?;
-    let code = fields.get("SipResponseCode").and_then(|code| code.parse().ok());
+    // SignalWire's name is the second one.
+    let code = fields.get("SipResponseCode").or_else(|| fields.get("SipResultCode"));
+    let code = code.and_then(|code| code.parse().ok());
     Ok(progress(status, code).map(|progress| LegReport { call, progress }))
 }
 
@@ -67,7 +70,8 @@ pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     let call = Some(call(fields)?);
     let verdict = match wanted(fields, "AnsweredBy")? {
         "human" => MachineVerdict::Human,
-        "machine_start" => MachineVerdict::Machine,
+        // SignalWire says only `machine`.
+        "machine_start" | "machine" => MachineVerdict::Machine,
         "machine_end_beep" | "machine_end_silence" | "machine_end_other" => MachineVerdict::Beep,
         "fax" => MachineVerdict::Fax,
         _ => return Ok(None),
@@ -165,11 +169,16 @@ mod tests {
     const FORM: &str = "CallSid=CA1&AccountSid=AC1&From=%2B15550000001&To=%2B15550000002&CallStatus=in-progress\
                         &Direction=outbound-api&ApiVersion=2010-04-01&SequenceNumber=2&CallbackSource=call-progress-events";
 
+    /// Reads a status with the SIP code under Twilio's name and under SignalWire's.
     fn told(status: &str, code: &str) -> Option<CallProgress> {
-        let form = format!("SequenceNumber=9&CallStatus={status}&CallSid=CA1&SipResponseCode={code}&Whatever=1");
-        let report = parse(form.as_bytes()).unwrap()?;
-        assert_eq!(report.call, CarrierCallId::checked("CA1"));
-        Some(report.progress)
+        let [one, other] = ["SipResponseCode", "SipResultCode"].map(|name| {
+            let form = format!("SequenceNumber=9&CallStatus={status}&CallSid=CA1&{name}={code}&Whatever=1");
+            let report = parse(form.as_bytes()).unwrap()?;
+            assert_eq!(report.call, CarrierCallId::checked("CA1"));
+            Some(report.progress)
+        });
+        assert_eq!(one, other, "{status} {code}");
+        one
     }
 
     #[test]
@@ -234,6 +243,7 @@ mod tests {
         for (answered_by, verdict) in [
             ("human", Some(MachineVerdict::Human)),
             ("machine_start", Some(MachineVerdict::Machine)),
+            ("machine", Some(MachineVerdict::Machine)),
             ("machine_end_beep", Some(MachineVerdict::Beep)),
             ("machine_end_silence", Some(MachineVerdict::Beep)),
             ("machine_end_other", Some(MachineVerdict::Beep)),

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::sleep};
 use uuid::Uuid;
 
-use super::{ACCOUNT, Twilio, twiml::Verb};
+use super::{ACCOUNT, Flavour, Twilio, twiml::Verb};
 use crate::stub_carriers::{
     Dial,
     delivery::Delivery,
@@ -196,7 +196,11 @@ async fn tell(stub: Arc<Twilio>, call: Arc<Call>, told: mpsc::Receiver<Numbered>
         form.insert("SequenceNumber".to_owned(), number.to_string());
         form.insert("CallbackSource".to_owned(), "call-progress-events".to_owned());
         if let Stage::Over(cause) = stage {
-            form.insert("SipResponseCode".to_owned(), sip_code(cause).to_string());
+            let name = match stub.flavour {
+                Flavour::Twilio => "SipResponseCode",
+                Flavour::SignalWire => "SipResultCode",
+            };
+            form.insert(name.to_owned(), sip_code(cause).to_string());
         }
         let (answer, _) = stub.tell(&call.order.dial.status_url, &form).await;
         stub.base.told(status(stage), answer);
@@ -211,7 +215,11 @@ async fn judge(stub: Arc<Twilio>, call: Arc<Call>) {
         return;
     };
     let machine = call.order.dial.to.ends_with('8');
-    let answered_by = if machine { "machine_start" } else { "human" };
+    let answered_by = match (machine, stub.flavour) {
+        (true, Flavour::Twilio) => "machine_start",
+        (true, Flavour::SignalWire) => "machine",
+        (false, _) => "human",
+    };
     let form = owned([
         ("CallSid", call.id.as_str()),
         ("AccountSid", ACCOUNT),

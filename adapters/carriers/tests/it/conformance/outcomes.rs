@@ -71,7 +71,8 @@ const UNREACHED: [(char, &str); 4] = [('6', "busy"), ('7', "no-answer"), ('1', "
 
 pub async fn two_dozen_are_talked_with_get_messages_or_cannot_be_reached(of: Carrier) {
     let verdicts: &[(&str, usize)] = match of {
-        Carrier::Twilio | Carrier::SignalWire => &[("human", 12), ("machine_start", 8)],
+        Carrier::Twilio => &[("human", 12), ("machine_start", 8)],
+        Carrier::SignalWire => &[("human", 12), ("machine", 8)],
         Carrier::Telnyx => &[("call.machine.detection.ended", 20), ("call.machine.greeting.ended", 8)],
         // For each mailbox there is a verdict, and then the beep.
         Carrier::Vonage => &[("human", 12), ("machine", 16)],
