@@ -23,6 +23,7 @@ mod nodes;
 mod orphaned;
 mod outages;
 mod outside_tools;
+mod protected_words;
 mod provider_faults;
 mod provider_outages;
 mod retries;
