@@ -219,6 +219,8 @@ pub struct State {
     media_wishes: MediaWishes,
     lost_ms: u64,
     voicemail: bool,
+    /// Whether voice stopped the message to the mailbox.
+    message_cut: bool,
     /// Number of facts recorded about pauses of playout and echoes.
     notes: usize,
     /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
@@ -255,6 +257,7 @@ impl State {
             media_wishes: MediaWishes::default(),
             lost_ms: 0,
             voicemail: false,
+            message_cut: false,
             notes: 0,
             unwanted: false,
         };

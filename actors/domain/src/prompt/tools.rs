@@ -144,6 +144,16 @@ pub(super) fn tools(agent: &Agent, variables: &BTreeMap<String, String>, directi
     tools.extend(transfer_to_number(&built_in.transfer_to_number, variables));
     tools.extend(transfer_to_agent(&built_in.transfer_to_agent, variables));
     tools.extend(language_detection(agent, variables));
+    // A caller is a person, or hangs up by itself.
+    if built_in.voicemail_detection.tool.enabled && direction == CallDirection::Outbound {
+        let says = "Tells that no person answered but a mailbox or an answering machine. Call it as soon as their words \
+                    show that, and say nothing with it: the line leaves the message, or hangs up.";
+        tools.push(Tool {
+            name: "voicemailDetection".into(),
+            description: told(&built_in.voicemail_detection.tool, says, variables),
+            parameters: object(&json!({})),
+        });
+    }
     if built_in.skip_turn.enabled {
         let says = "Says nothing and waits for the other person, who is still thinking or talks to somebody else.";
         tools.push(Tool {

@@ -141,6 +141,9 @@ impl State {
                 self.reply.rounds = MAX_TOOL_ROUNDS;
                 json!({ "ok": true })
             }
+            "voicemailDetection" if self.rules.detects_voicemail && !self.leg.inbound => {
+                self.model_found_mailbox(now_ms, fx)
+            }
             _ if self.tools.offers(name) => return self.run_tool((name, arguments, echo), now_ms, fx),
             _ => json!({ "error": "not available" }),
         };

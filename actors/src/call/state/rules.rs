@@ -25,8 +25,12 @@ pub struct Rules {
     pub greeting_protected: bool,
     /// Introduction for an assistant that asks who calls.
     pub introduction: String,
+    /// Whether the model may report a mailbox.
+    pub detects_voicemail: bool,
     /// Message left on a machine. With `None` the call is hung up. Only an agent with the tool enabled has one.
     pub voicemail_message: Option<String>,
+    /// Whether the message is protected from voice on the line.
+    pub voicemail_protected: bool,
     /// Silence before the agent speaks up.
     pub turn_timeout_ms: Option<u64>,
     /// Silence before the call ends.
@@ -94,6 +98,8 @@ impl Rules {
             greeting_fixed: greets(&BTreeMap::new()) == greeting,
             greeting,
             greeting_protected: config.agent.disable_first_message_interruptions,
+            detects_voicemail: tools.voicemail_detection.tool.enabled,
+            voicemail_protected: tools.voicemail_detection.tool.disable_interruption,
             voicemail_message: rendered(
                 Place::VoicemailMessage,
                 tools

@@ -298,6 +298,10 @@ impl State {
             self.await_more(&early.held_text, now_ms, fx);
         }
         for step in early.waiting {
+            if !self.reply.open {
+                // A tool has found that nobody listens.
+                break;
+            }
             match step {
                 Step::Say(piece) => self.speak_piece(piece, now_ms, fx),
                 Step::Tool { name, arguments, echo } => self.tool((&name, arguments, echo), now_ms, fx),

@@ -368,6 +368,9 @@ impl State {
     }
 
     fn interrupted(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if matches!(self.phase, Phase::Machine(Machine::Message { .. })) {
+            return self.message_interrupted(fx);
+        }
         if matches!(self.phase, Phase::Greeting | Phase::Speaking) {
             fx.push(Effect::CancelReply);
             self.reply.open = false;

@@ -1,6 +1,9 @@
 //! A mailbox answered: the call waits for its beep, leaves a message if there is one, and ends.
 
-use super::{Effect, EndReason, Phase, State, event_fact, who_answered::Machine};
+use media::amd::Verdict;
+use serde_json::{Value, json};
+
+use super::{Effect, EndReason, MachineVerdict, Phase, State, event_fact, who_answered::Machine};
 use crate::call::CallTimer;
 
 /// Longest wait for the beep in milliseconds.
@@ -60,8 +63,33 @@ impl State {
         fx.push(Effect::CancelTimer(CallTimer::Quiet));
         self.phase = Phase::Machine(Machine::Message { beeped });
         match self.rules.voicemail_message.clone() {
-            Some(message) => self.say_all(&message, true, fx),
+            Some(message) => {
+                let protected = self.rules.voicemail_protected || self.message_cut;
+                self.say_all(&message, protected, fx);
+            }
             None => self.end(EndReason::Completed, fx),
         }
+    }
+
+    /// Handles voice that stopped the message. Once it is over, the message is said again, and then nothing
+    /// stops it, so that a mailbox that talks over it cannot hold the call.
+    pub(super) fn message_interrupted(&mut self, fx: &mut Vec<Effect>) {
+        self.message_cut = true;
+        self.user.speaking = true;
+        self.user.beep_heard = false;
+        self.phase = Phase::Machine(Machine::Beep);
+        fx.push(Effect::SetTimer(CallTimer::Machine, BEEP_WAIT_MS));
+    }
+
+    /// Handles the model's report that a mailbox answered. Returns the tool's result.
+    pub(super) fn model_found_mailbox(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> Value {
+        if self.carrier_said == Some(MachineVerdict::Human) {
+            return json!({ "error": "the carrier found that a person answered: go on with the conversation" });
+        }
+        let at_ms = self.elapsed_ms(now_ms);
+        let detail = json!({ "verdict": Verdict::Voicemail.as_str(), "reason": "model", "atMs": at_ms });
+        fx.push(event_fact("amd", at_ms, &detail.to_string()));
+        self.mailbox_answered(true, fx);
+        json!({ "ok": true })
     }
 }
