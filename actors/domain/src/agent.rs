@@ -24,6 +24,8 @@ pub use platform::*;
 pub use tools::*;
 pub use transfers::UsableTransfer;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -101,6 +103,9 @@ pub struct Agent {
     pub phone_numbers: Vec<AgentPhoneNumber>,
     /// Workflow of the agent; has no effect yet.
     pub workflow: Workflow,
+    /// Conversation settings in the agent's own language, while it speaks another one.
+    #[serde(skip)]
+    own_language: Option<Arc<ConversationConfig>>,
 }
 
 impl Agent {

@@ -15,6 +15,19 @@ pub const INSTRUCTION_CHARS: usize = 500_000;
 /// Longest subject of an e-mail, in characters.
 pub const SUBJECT_CHARS: usize = 250;
 
+/// Placeholder for the seconds since the call was answered.
+pub const CALL_DURATION: &str = "system__call_duration_secs";
+/// Placeholders that the service fills itself.
+pub const SYSTEM_VARIABLES: [&str; 7] = [
+    "system__agent_id",
+    "system__conversation_id",
+    "system__caller_number",
+    "system__called_number",
+    "system__time",
+    "system__timezone",
+    CALL_DURATION,
+];
+
 /// Kind of an agent's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {

@@ -14,6 +14,7 @@ use domain::{
         carrier::{Carrier, CarrierCallId, Carriers, InboundCall},
         store::{CallDirection, CallerId, ClaimedAttempt, ReceivedCall, ReturnedCall, Rotation},
     },
+    template::{CALL_DURATION, SYSTEM_VARIABLES},
     time::Timestamp,
 };
 
@@ -194,12 +195,13 @@ fn variables(
 ) -> BTreeMap<String, String> {
     let section = &context.agent.conversation_config.agent;
     let contact = &attempt.contact;
-    let own = section.dynamic_variables.iter();
-    let free = own
-        .chain(&attempt.variables)
+    let free = attempt
+        .variables
+        .iter()
         .chain(&attempt.saved_extra)
         .chain(&contact.extra);
-    let mut values: BTreeMap<String, String> = free.map(|(name, value)| (name.clone(), text(value))).collect();
+    let free = free.map(|(name, value)| (name.clone(), text(value)));
+    let mut values: BTreeMap<String, String> = own_values(&context.agent, attempt).chain(free).collect();
     let mut set = |name: &str, value: String| values.insert(name.to_owned(), value);
     let spelled = |number: Option<&PhoneNumber>| number.map(ToString::to_string).unwrap_or_default();
     let person = Some(&contact.phone_number).filter(|number| !number.is_nobodys());
@@ -218,8 +220,26 @@ fn variables(
     set(CALLED_NUMBER, spelled(called));
     set("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string());
     set("system__timezone", zone.name().to_owned());
-    set("system__call_duration_secs", "0".to_owned());
+    set(CALL_DURATION, "0".to_owned());
     values
+}
+
+/// Returns the agent's own values of placeholders that neither this call nor the system fills.
+pub(crate) fn own_values<'a>(
+    agent: &'a Agent,
+    attempt: &'a ClaimedAttempt,
+) -> impl Iterator<Item = (String, String)> + 'a {
+    let contact = &attempt.contact;
+    let of_call = [&attempt.variables, &attempt.saved_extra, &contact.extra];
+    let filled = move |name: &str| match name {
+        "phoneNumber" => true,
+        "name" if contact.name.is_some() => true,
+        "email" if contact.email.is_some() => true,
+        _ => SYSTEM_VARIABLES.contains(&name) || of_call.iter().any(|values| values.contains_key(name)),
+    };
+    let own = agent.conversation_config.agent.dynamic_variables.iter();
+    let open = own.filter(move |(name, _)| !filled(name));
+    open.map(|(name, value)| (name.clone(), text(value)))
 }
 
 fn text(value: &Value) -> String {

@@ -97,8 +97,6 @@ pub(super) struct EffectHandler {
     tools: OutsideTools,
     /// The agent the call began with. Its rules also bind the agents that take the call over.
     began_with: Arc<Agent>,
-    /// The present agent in its own language.
-    first_language: Arc<Agent>,
     /// Another agent that was looked up.
     found: Option<Found>,
     knowledge: CallKnowledge,
@@ -169,7 +167,6 @@ impl EffectHandler {
             opted_out: false,
             tools: OutsideTools::default(),
             began_with,
-            first_language: plan.agent.clone(),
             found: None,
             knowledge,
             reply_generation: 0,

@@ -1,7 +1,7 @@
 //! One call in fake surroundings: store, carrier, line pool, journal, audio stream.
 
 use actors::{
-    attempt::{CallPlan, InboundLeg},
+    attempt::{CallPlan, InboundLeg, PlanContext, plan},
     audio_stream::{StreamMessage, StreamSettings},
     call::{
         CallActor, CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, Event, LegRefusal, Speculation,
@@ -11,7 +11,6 @@ use actors::{
     supervision::{Reports, Sibling},
 };
 use std::{
-    collections::BTreeMap,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -24,7 +23,7 @@ use domain::{
     node_times::Times,
     phone_number::PhoneNumber,
     ports::{
-        carrier::{CallProgress, CarrierCallId},
+        carrier::{CallProgress, Carrier, CarrierCallId},
         store::{
             Account, AttemptStore, CampaignContact, CampaignStatus, CampaignStore, Claim, ClaimedAttempt,
             DirectoryStore, Fact, FollowUp, InboundStore, NewAccount, NewCampaign, NewInboundCall, NodeStore, Outcome,
@@ -280,17 +279,13 @@ impl TestCall {
         let (stream_ref, _) = Actor::spawn(None, ScriptedStreamActor(stream.clone()), ())
             .await
             .unwrap();
-        let mut plan = CallPlan {
-            agent_id: attempt.agent,
-            attempt,
+        let context = PlanContext {
             agent: Arc::new(agent(&store, account).await),
-            variables: Arc::new(BTreeMap::from([("name".to_owned(), "Bo".to_owned())])),
-            carrier: ports.carrier.clone(),
-            caller_id: None,
             ring_timeout: Duration::from_secs(30),
-            inbound: None,
-            inherited: None,
+            now: ports.clock.now(),
         };
+        let line: Arc<dyn Carrier> = ports.carrier.clone();
+        let mut plan = plan(attempt, &line, &context);
         if inbound {
             plan = from_outside(&store, node, plan).await;
         }

@@ -16,6 +16,7 @@ mod inbound;
 mod inbound_calls;
 mod journal;
 mod knowledge;
+mod languages;
 mod limits;
 mod machines;
 mod midcall;

@@ -1,10 +1,10 @@
 //! Changes of an agent during a call: to another agent, or to another language.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Map, Value};
 
-use super::{Agent, AgentTransfer, TransferToAgent, document::merge};
+use super::{Agent, AgentTransfer, ConversationConfig, TransferToAgent, document::merge};
 use crate::{
     id::AgentId,
     template::{self, Place},
@@ -57,8 +57,8 @@ impl TransferToAgent {
 }
 
 impl Agent {
-    /// Returns the languages that the agent may switch to, its own first; none while the tool is not enabled
-    /// or if there is no preset.
+    /// Returns the languages that the agent may switch to, the present one first; none while the tool is not
+    /// enabled or if there is no preset.
     pub fn languages(&self) -> Vec<String> {
         let config = &self.conversation_config;
         let tool = &config.agent.prompt.built_in_tools.language_detection;
@@ -66,7 +66,8 @@ impl Agent {
             return Vec::new();
         }
         let mut languages = vec![config.agent.primary_language.clone()];
-        for code in config.language_presets.keys() {
+        let own = self.in_own_language();
+        for code in config.language_presets.keys().chain([&own.agent.primary_language]) {
             if !languages.contains(code) {
                 languages.push(code.clone());
             }
@@ -74,35 +75,53 @@ impl Agent {
         languages
     }
 
-    /// Returns the agent in another of its languages, with the overrides of that preset. If an override has
-    /// the wrong type, all overrides are ignored, but the language still changes.
+    /// Returns the agent in one of its languages: its own, or another one with the overrides of that preset. If
+    /// an override has the wrong type, all overrides are ignored, but the language still changes. The result
+    /// knows its own language, so that it may be changed again.
     #[must_use]
     pub fn in_language(&self, code: &str) -> Self {
-        let mut changed = self.clone();
-        let preset = self.conversation_config.language_presets.get(code);
-        if let Some(Value::Object(overrides)) = preset.and_then(|preset| preset.get("overrides"))
-            && let Ok(config) = serde_json::to_value(&self.conversation_config)
-        {
-            let mut merged = config;
-            merge(&mut merged, &Value::Object(allowed(overrides)));
-            match serde_json::from_value(merged) {
-                Ok(config) => changed.conversation_config = config,
-                Err(error) => tracing::warn!(code, %error, "invalid overrides in a language preset"),
-            }
+        let own = self.in_own_language();
+        let mut config = match own.agent.primary_language == code {
+            true => own.clone(),
+            false => with_preset(own, code),
+        };
+        let (prompt, present) = (&mut config.agent.prompt, &self.conversation_config.agent.prompt);
+        prompt.built_in_tools.clone_from(&present.built_in_tools);
+        prompt.tool_ids.clone_from(&present.tool_ids);
+        prompt.knowledge_base.clone_from(&present.knowledge_base);
+        let own = self.own_language.clone();
+        Self {
+            conversation_config: config,
+            own_language: Some(own.unwrap_or_else(|| Arc::new(self.conversation_config.clone()))),
+            ..self.clone()
         }
-        let config = &mut changed.conversation_config;
-        code.clone_into(&mut config.agent.primary_language);
-        if config.tts.voice_id == self.conversation_config.tts.voice_id
-            && let Some(voice) = config.tts.voice_of(code).cloned()
-        {
-            config.tts.take(voice);
-        }
-        // Add the way back to its own language.
-        let own = self.conversation_config.agent.primary_language.clone();
-        let way_back = config.language_presets.entry(own);
-        way_back.or_insert_with(|| Value::Object(Map::new()));
-        changed
     }
+
+    fn in_own_language(&self) -> &ConversationConfig {
+        self.own_language.as_deref().unwrap_or(&self.conversation_config)
+    }
+}
+
+/// Returns the settings with the overrides of a preset and its voice.
+fn with_preset(own: &ConversationConfig, code: &str) -> ConversationConfig {
+    let mut config = own.clone();
+    let preset = own.language_presets.get(code);
+    if let Some(Value::Object(overrides)) = preset.and_then(|preset| preset.get("overrides"))
+        && let Ok(mut merged) = serde_json::to_value(own)
+    {
+        merge(&mut merged, &Value::Object(allowed(overrides)));
+        match serde_json::from_value(merged) {
+            Ok(overridden) => config = overridden,
+            Err(error) => tracing::warn!(code, %error, "invalid overrides in a language preset"),
+        }
+    }
+    code.clone_into(&mut config.agent.primary_language);
+    if config.tts.voice_id == own.tts.voice_id
+        && let Some(voice) = config.tts.voice_of(code).cloned()
+    {
+        config.tts.take(voice);
+    }
+    config
 }
 
 /// Returns the overrides that a preset may make.
@@ -124,14 +143,15 @@ mod tests {
 
     fn agent() -> Agent {
         serde_json::from_value(json!({ "name": "Ava", "conversationConfig": {
-            "agent": { "greetingMessage": "Hello.", "prompt": { "prompt": "Be brief.", "toolIds": ["t"], "builtInTools": {
+            "agent": { "greetingMessage": "Hello.", "dynamicVariables": { "shop": "store", "city": "Bonn" }, "prompt": { "prompt": "Be brief.", "toolIds": ["t"], "builtInTools": {
                 "languageDetection": { "enabled": true },
                 "transferToNumber": { "enabled": true, "transfers": [] },
             } } },
             "tts": { "voiceId": "espeak:en", "speed": 1.2 },
             "languagePresets": {
                 "de": { "overrides": {
-                    "agent": { "greetingMessage": "Guten Tag.", "prompt": { "prompt": "Sei kurz.", "toolIds": ["other"],
+                    "agent": { "greetingMessage": "Guten Tag.", "dynamicVariables": { "shop": "Laden" },
+                        "disableFirstMessageInterruptions": true, "tone": "warm", "prompt": { "prompt": "Sei kurz.", "toolIds": ["other"],
                         "builtInTools": { "transferToNumber": { "transfers": [
                             { "transferDestination": { "type": "phone", "phoneNumber": "+15550100001" } }] } } } },
                     "tts": { "voiceId": "espeak:de" },
@@ -171,6 +191,19 @@ mod tests {
             ("es", 1.2)
         );
         assert_eq!(agent.in_language("fr").conversation_config.agent.primary_language, "fr");
+    }
+
+    #[test]
+    fn a_preset_brings_its_greeting_and_variables_and_is_left_without_a_trace() {
+        let agent = agent();
+        let german = agent.in_language("de");
+        let section = &german.conversation_config.agent;
+        let variables = json!({ "shop": "Laden", "city": "Bonn" });
+        assert_eq!(section.greeting_message.as_deref(), Some("Guten Tag."));
+        assert_eq!(Value::Object(section.dynamic_variables.clone()), variables);
+        assert!(section.disable_first_message_interruptions);
+        assert_eq!(german.in_language("en").conversation_config, agent.conversation_config);
+        assert_eq!(german.in_language("fr"), agent.in_language("fr"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{EffectHandler, rules};
 use crate::{
-    attempt::fitted,
+    attempt::{fitted, own_values},
     audio_stream::StreamMessage,
     call::{
         knowledge::CallKnowledge,
@@ -44,9 +44,8 @@ impl EffectHandler {
         let found = found.map(|(id, agent)| {
             let plan = &self.plan;
             let mut variables = BTreeMap::clone(&plan.variables);
-            for (name, value) in &agent.conversation_config.agent.dynamic_variables {
-                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                variables.entry(name.clone()).or_insert(text);
+            for (name, text) in own_values(&agent, &plan.attempt) {
+                variables.entry(name).or_insert(text);
             }
             let found = Found {
                 try_no,
@@ -68,9 +67,8 @@ impl EffectHandler {
         };
         let plan = &mut self.plan;
         plan.agent_id = found.id;
-        plan.agent = found.agent.clone();
+        plan.agent = found.agent;
         plan.variables = found.variables;
-        self.first_language = found.agent;
         self.ask_for_tools();
         self.open_knowledge();
         self.tell_stream(StreamMessage::Adopt(self.plan.agent.clone()));
@@ -78,11 +76,10 @@ impl EffectHandler {
 
     /// Switches the agent to another of its languages.
     pub(super) fn speak(&mut self, code: &str) {
-        let agent = match self.first_language.conversation_config.agent.primary_language == code {
-            true => self.first_language.clone(),
-            false => Arc::new(self.first_language.in_language(code)),
-        };
-        self.plan.agent = agent.clone();
+        let agent = Arc::new(self.plan.agent.in_language(code));
+        let plan = &mut self.plan;
+        plan.agent = agent.clone();
+        Arc::make_mut(&mut plan.variables).extend(own_values(&agent, &plan.attempt));
         let plan = &self.plan;
         let rules = rules(&self.plan, &self.with, (&plan.agent, &plan.variables));
         if let Some(machine) = &mut self.machine {
