@@ -15,7 +15,7 @@ mod tools;
 mod transfers;
 
 pub use calendars::CalendarProvider;
-pub use changes::Successor;
+pub use changes::{LANGUAGE_OVERRIDE, Successor};
 pub use config::*;
 pub use description::*;
 pub use document::*;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{CallPlan, InboundLeg, Inheritance};
 use domain::{
-    agent::{Agent, NumberTransfer},
+    agent::{Agent, LANGUAGE_OVERRIDE, NumberTransfer},
     id::AgentId,
     phone_number::PhoneNumber,
     ports::{
@@ -76,6 +76,7 @@ pub fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> Result<&'a Arc<dyn Car
 pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanContext) -> CallPlan {
     let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
+    let context = &in_first_language(context, &attempt);
     let variables = variables(&attempt, (first, Some(&attempt.contact.phone_number)), context);
     CallPlan {
         caller_id,
@@ -111,6 +112,7 @@ pub fn plan_inbound(
 ) -> CallPlan {
     let ReceivedCall { attempt, token } = received;
     let called = Some(&call.to).filter(|number| !number.is_nobodys());
+    let context = &in_first_language(context, &attempt);
     let variables = variables(&attempt, (call.from.as_ref(), called), context);
     CallPlan {
         inbound: Some(InboundLeg {
@@ -137,11 +139,41 @@ pub fn plan_inherited(
         CallDirection::Outbound => (own, person),
         CallDirection::Inbound => (person.filter(|number| !number.is_nobodys()), own),
     };
+    // An agent that has taken the call over since speaks its own language.
+    let context = &match began_with {
+        None => in_first_language(context, &attempt),
+        Some(_) => context.clone(),
+    };
     let variables = variables(&attempt, numbers, context);
     CallPlan {
         agent_id,
         inherited: Some(Arc::new(Inheritance { leg, call, began_with })),
         ..planned(attempt, variables, carrier, context)
+    }
+}
+
+/// Returns the context with its agent in the language in which the call begins: that of the call or the campaign's
+/// contact, else `language` of the saved contact. A language that the agent does not have, or no longer, does not count.
+fn in_first_language(context: &PlanContext, attempt: &ClaimedAttempt) -> PlanContext {
+    let wanted = [
+        attempt.variables.get(LANGUAGE_OVERRIDE),
+        attempt.contact.extra.get(LANGUAGE_OVERRIDE),
+        attempt.saved_extra.get("language"),
+    ];
+    let (agent, own) = (
+        &context.agent,
+        &context.agent.conversation_config.agent.primary_language,
+    );
+    let has = agent.first_languages();
+    let mut wanted = wanted.into_iter().flatten().filter_map(Value::as_str);
+    let found = wanted.find(|code| has.iter().any(|own| own == code));
+    let agent = match found.filter(|code| code != own) {
+        Some(code) => Arc::new(agent.in_language(code)),
+        None => agent.clone(),
+    };
+    PlanContext {
+        agent,
+        ..context.clone()
     }
 }
 

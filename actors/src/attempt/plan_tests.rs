@@ -311,3 +311,39 @@ fn a_call_from_outside_is_planned_with_the_caller_as_the_caller() {
         assert_eq!(plan.inbound, Some(leg));
     }
 }
+
+#[test]
+fn a_call_begins_in_the_language_of_the_call_or_its_contact_if_the_agent_has_it() {
+    let context = context(json!({ "conversationConfig": {
+        "agent": { "dynamicVariables": { "city": "Bath" } },
+        "languagePresets": { "de": { "overrides": { "agent": { "dynamicVariables": { "city": "Bonn" } } } }, "fr": {} },
+    } }));
+    let given = |call: Value, row: Value, saved: Value| {
+        let mut attempt = attempt(&row);
+        attempt.variables = call.as_object().cloned().unwrap();
+        attempt.saved_extra = saved.as_object().cloned().unwrap();
+        let plan = planned(attempt, &context);
+        let city = plan.variables["city"].clone();
+        (plan.agent.conversation_config.agent.primary_language.clone(), city)
+    };
+    let chosen = |code: &str| json!({ "override.language": code });
+    let saved = |code: &str| json!({ "language": code });
+    let (none, german) = (json!({}), ("de".to_owned(), "Bonn".to_owned()));
+    let french = ("fr".to_owned(), "Bath".to_owned());
+    let own = ("en".to_owned(), "Bath".to_owned());
+    assert_eq!(given(chosen("de"), none.clone(), saved("fr")), german);
+    assert_eq!(given(none.clone(), chosen("de"), saved("fr")), german);
+    assert_eq!(given(none.clone(), none.clone(), saved("fr")), french);
+    assert_eq!(given(none.clone(), chosen("en"), saved("fr")), own);
+    assert_eq!(
+        given(none.clone(), saved("de"), none.clone()),
+        own,
+        "an ordinary variable"
+    );
+    assert_eq!(
+        given(none.clone(), chosen("xx"), saved("fr")),
+        french,
+        "the preset is gone"
+    );
+    assert_eq!(given(none.clone(), none.clone(), saved("xx")), own);
+}

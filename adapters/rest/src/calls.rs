@@ -5,7 +5,7 @@ pub mod inbound;
 use actors::single_calls::PlaceError;
 use axum::{extract::State, response::Response};
 use domain::{
-    agent::Agent,
+    agent::{Agent, LANGUAGE_OVERRIDE},
     conversation::item,
     id::AgentId,
     phone_number::PhoneNumber,
@@ -17,6 +17,7 @@ use super::{
     RestState,
     auth::Caller,
     body::JsonObject,
+    call_language,
     campaigns::{
         begin::{joined, launch_warning, require_ready},
         contacts::count_variables,
@@ -32,7 +33,7 @@ use super::{
     safeguards::Destinations,
 };
 
-const NAMES: [&str; 4] = ["agentId", "phoneNumber", "name", "dynamicVariables"];
+const NAMES: [&str; 5] = ["agentId", "phoneNumber", "name", "language", "dynamicVariables"];
 
 /// Handles the request.
 pub async fn create(
@@ -84,6 +85,7 @@ async fn make(
         return Err(ApiError::Invalid(fields.problems));
     }
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
+    call_language::check_call(&agent, &new.variables)?;
     require_ready(state, &agent)?;
     let open = open_variables(state, account, &agent, &new).await?;
     let warnings: Vec<String> = destinations.warning().into_iter().chain(open).collect();
@@ -165,7 +167,16 @@ fn phone_number(fields: &mut Fields<'_>, name: &str, text: &str) -> Option<Phone
     number.ok()
 }
 
+/// Reads `dynamicVariables`, and `language` as one of them.
 fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
+    let mut variables = dynamic_variables(fields);
+    if let Some(language) = fields.string("language") {
+        variables.insert(LANGUAGE_OVERRIDE.to_owned(), language.into());
+    }
+    variables
+}
+
+fn dynamic_variables(fields: &mut Fields<'_>) -> Map<String, Value> {
     let given = match fields.value("dynamicVariables") {
         None => return Map::new(),
         Some(Value::Object(given)) => given,
@@ -185,6 +196,14 @@ fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
             let shown: String = name.chars().take(NAME_CHARACTERS).collect();
             let message = format!("a variable's name has 1 to {NAME_CHARACTERS} characters");
             own.problem(&shown, "not_allowed", message);
+            continue;
+        }
+        if name == LANGUAGE_OVERRIDE {
+            own.problem(
+                name,
+                "not_allowed",
+                "is chosen by the field `language` beside `dynamicVariables`",
+            );
             continue;
         }
         match value {

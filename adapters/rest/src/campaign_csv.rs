@@ -42,7 +42,7 @@ use super::{
     request_id::RequestId,
     safeguards::Destinations,
 };
-use check::Refusal;
+use check::{Refusal, Rules};
 use columns::{Columns, Overrides};
 use rows::Records;
 use upload::Upload;
@@ -84,11 +84,20 @@ async fn make(
     let mut problems = upload.problems;
     let (settings, overrides) = form::read(&upload.texts, &mut problems);
     let destinations = Destinations::of(&*state.store, account).await?;
-    let checked = check(upload.file, overrides, destinations, problems).await?;
-    let (Some(name), Some(agent_id)) = (settings.name.clone(), settings.agent) else {
+    // Problems of the file are reported before those of the agent.
+    let agent = match settings.agent {
+        Some(id) => Some(dialing_agent(&*state.store, account, id).await),
+        None => None,
+    };
+    let languages = match &agent {
+        Some(Ok(agent)) => Some(agent.first_languages()),
+        _ => None,
+    };
+    let checked = check(upload.file, overrides, (languages, destinations), problems).await?;
+    let (Some(name), Some(agent_id), Some(agent)) = (settings.name.clone(), settings.agent, agent) else {
         return Err(ApiError::Internal);
     };
-    let agent = dialing_agent(&*state.store, account, agent_id).await?;
+    let agent = agent?;
     if settings.launch || settings.scheduled {
         require_ready(state, &agent)?;
     }
@@ -114,13 +123,11 @@ async fn make(
 /// Checks a file and reads its contacts as an upload does. Returns their number, or `None` if the file is
 /// rejected. For benchmarks.
 pub fn contacts_in(file: &[u8]) -> Option<usize> {
-    let (columns, _) = check::check(
-        Cursor::new(file),
-        &Overrides::default(),
-        check::ROWS,
-        &mut Destinations::any(),
-    )
-    .ok()?;
+    let rules = Rules {
+        languages: None,
+        destinations: &mut Destinations::any(),
+    };
+    let (columns, _) = check::check(Cursor::new(file), &Overrides::default(), check::ROWS, rules).ok()?;
     // Skips the header line.
     let records = Records::new(file).ok()?.skip(1);
     let contacts = records.filter_map(|record| rows::contact(&record.ok()?, &columns));
@@ -139,7 +146,7 @@ struct Checked {
 async fn check(
     file: Option<File>,
     overrides: Overrides,
-    mut destinations: Destinations,
+    (languages, mut destinations): (Option<Vec<String>>, Destinations),
     mut problems: Vec<Problem>,
 ) -> ApiResult<Checked> {
     let Some(file) = file else {
@@ -147,7 +154,11 @@ async fn check(
         return Err(ApiError::Invalid(problems));
     };
     let checking = tokio::task::spawn_blocking(move || {
-        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS, &mut destinations);
+        let rules = Rules {
+            languages: languages.as_deref(),
+            destinations: &mut destinations,
+        };
+        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS, rules);
         (file, destinations, outcome)
     });
     let (file, destinations, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
@@ -230,7 +241,11 @@ impl Checked {
 /// Reads a file as an upload, for fuzzing. A file that passed the check must be readable again without an error.
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzzed(mut input: std::io::Cursor<&[u8]>) {
-    let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, &mut Destinations::any()) else {
+    let rules = Rules {
+        languages: None,
+        destinations: &mut Destinations::any(),
+    };
+    let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, rules) else {
         return;
     };
     input.set_position(0);

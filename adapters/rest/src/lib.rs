@@ -5,6 +5,7 @@ mod agent_references;
 mod agents;
 mod auth;
 mod body;
+mod call_language;
 mod calls;
 mod campaign_csv;
 mod campaigns;

@@ -23,6 +23,8 @@ pub enum RowCode {
     DuplicateNumber,
     /// The number of cells differs from the number of headers.
     RaggedRow,
+    /// The agent does not have the language.
+    InvalidLanguage,
     /// The account's safeguards never allow the number.
     DestinationNotAllowed,
 }

@@ -13,6 +13,9 @@ use crate::{
 /// Sections of the conversation's configuration that a language preset may change.
 const OVERRIDDEN: [&str; 4] = ["agent", "asr", "tts", "turn"];
 
+/// Field of a campaign's contact, and value of a single call, that chooses the language in which the call begins.
+pub const LANGUAGE_OVERRIDE: &str = "override.language";
+
 /// Fields of the prompt that no preset may change, because the agent's references were checked in the document itself.
 const FIXED: [&str; 3] = ["builtInTools", "toolIds", "knowledgeBase"];
 
@@ -65,9 +68,18 @@ impl Agent {
         if !tool.enabled || config.language_presets.is_empty() {
             return Vec::new();
         }
-        let mut languages = vec![config.agent.primary_language.clone()];
+        let mut languages = self.first_languages();
+        let present = &config.agent.primary_language;
+        languages.retain(|code| code != present);
+        languages.insert(0, present.clone());
+        languages
+    }
+
+    /// Returns the languages in which a call may begin: the agent's own first, then those of its presets.
+    pub fn first_languages(&self) -> Vec<String> {
         let own = self.in_own_language();
-        for code in config.language_presets.keys().chain([&own.agent.primary_language]) {
+        let mut languages = vec![own.agent.primary_language.clone()];
+        for code in own.language_presets.keys() {
             if !languages.contains(code) {
                 languages.push(code.clone());
             }

@@ -20,6 +20,7 @@ use crate::{
     RestState,
     auth::Caller,
     body::JsonObject,
+    call_language,
     campaigns::{begin::require_voice, contacts::count_variables, variables::OpenVariables},
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
@@ -29,7 +30,7 @@ use crate::{
 };
 use carriers::plain::{self, format::Formats};
 
-const NAMES: [&str; 4] = ["agentId", "from", "to", "dynamicVariables"];
+const NAMES: [&str; 5] = ["agentId", "from", "to", "language", "dynamicVariables"];
 
 /// Handles the request.
 pub async fn create(
@@ -128,6 +129,7 @@ async fn make(
         let message = format!("`{to}` is not a number of this agent with provider `plain` or without a provider");
         return Err(ApiError::field("to", "not_allowed", message));
     }
+    call_language::check_call(&agent, &variables)?;
     require_voice(state, &agent)?;
     let caller = (from.as_ref(), &variables);
     let open = open_variables(state, account, &agent, caller).await?;

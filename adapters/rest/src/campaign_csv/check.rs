@@ -11,6 +11,7 @@ use super::{
     seen::Seen,
 };
 use crate::{
+    call_language::refusal,
     contact_fields::EXTRA_BYTES,
     email::is_email,
     fields::NAME_CHARACTERS,
@@ -53,12 +54,23 @@ impl From<ReadError> for Refusal {
     }
 }
 
+/// What the rows must agree with.
+pub struct Rules<'a> {
+    /// Languages of the agent; `None` if it is not known.
+    pub languages: Option<&'a [String]>,
+    /// Destinations that the account's safeguards allow.
+    pub destinations: &'a mut Destinations,
+}
+
 /// Checks a whole file of at most `row_limit` rows. Returns its columns and the number of rows.
 pub fn check(
     mut input: impl BufRead + Seek,
     overrides: &Overrides,
     row_limit: u64,
-    destinations: &mut Destinations,
+    Rules {
+        languages,
+        destinations,
+    }: Rules<'_>,
 ) -> Result<(Columns, u64), Refusal> {
     let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
     if let Some(at) = find_not_text(&mut input)? {
@@ -77,7 +89,14 @@ pub fn check(
         );
     };
     let columns = Columns::read(header.cells, overrides).map_err(Refusal::File)?;
-    let mut checker = Checker::new(&columns, destinations);
+    let mut checker = Checker {
+        columns: &columns,
+        language: columns.language().zip(languages),
+        destinations,
+        report: RowReport::default(),
+        limits: Vec::new(),
+        seen: Seen::default(),
+    };
     for record in records {
         if checker.report.total_rows == row_limit {
             return Err(Refusal::TooManyRows);
@@ -95,23 +114,14 @@ pub fn check(
 
 struct Checker<'a> {
     columns: &'a Columns,
+    language: Option<(usize, &'a [String])>,
     destinations: &'a mut Destinations,
     report: RowReport,
     limits: Vec<Problem>,
     seen: Seen,
 }
 
-impl<'a> Checker<'a> {
-    fn new(columns: &'a Columns, destinations: &'a mut Destinations) -> Self {
-        Self {
-            columns,
-            destinations,
-            report: RowReport::default(),
-            limits: Vec::new(),
-            seen: Seen::default(),
-        }
-    }
-
+impl Checker<'_> {
     fn row(&mut self, record: &Record) {
         let mut problems = Vec::new();
         let row = self.report.total_rows + 1;
@@ -142,6 +152,12 @@ impl<'a> Checker<'a> {
         });
         if let Some(index) = email {
             complain(Some(index), RowCode::InvalidEmail, "is not an e-mail address".into());
+        }
+        if let Some((index, languages)) = self.language
+            && !record.cells[index].is_empty()
+            && let Some(why) = refusal(languages, &record.cells[index])
+        {
+            complain(Some(index), RowCode::InvalidLanguage, why);
         }
         self.report.add(problems);
         self.check_limits(record);
@@ -208,8 +224,22 @@ mod tests {
 
     use super::*;
 
+    fn any(destinations: &mut Destinations) -> Rules<'_> {
+        let languages = None;
+        Rules {
+            languages,
+            destinations,
+        }
+    }
+
     fn refused(text: &[u8]) -> Refusal {
-        check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap_err()
+        check(
+            Cursor::new(text),
+            &Overrides::default(),
+            ROWS,
+            any(&mut Destinations::any()),
+        )
+        .unwrap_err()
     }
 
     fn report(text: &str) -> RowReport {
@@ -222,7 +252,13 @@ mod tests {
     #[test]
     fn a_sound_file_gives_its_columns() {
         let text = "\u{feff}Phone,Name,City\r\n+1 555 123 4567,Ada,Bonn\r\n\r\n0015551234568, ,\r\n";
-        let (columns, rows) = check(Cursor::new(text), &Overrides::default(), ROWS, &mut Destinations::any()).unwrap();
+        let (columns, rows) = check(
+            Cursor::new(text),
+            &Overrides::default(),
+            ROWS,
+            any(&mut Destinations::any()),
+        )
+        .unwrap();
         assert_eq!((columns.phone, columns.name, rows), (0, Some(1), 2));
     }
 
@@ -297,7 +333,7 @@ mod tests {
                 Cursor::new(text.to_owned()),
                 &Overrides::default(),
                 2,
-                &mut Destinations::any(),
+                any(&mut Destinations::any()),
             )
         };
         assert_eq!(checked("phone\n+15550000001\n\n+15550000002\n").unwrap().1, 2);

@@ -1,8 +1,11 @@
 //! The header line and the meaning of its columns.
 
-use domain::{agent::Problem, phone_number::PhoneNumber};
+use domain::{
+    agent::{LANGUAGE_OVERRIDE, Problem},
+    phone_number::PhoneNumber,
+};
 
-use crate::{contact_fields::EXTRA_FIELDS, fields::NAME_CHARACTERS};
+use crate::{call_language::unknown_override, contact_fields::EXTRA_FIELDS, fields::NAME_CHARACTERS};
 
 const PHONE: [&str; 7] = [
     "phonenumber",
@@ -88,6 +91,11 @@ impl Columns {
         }
     }
 
+    /// Returns the index of the languages in which calls begin. They are also stored under their header.
+    pub fn language(&self) -> Option<usize> {
+        self.headers.iter().position(|header| header == LANGUAGE_OVERRIDE)
+    }
+
     /// Returns the columns that are stored under their header.
     pub fn extra(&self) -> impl Iterator<Item = (usize, &str)> {
         let roles = [Some(self.phone), self.name, self.email];
@@ -132,7 +140,7 @@ fn misnamed(headers: &[String]) -> Vec<Problem> {
                 format!("the header `{header}` is a reserved name; rename the column"),
             ))
         } else {
-            None
+            unknown_override(header).map(|why| ("not_allowed", format!("the header `{header}` is not allowed: {why}")))
         };
         if let Some((code, message)) = complaint.filter(|_| problems.len() < LISTED) {
             problems.push(Problem::new("file", code, message));

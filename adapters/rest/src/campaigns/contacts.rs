@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use domain::{
-    agent::Problem,
+    agent::{Agent, LANGUAGE_OVERRIDE, Problem},
     id::{AccountId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{CampaignContact, ContactRow, Store},
@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 
 use super::variables::OpenVariables;
 use crate::{
-    contact_fields,
-    error::ApiResult,
+    call_language, contact_fields,
+    error::{ApiError, ApiResult},
     fields::{Fields, kind},
 };
 
@@ -54,6 +54,11 @@ pub fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
 
 fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
     let read = contact_fields::read(fields, &["metadata"], &["contactId"]);
+    for name in read.extra.keys() {
+        if let Some(why) = call_language::unknown_override(name) {
+            fields.problem(name, "not_allowed", why);
+        }
+    }
     let contact = fields.string("contactId").and_then(|text| {
         let id = text.parse::<ContactId>();
         if id.is_err() {
@@ -177,6 +182,22 @@ pub async fn union(
         });
     }
     Ok(all)
+}
+
+/// Checks the languages that the first contacts, those of `contacts` in the body, choose for their calls.
+pub fn check_languages(agent: &Agent, contacts: &[CampaignContact]) -> ApiResult<()> {
+    let wanted = contacts.iter().map(|contact| contact.extra.get(LANGUAGE_OVERRIDE));
+    let problems: Vec<Problem> = wanted
+        .enumerate()
+        .filter_map(|(index, wanted)| {
+            let path = || format!("contacts[{index}].{LANGUAGE_OVERRIDE}");
+            call_language::check(agent, wanted, path).err()
+        })
+        .collect();
+    match problems.is_empty() {
+        true => Ok(()),
+        false => Err(ApiError::Invalid(problems)),
+    }
 }
 
 /// Counts the variables that these contacts fill, together with their saved contacts in the account.

@@ -91,6 +91,7 @@ async fn make(
         require_ready(state, &agent)?;
     }
     let contacts: Vec<CampaignContact> = contacts.into_iter().map(|(_, contact)| contact).collect();
+    contacts::check_languages(&agent, &contacts)?;
     let mut open = OpenVariables::of(&agent);
     contacts::count_variables(&state.store, account, &contacts, &mut open).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;

@@ -134,6 +134,9 @@ async fn hide(
     if row.status == CampaignStatus::Running {
         return Err(running());
     }
+    if let Some(agent) = agent {
+        contacts::check_languages(agent, contacts)?;
+    }
     let mut open = agent.map(OpenVariables::of).unwrap_or_default();
     contacts::count_variables(&state.store, row.account, contacts, &mut open).await?;
     let new = NewCampaign {

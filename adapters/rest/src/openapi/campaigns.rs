@@ -114,8 +114,8 @@ fn create_csv() -> Operation {
     )
     .note(
         "Nothing is saved or dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
-             number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; every other \
-             column is stored and available as a variable.",
+             number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; \
+             `override.language` chooses the language in which the call begins; every other column is stored and available as a variable.",
     )
     .idempotent()
     .form::<NewCsvCampaign>(json!({

@@ -22,6 +22,9 @@ pub struct NewCall {
     /// Name of the callee.
     #[schema(max_length = 200)]
     pub name: Option<String>,
+    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
+    #[schema(example = "es")]
+    pub language: Option<String>,
     /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }
@@ -37,6 +40,9 @@ pub struct NewInboundCall {
     pub from: Option<PhoneNumberSent>,
     /// Number of the agent that was called.
     pub to: Option<PhoneNumberSent>,
+    /// Language in which the call begins: the agent's `primaryLanguage`, or one of its `languagePresets`.
+    #[schema(example = "es")]
+    pub language: Option<String>,
     /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
 }

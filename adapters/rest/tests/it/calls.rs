@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use actors::campaign::CommandError;
 use domain::{
+    agent::LANGUAGE_OVERRIDE,
     id::{AgentId, AttemptId, NodeId},
     phone_number::PhoneNumber,
     ports::store::{AttemptStore, CallStore, ConversationStatus, DirectoryStore, Outcome, PermitRequest, RecordStore},
@@ -295,4 +296,47 @@ async fn what_is_not_there_or_not_here_cannot_be_ended() {
     assert_eq!(end(&app, id).await.expect(409).code(), "invalid_transition");
     let row = app.store.conversation(app.account.id, id).await.unwrap();
     assert_eq!(row.status, ConversationStatus::Failed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_begins_in_a_language_that_its_agent_has() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let presets = json!({ "conversationConfig": { "languagePresets": { "de": {} } } });
+    let path = format!("/public/v1/agents/{agent}");
+    app.client.patch(&path, presets).await.expect(200);
+    let call = |language: Value| json!({ "agentId": agent, "phoneNumber": NUMBER, "language": language });
+    for (language, code) in [
+        (json!("fr"), "invalid_value"),
+        (json!(""), "invalid_value"),
+        (json!(5), "wrong_type"),
+    ] {
+        let answer = app.client.post(CALLS, call(language)).await.expect(400);
+        assert_eq!(answer.fields(), [("language", code)]);
+    }
+    let told = app
+        .client
+        .post(CALLS, call(json!("fr")))
+        .await
+        .text("/error/fields/0/message");
+    assert!(
+        told.contains("`fr` is not a language of this agent (`en`, `de`)"),
+        "{told}"
+    );
+    let inside = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "override.language": "de" } });
+    let answer = app.client.post(CALLS, inside).await.expect(400);
+    assert_eq!(answer.fields(), [("dynamicVariables.override.language", "not_allowed")]);
+    for language in ["en", "de"] {
+        app.client.post(CALLS, call(json!(language))).await.expect(201);
+    }
+    let claimed = app.store.claim_calls(NodeId::new(), 9).await.unwrap();
+    let chosen: Vec<&Value> = claimed.iter().map(|call| &call.variables[LANGUAGE_OVERRIDE]).collect();
+    assert_eq!(chosen, ["en", "de"]);
+    let inbound = json!({ "agentId": agent, "language": "fr" });
+    app.client
+        .patch(&path, json!({ "direction": "both" }))
+        .await
+        .expect(200);
+    let answer = app.client.post("/public/v1/calls/inbound", inbound).await.expect(400);
+    assert_eq!(answer.fields(), [("language", "invalid_value")]);
 }

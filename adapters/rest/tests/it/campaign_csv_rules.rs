@@ -261,3 +261,61 @@ async fn uploads_at_once_are_bounded_for_each_account() {
     }
     upload(&app.client, &agent, text, &[]).await.expect(201);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_column_chooses_the_language_of_each_call() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let presets = json!({ "conversationConfig": { "languagePresets": { "de": {} } } });
+    app.client
+        .patch(&format!("/public/v1/agents/{agent}"), presets)
+        .await
+        .expect(200);
+    let text = "phone,override.language,language\n+15550000001,de,Klingon\n+15550000002,,\n";
+    let made = upload(&app.client, &agent, text, &[]).await.expect(201);
+    let saved = json!([
+        { "phoneNumber": "+15550000001", "contactId": null, "override.language": "de", "language": "Klingon" },
+        { "phoneNumber": "+15550000002", "contactId": null },
+    ]);
+    assert_eq!(made.data()["contacts"], saved);
+    let text = "phone,override.language\n+15550000001,fr\n+15550000002,DE\n+15550000003,en\n";
+    let refused = upload(&app.client, &agent, text, &[]).await.expect(400);
+    let rows = refused.body["error"]["details"]["rows"].as_array().unwrap().clone();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (&row["row"], &row["column"], &row["code"]))
+        .collect();
+    let column = json!("override.language");
+    let code = json!("invalid_language");
+    assert_eq!(found, [(&json!(1), &column, &code), (&json!(2), &column, &code)]);
+    for header in ["override.voice", "Override.Language", "override."] {
+        let text = format!("phone,{header}\n+15550000001,de\n");
+        let refused = upload(&app.client, &agent, &text, &[]).await.expect(400);
+        assert_eq!(refused.fields(), [("file", "not_allowed")], "{header}");
+        let told = refused.text("/error/fields/0/message");
+        assert!(told.contains(header) && told.contains("`override.language`"), "{told}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_contact_sent_as_json_chooses_its_language_too() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let contacts = |name: &str, value: &str| json!([{ "phoneNumber": "+15550000001" }, { "phoneNumber": "+15550000002", name: value }]);
+    let body = |contacts| json!({ "name": "Spring", "agentId": agent, "contacts": contacts });
+    for (name, value, code) in [
+        ("override.language", "de", "invalid_value"),
+        ("override.voice", "x", "not_allowed"),
+    ] {
+        let wrong = body(contacts(name, value));
+        let answer = app.client.post("/public/v1/campaigns", wrong).await.expect(400);
+        assert_eq!(answer.fields(), [(&*format!("contacts[1].{name}"), code)]);
+    }
+    let made = body(contacts("override.language", "en"));
+    let made = app.client.post("/public/v1/campaigns", made).await.expect(201);
+    assert_eq!(made.data()["contacts"][1]["override.language"], "en");
+    let path = format!("/public/v1/campaigns/{}", made.text("/data/campaignId"));
+    let wrong = json!({ "contacts": contacts("override.language", "de") });
+    let answer = app.client.patch(&path, wrong).await.expect(400);
+    assert_eq!(answer.fields(), [("contacts[1].override.language", "invalid_value")]);
+}
