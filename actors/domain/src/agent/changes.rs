@@ -68,23 +68,19 @@ impl Agent {
         if !tool.enabled || config.language_presets.is_empty() {
             return Vec::new();
         }
-        let mut languages = self.first_languages();
-        let present = &config.agent.primary_language;
-        languages.retain(|code| code != present);
-        languages.insert(0, present.clone());
-        languages
+        let own = &self.in_own_language().agent.primary_language;
+        let presets = config.language_presets.keys();
+        distinct([&config.agent.primary_language].into_iter().chain(presets).chain([own]))
     }
 
     /// Returns the languages in which a call may begin: the agent's own first, then those of its presets.
     pub fn first_languages(&self) -> Vec<String> {
         let own = self.in_own_language();
-        let mut languages = vec![own.agent.primary_language.clone()];
-        for code in own.language_presets.keys() {
-            if !languages.contains(code) {
-                languages.push(code.clone());
-            }
-        }
-        languages
+        distinct(
+            [&own.agent.primary_language]
+                .into_iter()
+                .chain(own.language_presets.keys()),
+        )
     }
 
     /// Returns the agent in one of its languages: its own, or another one with the overrides of that preset. If
@@ -112,6 +108,16 @@ impl Agent {
     fn in_own_language(&self) -> &ConversationConfig {
         self.own_language.as_deref().unwrap_or(&self.conversation_config)
     }
+}
+
+fn distinct<'a>(codes: impl Iterator<Item = &'a String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for code in codes {
+        if !distinct.contains(code) {
+            distinct.push(code.clone());
+        }
+    }
+    distinct
 }
 
 /// Returns the settings with the overrides of a preset and its voice.
