@@ -1,5 +1,6 @@
 //! Language models: adapters of the port `LanguageModel`, and the router that chooses one for each reply.
 
+mod accepted_fields;
 mod analyst;
 mod chat;
 mod client;

@@ -1,5 +1,6 @@
 //! `/v1/chat/completions` of OpenAI, and the deviations of other servers, selected by the model's name.
 
+mod effort;
 mod quirk;
 mod reading;
 
@@ -73,9 +74,12 @@ async fn answer(stub: Arc<Stub>, is_taken: bool, deployment: Option<&str>, body:
     event_stream::answer((stub, Service::ChatCompletions), body, is_taken, refusal, read).await
 }
 
-fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Option<&'static str>)> {
+/// Reason of a refusal, and the request field that it names.
+type Refusal = (String, Option<&'static str>);
+
+fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, Refusal> {
     let request: Value = serde_json::from_slice(body).map_err(|error| (error.to_string(), None))?;
-    let model = request["model"].as_str().or(deployment);
+    let model = deployment.or(request["model"].as_str());
     let model = model.ok_or_else(|| ("you must provide a model parameter".to_owned(), Some("model")))?;
     let quirk = if deployment.is_some() {
         Quirk::Azure
@@ -83,6 +87,7 @@ fn read(deployment: Option<&str>, body: &[u8]) -> Result<Completion, (String, Op
         Quirk::of(model)
     };
     quirk.refuses(&request)?;
+    effort::check(model, &request)?;
     let asked = reading::read(&request, quirk)?;
     Ok(Completion {
         read_tokens: count(&request["messages"]),

@@ -1,11 +1,7 @@
-//! Client of one language model provider. It keeps connections, classifies refusals, and leaves out fields
-//! that a model does not accept.
+//! Client of one language model provider. It keeps connections, classifies refusals, and sends each model the
+//! fields that it accepts.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use domain::{ports::usage::Meter, prompt::Prompt};
 use futures_util::{StreamExt, TryStreamExt, stream};
@@ -14,9 +10,10 @@ use serde_json::{Map, Value};
 
 use crate::failure::Failure;
 use crate::llm::{
+    accepted_fields::{AcceptedFields, Correction, EFFORT, MOST_CORRECTIONS},
     chat::{self, ChatStream},
     messages::{self, MessageStream},
-    refusal::{About, Told},
+    refusal::Told,
     reply_stream::{Deltas, Tally, read, root_cause},
 };
 use crate::settings::Endpoint;
@@ -24,18 +21,6 @@ use net::{http_client, socket::CONNECT_WITHIN};
 
 /// Maximum number of bytes read of a refusal's body.
 const REFUSAL_BYTES: usize = 16 * 1024;
-
-/// Maximum number of refused fields that are remembered, over all models.
-const MOST_LEARNED: usize = 256;
-
-/// Fields that a request can do without. Models differ in which of them they accept.
-const OPTIONAL: [&str; 5] = [
-    "temperature",
-    "reasoning_effort",
-    "stream_options",
-    "max_completion_tokens",
-    "response_format",
-];
 
 /// Builds the client that all language models share.
 pub(super) fn http() -> Result<reqwest::Client, reqwest::Error> {
@@ -61,8 +46,7 @@ pub(super) struct Request {
 pub(super) struct Client {
     http: reqwest::Client,
     endpoint: Endpoint,
-    /// Refused fields by model. They are not sent again.
-    refused: Mutex<BTreeSet<(String, &'static str)>>,
+    accepted: AcceptedFields,
 }
 
 impl Client {
@@ -70,7 +54,7 @@ impl Client {
         Self {
             http,
             endpoint,
-            refused: Mutex::default(),
+            accepted: AcceptedFields::default(),
         }
     }
 
@@ -99,14 +83,16 @@ impl Client {
         stream::once(asked).try_flatten().boxed()
     }
 
-    /// Posts a request. If the model refuses an optional field, the request is repeated without it.
+    /// Posts a request. If the model refuses it for an optional field, the request is repeated without that field
+    /// or with the value that the refusal asks for.
     async fn post(&self, request: Request, model: &str) -> Result<Response, Failure> {
         let Request { url, headers, body } = request;
         let Value::Object(mut body) = body else {
             return Err(Failure::protocol("the request is not a JSON object"));
         };
-        self.leave_out(model, &mut body);
-        for _ in 0..=OPTIONAL.len() {
+        self.accepted.apply(model, &mut body);
+        let mut efforts = Vec::new();
+        for _ in 0..=MOST_CORRECTIONS {
             let response = self.send(&url, &headers, &body).await?;
             let status = response.status();
             if status == StatusCode::OK {
@@ -115,25 +101,23 @@ impl Client {
             let answer_headers = response.headers().clone();
             let answer = beginning(response).await;
             let wrong = matches!(status.as_u16(), 400 | 422).then(|| Told::read(&answer));
-            let wrong = wrong.and_then(|told| {
-                let mut given = OPTIONAL.into_iter().filter(|field| body.contains_key(*field));
-                given.find_map(|field| Some(field).zip(told.about(field)))
-            });
-            let Some((field, about)) = wrong else {
+            efforts.extend(body.get(EFFORT).and_then(Value::as_str).map(str::to_owned));
+            let correction = wrong.and_then(|told| Correction::of(&told, &body, &efforts));
+            let Some(correction) = correction else {
                 return Err(Failure::of_answer(status.as_u16(), &answer_headers, &answer));
             };
+            let (provider, field, value) = (self.endpoint.provider, correction.field, correction.value);
             tracing::info!(
-                provider = self.endpoint.provider,
+                provider,
                 model,
                 field,
-                "field not accepted by the model, leaving it out"
+                value,
+                "request field not accepted by the model, changing it"
             );
-            // The error may only quote our own text. That says nothing about the model, and must not change
-            // later requests.
-            if about == About::Named || !body.values().any(|value| mentions(value, field)) {
-                self.learn(model, field);
+            correction.apply(&mut body);
+            if correction.is_certain {
+                self.accepted.learn(model, &correction);
             }
-            body.shift_remove(field);
         }
         Err(Failure::protocol("the provider refuses too many fields"))
     }
@@ -153,32 +137,6 @@ impl Client {
         }
         let broken = |error: reqwest::Error| Failure::unavailable(root_cause(&error));
         request.send().await.map_err(broken)
-    }
-
-    fn leave_out(&self, model: &str, body: &mut Map<String, Value>) {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, field) in refused.iter().filter(|(refusing, _)| refusing == model) {
-            body.shift_remove(*field);
-        }
-    }
-
-    fn learn(&self, model: &str, field: &'static str) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        if refused.len() < MOST_LEARNED {
-            refused.insert((model.to_owned(), field));
-        }
-    }
-}
-
-/// Returns whether a text or field name within a value contains these words.
-fn mentions(value: &Value, words: &str) -> bool {
-    match value {
-        Value::String(text) => text.contains(words),
-        Value::Array(items) => items.iter().any(|item| mentions(item, words)),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| name.contains(words) || mentions(value, words)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 

@@ -107,12 +107,22 @@ impl Told {
         [self.kind.as_str(), self.code.as_str()].contains(&"insufficient_quota")
     }
 
-    /// Returns how the error relates to a request field, or `None`.
-    pub(super) fn about(&self, field: &str) -> Option<About> {
+    /// Returns how the error relates to a request field, and by which of its words. The first of them is its name.
+    pub(super) fn about<'w>(&self, words: &[&'w str]) -> Option<(About, &'w str)> {
+        let name = words.first().copied()?;
         match &self.field {
-            Some(named) => (named.split(['.', '[']).next() == Some(field)).then_some(About::Named),
-            None => self.words.contains(field).then_some(About::Mentioned),
+            Some(named) => (named.split(['.', '[']).next() == Some(name)).then_some((About::Named, name)),
+            None => {
+                let word = words.iter().copied().find(|word| self.words.contains(word));
+                word.map(|word| (About::Mentioned, word))
+            }
         }
+    }
+
+    /// Returns whether the error text contains a word, such as a value that is accepted.
+    pub(super) fn contains_word(&self, word: &str) -> bool {
+        let mut words = self.words.split(|c: char| !c.is_alphanumeric());
+        words.any(|told| told == word)
     }
 }
 

@@ -296,6 +296,40 @@ async fn a_field_that_a_model_refuses_is_sent_once_and_never_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_model_is_sent_the_reasoning_effort_that_it_accepts_with_tools() {
+    let stub = stubs().await;
+    // The efforts of the requests that two replies need: what a refusal taught is kept for the second.
+    for (name, efforts) in [
+        ("openai/gpt-4.1", [None, None].as_slice()),
+        ("openai/gpt-5-mini", &[Some("minimal"), Some("minimal")]),
+        ("openai/gpt-5.1", &[Some("none"), Some("none")]),
+        ("openai/gpt-5.4", &[Some("none"), None, None]),
+        ("openai/gpt-5.6", &[Some("none"), Some("none")]),
+        ("azure/front-desk", &[None, Some("none"), Some("none")]),
+        ("gemini/gemini-2.0-flash", &[None, None]),
+        ("gemini/gemini-2.5-flash", &[Some("none"), Some("none")]),
+        ("gemini/gemini-2.5-pro", &[Some("low"), Some("low")]),
+        ("gemini/gemini-3-flash", &[Some("minimal"), Some("none"), Some("none")]),
+        ("gemini/gemini-3-pro", &[Some("low"), Some("low")]),
+        ("gemini/gemini-2.5-flash-thinking", &[Some("none"), None, None]),
+    ] {
+        let models = models(&["interviewer"], &stub);
+        let mut agent = booking();
+        agent.conversation_config.agent.prompt.llm = name.into();
+        let before = stub.received(Service::ChatCompletions).len();
+        for _ in 0..2 {
+            told(reply(&models, request(&agent, &[], &Meter::default())).await);
+        }
+        let sent = bodies(&stub, Service::ChatCompletions);
+        let sent: Vec<_> = sent[before..]
+            .iter()
+            .map(|body| body["reasoning_effort"].as_str())
+            .collect();
+        assert_eq!(sent, efforts, "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_signature_goes_back_to_its_own_provider_only() {
     let stub = stubs().await;
     let gemini = models(&["gemini/quirk-gemini"], &stub);

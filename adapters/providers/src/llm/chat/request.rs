@@ -39,9 +39,25 @@ impl Server {
         }
     }
 
+    /// Returns whether a model thinks first and accepts neither a temperature nor a limit of its words alone.
     fn reasons(self, model: &str) -> bool {
-        let reasoning = ["o1", "o3", "o4", "gpt-5"].iter().any(|name| model.starts_with(name));
+        let reasoning = ["o1", "o3", "o4"].iter().any(|name| model.starts_with(name));
+        let reasoning = reasoning || gpt(model).is_some();
         matches!(self, Self::OpenAi | Self::Azure) && reasoning && !model.contains("chat")
+    }
+
+    /// Returns the lowest reasoning effort that a model accepts by its provider's documents, if it can be set.
+    fn effort(self, model: &str) -> Option<&'static str> {
+        match self {
+            Self::OpenAi | Self::Azure if !self.reasons(model) => None,
+            Self::OpenAi | Self::Azure => match gpt(model) {
+                Some((5, 0)) => Some("minimal"),
+                Some(_) => Some("none"),
+                None => Some("low"),
+            },
+            Self::Gemini => gemini_effort(model),
+            Self::Groq | Self::Local => None,
+        }
     }
 }
 
@@ -84,12 +100,12 @@ fn body(server: Server, provider: &str, model: &str, prompt: &Prompt, schema: Op
     if let Some(options) = stream_options(server) {
         body["stream_options"] = options;
     }
-    if server.reasons(model) {
-        // Reasoning models think first unless told not to, and accept no temperature. Their thoughts count as tokens.
-        if let Some(effort) = effort(model) {
-            body["reasoning_effort"] = effort.into();
-        }
-    } else {
+    // Models that reason do so before each reply unless told not to.
+    if let Some(effort) = server.effort(model) {
+        body["reasoning_effort"] = effort.into();
+    }
+    // Their thoughts count as tokens.
+    if !server.reasons(model) {
         body["temperature"] = figure(prompt.temperature);
         if let Some(bound) = bound(server) {
             body[bound] = if schema.is_some() {
@@ -117,12 +133,29 @@ fn stream_options(server: Server) -> Option<Value> {
     }
 }
 
-/// Returns the lowest reasoning effort that a model accepts, if it can be set.
-fn effort(model: &str) -> Option<&'static str> {
-    if model == "gpt-5" || model.starts_with("gpt-5-") {
-        return Some("minimal");
+/// Returns the version of an OpenAI model of the fifth generation or later: 5 and 1 for `gpt-5.1-mini`.
+fn gpt(model: &str) -> Option<(u32, u32)> {
+    // Azure writes `gpt-35-turbo`.
+    version(model.strip_prefix("gpt-")?).filter(|(major, _)| (5..=9).contains(major))
+}
+
+/// Returns the lowest effort of a Gemini model (ai.google.dev/gemini-api/docs/openai): only 2.5 Flash can be told
+/// not to think at all.
+fn gemini_effort(model: &str) -> Option<&'static str> {
+    let name = model.strip_prefix("models/").unwrap_or(model).strip_prefix("gemini-")?;
+    match (version(name), name.contains("flash")) {
+        (Some(version), _) if version < (2, 5) => None,
+        (Some((2, _)), true) => Some("none"),
+        (Some(_), true) => Some("minimal"),
+        _ => Some("low"),
     }
-    model.starts_with('o').then_some("low")
+}
+
+/// Returns the version at the beginning of a name: 2 and 5 for `2.5-flash`, 3 and 0 for `3-flash`.
+fn version(name: &str) -> Option<(u32, u32)> {
+    let number = name.split('-').next()?;
+    let (major, minor) = number.split_once('.').unwrap_or((number, "0"));
+    Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
 /// Returns the name of the field that limits a reply's tokens.
