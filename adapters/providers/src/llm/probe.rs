@@ -10,10 +10,11 @@ use domain::{
         store::CallDirection,
         usage::Meter,
     },
-    prompt::{Message, Prompt},
+    prompt::{Message, Prompt, Tool},
     time::Timestamp,
 };
 use futures_util::StreamExt;
+use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use crate::llm::{LanguageModels, models::INTERVIEWER, reply_stream::Delta};
@@ -32,12 +33,12 @@ pub struct ProbeReport {
     pub first_token: Duration,
     /// Time from the request to the end.
     pub total: Duration,
-    /// Text of the answer.
+    /// Text of the answer, or the name of the tool that the model called instead.
     pub words: String,
 }
 
 impl LanguageModels {
-    /// Asks a model to say one word.
+    /// Asks a model to say one word, and offers it a tool as calls do: some models refuse tools.
     ///
     /// # Errors
     ///
@@ -48,7 +49,11 @@ impl LanguageModels {
             stable: "Answer with one word.".into(),
             changing: String::new(),
             messages: vec![Message::User("Say OK.".into())],
-            tools: Vec::new(),
+            tools: vec![Tool {
+                name: "skipTurn".into(),
+                description: "Stay silent. Not needed now.".into(),
+                parameters: json!({ "type": "object", "properties": {} }),
+            }],
             temperature: 0.0,
         });
         let request = ReplyRequest {
@@ -75,12 +80,15 @@ impl LanguageModels {
             .await
             .map_err(late)?
         {
-            if let Delta::Event(ReplyEvent::Text(text)) = delta.map_err(LanguageError::from)? {
-                if report.words.is_empty() {
-                    report.first_token = asked.elapsed();
-                }
-                report.words.push_str(&text);
+            let text = match delta.map_err(LanguageError::from)? {
+                Delta::Event(ReplyEvent::Text(text)) => text,
+                Delta::Event(ReplyEvent::Tool { name, .. }) => name,
+                _ => continue,
+            };
+            if report.words.is_empty() {
+                report.first_token = asked.elapsed();
             }
+            report.words.push_str(&text);
         }
         report.total = asked.elapsed();
         match report.words.trim() {

@@ -330,6 +330,18 @@ async fn every_model_is_sent_the_reasoning_effort_that_it_accepts_with_tools() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_probe_asks_with_a_tool_as_calls_do() {
+    let stub = stubs().await;
+    for name in ["openai/gpt-5.4", "azure/front-desk"] {
+        let report = models(&[name], &stub).probe(&name.parse().unwrap()).await.unwrap();
+        assert!(!report.words.is_empty(), "{name}");
+    }
+    let why = models(&["ollama/quirk-toolless"], &stub);
+    let why = why.probe(&"ollama/quirk-toolless".parse().unwrap()).await.unwrap_err();
+    assert!(why.to_string().contains("does not support tools"), "{why}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_signature_goes_back_to_its_own_provider_only() {
     let stub = stubs().await;
     let gemini = models(&["gemini/quirk-gemini"], &stub);

@@ -23,6 +23,8 @@ pub(super) enum Quirk {
     Think,
     /// A model that accepts neither a temperature nor a token limit.
     Strict,
+    /// A model of Ollama that cannot call tools.
+    Toolless,
 }
 
 const REFUSED_BY_GROQ: [&str; 5] = ["logprobs", "top_logprobs", "logit_bias", "n", "stream_options"];
@@ -38,12 +40,19 @@ impl Quirk {
             "quirk-groq" => Self::Groq,
             "quirk-think" => Self::Think,
             "quirk-strict" => Self::Strict,
+            "quirk-toolless" => Self::Toolless,
             _ => Self::None,
         }
     }
 
     /// Returns an error that names the field if this server refuses one.
     pub(super) fn refuses(self, request: &Value) -> Result<(), (String, Option<&'static str>)> {
+        if self == Self::Toolless && request.get("tools").is_some() {
+            return Err((
+                "registry.ollama.ai/library/quirk-toolless does not support tools".into(),
+                None,
+            ));
+        }
         let refused: &[&'static str] = match self {
             Self::Groq => &REFUSED_BY_GROQ,
             Self::Strict => &["temperature", "max_completion_tokens", "max_tokens"],
