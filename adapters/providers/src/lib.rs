@@ -10,6 +10,7 @@ mod failure;
 pub mod fuzzed;
 pub mod health;
 pub mod hints;
+mod json;
 pub mod knowledge;
 pub mod llm;
 pub mod name;

@@ -158,7 +158,8 @@ impl Embeddings {
         }
         let bytes = http_client::body_within(response, MOST_BYTES).await;
         let bytes = bytes.map_err(|error| error.to_string())?;
-        let answer: Answer = serde_json::from_slice(&bytes).map_err(|error| format!("unexpected format: {error}"))?;
+        let answer = crate::json::read(&String::from_utf8_lossy(&bytes));
+        let answer: Answer = answer.map_err(|error| format!("unexpected format: {error}"))?;
         in_order(answer.data, texts.len())
     }
 }

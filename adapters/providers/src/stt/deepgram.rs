@@ -9,6 +9,7 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 use crate::failure::Failure;
+use crate::json;
 use crate::settings::Endpoint;
 use crate::stt::{
     audio_buffer::AudioBuffer,
@@ -125,7 +126,7 @@ struct Alternative {
 ///
 /// Returns an error if the message is not a JSON object.
 pub(super) fn kind(text: &str) -> Result<Option<String>, Failure> {
-    Ok(serde_json::from_str::<Kind>(text)?.kind)
+    Ok(json::read::<Kind>(text)?.kind)
 }
 
 impl RecogniserProtocol for Listen {
@@ -159,7 +160,7 @@ impl RecogniserProtocol for Listen {
             _ => return Ok(None),
         }
         // An unreadable message may have been a final, so all audio since the last one is sent again.
-        let results: Results = serde_json::from_str(text)?;
+        let results: Results = json::read(text)?;
         let best = results.channel.alternatives.into_iter().next();
         let text = best.map(|best| best.transcript).unwrap_or_default();
         Ok(Some(match results.is_final.unwrap_or(false) {

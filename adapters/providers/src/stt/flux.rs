@@ -7,6 +7,7 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 
 use crate::failure::Failure;
+use crate::json;
 use crate::stt::{
     audio_buffer::AudioBuffer,
     deepgram::{closed, encoding, kind, request},
@@ -119,14 +120,14 @@ impl RecogniserProtocol for Flux {
         match kind(text)?.as_deref() {
             Some("Connected") => return Ok(Some(RecogniserEvent::Ready)),
             Some("Error") => {
-                let FluxError { code, description } = serde_json::from_str(text)?;
+                let FluxError { code, description } = json::read(text)?;
                 let [code, words] = [code, description].map(Option::unwrap_or_default);
                 return Err(Failure::Unavailable(format!("{code}: {words}")));
             }
             Some("TurnInfo") => {}
             _ => return Ok(None),
         }
-        let turn: TurnInfo = serde_json::from_str(text)?;
+        let turn: TurnInfo = json::read(text)?;
         self.in_turn = turn.event != "EndOfTurn" && !turn.transcript.trim().is_empty();
         Ok(match turn.event.as_str() {
             "EndOfTurn" => Some(RecogniserEvent::TurnEnded {

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::failure::Failure;
+use crate::json;
 use crate::stt::{
     audio_buffer::AudioBuffer,
     protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised},
@@ -118,7 +119,7 @@ impl RecogniserProtocol for Scribe {
     }
 
     fn read(&mut self, text: &str) -> Result<Option<RecogniserEvent>, Failure> {
-        let received: Received = serde_json::from_str(text)?;
+        let received: Received = json::read(text)?;
         let kind = received.message_type.unwrap_or_default();
         let committed = |text: String| RecogniserEvent::Final {
             text,

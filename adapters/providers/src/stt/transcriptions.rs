@@ -16,7 +16,7 @@ use crate::stt::{
     results::{Counted, Results},
     session::Lost,
 };
-use crate::{name::plain_language, settings::Endpoint};
+use crate::{json, name::plain_language, settings::Endpoint};
 use net::{
     guard::{Guard, Pass},
     redact,
@@ -254,7 +254,7 @@ fn read_body(status: StatusCode, body: &[u8], retry_after: Option<Duration>) -> 
     if status != StatusCode::OK {
         return Err(refused(status.as_u16(), &refusal(body), retry_after));
     }
-    match serde_json::from_slice::<Answer>(body) {
+    match json::read::<Answer>(&String::from_utf8_lossy(body)) {
         Ok(answer) => Ok(answer.text),
         // Some servers answer 200 with an error.
         Err(_) if refusal(body) != String::from_utf8_lossy(body) => Err(Failure::Unavailable(refusal(body))),

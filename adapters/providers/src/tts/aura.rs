@@ -325,7 +325,9 @@ mod tests {
         let speak = speak();
         let url = "wss://api.deepgram.com/v1/speak?model=aura-2-thalia-en&encoding=mulaw&sample_rate=8000";
         assert_eq!(speak.url(), url);
-        assert!(speak.read(r#"{"type":"Flushed","sequence_id":0}"#).unwrap().ended);
+        let flushed = r#"{"type":"Flushed","sequence_id":0}"#;
+        assert!(speak.read(flushed).unwrap().ended);
+        assert!(speak.read(&crate::json::doubled(flushed)).unwrap().ended);
         assert!(speak.read(r#"{"type":"Cleared","sequence_id":0}"#).unwrap().cleared);
         for ignored in [
             r#"{"type":"Metadata","request_id":"x"}"#,

@@ -6,6 +6,7 @@ use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
 
 use crate::failure::Failure;
+use crate::json;
 use crate::settings::Endpoint;
 
 /// Protocol of a provider on a socket that is kept for a call.
@@ -31,7 +32,7 @@ pub(crate) trait VoiceProtocol: Send + Sync + 'static {
     /// Adds the messages that request a text's speech.
     fn begin(&self, id: u64, text: &str, out: &mut Vec<String>);
 
-    /// Adds the messages that cancel a text.
+    /// Adds the messages that cancel a text, if there are any.
     fn cancel(&self, id: u64, out: &mut Vec<String>);
 
     /// Returns whether a cancelled text is acknowledged by a "cleared" message and by nothing else.
@@ -63,7 +64,7 @@ pub(crate) trait VoiceProtocol: Send + Sync + 'static {
 ///
 /// Returns an error if the message is not in the provider's format.
 pub(crate) fn read_json<'m, T: serde::Deserialize<'m>>(endpoint: &Endpoint, message: &'m str) -> Result<T, Failure> {
-    serde_json::from_str(message).map_err(|error| Failure::Protocol(format!("{}: {error}", endpoint.provider)))
+    json::read(message).map_err(|error| Failure::Protocol(format!("{}: {error}", endpoint.provider)))
 }
 
 /// Content of a message.

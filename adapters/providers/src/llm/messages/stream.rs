@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
+use crate::json;
 use crate::llm::{
     chat::arguments,
     reply_stream::{Delta, Progress, Protocol, figure, in_all, named, one_more},
@@ -139,7 +140,7 @@ impl Protocol for MessageStream {
         if event.data.trim().is_empty() {
             return Ok(());
         }
-        let received: Received = match serde_json::from_str(&event.data) {
+        let received: Received = match json::read(&event.data) {
             Ok(received) => received,
             // Valid JSON of another shape is an unknown event and is ignored.
             Err(error) if error.is_data() => return Ok(()),

@@ -49,6 +49,7 @@ fn every_message_is_read_or_passed_over() {
         answers,
     };
     assert_eq!(read(FINAL), Some(heard("Testing. 123.", false)));
+    assert_eq!(read(&json::doubled(FINAL)), Some(heard("Testing. 123.", false)));
     let finalized = FINAL.replace("\"from_finalize\":false", "\"from_finalize\":true");
     assert_eq!(read(&finalized), Some(heard("Testing. 123.", true)));
     let interim = FINAL.replace("\"is_final\":true", "\"is_final\":false");

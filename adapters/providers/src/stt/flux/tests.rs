@@ -63,7 +63,8 @@ fn every_message_is_read_or_passed_over() {
         text: text(),
         up_to_s: 2.1,
     };
-    assert_eq!(flux.read(TURN).unwrap(), Some(ended));
+    assert_eq!(flux.read(TURN).unwrap(), Some(ended.clone()));
+    assert_eq!(flux.read(&json::doubled(TURN)).unwrap(), Some(ended));
     assert_eq!(flux.finalize(), None, "there is no turn to end");
     assert_eq!(
         flux.read(r#"{"type":"Connected","request_id":"r","sequence_id":0}"#)

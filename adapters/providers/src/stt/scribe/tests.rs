@@ -86,7 +86,8 @@ fn every_message_is_read_or_passed_over() {
         (r#"{"message_type":"novelty"}"#, None),
         (r#"{"other":1}"#, None),
     ] {
-        assert_eq!(read(text), Ok(want), "{text}");
+        assert_eq!(read(text).as_ref(), Ok(&want), "{text}");
+        assert_eq!(read(&crate::json::doubled(text)), Ok(want), "{text}");
     }
     let mut error = |kind: &str| read(&format!(r#"{{"message_type":"{kind}","error":"e"}}"#)).unwrap_err();
     for kind in ["auth_error", "quota_exceeded"] {

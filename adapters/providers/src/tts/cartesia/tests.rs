@@ -44,6 +44,8 @@ fn every_message_is_read_and_others_are_ignored() {
     let dialect = dialect(16_000);
     let chunk = r#"{"type":"chunk","data":"AAAA","context_id":"t1","done":false,"status_code":206,"step_time":1.5}"#;
     let heard = dialect.read(chunk).unwrap();
+    let doubled = crate::json::doubled(chunk);
+    assert_eq!(dialect.read(&doubled).as_ref(), Ok(&heard), "{doubled}");
     assert_eq!(
         (heard.id, heard.audio.as_deref(), heard.ended),
         (Some(1), Some("AAAA"), false)

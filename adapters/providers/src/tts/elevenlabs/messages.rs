@@ -15,15 +15,19 @@ use crate::tts::{
 struct Received<'m> {
     #[serde(borrow)]
     audio: Option<Cow<'m, str>>,
-    #[serde(rename = "isFinal", alias = "is_final")]
+    #[serde(rename = "isFinal")]
     is_final: Option<bool>,
+    // The other spelling is not an alias: if both are sent, serde would report a duplicate field.
+    #[serde(rename = "is_final")]
+    is_final_snake: Option<bool>,
     #[serde(borrow)]
     alignment: Option<Alignment<'m>>,
-    #[serde(borrow, rename = "normalizedAlignment", alias = "normalized_alignment")]
+    #[serde(borrow, rename = "normalizedAlignment")]
     normalized: Option<Alignment<'m>>,
+    #[serde(borrow, rename = "normalized_alignment")]
+    normalized_snake: Option<Alignment<'m>>,
     #[serde(borrow, rename = "contextId")]
     context: Option<Cow<'m, str>>,
-    // This is not an alias: if both are sent, serde would report a duplicate field.
     #[serde(borrow, rename = "context_id")]
     context_snake: Option<Cow<'m, str>>,
     error: Option<serde_json::Value>,
@@ -36,16 +40,48 @@ struct Received<'m> {
 struct Alignment<'m> {
     #[serde(borrow)]
     chars: Vec<Cow<'m, str>>,
-    #[serde(rename = "charStartTimesMs", alias = "char_start_times_ms")]
-    starts: Vec<f64>,
-    #[serde(rename = "charDurationsMs", alias = "charsDurationsMs", alias = "char_durations_ms")]
-    durations: Vec<f64>,
+    #[serde(rename = "charStartTimesMs")]
+    char_starts: Times,
+    #[serde(rename = "charsStartTimesMs")]
+    chars_starts: Times,
+    #[serde(rename = "char_start_times_ms")]
+    char_starts_snake: Times,
+    #[serde(rename = "chars_start_times_ms")]
+    chars_starts_snake: Times,
+    #[serde(rename = "charDurationsMs")]
+    char_durations: Times,
+    #[serde(rename = "charsDurationsMs")]
+    chars_durations: Times,
+    #[serde(rename = "char_durations_ms")]
+    char_durations_snake: Times,
+    #[serde(rename = "chars_durations_ms")]
+    chars_durations_snake: Times,
+}
+
+/// Milliseconds of each character, in one of the spellings.
+type Times = Option<Vec<f64>>;
+
+/// Returns the times in the first spelling that is there.
+fn first(spellings: [Times; 4]) -> Vec<f64> {
+    spellings.into_iter().flatten().next().unwrap_or_default()
 }
 
 impl<'m> Alignment<'m> {
     fn spoken(self) -> Vec<Spoken<'m>> {
         // Characters without times are left out.
-        let times = self.starts.into_iter().zip(self.durations);
+        let starts = [
+            self.char_starts,
+            self.chars_starts,
+            self.char_starts_snake,
+            self.chars_starts_snake,
+        ];
+        let durations = [
+            self.char_durations,
+            self.chars_durations,
+            self.char_durations_snake,
+            self.chars_durations_snake,
+        ];
+        let times = first(starts).into_iter().zip(first(durations));
         let characters = self.chars.into_iter().zip(times);
         characters
             .map(|(text, (start, duration))| Spoken {
@@ -69,12 +105,12 @@ pub(super) fn read<'m>(endpoint: &Endpoint, message: &'m str) -> Result<VoiceEve
         return Ok(VoiceEvent::default());
     }
     // Times of the original text match our words; times of the normalised text are better than none.
-    let alignment = reply.alignment.or(reply.normalized);
+    let alignment = reply.alignment.or(reply.normalized).or(reply.normalized_snake);
     Ok(VoiceEvent {
         id,
         audio: reply.audio,
         spoken: alignment.map(Alignment::spoken).unwrap_or_default(),
-        ended: reply.is_final == Some(true),
+        ended: reply.is_final.or(reply.is_final_snake) == Some(true),
         cleared: false,
         failed,
     })

@@ -86,10 +86,43 @@ fn a_text_is_a_context_that_is_opened_flushed_and_closed() {
 
 #[test]
 fn either_spelling_is_read() {
-    for (context, durations) in [("contextId", "charDurationsMs"), ("context_id", "charsDurationsMs")] {
+    for (context, alignment, starts, durations) in [
+        ("contextId", "alignment", "charStartTimesMs", "charDurationsMs"),
+        ("context_id", "alignment", "charsStartTimesMs", "charsDurationsMs"),
+        (
+            "contextId",
+            "normalizedAlignment",
+            "char_start_times_ms",
+            "char_durations_ms",
+        ),
+        (
+            "contextId",
+            "normalized_alignment",
+            "chars_start_times_ms",
+            "chars_durations_ms",
+        ),
+        (
+            "contextId\":\"t3\",\"context_id",
+            "alignment",
+            "charStartTimesMs",
+            "charDurationsMs\":null,\"charsDurationsMs",
+        ),
+        (
+            "isFinal\":false,\"is_final\":true,\"contextId",
+            "alignment",
+            "chars_start_times_ms\":[7],\"charsStartTimesMs",
+            "charDurationsMs\":[20,30],\"charsDurationsMs\":[9,9],\"char_durations_ms",
+        ),
+        (
+            "contextId",
+            "normalizedAlignment\":null,\"normalized_alignment",
+            "charStartTimesMs\":[0,20],\"charStartTimesMs",
+            "charDurationsMs",
+        ),
+    ] {
         let message = format!(
-            r#"{{"audio":"AAAA","isFinal":null,"{context}":"t3","more":[1],
-                "alignment":{{"chars":["H","\""],"charStartTimesMs":[0,20],"{durations}":[20,30]}}}}"#
+            r#"{{"audio":"AAAA","{context}":"t3","more":[1],
+                "{alignment}":{{"chars":["H","\""],"{starts}":[0,20],"{durations}":[20,30]}}}}"#
         );
         let heard = dialect(8_000, 3).read(&message).map(|heard| {
             let spoken: Vec<_> = heard.spoken.iter().map(|s| (s.text.to_string(), s.end_ms)).collect();
@@ -101,7 +134,13 @@ fn either_spelling_is_read() {
             )
         });
         let spoken = vec![("H".to_owned(), 20.0), ("\"".to_owned(), 50.0)];
-        assert_eq!(heard, Ok((Some(3), Some("AAAA".into()), spoken, false)));
+        assert_eq!(heard, Ok((Some(3), Some("AAAA".into()), spoken, false)), "{message}");
+        let doubled = crate::json::doubled(&message);
+        assert_eq!(
+            dialect(8_000, 3).read(&doubled),
+            dialect(8_000, 3).read(&message),
+            "{doubled}"
+        );
     }
 }
 

@@ -118,6 +118,18 @@ fn words_and_calls_come_out_and_figures_add_up() {
 }
 
 #[test]
+fn a_key_that_comes_twice_costs_no_word() {
+    let mut stream = MessageStream::default();
+    let mut deltas = Vec::new();
+    let event = Event {
+        name: "content_block_delta".into(),
+        data: json::doubled(&words("Hello").to_string()),
+    };
+    assert_eq!(stream.take(&event, &mut deltas), Ok(()));
+    assert_eq!(deltas, [Delta::Event(text("Hello"))]);
+}
+
+#[test]
 fn a_call_may_come_whole_or_broken() {
     let whole = block(
         0,
