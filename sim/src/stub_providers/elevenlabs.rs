@@ -244,8 +244,8 @@ impl Session {
             if let Some(spoken) = spoken {
                 context.speak(spoken, Instant::now() + after);
             }
-            if ends {
-                context.close(Instant::now());
+            if ends && !context.close(Instant::now()) {
+                return Err(broken("context closed twice"));
             }
         }
         Ok(())

@@ -204,9 +204,8 @@ impl VoiceProtocol for MultiStream {
         }
     }
 
-    fn cancel(&self, id: u64, out: &mut Vec<String>) {
-        out.push(json!({ "context_id": format!("t{id}"), "close_context": true }).to_string());
-    }
+    /// Each context was closed when it began, and a context is closed once. Its audio ends by itself.
+    fn cancel(&self, _id: u64, _out: &mut Vec<String>) {}
 
     fn keep_alive(&self) -> Option<(Duration, String)> {
         Some((KEEP_ALIVE, json!({ "text": "" }).to_string()))

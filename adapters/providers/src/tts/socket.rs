@@ -40,7 +40,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// Time limit for writing, after which a socket counts as stuck.
 const WRITE_WITHIN: Duration = Duration::from_secs(5);
-/// Time limit for the acknowledgement of a cancelled text.
+/// Time without a message of a cancelled text after which its acknowledgement counts as lost.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(2);
 /// Time limit for the provider to close after us.
 const CLOSE_WITHIN: Duration = Duration::from_secs(2);
@@ -146,7 +146,7 @@ impl Drop for Listening {
 struct Open {
     text: SpokenText,
     sink: mpsc::Sender<Outcome>,
-    /// Deadline for the acknowledgement, if the text was cancelled.
+    /// Deadline for the next message of the text, if it was cancelled.
     cancelled: Option<Instant>,
 }
 
@@ -400,10 +400,12 @@ impl<P: VoiceProtocol> Connection<P> {
             // The message names no known text, so a failure concerns the connection.
             return event.failed.map_or(Ok(()), Err);
         };
-        let Some(open) = self.open.get(&id) else {
+        let Some(open) = self.open.get_mut(&id) else {
             return Ok(());
         };
-        if open.cancelled.is_none() {
+        if let Some(by) = &mut open.cancelled {
+            *by = Instant::now() + ACKNOWLEDGED_WITHIN;
+        } else {
             if let Some(failure) = &event.failed {
                 let sink = open.sink.clone();
                 self.open.remove(&id);

@@ -59,11 +59,9 @@ impl Context {
         self.speeches.push_back(Speech::new(spoken, due));
     }
 
-    /// Ends the input; the second time it ends the output too.
-    pub(super) fn close(&mut self, now: Instant) {
-        if self.closed.replace(now).is_some() {
-            self.speeches.clear();
-        }
+    /// Ends the input. Returns false if it had ended before.
+    pub(super) fn close(&mut self, now: Instant) -> bool {
+        self.closed.replace(now).is_none()
     }
 
     /// Returns the time of its next frame.

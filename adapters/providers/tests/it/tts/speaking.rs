@@ -88,8 +88,9 @@ async fn texts_follow_each_other_on_one_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_dropped_is_cancelled_and_the_next_text_is_clean() {
+    let closes = |what: &str| what.contains("close_context") && what.contains("\"t0\"");
     let cancel = |provider: &str, what: &str| match provider {
-        "elevenlabs" => what.matches("close_context").count() == 1 && what.contains("t0"),
+        "elevenlabs" => closes(what),
         "cartesia" => what.contains("\"cancel\":true"),
         _ => what.contains("\"Clear\""),
     };
@@ -120,6 +121,17 @@ async fn what_is_dropped_is_cancelled_and_the_next_text_is_clean() {
             .filter(|what| *what == "connected")
             .count();
         assert_eq!(connected, 1, "{provider}");
+        let closed = world
+            .stubs
+            .received(*service)
+            .iter()
+            .filter(|what| closes(what))
+            .count();
+        assert_eq!(
+            closed,
+            usize::from(*provider == "elevenlabs"),
+            "{provider}: closed once"
+        );
     }
 }
 
