@@ -173,7 +173,7 @@ async fn call_on(stage: Stage, agent: Value, tts: Value, steps: Vec<Step>) -> Ov
     });
     for (name, value) in agent.as_object().unwrap() {
         match name.as_str() {
-            "llm" | "temperature" => section["prompt"][name] = value.clone(),
+            "llm" | "temperature" | "timezone" | "ignoreDefaultPersonality" => section["prompt"][name] = value.clone(),
             _ => section[name] = value.clone(),
         }
     }
@@ -401,7 +401,10 @@ async fn hinglish_is_a_way_to_speak_hindi() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agents_settings_reach_its_providers() {
-    let agent = json!({ "llm": "openai/gpt-4.1", "temperature": 0.7, "primaryLanguage": "de" });
+    let agent = json!({
+        "llm": "openai/gpt-4.1", "temperature": 0.7, "timezone": "Asia/Tokyo", "ignoreDefaultPersonality": true,
+        "primaryLanguage": "de",
+    });
     let tts = json!({
         "voiceId": "elevenlabs:someone", "optimizeStreamingLatency": 1, "stability": 0.25, "speed": 1.5, "similarityBoost": 0.125
     });
@@ -419,5 +422,12 @@ async fn an_agents_settings_reach_its_providers() {
     assert_eq!(asked.heard_by[0].keywords, ["Greenfield", "Ava"]);
     let request = &asked.requests[0];
     assert_eq!(request.agent.conversation_config.agent.prompt.llm, "openai/gpt-4.1");
-    assert_eq!(Prompt::of(request).temperature, 0.7);
+    let prompt = Prompt::of(request);
+    assert_eq!(prompt.temperature, 0.7);
+    assert!(
+        prompt.changing.contains("in the time zone Asia/Tokyo"),
+        "{}",
+        prompt.changing
+    );
+    assert!(!prompt.stable.contains("# Manner"), "{}", prompt.stable);
 }

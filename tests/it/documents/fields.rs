@@ -37,11 +37,18 @@ fn mentions(text: &str, field: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric()).any(|word| word == field)
 }
 
-/// Returns whether a test, or a function of its file that it calls, mentions a field.
+/// Returns whether a test mentions a field, itself or in functions of its file that it calls.
 fn is_about(functions: &BTreeMap<&str, &str>, test: &str, field: &str) -> bool {
-    let Some(body) = functions.get(test) else { return false };
-    let called = functions.iter().filter(|(name, _)| mentions_call(body, name));
-    mentions(body, field) || called.into_iter().any(|(_, body)| mentions(body, field))
+    let mut reached = BTreeSet::from([test]);
+    let mut open = vec![test];
+    while let Some(body) = open.pop().and_then(|name| functions.get(name)) {
+        if mentions(body, field) {
+            return true;
+        }
+        let called = functions.keys().filter(|name| mentions_call(body, name));
+        open.extend(called.filter(|name| reached.insert(name)));
+    }
+    false
 }
 
 fn mentions_call(body: &str, name: &str) -> bool {
@@ -56,7 +63,7 @@ fn mentions_call(body: &str, name: &str) -> bool {
 /// another subject holds.
 const NO_ROW: &str = "source target overrides to cc subject includeTranscript conversationConfig platformSettings \
     agent asr turn tts conversation prompt callActions dataCollection callRetry privacy telephony workflow edges nodes \
-    preventSubagentLoops";
+    preventSubagentLoops transferRuleIds";
 
 #[test]
 fn every_field_of_an_agent_has_a_test_of_its_effect() {

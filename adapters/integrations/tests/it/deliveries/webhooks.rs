@@ -17,7 +17,7 @@ use super::{
 
 async fn world(receiver: &Receiver) -> World {
     let mut world = World::new().await;
-    world.asks_for_webhook(&receiver.url("/hook")).await;
+    world.asks(&json!({ "postCallWebhook": receiver.url("/hook") })).await;
     world.start();
     world
 }
