@@ -117,7 +117,7 @@ fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, 
     let mut trunks = vec![plain::trunk()];
     for account in [&settings.twilio, &settings.signalwire].into_iter().flatten() {
         if let Some(public) = way_in(config, account.flavour.name(), &account.base_url)? {
-            trunks.push(twilio::trunk(account.clone(), public)?);
+            trunks.push(twilio::trunk(account.clone(), public, Arc::new(SystemClock))?);
         }
     }
     if let Some(account) = &settings.telnyx

@@ -72,6 +72,7 @@ pub struct Twilio {
     base: StubBase,
     calls: Calls,
     last_order: Mutex<BTreeMap<String, String>>,
+    last_change: Mutex<BTreeMap<String, String>>,
 }
 
 impl Twilio {
@@ -159,6 +160,7 @@ impl TwilioStub {
             base,
             calls: Calls::default(),
             last_order: Mutex::default(),
+            last_change: Mutex::default(),
         });
         let inbound = caller::route(inbound::by_order(stub.clone()));
         Ok(Self::serve(stub, listener, api::routes(flavour), inbound))
@@ -182,6 +184,11 @@ impl TwilioStub {
     /// Returns the form of the last request for a call.
     pub fn last_order(&self) -> BTreeMap<String, String> {
         locked(&self.0.last_order).clone()
+    }
+
+    /// Returns the form of the last request that gave a call other instructions.
+    pub fn last_change(&self) -> BTreeMap<String, String> {
+        locked(&self.0.last_change).clone()
     }
 
     /// Announces a call to one of the account's numbers, whose voice address is at `service`.

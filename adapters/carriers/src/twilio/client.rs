@@ -20,6 +20,7 @@ use serde::Deserialize;
 use super::{
     account::{Flavour, TwilioAccount},
     callback,
+    documents::Documents,
     instructions::{Instructions, TRANSFER_RINGS_SECONDS},
     queue::Queue,
     refusal::{ErrorAnswer, NOT_IN_STATE},
@@ -44,6 +45,7 @@ pub struct TwilioCarrier {
     clients: Clients,
     account: TwilioAccount,
     pub(super) instructions: Instructions,
+    pub(super) documents: Documents,
     handovers: Arc<Handovers>,
     pub(super) queue: Arc<Queue>,
 }
@@ -72,7 +74,11 @@ impl TwilioCarrier {
     /// # Errors
     ///
     /// Returns an error if either URL is invalid.
-    pub fn new(account: TwilioAccount, public: &str, guard: Arc<Guard>) -> Result<Self, SetupError> {
+    pub fn new(
+        account: TwilioAccount,
+        public: &str,
+        (guard, documents): (Arc<Guard>, Documents),
+    ) -> Result<Self, SetupError> {
         let account = TwilioAccount {
             base_url: base("carrier's address", &account.base_url)?,
             ..account
@@ -85,6 +91,7 @@ impl TwilioCarrier {
                 public: base("public address", public)?,
                 guard,
             },
+            documents,
             account,
             handovers: Arc::default(),
             queue: Arc::default(),
@@ -95,19 +102,32 @@ impl TwilioCarrier {
         request.basic_auth(&self.account.user, Some(self.account.password.secret()))
     }
 
+    /// Returns the fields that give a call instructions. SignalWire documents only an address for them.
+    fn directed(&self, twiml: String) -> Result<Directed, CarrierError> {
+        Ok(match self.account.flavour {
+            Flavour::Twilio => vec![("Twiml", twiml)],
+            Flavour::SignalWire => {
+                let address = self.instructions.document_url(&self.documents.seal(&twiml)?);
+                vec![("Url", address), ("Method", "POST".to_owned())]
+            }
+        })
+    }
+
     /// Returns the form of a dial.
-    fn order(&self, request: &DialRequest, from: &PhoneNumber) -> String {
+    fn order(&self, request: &DialRequest, from: &PhoneNumber) -> Result<String, DialError> {
         let (attempt, proof) = (request.attempt, &*request.status_token);
         let (shortest, longest) = RING_SECONDS.into_inner();
         let order = Order {
             to: request.to.as_str(),
             from,
             ring_seconds: request.ring_timeout.as_secs().clamp(shortest, longest),
-            twiml: &self.instructions.stream(attempt, &request.media_token),
+            directed: self
+                .directed(self.instructions.stream(attempt, &request.media_token))
+                .map_err(not_sent)?,
             reports: &self.instructions.status_url(attempt, proof),
         };
         let verdicts = self.instructions.machine_url(attempt, proof);
-        order.form(request.detect_machine.then_some(&*verdicts))
+        Ok(order.form(request.detect_machine.then_some(&*verdicts)))
     }
 
     /// Places a call, once.
@@ -129,10 +149,10 @@ impl TwilioCarrier {
     }
 
     /// Gives an answered call new instructions, effective at once.
-    async fn instruct(&self, call: &CarrierCallId, twiml: &str) -> Result<(), CarrierError> {
+    async fn instruct(&self, call: &CarrierCallId, twiml: String) -> Result<(), CarrierError> {
         let call = http::addressable(call)?;
         let form = url::form_urlencoded::Serializer::new(String::new())
-            .append_pair("Twiml", twiml)
+            .extend_pairs(self.directed(twiml)?)
             .finish();
         let change = self.clients.client.post(self.call_address(&call)?).body(form);
         let change = self.with_password(change.header("content-type", FORM));
@@ -147,7 +167,7 @@ impl TwilioCarrier {
                 to: transfer.to.as_str(),
                 from,
                 ring_seconds: TRANSFER_RINGS_SECONDS,
-                twiml: &self.instructions.conference(which),
+                directed: self.directed(self.instructions.conference(which)).map_err(not_sent)?,
                 reports: &self.instructions.conference_url(which, &transfer.back.status_token),
             };
             self.place(order.form(None), &LastLook::default()).await
@@ -203,12 +223,21 @@ impl TwilioCarrier {
 /// Content type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
 
+/// Fields that give a call instructions.
+type Directed = Vec<(&'static str, String)>;
+
+/// Returns the result of a dial whose form could not be made.
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+fn not_sent(error: CarrierError) -> DialError {
+    DialError::Unreachable(error.to_string())
+}
+
 /// A call to place.
 struct Order<'a> {
     to: &'a str,
     from: &'a PhoneNumber,
     ring_seconds: u64,
-    twiml: &'a str,
+    directed: Directed,
     /// Address of its status reports.
     reports: &'a str,
 }
@@ -219,7 +248,7 @@ impl Order<'_> {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.append_pair("To", self.to)
             .append_pair("From", self.from.as_str())
-            .append_pair("Twiml", self.twiml)
+            .extend_pairs(&self.directed)
             .append_pair("Timeout", &self.ring_seconds.to_string())
             .append_pair("StatusCallback", self.reports)
             .append_pair("StatusCallbackMethod", "POST");
@@ -260,7 +289,7 @@ impl Carrier for TwilioCarrier {
     async fn dial(&self, request: &DialRequest) -> Result<CarrierCallId, DialError> {
         let from = self.caller_id(request.from.as_ref());
         let from = from.map_err(DialError::AccountRefused)?;
-        let call = self.place(self.order(request, from), &request.last_look).await?;
+        let call = self.place(self.order(request, from)?, &request.last_look).await?;
         self.watch(&call);
         Ok(call)
     }
@@ -302,14 +331,14 @@ impl Carrier for TwilioCarrier {
             TransferKind::Blind => {
                 let from = transfer.from.as_ref().or(self.account.from.as_ref());
                 let twiml = self.instructions.handed_on(&transfer.back, &transfer.to, from);
-                self.instruct(call, &twiml).await
+                self.instruct(call, twiml).await
             }
         }
     }
 
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let twiml = self.instructions.stream(back.attempt, &back.media_token);
-        self.instruct(call, &twiml).await
+        self.instruct(call, twiml).await
     }
 }
 
@@ -321,7 +350,7 @@ impl Joins for TwilioCarrier {
 
     /// Brings the caller into the conference where the destination waits.
     async fn join(&self, caller: &CarrierCallId, _: &CarrierCallId, which: Try) -> Result<(), CarrierError> {
-        self.instruct(caller, &self.instructions.conference(which)).await
+        self.instruct(caller, self.instructions.conference(which)).await
     }
 
     /// Cancels a ringing call or completes an answered one. Between the two requests it may change from one

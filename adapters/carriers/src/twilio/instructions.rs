@@ -67,6 +67,11 @@ impl Instructions {
         self.at(&format!("conference/{}/{status_token}", conferences::name(which)))
     }
 
+    /// Returns the address of sealed instructions.
+    pub fn document_url(&self, sealed: &str) -> String {
+        self.at(&format!("document/{sealed}"))
+    }
+
     /// Connects the call with its media socket. When that is lost, the carrier asks for further instructions.
     /// Any node may receive the request, because the call's own node may be down.
     pub fn stream(&self, attempt: AttemptId, media_token: &str) -> String {

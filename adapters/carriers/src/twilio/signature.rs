@@ -110,6 +110,12 @@ impl Guard {
         BASE64.encode(mac.finalize().into_bytes())
     }
 
+    /// Returns the key that seals the documents which SignalWire fetches.
+    pub fn document_key(&self) -> [u8; 32] {
+        let mac = keyed::<Hmac<Sha256>>(&self.key).chain_update("sealed documents");
+        mac.finalize().into_bytes().into()
+    }
+
     fn has_bearer(&self, path: &str, headers: &HeaderMap) -> bool {
         let shown = headers.get("authorization").and_then(|value| value.to_str().ok());
         let shown = shown.and_then(|value| BASE64.decode(value.strip_prefix("Bearer ")?).ok());

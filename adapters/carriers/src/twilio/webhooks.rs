@@ -63,6 +63,7 @@ pub(super) fn routes(guard: Arc<Guard>, carrier: Arc<TwilioCarrier>) -> Router<C
         ("transfer/{token}/{proof}", post(transfer)),
         ("back/{token}", post(back)),
         ("back/{token}/{asked}", post(back_again)),
+        ("document/{sealed}", post(document)),
         ("media/{token}", get(media)),
     ];
     webhooks::routes(Arc::new(webhooks), &own)
@@ -226,6 +227,24 @@ async fn back_again(
     // A value that we never wrote counts as the last time.
     let asked = asked.parse().unwrap_or(u32::MAX);
     Ok(twilio.goes_on(&link, (&token, asked, tried), leg).await)
+}
+
+/// Handles a call whose instructions are at an address that we sent. SignalWire fetches them when it is answered, or
+/// at once if they are new ones.
+async fn document(
+    Extension(twilio): Shared,
+    Path(sealed): Path<String>,
+    request: Request,
+) -> Result<Response, Response> {
+    twilio.signed("document", &request)?;
+    match twilio.carrier.documents.open(&sealed) {
+        Some(twiml) => Ok(instructions(twiml)),
+        None => Err(link::refusal(
+            StatusCode::NOT_FOUND,
+            "not_found",
+            "the address names no instructions, or has expired",
+        )),
+    }
 }
 
 impl TwilioWebhooks {

@@ -1,5 +1,6 @@
 //! Tests of calls over Twilio and SignalWire that go beyond the shared suite.
 
+mod documents;
 mod tries;
 mod webhooks;
 
@@ -88,7 +89,7 @@ fn account(flavour: Flavour, url: &str) -> TwilioAccount {
 
 fn trunk(flavour: Flavour, stub: &TwilioStub) -> TrunkOf {
     let account = account(flavour, &stub.url());
-    Arc::new(move |address| twilio::trunk(account.clone(), address).unwrap())
+    Arc::new(move |address| twilio::trunk(account.clone(), address, clock()).unwrap())
 }
 
 fn flavour(carrier: Carrier) -> Flavour {
@@ -209,7 +210,7 @@ async fn without_a_caller_id_nothing_is_sent() {
         from: None,
         ..account(Flavour::Twilio, &stub.url())
     };
-    let trunk = twilio::trunk(account, "http://127.0.0.1:9").unwrap();
+    let trunk = twilio::trunk(account, "http://127.0.0.1:9", clock()).unwrap();
     match trunk.carrier.dial(&request(NO_ANSWER)).await {
         Err(DialError::AccountRefused(why)) => assert!(why.contains("TWILIO_PHONE_NUMBER"), "{why}"),
         other => panic!("{other:?}"),

@@ -16,6 +16,15 @@ pub struct Verb {
 }
 
 impl Verb {
+    /// Returns the verb that continues with the document at an address.
+    pub fn redirect(url: &str) -> Self {
+        Self {
+            name: "Redirect".to_owned(),
+            text: url.to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// Returns an attribute; empty if it is missing.
     pub fn get(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)

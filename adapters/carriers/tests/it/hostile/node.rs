@@ -159,7 +159,7 @@ impl Node {
         };
         let endpoints = [
             ("simulated", simulated::routes()),
-            ("twilio", twilio::trunk(twilio, &public).unwrap().routes),
+            ("twilio", twilio::trunk(twilio, &public, clock.clone()).unwrap().routes),
             ("telnyx", telnyx::trunk(telnyx, &public, clock.clone()).unwrap().routes),
             ("vonage", vonage::trunk(vonage, &public, clock).unwrap().routes),
             (

@@ -91,6 +91,7 @@ async fn what_is_forged_is_refused_at_every_address() {
             (format!("conference/{attempt}.1/{proof}"), 204),
             (format!("machine/{attempt}/{proof}"), 400),
             (format!("transfer/{attempt}.{proof}/{proof}"), 200),
+            ("document/AAAA".to_owned(), 404),
         ] {
             let address = format!("{}/carriers/{}/{path}", site.base(), carrier.name());
             let (name, signature) = stub.signature(&address, &form);

@@ -260,7 +260,12 @@ impl Site {
         let carriers: [(&str, Router<CarrierLink>); 3] = [
             ("simulated", simulated::routes()),
             (plain::NAME, plain::trunk().routes),
-            ("twilio", twilio::trunk(account(), PUBLIC).unwrap().routes),
+            (
+                "twilio",
+                twilio::trunk(account(), PUBLIC, Arc::new(TokioClock::starting_at(START)))
+                    .unwrap()
+                    .routes,
+            ),
         ];
         let router = carriers::router(&endpoint, carriers).merge(own);
         let mut tasks = JoinSet::new();
