@@ -33,9 +33,12 @@ impl std::fmt::Debug for WebhookKey {
 /// Reason why a webhook is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// No token in the header, or not in three parts.
+    /// No `Authorization` header, or an empty one.
     #[error("no token in the `Authorization` header; enable signed webhooks for the application")]
     Missing,
+    /// The header has no token in three parts.
+    #[error("`Authorization` header without a token in three parts")]
+    Malformed,
     /// Signed with another algorithm, or not at all.
     #[error("token is not signed with HS256")]
     Algorithm,
@@ -104,12 +107,14 @@ impl WebhookKey {
 
     /// Verifies the signature of a token and returns its claims.
     fn claims(&self, authorization: Option<&str>) -> Result<Claims, SignatureError> {
-        let token = authorization
-            .and_then(|value| value.strip_prefix("Bearer "))
+        let shown = authorization.filter(|value| !value.is_empty());
+        let token = shown
+            .ok_or(SignatureError::Missing)?
+            .strip_prefix("Bearer ")
             .filter(|token| token.len() <= MAX_TOKEN_BYTES)
-            .ok_or(SignatureError::Missing)?;
-        let (message, signature) = token.rsplit_once('.').ok_or(SignatureError::Missing)?;
-        let (header, claims) = message.split_once('.').ok_or(SignatureError::Missing)?;
+            .ok_or(SignatureError::Malformed)?;
+        let (message, signature) = token.rsplit_once('.').ok_or(SignatureError::Malformed)?;
+        let (header, claims) = message.split_once('.').ok_or(SignatureError::Malformed)?;
         let header: Header = part(header).ok_or(SignatureError::Algorithm)?;
         if header.alg != "HS256" {
             return Err(SignatureError::Algorithm);
@@ -211,10 +216,12 @@ mod tests {
     #[test]
     fn a_header_without_a_token_is_named() {
         let key = WebhookKey::new(SECRET, "a");
-        assert_eq!(key.verify(None, b"", NOW), Err(SignatureError::Missing));
+        for missing in [None, Some("")] {
+            assert_eq!(key.verify(missing, b"", NOW), Err(SignatureError::Missing));
+        }
         let long = format!("Bearer {}", "a.".repeat(4_000));
-        for header in ["", "Bearer", "Bearer x", "Bearer a.b", "Basic YTpi", TOKEN, &long] {
-            assert_eq!(verify(header, BODY, NOW), Err(SignatureError::Missing), "{header}");
+        for header in ["Bearer", "Bearer x", "Bearer a.b", "Basic YTpi", TOKEN, &long] {
+            assert_eq!(verify(header, BODY, NOW), Err(SignatureError::Malformed), "{header}");
         }
     }
 

@@ -22,7 +22,7 @@ use tokio::time::sleep;
 use super::{
     client::VonageCarrier,
     event::{self, Event, EventError, News},
-    signature::WebhookKey,
+    signature::{SignatureError, WebhookKey},
     stream::VonageProtocol,
 };
 use crate::{
@@ -80,7 +80,8 @@ fn invalid(error: EventError) -> Response {
 }
 
 impl VonageWebhooks {
-    /// Verifies a webhook and returns its body.
+    /// Verifies a webhook and returns its body. Vonage may send one without a signature after an error of its own,
+    /// and sends it again after a 5xx. <https://github.com/Nexmo/nexmo-developer/pull/2848>
     fn signed<'a>(&self, at: &'static str, request: &'a Request) -> Result<&'a [u8], Response> {
         let body = request.body()?;
         let now_seconds = self.clock.now().0.div_euclid(1_000_000);
@@ -91,7 +92,14 @@ impl VonageWebhooks {
             if let Some(left_out) = log_gate::opens(NAME, "webhook") {
                 tracing::warn!(%reason, left_out, "Vonage webhook refused");
             }
-            link::forged(NAME, at)
+            let forged = link::forged(NAME, at);
+            match reason {
+                SignatureError::Missing => {
+                    let message = "the webhook is not signed; sign it and send it again";
+                    link::refusal(StatusCode::SERVICE_UNAVAILABLE, "unsigned", message)
+                }
+                _ => forged,
+            }
         })?;
         Ok(body)
     }
