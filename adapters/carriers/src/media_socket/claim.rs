@@ -4,7 +4,7 @@ use actors::{
     call::{CallMessage, LegRefusal, LegReply},
     switchboard::Switchboard,
 };
-use domain::id::AttemptId;
+use domain::{id::AttemptId, ports::carrier::WayBack};
 
 /// The node's switchboard, addressed on behalf of one carrier.
 #[derive(Clone)]
@@ -36,6 +36,14 @@ impl Desk {
 }
 
 impl Claim {
+    /// Returns the claim of the socket that a call's carrier opens.
+    pub(crate) fn of(back: &WayBack) -> Self {
+        Self {
+            attempt: back.attempt,
+            proof: back.media_token.clone(),
+        }
+    }
+
     /// Parses `{attempt}.{proof}`. Anything else is rejected before the upgrade.
     pub fn parse(token: &str) -> Option<Self> {
         let (attempt, proof) = token.split_once('.')?;

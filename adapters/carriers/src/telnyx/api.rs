@@ -34,7 +34,7 @@ pub(super) struct Api {
     public: String,
 }
 
-/// Options of a media stream in dials, answers and `streaming_start`. Our audio goes to the leg itself
+/// Options of a media stream in dials and `streaming_start`. Our audio goes to the leg itself
 /// (`self`), not to the leg that it may be joined with.
 #[derive(Serialize)]
 pub(super) struct Stream {

@@ -94,11 +94,18 @@ impl TelnyxCarrier {
         }
     }
 
-    /// Answers an inbound call.
+    /// Answers an inbound call. The command has no field for the token and the sample rate of a stream, so the
+    /// stream is requested separately.
     pub(super) async fn answer(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let command = json!({ "command_id": format!("{}-answer", back.attempt) });
-        let wish = wish(&[json!(self.api.reports(back)), json!(self.api.stream(back)), command]);
+        let wish = wish(&[json!(self.api.reports(back)), command]);
         self.api.command_once(call, "answer", wish).await
+    }
+
+    /// Requests a media stream. Telnyx refuses it before the call is answered, and while another one is open.
+    pub(super) async fn start_stream(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+        let stream = json!(self.api.stream(back));
+        self.api.command_once(call, "streaming_start", stream).await
     }
 
     /// Rejects an inbound call.
@@ -228,11 +235,10 @@ impl Carrier for TelnyxCarrier {
 
     /// Reopens the call's only stream. If Telnyx considers the lost one active, that is stopped first.
     async fn reopen_media(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
-        let start = json!(self.api.stream(back));
-        match self.api.command_once(call, "streaming_start", start.clone()).await {
+        match self.start_stream(call, back).await {
             Err(CarrierError::Refused(_)) => {
                 self.api.command_once(call, "streaming_stop", json!({})).await?;
-                self.api.command_once(call, "streaming_start", start).await
+                self.start_stream(call, back).await
             }
             answer => answer,
         }

@@ -26,6 +26,9 @@ const LATE_WORD: Duration = Duration::from_secs(2);
 /// Time after which a missing stream is requested. Streams open when the call is answered, or before. The
 /// call waits for 10 s.
 const STREAM_DUE: Duration = Duration::from_secs(3);
+/// Pause between requests for the first stream of an inbound call, and their number: as long as the call waits.
+const FIRST_STREAM_PAUSE: Duration = Duration::from_millis(250);
+const FIRST_STREAM_TRIES: u32 = 40;
 /// Pause before a failed stream is tried again.
 const STREAM_AGAIN: Duration = Duration::from_secs(1);
 
@@ -39,6 +42,16 @@ pub(super) struct Leg {
 }
 
 impl Leg {
+    /// Creates the leg of a call that this node knows.
+    pub(super) fn of(link: CarrierLink, carrier: Arc<TelnyxCarrier>, back: WayBack) -> Self {
+        Self {
+            link,
+            carrier,
+            attempt: back.attempt.to_string(),
+            proof: back.status_token,
+        }
+    }
+
     async fn report(&self, report: LegReport) -> Response {
         self.link.report(&self.attempt, self.proof.clone(), report).await
     }
@@ -60,10 +73,7 @@ impl Leg {
         let Some(back) = attempt.and_then(|attempt| self.carrier.ways.of(attempt)) else {
             return;
         };
-        let claim = Claim {
-            attempt: back.attempt,
-            proof: back.media_token.clone(),
-        };
+        let claim = Claim::of(&back);
         if self.link.wants_media(&claim).await != Some(Ok(())) {
             return;
         }
@@ -108,6 +118,19 @@ async fn own(leg: Leg, webhook: Webhook) -> Response {
         }
         News::Announced(_) | News::Bridged | News::Nothing => link::taken(),
     }
+}
+
+/// Requests the stream of an inbound call as soon as Telnyx has answered it. The webhook that reports the answer may be
+/// late or lost, so the request is repeated until it is taken.
+pub(super) async fn first_stream(leg: Leg, call: CarrierCallId, back: WayBack) {
+    let claim = Claim::of(&back);
+    for _ in 0..FIRST_STREAM_TRIES {
+        if leg.link.wants_media(&claim).await != Some(Ok(())) || leg.carrier.start_stream(&call, &back).await.is_ok() {
+            return;
+        }
+        sleep(FIRST_STREAM_PAUSE).await;
+    }
+    tracing::warn!(attempt = %back.attempt, "media stream of an inbound call not started");
 }
 
 /// Opens the media socket after a pause, if the call has none then.

@@ -93,9 +93,12 @@ impl TelnyxWebhooks {
                 }
             })),
             Ok(back) if carrier.ways.take(&call, &back) => drop(tokio::spawn(async move {
-                if let Err(error) = carrier.answer(&call, &back).await {
-                    tracing::warn!(attempt = %back.attempt, %error, "inbound call not answered");
-                    legs::never_answered(&link, back, call, &error).await;
+                match carrier.answer(&call, &back).await {
+                    Ok(()) => legs::first_stream(Leg::of(link, carrier, back.clone()), call, back).await,
+                    Err(error) => {
+                        tracing::warn!(attempt = %back.attempt, %error, "inbound call not answered");
+                        legs::never_answered(&link, back, call, &error).await;
+                    }
                 }
             })),
             Ok(_) => {}
@@ -144,13 +147,7 @@ async fn inbound(
         ensure_of_no_other_node(&link, &webhook).await?;
         return Ok(link::taken());
     };
-    let leg = Leg {
-        link,
-        carrier: telnyx.carrier.clone(),
-        attempt: back.attempt.to_string(),
-        proof: back.status_token,
-    };
-    Ok(legs::heard(leg, webhook).await)
+    Ok(legs::heard(Leg::of(link, telnyx.carrier.clone(), back), webhook).await)
 }
 
 async fn media(

@@ -162,7 +162,7 @@ async fn a_dial_asks_for_what_a_call_needs() {
     let (site, _, dial) = ringing().await;
     let attempt = dial["command_id"].as_str().unwrap().to_owned();
     assert_eq!(answered_for(&dial), attempt);
-    check_addresses(&site, &dial, &attempt);
+    check_addresses(&site, &dial, &dial, &attempt);
     for (field, value) in [
         ("to", json!(NO_ANSWER)),
         ("from", json!(OURS)),
@@ -176,17 +176,17 @@ async fn a_dial_asks_for_what_a_call_needs() {
     }
 }
 
-/// Checks the report and media addresses in a dial or an answer.
-fn check_addresses(site: &Site, wish: &Value, attempt: &str) {
+/// Checks the report and media addresses in a dial, or in an answer and the start of its stream.
+fn check_addresses(site: &Site, wish: &Value, stream: &Value, attempt: &str) {
     let status = format!("{}/carriers/telnyx/status/{attempt}/", site.base());
     assert!(wish["webhook_url"].as_str().unwrap().starts_with(&status), "{wish}");
     let media = format!(
         "{}/carriers/telnyx/media/{attempt}.",
         site.base().replacen("http", "ws", 1)
     );
-    assert!(wish["stream_url"].as_str().unwrap().starts_with(&media), "{wish}");
-    assert_eq!(wish["stream_bidirectional_mode"], "rtp");
-    assert_eq!(wish["stream_bidirectional_codec"], "PCMU");
+    assert!(stream["stream_url"].as_str().unwrap().starts_with(&media), "{stream}");
+    assert_eq!(stream["stream_bidirectional_mode"], "rtp");
+    assert_eq!(stream["stream_bidirectional_codec"], "PCMU");
 }
 
 #[tokio::test(start_paused = true)]
@@ -320,6 +320,12 @@ async fn a_broken_answer_and_repeated_announcements_change_nothing() {
         check_talk(site).await;
         let answers = commands(&stub, "answer");
         assert_eq!(answers.len(), 1 + broken_commands);
+        assert_eq!(
+            opened(&stub),
+            if callbacks == Callbacks::InOrder { 1 } else { 2 },
+            "{:?}",
+            stub.delivered()
+        );
         assert!(answers[0]["webhook_url"].as_str().unwrap().starts_with(&base));
     }
 }
@@ -331,7 +337,44 @@ async fn an_answer_asks_for_what_a_call_needs() {
     let Announced::Taken(id) = site.stub.announce(site.base(), "in-1", (COOPERATIVE, OURS)).await else {
         panic!("not taken");
     };
-    check_addresses(&site, &commands(&stub, "answer")[0], &id);
+    let (answer, streams) = (commands(&stub, "answer").remove(0), commands(&stub, "streaming_start"));
+    // The documented fields of an answer lack two that a stream needs.
+    assert!(answer.get("stream_url").is_none(), "{answer}");
+    check_addresses(&site, &answer, &streams[0], &id);
+}
+
+/// Returns the number of streams whose beginning was reported.
+fn opened(stub: &TelnyxStub) -> usize {
+    let told = stub.delivered().into_iter();
+    told.filter(|report| report.status == "streaming.started").count()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_is_heard_though_nothing_reports_the_answer() {
+    let faults = TelnyxFaults {
+        late: Some(("call.answered", Duration::from_secs(600))),
+        ..TelnyxFaults::default()
+    };
+    let (site, stub) = flawed(&Setup::default(), faults).await;
+    check_talk(site.with_answering_agent().await).await;
+    assert_eq!(opened(&stub), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_phone_that_calls_is_talked_with_in_wideband_too() {
+    let line = LineChoice {
+        codec: line::Codec::L16,
+        order: line::ByteOrder::Big,
+    };
+    let settings = settings(&Setup::default(), TelnyxFaults::default());
+    let (site, stub) = at(settings, |account| TelnyxAccount { line, ..account }).await;
+    let site = site.with_answering_agent().await;
+    site.stub.call_in(site.base(), COOPERATIVE).await;
+    let id = site.came_in().await;
+    let conversation = site.world.until_over(&id, 180).await;
+    site.check_most_words(&conversation, COOPERATIVE);
+    assert_eq!(opened(&stub), 1);
+    site.ends_tidy(0).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,6 +19,8 @@ pub struct StreamAsk {
     pub stream_codec: String,
     pub stream_bidirectional_mode: String,
     pub stream_bidirectional_codec: String,
+    /// 0 for Telnyx's default, 8 kHz.
+    pub stream_bidirectional_sampling_rate: u32,
     pub stream_auth_token: String,
 }
 

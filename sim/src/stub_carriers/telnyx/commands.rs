@@ -106,6 +106,12 @@ impl Telnyx {
             self.ended(call, cause);
             return Ok(());
         }
+        // Its documented fields lack these two, which a dial and `streaming_start` have.
+        for unknown in ["stream_auth_token", "stream_bidirectional_sampling_rate"] {
+            if wish.get(unknown).is_some() {
+                return Err(unprocessable("10015", &format!("Unknown field {unknown}"), ""));
+            }
+        }
         let own_address_only = self.settings.faults.own_address_only;
         let url = Some(text(wish, "webhook_url")).filter(|url| !url.is_empty() && !own_address_only);
         let url = url.unwrap_or_else(|| call.webhook_url());

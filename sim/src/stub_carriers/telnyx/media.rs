@@ -62,7 +62,13 @@ impl Stream {
         let order = stub.settings.order;
         let asked = Codec::named(&ask.stream_codec).unwrap_or_default();
         let heard = stub.settings.heard_in.unwrap_or(asked);
-        let spoken = Codec::named(&ask.stream_bidirectional_codec).filter(|_| ask.stream_bidirectional_mode == "rtp");
+        let rate = Some(ask.stream_bidirectional_sampling_rate)
+            .filter(|rate| *rate > 0)
+            .unwrap_or(8_000);
+        let spoken = Codec::named(&ask.stream_bidirectional_codec);
+        // Audio of another rate than was asked for would be noise.
+        let spoken =
+            spoken.filter(|codec| ask.stream_bidirectional_mode == "rtp" && codec.format().sample_rate == rate);
         let mut stream = Self {
             stub: stub.clone(),
             service,
