@@ -35,7 +35,7 @@ use self::{
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::CarrierLink;
-use integrations::{analysis_worker, deliveries};
+use integrations::analysis_worker;
 use net::bind::{bind, way_out};
 use peers::Peers;
 use rest::{
@@ -223,7 +223,7 @@ fn router(
         .all()
         .any(|carrier| carrier.name() != trunks::SIMULATED && carrier.dials());
     let switchboard = node.switchboard.clone();
-    let (address_policy, mail) = (address_policy(config), config.mail.is_set());
+    let address_policy = address_policy(config);
     let voices = parts.providers.tts.clone();
     let forget_here: Arc<dyn Fn() + Send + Sync> = Arc::new(move || voices.forget_people());
     let of_peers = peers::routes::router(&peers, switchboard.clone(), forget_here.clone());
@@ -236,23 +236,18 @@ fn router(
         gate: parts.gate.clone(),
         carriers: trunks.bulkheads,
     };
-    let (providers, calendars) = (parts.providers.clone(), parts.calendars.clone());
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         peers: peers.clone(),
         public_url: trunks::public_url(config, address).into(),
         carrier_is_simulated,
-        readiness: Arc::new(move |agent| {
-            providers.ready_for(agent)?;
-            deliveries::mail_ready_for(mail, agent)?;
-            calendars.ready_for(agent)
-        }),
+        talking: parts.talking.clone(),
+        dialing: parts.dialing.clone(),
         forget_speech: Arc::new(move || {
             forget_here();
             everywhere.forget_speech();
         }),
-        lines: trunks::lines(trunks.carriers),
         gate: parts.gate.clone(),
         rate_limit: Arc::new(RateLimit::per_second(config.rate_limit)),
         spool_dir,

@@ -10,16 +10,16 @@ use domain::{
     admission::Gate,
     id::NodeId,
     node_times::Times,
-    ports::{Ports, carrier::Carriers, store::Store, tool_runner::ToolRunner},
+    ports::{Ports, Readiness, carrier::Carriers, store::Store, tool_runner::ToolRunner},
     time::Clock,
 };
 use tokio::task::JoinSet;
 
-use super::StartError;
+use super::{StartError, trunks::line_for};
 use crate::{config::ServeConfig, load, telemetry};
 use integrations::{
     calendars::{self, Calendars},
-    deliveries::{DeliveryWorker, Pace, WebhookLimits, WebhookSender},
+    deliveries::{self, DeliveryWorker, Pace, WebhookLimits, WebhookSender},
     documents::{DocumentSettings, Documents, extract::this_program},
     http_tools::HttpTools,
 };
@@ -40,6 +40,10 @@ pub(super) struct Parts {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) providers: Arc<Configured>,
     pub(super) calendars: Arc<Calendars>,
+    /// Check that an agent can talk.
+    pub(super) talking: Readiness,
+    /// Check that its outbound calls can be held and go out.
+    pub(super) dialing: Readiness,
     pub(super) node: Arc<NodeHandle>,
     pub(super) peers: Peers,
     pub(super) gate: Gate,
@@ -61,6 +65,8 @@ impl Parts {
         let (calendar, mail) = (&config.calendars, config.mail.is_set());
         let calendars = Arc::new(Calendars::new(store.clone(), clock.clone(), calendar, mail)?);
         let http_tools = http_tools(config, &store, &clock)?;
+        let talking = talking((providers.clone(), mail, calendars.clone()));
+        let dialing = dialing(talking.clone(), carriers.clone());
         let ports = Ports {
             store: store.clone(),
             carriers,
@@ -70,6 +76,7 @@ impl Parts {
             tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
             knowledge: Arc::new(knowledge(config, store.clone())?),
             health: Arc::new(providers.health(clock.clone())),
+            readiness: dialing.clone(),
             recordings: Arc::new(recordings(config)?),
             clock: clock.clone(),
         };
@@ -84,6 +91,8 @@ impl Parts {
             calendars,
             node,
             peers,
+            talking,
+            dialing,
             gate: Gate::default(),
         })
     }
@@ -108,6 +117,21 @@ impl Parts {
         tasks.spawn(super::keep_metrics_small());
         tasks.spawn(prober::run(self.providers.clone(), config.providers.clone()));
     }
+}
+
+fn talking((providers, mail, calendars): (Arc<Configured>, bool, Arc<Calendars>)) -> Readiness {
+    Arc::new(move |agent| {
+        providers.ready_for(agent)?;
+        deliveries::mail_ready_for(mail, agent)?;
+        calendars.ready_for(agent)
+    })
+}
+
+fn dialing(talking: Readiness, carriers: Carriers) -> Readiness {
+    Arc::new(move |agent| {
+        talking(agent)?;
+        line_for(agent, &carriers)
+    })
 }
 
 /// Opens the database. Dials of this node that it lost are restored from the dial journal before anything is claimed.

@@ -8,6 +8,7 @@ use std::{
 use actors::attempt::{NoLine, line};
 use axum::Router;
 use domain::{
+    agent::Agent,
     ports::{NotReady, carrier::Carriers},
     time::SystemClock,
 };
@@ -21,7 +22,6 @@ use carriers::{
     simulated, telnyx, twilio, vonage,
 };
 use net::bind::bind;
-use rest::Readiness;
 use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 
 /// Name of the carrier that calls simulated phones only.
@@ -89,28 +89,25 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
     })
 }
 
-/// Returns a check that says why no call of an agent can go out: its numbers are at carriers that are not configured.
-pub(super) fn lines(carriers: Carriers) -> Readiness {
-    Arc::new(move |agent| {
-        let missing = match line(agent, &carriers) {
-            Ok(_) => return Ok(()),
-            Err(NoLine { provider }) => provider,
-        };
-        let way_out = match &*missing {
-            SIMULATED => "set RINGBACK_SIMULATED_URL to the address of a `ringback phones`".to_owned(),
-            asterisk::NAME => wanted(&missing).to_owned(),
-            // The agent was saved before carrier names were checked.
-            other if !NAMES.contains(&other) => wanted(other).to_owned(),
-            other => format!(
-                "{}, and RINGBACK_PUBLIC_URL to the https:// address under which it reaches this service",
-                wanted(other)
-            ),
-        };
-        Err(NotReady(format!(
-            "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or remove the \
-             number from the agent"
-        )))
-    })
+/// Checks that an agent's calls can go out: they cannot if its numbers are at carriers that are not configured.
+pub(super) fn line_for(agent: &Agent, carriers: &Carriers) -> Result<(), NotReady> {
+    let Err(NoLine { provider: missing }) = line(agent, carriers) else {
+        return Ok(());
+    };
+    let way_out = match &*missing {
+        SIMULATED => "set RINGBACK_SIMULATED_URL to the address of a `ringback phones`".to_owned(),
+        asterisk::NAME => wanted(&missing).to_owned(),
+        // The agent was saved before carrier names were checked.
+        other if !NAMES.contains(&other) => wanted(other).to_owned(),
+        other => format!(
+            "{}, and RINGBACK_PUBLIC_URL to the https:// address under which it reaches this service",
+            wanted(other)
+        ),
+    };
+    Err(NotReady(format!(
+        "the agent's phone number is at `{missing}`, where this service places no calls: {way_out}; or remove the \
+         number from the agent"
+    )))
 }
 
 fn real(config: &ServeConfig, settings: &CarrierSettings) -> Result<Vec<Trunk>, StartError> {

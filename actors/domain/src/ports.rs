@@ -15,12 +15,29 @@ pub mod usage;
 
 use std::sync::Arc;
 
-use crate::time::Clock;
+use crate::{
+    agent::{Agent, Direction},
+    time::Clock,
+};
 
 /// Why an agent cannot be called: a sentence that names the setting it needs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotReady(pub String);
+
+/// Check that an agent's calls have every setting they need.
+pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), NotReady> + Send + Sync>;
+
+/// Why an agent cannot place calls.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CannotDial {
+    /// The agent only takes calls.
+    #[error("this agent's direction is `inbound`: it cannot dial")]
+    Inbound,
+    /// A setting is missing.
+    #[error(transparent)]
+    NotReady(#[from] NotReady),
+}
 
 /// Everything that a node needs from outside, passed down the actor tree.
 #[derive(Clone)]
@@ -41,8 +58,32 @@ pub struct Ports {
     pub knowledge: Arc<dyn knowledge::KnowledgeBase>,
     /// The health of the providers.
     pub health: Arc<dyn health::ProviderHealth>,
+    /// The check that an agent's outbound calls can be held and go out.
+    pub readiness: Readiness,
     /// The storage of recordings.
     pub recordings: Arc<dyn recordings::Recordings>,
     /// The wall clock.
     pub clock: Arc<dyn Clock>,
+}
+
+impl Ports {
+    /// Checks that an agent may place calls.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it only takes calls or a setting is missing.
+    pub fn may_dial(&self, agent: &Agent) -> Result<(), CannotDial> {
+        if agent.direction == Direction::Inbound {
+            return Err(CannotDial::Inbound);
+        }
+        Ok((self.readiness)(agent)?)
+    }
+
+    /// Returns why no call of this agent can be placed now. It may become possible later.
+    pub fn obstacle(&self, agent: &Agent) -> Option<String> {
+        match self.may_dial(agent) {
+            Ok(()) => self.health.obstacle(agent),
+            Err(why) => Some(why.to_string()),
+        }
+    }
 }

@@ -1,12 +1,15 @@
 //! Decides a change on the row and commits it with its guard. A command is decided again if another writer
 //! changed the row meanwhile.
 
+use serde_json::{Map, Value};
+
 use super::{Decision, Facts, Wish, decide};
 use crate::campaign::{CampaignCommand, CommandError};
 use domain::{
+    agent::{self, Problem},
     id::AgentId,
     ports::{
-        Ports,
+        CannotDial, NotReady, Ports,
         store::{CampaignRow, CampaignStatus, StoreError},
     },
 };
@@ -56,7 +59,7 @@ async fn commit_once(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Op
             };
         }
     };
-    has_its_agent(ports, row, wish, &decision).await?;
+    check_agent(ports, row, wish, &decision).await?;
     let written = match decision {
         Decision::Turn(change) => store.change_state(row.id, row.version, change).await,
         Decision::Edit(edit, change) => store.update_campaign(row.id, row.version, *edit, change).await,
@@ -95,8 +98,9 @@ async fn facts(ports: &Ports, row: &CampaignRow, wish: &Wish) -> Result<Facts, C
     })
 }
 
-/// Checks that the agent exists, if the command makes the campaign active.
-async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: &Decision) -> Result<(), CommandError> {
+/// Checks that the agent exists, if the command makes the campaign active, and that it may dial, if the command
+/// begins a run.
+async fn check_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: &Decision) -> Result<(), CommandError> {
     let (agent, active): (AgentId, bool) = match decision {
         Decision::Turn(change) => (row.agent, change.active),
         Decision::Edit(edit, change) => (edit.agent.unwrap_or(row.agent), change.active),
@@ -106,6 +110,7 @@ async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: 
         return Ok(());
     }
     match ports.store.agent(row.account, agent).await {
+        Ok(agent) if begins(wish) => may_dial(ports, &agent.document),
         Ok(_) => Ok(()),
         Err(StoreError::NotFound) => Err(CommandError::NotConfigured(format!(
             "agent {agent} does not exist any more; give the campaign another agentId"
@@ -114,6 +119,27 @@ async fn has_its_agent(ports: &Ports, row: &CampaignRow, wish: &Wish, decision: 
         Err(StoreError::Damaged(_)) => Ok(()),
         Err(error) => Err(unavailable(&error)),
     }
+}
+
+/// Returns whether the user asks for a run, now or later.
+fn begins(wish: &Wish) -> bool {
+    match wish {
+        Wish::Command(CampaignCommand::Launch | CampaignCommand::Schedule(_)) => true,
+        Wish::Command(CampaignCommand::Update(update)) => [update.scheduled, update.active].contains(&Some(true)),
+        Wish::Command(CampaignCommand::Pause | CampaignCommand::Stop { .. } | CampaignCommand::Delete)
+        | Wish::Own(_) => false,
+    }
+}
+
+fn may_dial(ports: &Ports, document: &Map<String, Value>) -> Result<(), CommandError> {
+    // An agent that cannot be read fails the campaign later, with the reason.
+    let Ok(agent) = agent::complete(document) else {
+        return Ok(());
+    };
+    ports.may_dial(&agent).map_err(|why| match why {
+        CannotDial::Inbound => CommandError::Invalid(vec![Problem::new("agentId", "not_allowed", why.to_string())]),
+        CannotDial::NotReady(NotReady(missing)) => CommandError::NotConfigured(missing),
+    })
 }
 
 /// Returns the row of a removed campaign, which does nothing any more.

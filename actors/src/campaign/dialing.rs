@@ -162,13 +162,13 @@ impl CampaignState {
             return;
         };
         let (me, store, node) = (me.clone(), Arc::clone(&self.ports.store), self.node);
-        let health = Arc::clone(&self.ports.health);
+        let ports = self.ports.clone();
         let (row, generation) = (self.row.clone(), self.generation);
         tokio::spawn(async move {
             let agents = Arc::clone(&store);
             let agent = contained(async move { agents.agent(row.account, row.agent).await }).await;
             let obstacle = match &agent {
-                Ok(row) => obstacle(health, row).await,
+                Ok(row) => obstacle(ports, row).await,
                 Err(_) => Ok(None),
             };
             if let Ok(Some(reason)) = obstacle {

@@ -1,5 +1,5 @@
-//! Handling of calls that cannot be held because every provider of a kind is down: the campaign is delayed
-//! and polls whether they are back.
+//! Handling of calls that cannot be held because every provider of a kind is down or a setting is missing: the
+//! campaign is delayed and polls whether they are possible again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::supervision::contained;
 use domain::{
     agent,
     ports::{
-        health::ProviderHealth,
+        Ports,
         store::{AgentRow, CampaignStatus, StoreError},
     },
 };
@@ -18,12 +18,12 @@ use domain::{
 /// Interval of the polls.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 
-/// Returns why no call of this agent can be held now. An agent that cannot be read is handled elsewhere.
-pub(super) async fn obstacle(health: Arc<dyn ProviderHealth>, row: &AgentRow) -> Result<Option<String>, StoreError> {
+/// Returns why no call of this agent can be placed now. An agent that cannot be read is handled elsewhere.
+pub(super) async fn obstacle(ports: Ports, row: &AgentRow) -> Result<Option<String>, StoreError> {
     let Ok(agent) = agent::complete(&row.document) else {
         return Ok(None);
     };
-    contained(async move { Ok(health.obstacle(&agent)) }).await
+    contained(async move { Ok(ports.obstacle(&agent)) }).await
 }
 
 impl CampaignState {
@@ -63,16 +63,12 @@ impl CampaignState {
         if std::mem::replace(&mut self.asking, true) {
             return;
         }
-        let (me, store, health) = (
-            me.clone(),
-            Arc::clone(&self.ports.store),
-            Arc::clone(&self.ports.health),
-        );
+        let (me, ports, store) = (me.clone(), self.ports.clone(), Arc::clone(&self.ports.store));
         let (account, agent) = (self.row.account, self.row.agent);
         tokio::spawn(async move {
             let agent = contained(async move { store.agent(account, agent).await }).await;
             let well = match &agent {
-                Ok(row) => matches!(obstacle(health, row).await, Ok(None)),
+                Ok(row) => matches!(obstacle(ports, row).await, Ok(None)),
                 // A missing agent is noticed when the campaign dials.
                 Err(error) => *error == StoreError::NotFound,
             };

@@ -17,7 +17,6 @@ use domain::{
     id::{AccountId, AgentId, NodeId},
     ports::{
         Ports,
-        carrier::Carriers,
         store::{ClaimedAttempt, KeyTicket, NewCall, Store, StoreError, StoreResult, WaitingCalls},
     },
 };
@@ -282,9 +281,9 @@ async fn count(store: &dyn Store) -> StoreResult<WaitingCalls> {
 }
 
 /// Claims calls for `lines` lines and reads their agents afresh. Calls whose agent can no longer dial end
-/// `failed`. Calls that cannot be held now, because their agent's providers are down, keep waiting.
+/// `failed`. Calls that cannot be placed now, because providers are down or a setting is missing, keep waiting.
 async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCalls> {
-    let store = ports.store;
+    let store = Arc::clone(&ports.store);
     let limit = i64::try_from(lines).unwrap_or(i64::MAX);
     let claimed = store.claim_calls(node, limit).await?;
     let mut held = HeldClaims::new(claimed, Arc::clone(&store));
@@ -299,13 +298,14 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
             put_off(&*store, &mut held, attempt, why).await?;
             continue;
         }
-        match read_agent(&*store, &ports.carriers, &attempt).await {
-            Ok(Ok(agent)) => match ports.health.obstacle(&agent) {
-                Some(why) => {
+        match read_agent(&*store, &attempt).await {
+            Ok(Ok(agent)) => match (ports.obstacle(&agent), line(&agent, &ports.carriers)) {
+                (Some(why), _) => {
                     unavailable.insert(attempt.agent, why.clone());
                     put_off(&*store, &mut held, attempt, &why).await?;
                 }
-                None => {
+                (None, Err(none)) => give_up(&*store, &mut held, attempt, &none.to_string()).await?,
+                (None, Ok(_)) => {
                     agents.insert(attempt.agent, Arc::new(agent));
                     held.put_back(attempt);
                 }
@@ -344,19 +344,9 @@ async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttem
 }
 
 /// Returns the agent, or the reason why the call cannot be made with it.
-async fn read_agent(
-    store: &dyn Store,
-    carriers: &Carriers,
-    attempt: &ClaimedAttempt,
-) -> StoreResult<Result<Agent, String>> {
+async fn read_agent(store: &dyn Store, attempt: &ClaimedAttempt) -> StoreResult<Result<Agent, String>> {
     match store.agent(attempt.account, attempt.agent).await {
-        Ok(row) => Ok(match agent::complete(&row.document) {
-            Ok(agent) => match line(&agent, carriers) {
-                Ok(_) => Ok(agent),
-                Err(none) => Err(none.to_string()),
-            },
-            Err(error) => Err(format!("agent cannot be read: {error}")),
-        }),
+        Ok(row) => Ok(agent::complete(&row.document).map_err(|error| format!("agent cannot be read: {error}"))),
         Err(StoreError::NotFound) => Ok(Err("the agent does not exist any more".into())),
         Err(StoreError::Damaged(error)) => Ok(Err(format!("agent cannot be read: {error}"))),
         Err(error) => Err(error),

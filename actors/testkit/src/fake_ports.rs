@@ -76,6 +76,7 @@ impl FakePorts {
             tools: self.tools.clone(),
             knowledge: self.knowledge.clone(),
             health: self.health.clone(),
+            readiness: Arc::new(|_| Ok(())),
             recordings: Arc::new(self.recordings.clone()),
             clock: self.clock.clone(),
         }

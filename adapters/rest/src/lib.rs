@@ -54,8 +54,7 @@ use axum::{
 };
 use domain::{
     admission::Gate,
-    agent::Agent,
-    ports::{NotReady, store::Store},
+    ports::{Readiness, store::Store},
 };
 use integrations::documents::Documents;
 use net::address_policy::AddressPolicy;
@@ -63,9 +62,6 @@ use peers::Peers;
 
 pub use concurrency_limit::ConcurrencyLimit;
 use tokio::sync::watch;
-
-/// Check that everything an agent names is configured.
-pub type Readiness = Arc<dyn Fn(&Agent) -> Result<(), NotReady> + Send + Sync>;
 
 /// Shared state of the handlers.
 #[derive(Clone)]
@@ -81,11 +77,11 @@ pub struct RestState {
     /// Whether the carrier is the simulated exchange. Launching then calls nobody, and the answer says so.
     pub carrier_is_simulated: bool,
     /// Check that an agent can talk. The error names the missing setting and the remedy.
-    pub readiness: Readiness,
+    pub talking: Readiness,
+    /// Check that its outbound calls can be held and go out too, as the node makes it.
+    pub dialing: Readiness,
     /// Drops cached speech in memory that may contain a person's data.
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,
-    /// Check that an agent's calls can go out. The error names the carrier of its numbers and the remedy.
-    pub lines: Readiness,
     /// Gate that refuses requests while the node is overloaded.
     pub gate: Gate,
     /// Limit on the requests of each API key.

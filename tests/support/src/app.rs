@@ -6,6 +6,7 @@ use actors::switchboard::Switchboard;
 use axum::{Router, routing::get};
 use domain::{
     admission::Gate,
+    agent::Agent,
     api_key::generate_key,
     id::AccountId,
     ports::{
@@ -106,16 +107,8 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         public_url: "https://calls.example.com".into(),
         carrier_is_simulated: true,
         forget_speech: Arc::new(|| ()),
-        readiness: Arc::new(|agent| match agent.conversation_config.agent.prompt.llm.as_str() {
-            "interviewer" | "default" => Ok(()),
-            other => Err(NotReady(format!("`{other}` needs OPENAI_API_KEY"))),
-        }),
-        lines: Arc::new(|agent| match &agent.phone_numbers[..] {
-            [number] if number.provider.as_deref() == Some("telnyx") => {
-                Err(NotReady("`telnyx` needs TELNYX_API_KEY".into()))
-            }
-            _ => Ok(()),
-        }),
+        talking: Arc::new(talking),
+        dialing: Arc::new(dialing),
         gate: Gate::default(),
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),
@@ -125,6 +118,25 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         stopping: node.stopping(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: AddressPolicy::public_only(),
+    }
+}
+
+/// The service has no key of OpenAI.
+fn talking(agent: &Agent) -> Result<(), NotReady> {
+    match agent.conversation_config.agent.prompt.llm.as_str() {
+        "interviewer" | "default" => Ok(()),
+        other => Err(NotReady(format!("`{other}` needs OPENAI_API_KEY"))),
+    }
+}
+
+/// The service has no account at Telnyx either.
+fn dialing(agent: &Agent) -> Result<(), NotReady> {
+    talking(agent)?;
+    match &agent.phone_numbers[..] {
+        [number] if number.provider.as_deref() == Some("telnyx") => {
+            Err(NotReady("`telnyx` needs TELNYX_API_KEY".into()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@ use domain::{
     id::NodeId,
     interviewer::Interviewer,
     ports::{
-        Ports,
+        Ports, Readiness,
         analyst::{Analyst, NoAnalyst},
         carrier::Carriers,
         health::AlwaysWell,
@@ -90,6 +90,8 @@ pub struct WorldSettings {
     pub embeddings: Option<Embeddings>,
     /// Calendar for appointments; `None` means no calendar.
     pub calendars: Option<CalendarConfig>,
+    /// Check that an agent's calls have their settings.
+    pub readiness: Readiness,
 }
 
 /// Builds a carrier for a service at an address.
@@ -119,6 +121,7 @@ impl Default for WorldSettings {
             analyst: Arc::new(NoAnalyst),
             embeddings: None,
             calendars: None,
+            readiness: Arc::new(|_| Ok(())),
         }
     }
 }
@@ -178,9 +181,11 @@ async fn start_service(
         ]),
         knowledge: Arc::new(KnowledgeCache::new(store.clone(), settings.embeddings.clone())),
         health: Arc::new(AlwaysWell),
+        readiness: settings.readiness.clone(),
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),
     };
+    let readiness = ports.readiness.clone();
     let addresses = settings.addresses.clone();
     let settings = NodeSettings {
         node: NodeId::new(),
@@ -199,8 +204,8 @@ async fn start_service(
         public_url: address.as_str().into(),
         carrier_is_simulated: true,
         forget_speech: Arc::new(|| ()),
-        readiness: Arc::new(|_| Ok(())),
-        lines: Arc::new(|_| Ok(())),
+        talking: Arc::new(|_| Ok(())),
+        dialing: readiness,
         gate: Gate::default(),
         rate_limit: Arc::new(RateLimit::per_second(0)),
         spool_dir: std::env::temp_dir(),

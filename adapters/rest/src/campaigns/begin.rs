@@ -53,13 +53,12 @@ impl Begin {
 
 /// Refuses an agent that could not be launched, before anything is saved.
 pub fn require_ready(state: &RestState, agent: &Agent) -> ApiResult<()> {
-    require_voice(state, agent)?;
-    (state.lines)(agent).map_err(not_configured)
+    (state.dialing)(agent).map_err(not_configured)
 }
 
 /// Refuses an agent that could not talk.
 pub fn require_voice(state: &RestState, agent: &Agent) -> ApiResult<()> {
-    (state.readiness)(agent).map_err(not_configured)
+    (state.talking)(agent).map_err(not_configured)
 }
 
 fn not_configured(NotReady(missing): NotReady) -> ApiError {

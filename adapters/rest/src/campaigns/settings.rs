@@ -3,7 +3,10 @@
 use domain::{
     agent::{self, Agent, Direction, Problem},
     id::{AccountId, AgentId},
-    ports::store::{FollowUp, NewCampaign, ScheduleText, Store, StoreError},
+    ports::{
+        CannotDial,
+        store::{FollowUp, NewCampaign, ScheduleText, Store, StoreError},
+    },
 };
 
 use super::schedule_texts;
@@ -150,7 +153,7 @@ pub async fn dialing_agent(store: &dyn Store, account: AccountId, id: AgentId) -
         Direction::Inbound => Err(ApiError::field(
             "agentId",
             "not_allowed",
-            "this agent's direction is `inbound`: it cannot dial",
+            CannotDial::Inbound.to_string(),
         )),
         Direction::Outbound | Direction::Both => Ok(agent),
     }

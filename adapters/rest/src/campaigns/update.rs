@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Answer,
-    begin::{beginning_warnings, joined, require_ready},
+    begin::{beginning_warnings, joined},
     command::Target,
     contacts,
     create::{agent_id, intervals},
@@ -59,7 +59,7 @@ pub async fn patch(
     let (mut update, contacts) = read(&state, &row, &body).await?;
     let begins = update.scheduled == Some(true) || update.active == Some(true);
     let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
-    let agent = agent_of(&state, &row, &update, begins).await?;
+    let agent = agent_of(&state, &row, &update).await?;
     let mut warnings = Vec::new();
     let import = match contacts {
         None => None,
@@ -86,41 +86,17 @@ pub async fn patch(
 }
 
 /// Returns the agent that will dial. An agent that can no longer dial only prevents a start.
-async fn agent_of(
-    state: &RestState,
-    row: &CampaignRow,
-    update: &CampaignUpdate,
-    begins: bool,
-) -> ApiResult<Option<Agent>> {
-    let agent = match update.agent {
-        Some(id) => dialing_agent(&*state.store, row.account, id).await?,
-        None => match stored_agent(state, row).await {
-            Err(ApiError::Conflict(..) | ApiError::Invalid(_)) if !begins => return Ok(None),
-            found => found?,
-        },
-    };
-    if begins {
-        require_ready(state, &agent)?;
+async fn agent_of(state: &RestState, row: &CampaignRow, update: &CampaignUpdate) -> ApiResult<Option<Agent>> {
+    let agent = dialing_agent(&*state.store, row.account, update.agent.unwrap_or(row.agent)).await;
+    match agent {
+        Err(ApiError::NotFound(_) | ApiError::Invalid(_)) if update.agent.is_none() => Ok(None),
+        found => Ok(Some(found?)),
     }
-    Ok(Some(agent))
 }
 
 fn running() -> ApiError {
     let message = "the campaign is running; pause or stop it first";
     ApiError::Conflict(Conflict::CampaignRunning, message.into())
-}
-
-/// Returns the campaign's agent, which may have been deleted.
-async fn stored_agent(state: &RestState, row: &CampaignRow) -> ApiResult<Agent> {
-    dialing_agent(&*state.store, row.account, row.agent)
-        .await
-        .map_err(|error| match error {
-            ApiError::NotFound(_) => ApiError::Conflict(
-                Conflict::NotConfigured,
-                "the campaign's agent was deleted; give it another `agentId`".into(),
-            ),
-            other => other,
-        })
 }
 
 /// Saves the contacts as a hidden import. Returns it with warnings about the contacts.
@@ -287,7 +263,7 @@ pub async fn schedule(
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
-    let row = row.or_no_such("campaign")?;
+    row.or_no_such("campaign")?;
     let mut fields = Fields::of(&body, "");
     fields.only(&CLEARED);
     let text = ScheduleText {
@@ -301,7 +277,6 @@ pub async fn schedule(
     if !fields.problems.is_empty() {
         return Err(ApiError::Invalid(fields.problems));
     }
-    require_ready(&state, &stored_agent(&state, &row).await?)?;
     let row = target.command(&state, CampaignCommand::Schedule(text)).await?;
     let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row)));
     answer.send(&state, &row).await

@@ -1,8 +1,17 @@
 //! Tests of schedules and campaign changes through HTTP with a whole node: the requested contacts are dialed.
 
-use serde_json::{Value, json};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
-use support::{client::Answer, words::interviewing_agent, world::World};
+use domain::{agent::Agent, ports::NotReady};
+use serde_json::{Value, json};
+use support::{
+    client::Answer,
+    words::interviewing_agent,
+    world::{World, WorldSettings},
+};
 
 /// Creates a draft with two busy phones. Returns its path.
 async fn draft(world: &World) -> String {
@@ -145,4 +154,99 @@ async fn another_agent_takes_over_the_waiting_job() {
     let list = world.client.get("/public/v1/conversations").await.expect(200);
     let agents: Vec<&Value> = list.data().as_array().unwrap().iter().map(|c| &c["agentId"]).collect();
     assert_eq!(agents, [&json!(other), &json!(other)]);
+}
+
+/// Returns a world whose agents with a model of OpenAI lack its key until the flag is set.
+async fn world_without_key() -> (World, Arc<AtomicBool>) {
+    let has_key = Arc::new(AtomicBool::new(false));
+    let key = has_key.clone();
+    let readiness = move |agent: &Agent| match agent.conversation_config.agent.prompt.llm.as_str() {
+        "openai/gpt-4.1-mini" if !key.load(Relaxed) => Err(NotReady("set OPENAI_API_KEY".into())),
+        _ => Ok(()),
+    };
+    let settings = WorldSettings {
+        readiness: Arc::new(readiness),
+        ..WorldSettings::default()
+    };
+    (World::start_with(settings).await, has_key)
+}
+
+async fn patch_agent(world: &World, campaign: &str, patch: Value) -> String {
+    let agent = world.campaign(id(campaign)).await["agentId"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let path = format!("/public/v1/agents/{agent}");
+    world.client.patch(&path, patch).await.expect(200);
+    agent
+}
+
+fn with_model(llm: &str) -> Value {
+    json!({ "conversationConfig": { "agent": { "prompt": { "llm": llm } } } })
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_way_into_a_run_is_refused_alike_while_a_setting_is_missing() {
+    let (world, _) = world_without_key().await;
+    let path = draft(&world).await;
+    let number = json!("+15550100009");
+    let schedule = json!({ "startTime": "09:00", "timezone": "UTC" });
+    let mut queue = schedule.clone();
+    queue["scheduled"] = json!(true);
+    for (patch, refusal) in [
+        (
+            with_model("openai/gpt-4.1-mini"),
+            (409, "not_configured", "OPENAI_API_KEY"),
+        ),
+        (json!({ "direction": "inbound" }), (400, "invalid_request", "inbound")),
+    ] {
+        let agent = patch_agent(&world, &path, patch).await;
+        let create = json!({ "name": "c", "agentId": agent, "contacts": [{ "phoneNumber": number }], "launch": true });
+        let call = json!({ "agentId": agent, "phoneNumber": number });
+        for answer in [
+            world.client.post(&format!("{path}/launch"), json!({})).await,
+            world.client.post(&format!("{path}/schedule"), schedule.clone()).await,
+            world.client.patch(&path, queue.clone()).await,
+            world.client.patch(&path, json!({ "active": true })).await,
+            world.client.post("/public/v1/campaigns", create).await,
+            world.client.post("/public/v1/calls", call).await,
+        ] {
+            let (status, code, word) = refusal;
+            assert_eq!((answer.status, answer.code()), (status, code), "{}", answer.body);
+            assert!(answer.body.to_string().contains(word), "{}", answer.body);
+        }
+        assert_eq!(world.campaign(id(&path)).await["status"], "draft");
+        let renamed = world.client.patch(&path, json!({ "name": "Autumn" })).await;
+        renamed.expect(200);
+        patch_agent(&world, &path, with_model("default")).await;
+    }
+    let all = world.client.get("/public/v1/campaigns").await.expect(200);
+    assert_eq!(all.data().as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_lost_a_setting_is_delayed_until_it_is_back() {
+    let (world, has_key) = world_without_key().await;
+    let path = draft(&world).await;
+    let schedule = json!({ "startTime": "01:10", "timezone": "Europe/Berlin" });
+    world
+        .client
+        .post(&format!("{path}/schedule"), schedule)
+        .await
+        .expect(200);
+    patch_agent(&world, &path, with_model("openai/gpt-4.1-mini")).await;
+    let renamed = world.client.patch(&path, json!({ "name": "Autumn" })).await;
+    assert_eq!(renamed.expect(200).data()["status"], "waiting");
+    let delayed = world.until_status(id(&path), "delayed", 620).await;
+    assert_eq!(delayed["active"], true);
+    let shown = world.client.get(&path).await.expect(200);
+    assert!(shown.text("/warning").contains("OPENAI_API_KEY"), "{}", shown.body);
+    let world = world.restart().await;
+    world.pass(60).await;
+    assert_eq!(world.campaign(id(&path)).await["status"], "delayed");
+    assert!(world.phones().dialed().is_empty());
+    has_key.store(true, Relaxed);
+    let world = world.restart().await;
+    world.until_status(id(&path), "completed", 60).await;
+    assert_eq!(world.phones().dialed().len(), 2);
 }
