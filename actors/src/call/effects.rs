@@ -7,6 +7,7 @@ mod carrier_side;
 mod coming_back;
 mod finishing;
 mod outside_tools;
+mod placeholders;
 mod replying;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -290,6 +291,7 @@ impl EffectHandler {
 
     async fn apply(&mut self, event: Event) {
         let now_ms = self.now_ms();
+        self.tell_duration(now_ms);
         let Some(machine) = self.machine.take() else { return };
         let (machine, effects) = machine.apply(event, now_ms);
         if !machine.lacks_media() {

@@ -301,10 +301,19 @@ impl State {
         (self, effects)
     }
 
-    /// Replaces the rules with the same rules whose texts have other placeholder values. Used before the
-    /// callee is reached.
+    /// Replaces the rules with those of the same agent whose texts have other placeholder values. The maximum
+    /// duration stays that of the agent with which the call began.
     pub fn read_texts_again(&mut self, rules: Rules) {
-        self.rules = rules;
+        let max_duration_ms = self.rules.max_duration_ms;
+        self.rules = Rules {
+            max_duration_ms,
+            ..rules
+        };
+    }
+
+    /// Returns whether texts of the agent name the duration of the call.
+    pub fn says_duration(&self) -> bool {
+        self.rules.says_duration
     }
 
     /// Returns the carrier's id of the leg, once it is known.

@@ -1,6 +1,6 @@
 //! The call's requests to the carrier and the model, as tasks whose results come back as messages.
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, StreamExt};
 use ractor::ActorRef;
@@ -26,6 +26,7 @@ use domain::{
         store::{Claim, PermitRequest, Store, StoreError},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
+    template::{self, Place},
     time::{Clock, Timestamp},
 };
 
@@ -250,6 +251,16 @@ async fn known(mut offers: Offers) -> Arc<[ToolOffer]> {
     }
 }
 
+/// Returns the tools with the placeholders of their descriptions filled in.
+async fn filled(offers: Offers, variables: Arc<BTreeMap<String, String>>) -> Arc<[ToolOffer]> {
+    let offers = known(offers).await;
+    let filled = offers.iter().map(|offer| ToolOffer {
+        description: template::render(Place::ToolDescription, &offer.description, &variables),
+        ..offer.clone()
+    });
+    filled.collect()
+}
+
 /// Asks which outside tools the agent may use, and retries on failure. Without an answer, there are none.
 pub(super) async fn ask_for_tools(
     runner: Arc<dyn ToolRunner>,
@@ -323,7 +334,8 @@ pub(super) async fn reply(
     generation: u64,
     me: ActorRef<CallMessage>,
 ) {
-    (request.tools, request.knowledge) = tokio::join!(known(offers), knowledge.find(&request.history));
+    let offers = filled(offers, request.variables.clone());
+    (request.tools, request.knowledge) = tokio::join!(offers, knowledge.find(&request.history));
     let stream = AssertUnwindSafe(stream_reply(&model, request, generation, &me));
     if stream.catch_unwind().await.is_err() {
         let error = LanguageError::Protocol("the language model's client crashed".into());

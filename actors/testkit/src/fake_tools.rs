@@ -9,7 +9,10 @@ use std::{
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use domain::ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope};
+use domain::{
+    ports::tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
+    template::CALL_DURATION,
+};
 
 #[derive(Default)]
 struct Seen {
@@ -31,7 +34,7 @@ impl FakeTools {
     pub fn offer(&self, name: &str, within: Duration) {
         self.seen().offers.push(ToolOffer {
             name: name.to_owned(),
-            description: format!("Does {name}."),
+            description: format!("Does {name}, after {{{{{CALL_DURATION}}}}} s."),
             parameters: json!({ "type": "object" }),
             within,
             key: name.to_owned(),

@@ -6,6 +6,7 @@ mod another_agent;
 mod audio_stream;
 mod audio_stream_support;
 mod call;
+mod call_duration;
 mod call_support;
 mod callbacks;
 mod coming_back;

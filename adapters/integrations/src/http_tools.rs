@@ -15,7 +15,6 @@ use domain::{
         store::{Store, StoreError, ToolRow},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
-    template::{self, Place},
     time::Clock,
 };
 use serde_json::Value;
@@ -105,11 +104,10 @@ impl HttpTools {
 }
 
 /// Returns a tool as it is offered to a model.
-fn offer(row: ToolRow, scope: &ToolScope) -> ToolOffer {
-    let description = template::render(Place::ToolDescription, &row.tool.description, &scope.variables);
+fn offer(row: ToolRow) -> ToolOffer {
     ToolOffer {
         name: row.tool.name,
-        description,
+        description: row.tool.description,
         parameters: row.tool.parameters,
         within: limit(row.tool.timeout_ms) + BESIDE,
         key: row.id.to_string(),
@@ -137,7 +135,7 @@ impl ToolRunner for HttpTools {
         let rows = rows.map_err(|error| ToolFault::Failed(error.to_string()))?;
         let mut rows: HashMap<ToolId, ToolRow> = rows.into_iter().map(|row| (row.id, row)).collect();
         let known = ids.iter().filter_map(|id| rows.remove(id));
-        Ok(known.map(|row| offer(row, scope)).collect())
+        Ok(known.map(offer).collect())
     }
 
     async fn run(&self, run: ToolRun) -> Result<Value, ToolFault> {

@@ -16,7 +16,7 @@ use crate::{
 pub struct ToolOffer {
     /// Name for the model; unique for an agent.
     pub name: String,
-    /// Description for the model, of what it does and when to use it.
+    /// Description for the model, of what it does and when to use it; may contain placeholders.
     pub description: String,
     /// Arguments, as a JSON Schema of an object.
     pub parameters: Value,

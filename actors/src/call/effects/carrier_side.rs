@@ -5,9 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::{EffectHandler, planned_rules};
+use super::EffectHandler;
 use crate::{
-    attempt::CALLER_NUMBER,
     audio_stream::StreamMessage,
     call::{
         CallMessage, CallReport, LegSearch, NoOutcome, Obstacle, Owner,
@@ -18,7 +17,7 @@ use crate::{
 };
 use domain::{
     dial_token::Purpose,
-    phone_number::{PhoneNumber, with_numbers_masked},
+    phone_number::with_numbers_masked,
     ports::{
         carrier::{CarrierCallId, CarrierError, Destination, DialRequest, LastLook, Transfer, TransferKind, WayBack},
         store::{Permit, PermitRequest, StoreError, StoreResult},
@@ -89,21 +88,6 @@ impl EffectHandler {
             clock: Arc::clone(&self.with.ports.clock),
             asked: self.permit_asked,
             within: self.with.times.send_within,
-        }
-    }
-
-    /// Sets our number on the line. If it is not the expected one, the texts are rendered again, since they
-    /// may name it.
-    fn shows(&mut self, caller_id: Option<PhoneNumber>) {
-        let text = caller_id.as_ref().map(ToString::to_string).unwrap_or_default();
-        self.caller_id = caller_id;
-        let plan = &mut self.plan;
-        if plan.variables.get(CALLER_NUMBER) == Some(&text) {
-            return;
-        }
-        Arc::make_mut(&mut plan.variables).insert(CALLER_NUMBER.to_owned(), text);
-        if let Some(machine) = &mut self.machine {
-            machine.read_texts_again(planned_rules(&self.plan, &self.with));
         }
     }
 

@@ -207,12 +207,8 @@ impl State {
 
     /// Replaces the rules. The maximum duration stays as it was set at the start of the call.
     pub fn take_rules(&mut self, rules: Rules) {
-        let max_duration_ms = self.rules.max_duration_ms;
         self.user.silence_left_ms = rules.silence_end_ms.unwrap_or(0);
-        self.rules = Rules {
-            max_duration_ms,
-            ..rules
-        };
+        self.read_texts_again(rules);
     }
 
     /// Handles the model's request to switch the language. Returns the tool's result.

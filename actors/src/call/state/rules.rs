@@ -9,7 +9,7 @@ use domain::{
     phrases::Phrases,
     pieces::{Directions, spoken},
     ports::carrier::CarrierAbilities,
-    template::{self, Place},
+    template::{self, CALL_DURATION, Place},
 };
 
 /// Rules of one call.
@@ -23,6 +23,8 @@ pub struct Rules {
     pub greeting_fixed: bool,
     /// Whether the greeting is protected from barge-in.
     pub greeting_protected: bool,
+    /// Whether a text names the duration of the call, which changes.
+    pub says_duration: bool,
     /// Introduction for an assistant that asks who calls.
     pub introduction: String,
     /// Whether the model may report a mailbox.
@@ -83,6 +85,16 @@ fn rendered(place: Place, text: Option<&String>, variables: &BTreeMap<String, St
     (!text.is_empty()).then_some(text)
 }
 
+/// Returns the texts that an agent says word for word.
+fn spoken_texts(agent: &Agent) -> impl Iterator<Item = &str> {
+    let section = &agent.conversation_config.agent;
+    let tools = &section.prompt.built_in_tools;
+    let messages = tools.transfer_to_agent.transfers.iter();
+    let messages = messages.map(|transfer| &transfer.transfer_message);
+    let texts = [&section.greeting_message, &tools.voicemail_detection.voicemail_message];
+    texts.into_iter().chain(messages).filter_map(|text| text.as_deref())
+}
+
 impl Rules {
     /// Reads the rules from an agent.
     pub fn of(agent: &Agent, variables: &BTreeMap<String, String>, ring_timeout: Duration) -> Self {
@@ -93,6 +105,7 @@ impl Rules {
         };
         let greeting = greets(variables);
         Self {
+            says_duration: spoken_texts(agent).any(|text| text.contains(CALL_DURATION)),
             introduction: introduction(agent, greeting.as_deref(), variables),
             ring_timeout_ms: u64::try_from(ring_timeout.as_millis()).unwrap_or(u64::MAX),
             greeting_fixed: greets(&BTreeMap::new()) == greeting,
