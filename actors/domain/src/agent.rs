@@ -19,7 +19,7 @@ pub use changes::{LANGUAGE_OVERRIDE, Successor};
 pub use config::*;
 pub use description::*;
 pub use document::*;
-pub use placeholders::agent_placeholders;
+pub use placeholders::open_placeholders;
 pub use platform::*;
 pub use tools::*;
 pub use transfers::UsableTransfer;

@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 /// Longest value of a variable, in bytes.
 pub const VALUE_BYTES: usize = 4096;
 /// Longest text that is spoken or read in one piece, in characters: about ten minutes of speech.
@@ -27,6 +29,23 @@ pub const SYSTEM_VARIABLES: [&str; 7] = [
     "system__timezone",
     CALL_DURATION,
 ];
+
+/// Placeholders that the service fills itself in the subject of a mail.
+pub const MAIL_VARIABLES: [&str; 5] = [
+    "system__agent_id",
+    "system__conversation_id",
+    CALL_DURATION,
+    "status",
+    "agentName",
+];
+
+/// Returns whether a value leaves its placeholder empty.
+pub fn is_blank(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.trim().is_empty(),
+        other => other.is_null(),
+    }
+}
 
 /// Kind of an agent's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

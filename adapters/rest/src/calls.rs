@@ -117,7 +117,7 @@ async fn open_variables(
     agent: &Agent,
     new: &NewCall,
 ) -> ApiResult<Option<String>> {
-    let mut open = OpenVariables::of(agent);
+    let mut open = OpenVariables::of(&*state.store, account.id, agent).await?;
     let called = CampaignContact {
         phone_number: new.phone_number.clone(),
         contact: None,

@@ -101,7 +101,7 @@ async fn make(
     if settings.launch || settings.scheduled {
         require_ready(state, &agent)?;
     }
-    let mut open = OpenVariables::of(&agent);
+    let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
     let (mut missing, outside) = (checked.rows, checked.destinations.warning());
     let mut chunks = checked.contacts();

@@ -157,7 +157,7 @@ async fn open_variables(
     agent: &Agent,
     (from, variables): (Option<&PhoneNumber>, &Map<String, Value>),
 ) -> ApiResult<Option<String>> {
-    let mut open = OpenVariables::of(agent);
+    let mut open = OpenVariables::of(&*state.store, account.id, agent).await?;
     let given = |name: &str| variables.get(name).and_then(Value::as_str).map(str::to_owned);
     let caller = CampaignContact {
         phone_number: from.cloned().unwrap_or_else(PhoneNumber::withheld),

@@ -92,7 +92,7 @@ async fn make(
     }
     let contacts: Vec<CampaignContact> = contacts.into_iter().map(|(_, contact)| contact).collect();
     contacts::check_languages(&agent, &contacts)?;
-    let mut open = OpenVariables::of(&agent);
+    let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     contacts::count_variables(&state.store, account, &contacts, &mut open).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
     for chunk in contacts.chunks(CHUNK) {

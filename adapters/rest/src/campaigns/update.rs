@@ -113,7 +113,10 @@ async fn hide(
     if let Some(agent) = agent {
         contacts::check_languages(agent, contacts)?;
     }
-    let mut open = agent.map(OpenVariables::of).unwrap_or_default();
+    let mut open = match agent {
+        Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,
+        None => OpenVariables::default(),
+    };
     contacts::count_variables(&state.store, row.account, contacts, &mut open).await?;
     let new = NewCampaign {
         name: row.name.clone(),

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use domain::{
     agent::{self, Agent},
-    ports::store::CampaignContact,
+    id::{AccountId, ToolId},
+    ports::store::{CampaignContact, Store},
+    template::is_blank,
 };
 use serde_json::{Map, Value};
 
-/// Prefix of variables that the service fills itself.
-const SYSTEM_PREFIX: &str = "system__";
+use crate::error::ApiResult;
 
 /// Maximum number of variables in a warning.
 const LISTED: usize = 20;
@@ -27,13 +28,19 @@ pub struct OpenVariables {
 }
 
 impl OpenVariables {
-    /// Returns the variables that `agent` expects contacts to fill.
-    pub fn of(agent: &Agent) -> Self {
-        let own = &agent.conversation_config.agent.dynamic_variables;
-        let names: Vec<String> = agent::agent_placeholders(agent)
-            .into_iter()
-            .filter(|name| !name.starts_with(SYSTEM_PREFIX) && own.get(name).is_none_or(is_blank))
-            .collect();
+    /// Returns the variables that `agent` and its HTTP tools expect contacts to fill.
+    pub async fn of(store: &dyn Store, account: AccountId, agent: &Agent) -> ApiResult<Self> {
+        let ids = agent.conversation_config.agent.prompt.tool_ids.iter();
+        let ids: Vec<ToolId> = ids.filter_map(|id| id.parse().ok()).collect();
+        let tools = match ids.is_empty() {
+            true => Vec::new(),
+            false => store.tools_of(account, &ids).await?,
+        };
+        let described: Vec<String> = tools.into_iter().map(|row| row.tool.description).collect();
+        Ok(Self::named(agent::open_placeholders(agent, &described)))
+    }
+
+    fn named(names: Vec<String>) -> Self {
         Self {
             filled: names.iter().map(|name| (name.clone(), 0)).collect(),
             names,
@@ -95,21 +102,13 @@ impl OpenVariables {
             0 => String::new(),
             more => format!(", and {more} more variables"),
         };
-        (!texts.is_empty()).then(|| format!("{}{rest}; an empty text is spoken there", texts.join(", ")))
+        (!texts.is_empty()).then(|| format!("{}{rest}; it is left empty there", texts.join(", ")))
     }
 }
 
 /// Returns whether a contact has its own value, which replaces the saved one.
 fn fills(extra: &Map<String, Value>, name: &str) -> bool {
     extra.get(name).is_some_and(|value| !is_blank(value))
-}
-
-fn is_blank(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.trim().is_empty(),
-        Value::Null => true,
-        _ => false,
-    }
 }
 
 #[cfg(test)]
@@ -129,7 +128,7 @@ mod tests {
             } },
         });
         let agent = domain::agent::complete(document.as_object().unwrap()).unwrap();
-        let mut open = OpenVariables::of(&agent);
+        let mut open = OpenVariables::named(agent::open_placeholders(&agent, &[]));
         for city in [json!("Bonn"), json!(" ")] {
             let extra = json!({ "city": city });
             let contact = CampaignContact {

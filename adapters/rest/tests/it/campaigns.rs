@@ -316,6 +316,46 @@ async fn an_open_variable_earns_a_warning_at_creation() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_open_variable_warns_wherever_its_text_is_spoken_shown_or_asked() {
+    let app = TestApp::start().await;
+    let tool = json!({ "name": "prices", "description": "Prices in {{shop}}.", "url": "https://example.com/prices",
+                       "parameters": { "type": "object" } });
+    let tool = app.client.post("/public/v1/tools", tool).await.expect(201);
+    let agent = json!({
+        "name": "Ava",
+        "conversationConfig": {
+            "agent": {
+                "prompt": {
+                    "prompt": "You are {{role}}.",
+                    "toolIds": [tool.text("/data/toolId")],
+                    "builtInTools": { "voicemailDetection": { "enabled": true, "voicemailMessage": "Call {{office}}." } },
+                },
+                "dynamicVariables": { "role": "a clerk" },
+            },
+            "languagePresets": { "de": { "overrides": { "agent": { "greetingMessage": "Hier ist {{firma}}." } } } },
+        },
+        "platformSettings": {
+            "dataCollection": { "entities": { "day": { "description": "day in {{month}}" } } },
+            "callActions": { "postCallEmail": { "enabled": true, "emailConfiguration": {
+                "to": ["desk@example.com"], "subject": "{{status}} of {{order}} on {{day}}",
+            } } },
+        },
+    });
+    let agent = app.client.post("/public/v1/agents/create", agent).await.expect(201);
+    let made = body(&agent.text("/data/agentId"), 0..1);
+    let warning = app.client.post(CAMPAIGNS, made).await.expect(201).text("/warning");
+    for name in ["shop", "office", "firma", "month", "order"] {
+        assert!(
+            warning.contains(&format!("`{{{{{name}}}}}` has no value for 1 of 1")),
+            "{warning}"
+        );
+    }
+    for name in ["role", "status", "day"] {
+        assert!(!warning.contains(&format!("{{{{{name}}}}}")), "{warning}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_strangers_campaign_is_a_404_everywhere() {
     let app = TestApp::start().await;
     let id = campaign(&app).await;
