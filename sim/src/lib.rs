@@ -3,5 +3,6 @@
 pub mod exchange;
 pub mod samples;
 pub mod scenarios;
+pub mod schema;
 pub mod stub_carriers;
 pub mod stub_providers;

@@ -43,6 +43,8 @@ use rand::{SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
+use crate::schema;
+
 pub use self::{
     fault::Fault,
     log::{Received, Service},
@@ -237,15 +239,21 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 fn router() -> Router<Arc<Stub>> {
     Router::new()
         .route("/health", get(async || "ok"))
-        .merge(chat_completions::routes())
-        .merge(messages::routes())
-        .merge(flux::routes())
-        .merge(listen::routes())
-        .merge(scribe::routes())
-        .merge(transcriptions::routes())
-        .merge(cartesia::routes())
-        .merge(elevenlabs::routes())
-        .merge(embeddings::routes())
-        .merge(speak::routes())
-        .merge(speech::routes())
+        .route("/checked", get(async || Json(schema::checked())))
+        .merge(guarded(
+            "openai",
+            chat_completions::routes().merge(embeddings::routes()),
+        ))
+        .merge(guarded("openai", speech::routes().merge(transcriptions::routes())))
+        .merge(guarded("anthropic", messages::routes()))
+        .merge(guarded(
+            "deepgram",
+            flux::routes().merge(listen::routes()).merge(speak::routes()),
+        ))
+        .merge(guarded("elevenlabs", scribe::routes().merge(elevenlabs::routes())))
+        .merge(guarded("cartesia", cartesia::routes()))
+}
+
+fn guarded(service: &'static str, routes: Router<Arc<Stub>>) -> Router<Arc<Stub>> {
+    schema::guarded(routes, service, |_| ())
 }

@@ -108,6 +108,10 @@ impl Stub for Asterisk {
         &self.base
     }
 
+    fn service(&self) -> &'static str {
+        "asterisk"
+    }
+
     fn leg(&self, id: &str) -> Option<Arc<Channel>> {
         self.channel(id)
     }

@@ -28,7 +28,10 @@ use super::{
     phones::{Phones, Progress, Report},
     rooms::Rooms,
 };
-use crate::exchange::LogEntry;
+use crate::{
+    exchange::LogEntry,
+    schema::{self, Misfit},
+};
 use net::http_client;
 
 /// State that the stubs of all carriers share.
@@ -148,6 +151,9 @@ pub trait Stub: Sized + Send + Sync + 'static {
 
     fn base(&self) -> &StubBase;
 
+    /// Returns the service whose schemas its API and sockets have.
+    fn service(&self) -> &'static str;
+
     fn leg(&self, id: &str) -> Option<Arc<Self::Leg>>;
 
     /// Handles a report of a phone's line.
@@ -163,7 +169,9 @@ pub struct Handle<S: Stub>(pub(super) Arc<S>);
 impl<S: Stub> Handle<S> {
     /// Serves the stub's routes, and those of its phones.
     pub(super) fn serve(stub: Arc<S>, listener: TcpListener, routes: Router<Arc<S>>, more: Router) -> Self {
-        let router = routes
+        let told = stub.clone();
+        let misfit = move |misfit: &Misfit| told.base().complain(misfit.to_string());
+        let router = schema::guarded(routes, stub.service(), misfit)
             .route("/phones/{id}/status", post(reported::<S>))
             .route("/phones/{id}/media", get(picked_up::<S>))
             .with_state(stub.clone())

@@ -141,6 +141,10 @@ impl Stub for Telnyx {
         &self.base
     }
 
+    fn service(&self) -> &'static str {
+        "telnyx"
+    }
+
     fn leg(&self, id: &str) -> Option<Arc<Call>> {
         self.calls.get(id)
     }

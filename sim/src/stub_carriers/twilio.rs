@@ -16,6 +16,7 @@ use std::{
 };
 
 use axum::extract::ws::WebSocket;
+use serde_json::Value;
 
 use self::call::{Call, Calls, status};
 use super::{
@@ -25,6 +26,7 @@ use super::{
     locked,
     phones::Progress,
 };
+use crate::schema;
 
 /// Carrier that a stub imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,12 @@ impl Flavour {
             Self::SignalWire => "signalwire",
         }
     }
+}
+
+/// Returns the elements of a document as objects, or `None` if a stub cannot follow it.
+pub(crate) fn document(text: &str) -> Option<Vec<Value>> {
+    let verbs = twiml::parse(text)?;
+    Some(verbs.iter().map(twiml::Verb::as_object).collect())
 }
 
 /// Account of a stub.
@@ -103,7 +111,15 @@ impl Twilio {
             return (0, String::new());
         };
         let status = answer.status().as_u16();
-        (status, answer.text().await.unwrap_or_default())
+        let answer = answer.text().await.unwrap_or_default();
+        let mut elements = document(&answer).unwrap_or_default().into_iter();
+        match elements.try_for_each(|element| schema::message(self.service(), "TwiML", &element)) {
+            Ok(()) => (status, answer),
+            Err(misfit) => {
+                self.base.complain(misfit.to_string());
+                (status, String::new())
+            }
+        }
     }
 }
 
@@ -112,6 +128,10 @@ impl Stub for Twilio {
 
     fn base(&self) -> &StubBase {
         &self.base
+    }
+
+    fn service(&self) -> &'static str {
+        self.flavour.name()
     }
 
     fn leg(&self, sid: &str) -> Option<Arc<Call>> {

@@ -27,6 +27,7 @@ use super::{
     locked,
     phones::Progress,
 };
+use crate::schema;
 
 /// Private key of the only application. It opens nothing but this stub.
 pub const PRIVATE_KEY: &str = include_str!("vonage/application.pem");
@@ -65,9 +66,18 @@ impl Vonage {
         let answer = sent.as_ref().map_or(0, |answer| answer.status().as_u16());
         self.base.told(body["status"].as_str().unwrap_or_default(), answer);
         let answer = sent.filter(|answer| answer.status().is_success())?;
-        match answer.json().await {
-            Ok(Value::Array(ncco)) => Some(ncco),
-            _ => None,
+        self.instructions(answer).await.as_array().cloned()
+    }
+
+    /// Returns the body of a response if it is a list of instructions that Vonage takes.
+    async fn instructions(&self, answer: reqwest::Response) -> Value {
+        let ncco: Value = answer.json().await.unwrap_or_default();
+        match ncco.is_array().then(|| schema::message("vonage", "NCCO", &ncco)) {
+            Some(Err(misfit)) => {
+                self.base.complain(misfit.to_string());
+                Value::Null
+            }
+            _ => ncco,
         }
     }
 
@@ -85,6 +95,10 @@ impl Stub for Vonage {
 
     fn base(&self) -> &StubBase {
         &self.base
+    }
+
+    fn service(&self) -> &'static str {
+        "vonage"
     }
 
     fn leg(&self, uuid: &str) -> Option<Arc<Leg>> {

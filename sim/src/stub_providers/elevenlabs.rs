@@ -22,6 +22,7 @@ use super::{
     Fault, Service, Stub, given, refused,
     speaking::{ClientSocket, Closing, Gone, Speeches, format, upgrade},
 };
+use crate::schema;
 
 /// Most contexts of one socket.
 const MOST_CONTEXTS: usize = 5;
@@ -207,6 +208,12 @@ impl Session {
 
     fn take(&mut self, message: &str) -> Result<(), End> {
         let said: Said = serde_json::from_str(message).map_err(|_| broken("invalid message"))?;
+        let socket = if self.many {
+            "multi-stream-input"
+        } else {
+            "stream-input"
+        };
+        schema::text("elevenlabs", socket, message).map_err(|_| broken("invalid message"))?;
         if !self.known {
             if !self.stub.takes(said.xi_api_key.as_deref()) {
                 return Err(broken("invalid_api_key"));

@@ -24,6 +24,7 @@ use super::{
         parameter, request_id,
     },
 };
+use crate::schema;
 
 /// Approximate interval between `Update`s, in milliseconds of audio.
 const UPDATE_MS: u64 = 250;
@@ -210,9 +211,10 @@ impl Session {
     async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
         self.stub.received(Service::Flux, text);
         let kind = serde_json::from_str::<Control>(text).map(|control| control.kind);
+        let kind = kind.ok().filter(|_| schema::text("deepgram", "flux", text).is_ok());
         match kind.as_deref() {
-            Ok("ForceEndTurn") if self.recogniser.has_words() => self.end("manual", outlet).await,
-            Ok("Configure") => {
+            Some("ForceEndTurn") if self.recogniser.has_words() => self.end("manual", outlet).await,
+            Some("Configure") => {
                 self.sequence += 1;
                 let answer = json!({
                     "type": "ConfigureSuccess", "request_id": self.id, "sequence_id": self.sequence,
@@ -220,14 +222,14 @@ impl Session {
                 });
                 outlet.send(answer.to_string()).await
             }
-            Ok("CloseStream") => {
+            Some("CloseStream") => {
                 if self.recogniser.has_words() {
                     outlet.send(self.info("Update", &self.recogniser.so_far())).await?;
                 }
                 outlet.close_silently().await
             }
-            Ok(_) => ControlFlow::Continue(()),
-            Err(_) => {
+            Some(_) => ControlFlow::Continue(()),
+            None => {
                 let failure = json!({
                     "type": "Error", "sequence_id": self.sequence, "code": "UNPARSABLE_CLIENT_MESSAGE",
                     "description": "The client sent a message that could not be read.",

@@ -23,6 +23,7 @@ use super::{
     },
     refused,
 };
+use crate::schema;
 
 /// The connection is closed after this long without audio or a `KeepAlive`.
 const IDLE: Duration = Duration::from_secs(10);
@@ -285,7 +286,8 @@ impl Session {
 
     async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
         self.stub.received(Service::Listen, text);
-        let Ok(control) = serde_json::from_str::<Control>(text) else {
+        let control = serde_json::from_str::<Control>(text);
+        let (Ok(control), Ok(())) = (control, schema::text("deepgram", "listen", text)) else {
             return outlet.close(1008, "DATA-0000").await;
         };
         match control.kind.as_str() {

@@ -24,6 +24,7 @@ use super::{
     },
     refused,
 };
+use crate::schema;
 
 /// Approximate interval between partial transcripts, in milliseconds of audio.
 const PARTIAL_MS: u64 = 300;
@@ -99,7 +100,6 @@ async fn realtime(
 
 #[derive(Deserialize)]
 struct Chunk {
-    message_type: String,
     #[serde(default)]
     audio_base_64: String,
     #[serde(default)]
@@ -158,7 +158,9 @@ impl Session {
 
     async fn chunk(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
         let chunk = serde_json::from_str::<Chunk>(text);
-        let chunk = chunk.ok().filter(|chunk| chunk.message_type == "input_audio_chunk");
+        let chunk = chunk
+            .ok()
+            .filter(|_| schema::text("elevenlabs", "scribe", text).is_ok());
         let audio = chunk
             .as_ref()
             .and_then(|chunk| STANDARD.decode(&chunk.audio_base_64).ok());

@@ -25,7 +25,10 @@ use super::{
     channels::Channel,
     sound::{self, Sound},
 };
-use crate::stub_carriers::{locked, sound::Converter};
+use crate::{
+    schema,
+    stub_carriers::{locked, sound::Converter},
+};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -300,6 +303,9 @@ impl Driver<'_> {
         }
         let (command, id) = if self.json {
             let said: Value = serde_json::from_str(text).unwrap_or_default();
+            if let Err(misfit) = schema::message("asterisk", "command", &said) {
+                self.stub.base.complain(misfit.to_string());
+            }
             let field = |name: &str| said[name].as_str().unwrap_or_default().to_owned();
             (field("command"), field("correlation_id"))
         } else {

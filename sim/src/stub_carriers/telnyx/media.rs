@@ -12,9 +12,12 @@ use super::{
     call::{Call, StreamAsk},
     take_one,
 };
-use crate::stub_carriers::{
-    bridge::{self, MediaSocket, ToService, Told},
-    stall::Standstill,
+use crate::{
+    schema,
+    stub_carriers::{
+        bridge::{self, MediaSocket, ToService, Told},
+        stall::Standstill,
+    },
 };
 
 /// Telnyx accepts chunks of 20 ms to 30 s.
@@ -130,6 +133,9 @@ impl Stream {
 
     fn read(&mut self, text: &str) -> Option<Told> {
         let said: Value = serde_json::from_str(text).unwrap_or_default();
+        if let Err(misfit) = schema::message("telnyx", "stream", &said) {
+            return Some(Told::Nonsense(format!("malformed_frame: {misfit}")));
+        }
         match said["event"].as_str() {
             Some("media") => {
                 let payload = said["media"]["payload"].as_str().unwrap_or_default();

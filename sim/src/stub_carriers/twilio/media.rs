@@ -6,7 +6,10 @@ use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
 use super::{ACCOUNT, Flavour, Twilio, call::Call, form, twiml::Verb};
-use crate::stub_carriers::bridge::{self, BridgeError, MediaSocket, ToService, Told};
+use crate::{
+    schema,
+    stub_carriers::bridge::{self, BridgeError, MediaSocket, ToService, Told},
+};
 
 /// An open stream.
 pub(super) struct Stream {
@@ -66,7 +69,8 @@ impl Stream {
         let said: Value = serde_json::from_str(text).unwrap_or_default();
         let nonsense = || Told::Nonsense(format!("31951: {text}"));
         let named = |value: &Value| value.as_str().filter(|name| !name.is_empty()).map(str::to_owned);
-        if said["streamSid"] != *self.sid {
+        let misfit = schema::message(self.flavour.name(), "stream", &said).is_err();
+        if misfit || said["streamSid"] != *self.sid {
             return nonsense();
         }
         match (said["event"].as_str(), self.flavour) {

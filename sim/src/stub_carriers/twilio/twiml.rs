@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Map, Value};
+
 /// Most characters of instructions in a request.
 const MOST: usize = 4_000;
 
@@ -28,6 +30,19 @@ impl Verb {
     /// Returns an attribute; empty if it is missing.
     pub fn get(&self, name: &str) -> &str {
         self.attributes.get(name).map_or("", String::as_str)
+    }
+
+    /// Returns its attributes and nouns as one object, below its name.
+    pub fn as_object(&self) -> Value {
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(name, text)| (name.clone(), text.as_str().into()));
+        let mut fields: Map<String, Value> = attributes.collect();
+        for noun in &self.nouns {
+            fields.extend(noun.as_object().as_object().cloned().unwrap_or_default());
+        }
+        Map::from_iter([(self.name.clone(), fields.into())]).into()
     }
 
     /// Returns the first nested noun.

@@ -17,7 +17,7 @@ impl Vonage {
         let body = json!({ "from": from, "to": to, "uuid": uuid, "conversation_uuid": format!("CON-{uuid}") });
         let answer = self.post(&format!("{service}/carriers/vonage/inbound"), &body).await?;
         let status = answer.status().as_u16();
-        let ncco = answer.json().await.unwrap_or_default();
+        let ncco = self.instructions(answer).await;
         Some(Announced { status, ncco })
     }
 }

@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::stub_carriers::{
-    bridge::{self, MediaSocket, ToService, Told},
-    sound::{Converter, from_phone, to_phone},
+use crate::{
+    schema,
+    stub_carriers::{
+        bridge::{self, MediaSocket, ToService, Told},
+        sound::{Converter, from_phone, to_phone},
+    },
 };
 
 /// Most audio that may be sent ahead: the 1024 messages of the older documents.
@@ -84,6 +87,9 @@ impl Socket {
 
     async fn command(&mut self, text: &str) -> Told {
         let said: Value = serde_json::from_str(text).unwrap_or_default();
+        if let Err(misfit) = schema::message("vonage", "socket", &said) {
+            return Told::Nonsense(misfit.to_string());
+        }
         match said["action"].as_str() {
             Some("clear") => {
                 self.marks.clear();
