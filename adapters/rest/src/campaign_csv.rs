@@ -123,6 +123,11 @@ async fn make(
 /// Checks a file and reads its contacts as an upload does. Returns their number, or `None` if the file is
 /// rejected. For benchmarks.
 pub fn contacts_in(file: &[u8]) -> Option<usize> {
+    Some(contacts_of(file)?.count())
+}
+
+/// Checks a file and reads its contacts as an upload does. Returns `None` if the file is rejected.
+pub(crate) fn contacts_of(file: &[u8]) -> Option<impl Iterator<Item = CampaignContact>> {
     let rules = Rules {
         languages: None,
         destinations: &mut Destinations::any(),
@@ -130,8 +135,12 @@ pub fn contacts_in(file: &[u8]) -> Option<usize> {
     let (columns, _) = check::check(Cursor::new(file), &Overrides::default(), check::ROWS, rules).ok()?;
     // Skips the header line.
     let records = Records::new(file).ok()?.skip(1);
-    let contacts = records.filter_map(|record| rows::contact(&record.ok()?, &columns));
-    Some(contacts.count())
+    Some(records.filter_map(move |record| rows::contact(&record.ok()?, &columns)))
+}
+
+/// Returns whether a file of contacts cannot have this header.
+pub(crate) fn is_refused(header: &str) -> bool {
+    columns::refusal(header).is_some()
 }
 
 /// A valid file.

@@ -32,6 +32,7 @@ mod path_id;
 mod query;
 mod rate_limit;
 mod request_id;
+mod results_file;
 mod row_report;
 mod safeguards;
 pub mod server;

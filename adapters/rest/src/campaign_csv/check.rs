@@ -101,7 +101,7 @@ pub fn check(
         if checker.report.total_rows == row_limit {
             return Err(Refusal::TooManyRows);
         }
-        checker.row(&record?);
+        checker.row(&columns.restored(&record?));
     }
     let Checker { report, limits, .. } = checker;
     match (report.total_rows, report.invalid_rows, limits.is_empty()) {

@@ -1,11 +1,19 @@
 //! The header line and the meaning of its columns.
 
+use std::borrow::Cow;
+
 use domain::{
     agent::{LANGUAGE_OVERRIDE, Problem},
     phone_number::PhoneNumber,
 };
 
-use crate::{call_language::unknown_override, contact_fields::EXTRA_FIELDS, fields::NAME_CHARACTERS};
+use super::rows::Record;
+use crate::{
+    call_language::unknown_override,
+    contact_fields::EXTRA_FIELDS,
+    fields::NAME_CHARACTERS,
+    results_file::{self, field_of, is_results, restored},
+};
 
 const PHONE: [&str; 7] = [
     "phonenumber",
@@ -47,35 +55,42 @@ pub struct Columns {
     pub name: Option<usize>,
     /// Index of the e-mail addresses.
     pub email: Option<usize>,
+    /// Columns that are stored, with the name of their field.
+    stored: Vec<(usize, String)>,
+    /// Whether the file is one of results, which is uploaded again.
+    is_results: bool,
 }
 
 impl Columns {
     /// Parses the header line.
     pub fn read(headers: Vec<String>, overrides: &Overrides) -> Result<Self, Vec<Problem>> {
+        let is_results = is_results(&headers);
+        let results = if is_results { results_file::HEADERS.len() } else { 0 };
         // Checks nothing else in this case, because comparing a million headers would take too long.
-        if headers.len() > EXTRA_FIELDS + ROLES {
-            return Err(vec![too_many(headers.len() - ROLES)]);
+        if headers.len() > results + EXTRA_FIELDS + ROLES {
+            return Err(vec![too_many(headers.len() - results - ROLES)]);
         }
-        let mut problems = misnamed(&headers);
-        let phone = role(
-            &headers,
-            &PHONE,
-            "phoneColumn",
-            overrides.phone.as_deref(),
-            &mut problems,
-        );
-        let name = role(&headers, &NAME, "nameColumn", overrides.name.as_deref(), &mut problems);
-        let email = role(
-            &headers,
-            &EMAIL,
-            "emailColumn",
-            overrides.email.as_deref(),
-            &mut problems,
-        );
-        let roles = [phone, name, email].iter().flatten().count();
-        let extra = headers.len() - roles.min(headers.len());
-        if extra > EXTRA_FIELDS {
-            problems.push(too_many(extra));
+        let mut problems = misnamed(&headers, results);
+        // In a file of results other headers that look like a role's are fields of the contacts.
+        let own = |header: &'static str| (is_results && headers.iter().any(|own| own == header)).then_some(header);
+        let mut role = |names: &[&str], field: &str, given: &Option<String>, header| {
+            let names = if is_results { &[] } else { names };
+            let named = given.as_deref().or(own(header));
+            role(&headers, names, field, named, &mut problems)
+        };
+        let phone = role(&PHONE, "phoneColumn", &overrides.phone, results_file::PHONE_NUMBER);
+        let name = role(&NAME, "nameColumn", &overrides.name, results_file::NAME);
+        let email = role(&EMAIL, "emailColumn", &overrides.email, results_file::EMAIL);
+        let roles = [phone, name, email];
+        let stored: Vec<(usize, String)> = headers
+            .iter()
+            .enumerate()
+            .skip(results)
+            .filter(|(index, _)| !roles.contains(&Some(*index)))
+            .map(|(index, header)| (index, if is_results { field_of(header).0 } else { header }.to_owned()))
+            .collect();
+        if stored.len() > EXTRA_FIELDS {
+            problems.push(too_many(stored.len()));
         }
         if phone.is_none() && problems.is_empty() {
             problems.push(no_phone_column(&headers));
@@ -86,9 +101,22 @@ impl Columns {
                 phone,
                 name,
                 email,
+                stored,
+                is_results,
             }),
             _ => Err(problems),
         }
+    }
+
+    /// Returns the record with its cells as they were before they were written to a file of results.
+    pub fn restored<'a>(&self, record: &'a Record) -> Cow<'a, Record> {
+        if !self.is_results {
+            return Cow::Borrowed(record);
+        }
+        Cow::Owned(Record {
+            line: record.line,
+            cells: record.cells.iter().map(|cell| restored(cell).to_owned()).collect(),
+        })
     }
 
     /// Returns the index of the languages in which calls begin. They are also stored under their header.
@@ -96,14 +124,9 @@ impl Columns {
         self.headers.iter().position(|header| header == LANGUAGE_OVERRIDE)
     }
 
-    /// Returns the columns that are stored under their header.
+    /// Returns the columns that are stored, with the name of their field.
     pub fn extra(&self) -> impl Iterator<Item = (usize, &str)> {
-        let roles = [Some(self.phone), self.name, self.email];
-        self.headers
-            .iter()
-            .map(String::as_str)
-            .enumerate()
-            .filter(move |(index, _)| !roles.contains(&Some(*index)))
+        self.stored.iter().map(|(index, field)| (*index, field.as_str()))
     }
 }
 
@@ -120,33 +143,42 @@ fn plain(header: &str) -> String {
         .collect()
 }
 
-/// Returns the problems of invalid headers.
-fn misnamed(headers: &[String]) -> Vec<Problem> {
+/// Returns the problems of invalid headers; the first ones, of `results`, are known to be right.
+fn misnamed(headers: &[String], results: usize) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (index, header) in headers.iter().enumerate() {
+    for (index, header) in headers.iter().enumerate().skip(results) {
         let column = index + 1;
-        let complaint = if header.is_empty() {
+        let (field, is_free) = if results > 0 {
+            field_of(header)
+        } else {
+            (header.as_str(), false)
+        };
+        let complaint = if field.is_empty() {
             Some(("not_allowed", format!("column {column} has no header")))
-        } else if header.chars().count() > NAME_CHARACTERS {
+        } else if field.chars().count() > NAME_CHARACTERS {
             Some((
                 "too_long",
                 format!("the header of column {column} has more than {NAME_CHARACTERS} characters"),
             ))
         } else if headers[..index].contains(header) {
             Some(("repeated", format!("the header `{header}` occurs twice")))
-        } else if RESERVED.contains(&plain(header).as_str()) {
-            Some((
-                "not_allowed",
-                format!("the header `{header}` is a reserved name; rename the column"),
-            ))
         } else {
-            unknown_override(header).map(|why| ("not_allowed", format!("the header `{header}` is not allowed: {why}")))
+            let refused = if is_free { None } else { refusal(field) };
+            refused.map(|why| ("not_allowed", format!("the header `{header}` {why}")))
         };
         if let Some((code, message)) = complaint.filter(|_| problems.len() < LISTED) {
             problems.push(Problem::new("file", code, message));
         }
     }
     problems
+}
+
+/// Returns why a file of contacts cannot have this header.
+pub fn refusal(header: &str) -> Option<String> {
+    if RESERVED.contains(&plain(header).as_str()) {
+        return Some("is a reserved name; rename the column".to_owned());
+    }
+    unknown_override(header).map(|why| format!("is not allowed: {why}"))
 }
 
 /// Returns the column of a role: the one named by the client, or the only one whose header is a name of the role.

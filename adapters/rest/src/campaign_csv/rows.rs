@@ -132,6 +132,7 @@ impl<R: BufRead> Iterator for Records<R> {
 
 /// Returns the contact in a checked record, or `None` if it has no phone number after all.
 pub fn contact(record: &Record, columns: &Columns) -> Option<CampaignContact> {
+    let record = columns.restored(record);
     let cell = |index: usize| {
         record
             .cells

@@ -1,6 +1,6 @@
 //! Results of a campaign's contacts: as pages of a list, and as one streamed CSV file.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use axum::{
     body::Body,
@@ -13,21 +13,26 @@ use domain::{
     agent::Entities,
     conversation,
     id::CampaignId,
-    ports::store::{AgentRow, CampaignRow, ContactPage, ContactResult, ContactStatus, Store, StoreError},
+    ports::store::{
+        AgentRow, CampaignContact, CampaignRow, ContactPage, ContactResult, ContactStatus, Store, StoreError,
+    },
     time::Timestamp,
 };
 use futures_util::stream;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{command::Target, view::ShownResult};
 use crate::{
     RestState,
     auth::Caller,
+    campaign_csv::is_refused,
+    contact_fields::EXTRA_FIELDS,
     cursor::Binding,
     envelope::{Pagination, Reply},
     error::{ApiError, ApiResult, OrNoSuch},
     path_id::PathId,
     query::{Parameters, Query, RawQuery},
+    results_file::{EMAIL, HEADERS, harmless, header_of},
 };
 
 /// Parameters of the list.
@@ -118,32 +123,19 @@ async fn entities(store: &dyn Store, row: &CampaignRow) -> ApiResult<Entities> {
 /// Rows of the file per read.
 const PAGE: i64 = 1_000;
 
-const HEADERS: [&str; 9] = [
-    "phoneNumber",
-    "name",
-    "contactId",
-    "status",
-    "errorMessage",
-    "attempts",
-    "lastConversationId",
-    "voiceMailDetected",
-    "dataCollected",
-];
-
 /// Handles `GET /public/v1/campaigns/{campaignId}/results.csv`.
 pub async fn file(State(state): State<RestState>, target: Target) -> ApiResult<Response> {
     let Target { account, campaign, .. } = target;
     let row = state.store.campaign(account.id, campaign).await;
     row.or_no_such("campaign")?;
-    // Reads the first page before the response begins, so that an unavailable store is still a 503.
-    let first = state.store.contact_results(campaign, None, 0, PAGE).await?;
+    // Reads from the list before the response begins, so that an unavailable store is still a 503.
+    let first = state.store.contact_results(campaign, None, 0, 1).await?;
     let reading = Reading {
         store: state.store,
         list: first.list,
         campaign,
-        next: Some(first),
         from: 0,
-        begun: false,
+        columns: None,
     };
     let body = Body::from_stream(stream::try_unfold(reading, Reading::page));
     let mut response = body.into_response();
@@ -165,32 +157,34 @@ struct Reading {
     campaign: CampaignId,
     /// List of contacts that is read. Contacts of another list would make the file a mixture.
     list: i64,
-    next: Option<ContactPage>,
     from: i64,
-    begun: bool,
+    /// The contacts' own columns; `None` before the header line is written.
+    columns: Option<OwnColumns>,
 }
 
 impl Reading {
     /// Returns the next piece. An error ends the response early, so that clients notice that it is incomplete.
     async fn page(mut self) -> Result<Option<(Bytes, Self)>, FileError> {
-        let page = match self.next.take() {
-            Some(first) => first,
-            None => self.store.contact_results(self.campaign, None, self.from, PAGE).await?,
+        let with_headers = self.columns.is_none();
+        let columns = match self.columns.take() {
+            Some(columns) => columns,
+            None => OwnColumns::read(&*self.store, self.campaign).await?,
         };
+        // The contacts come first: their list cannot have been replaced before if the results still have it.
+        let contacts = self.store.campaign_contacts(self.campaign, self.from, PAGE).await?;
+        let page = self.store.contact_results(self.campaign, None, self.from, PAGE).await?;
         if page.list != self.list {
             return Err(FileError::Replaced);
         }
         let page = page.results;
         let Some(last) = page.last() else {
-            if self.begun {
-                return Ok(None);
-            }
-            self.begun = true;
-            return Ok(Some((lines(&[], true)?, self)));
+            let piece = with_headers.then(|| lines(&columns, &[], &[], true)).transpose()?;
+            self.columns = Some(columns);
+            return Ok(piece.map(|piece| (piece, self)));
         };
         self.from = last.index + 1;
-        let piece = lines(&page, !self.begun)?;
-        self.begun = true;
+        let piece = lines(&columns, &page, &contacts, with_headers)?;
+        self.columns = Some(columns);
         Ok(Some((piece, self)))
     }
 }
@@ -206,13 +200,69 @@ enum FileError {
     Csv(#[from] csv::Error),
 }
 
-fn lines(page: &[ContactResult], with_headers: bool) -> Result<Bytes, FileError> {
+/// Columns of the contacts' own fields, in the order in which they first appear.
+#[derive(Debug, Default)]
+struct OwnColumns {
+    email: bool,
+    fields: Vec<String>,
+    known: HashSet<String>,
+}
+
+impl OwnColumns {
+    /// Reads them from all contacts of the campaign.
+    async fn read(store: &dyn Store, campaign: CampaignId) -> Result<Self, StoreError> {
+        let mut columns = Self::default();
+        let mut from = 0;
+        loop {
+            let contacts = store.campaign_contacts(campaign, from, PAGE).await?;
+            from += PAGE;
+            contacts.iter().for_each(|contact| columns.add(contact));
+            if contacts.is_empty() {
+                return Ok(columns);
+            }
+        }
+    }
+
+    fn add(&mut self, contact: &CampaignContact) {
+        self.email |= contact.email.is_some();
+        for name in contact.extra.keys() {
+            // An upload takes no more fields than this.
+            if self.fields.len() < EXTRA_FIELDS && !self.known.contains(name) {
+                self.fields.push(name.clone());
+                self.known.insert(name.clone());
+            }
+        }
+    }
+
+    fn headers(&self) -> impl Iterator<Item = String> {
+        let email = self.email.then(|| EMAIL.to_owned());
+        let fields = self.fields.iter().map(|field| header_of(field, is_refused));
+        HEADERS.into_iter().map(str::to_owned).chain(email).chain(fields)
+    }
+
+    fn cells(&self, contact: &CampaignContact) -> impl Iterator<Item = String> {
+        let email = self.email.then(|| contact.email.clone().unwrap_or_default());
+        let fields = self.fields.iter().map(|field| match contact.extra.get(field) {
+            None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+        });
+        email.into_iter().chain(fields).map(harmless)
+    }
+}
+
+fn lines(
+    columns: &OwnColumns,
+    page: &[ContactResult],
+    contacts: &[CampaignContact],
+    with_headers: bool,
+) -> Result<Bytes, FileError> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     if with_headers {
-        writer.write_record(HEADERS)?;
+        writer.write_record(columns.headers())?;
     }
-    for result in page {
-        writer.write_record(cells(result))?;
+    for (result, contact) in page.iter().zip(contacts) {
+        writer.write_record(cells(result).into_iter().chain(columns.cells(contact)))?;
     }
     let bytes = writer
         .into_inner()
@@ -258,35 +308,73 @@ fn cells(result: &ContactResult) -> [String; 9] {
     ]
 }
 
-/// Prevents a cell from being read as a formula: if it begins like one, an apostrophe is put before it.
-fn harmless(cell: String) -> String {
-    // Some spreadsheets convert the wide forms into the plain ones.
-    let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
-    if cell.starts_with(formula) {
-        format!("'{cell}")
-    } else {
-        cell
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use domain::{phone_number::PhoneNumber, ports::store::Callee};
+    use proptest::prelude::*;
 
-    #[test]
-    fn a_cell_that_begins_like_a_formula_is_escaped() {
-        for (cell, expected) in [
-            ("=1+1", "'=1+1"),
-            ("+1", "'+1"),
-            ("-1", "'-1"),
-            ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1"),
-            ("\r=1", "'\r=1"),
-            ("＝1", "'＝1"),
-            ("a=1", "a=1"),
-            ("", ""),
-        ] {
-            assert_eq!(harmless(cell.to_owned()), expected);
+    use super::*;
+    use crate::campaign_csv::contacts_of;
+
+    fn contact() -> impl Strategy<Value = (Option<String>, bool, Vec<(String, String)>)> {
+        let text = || "[=+@'a-c,;\"\n. -]{0,8}".prop_map(|text| text.trim().to_owned());
+        let named = prop::sample::select(vec![
+            "name",
+            "email",
+            "phoneNumber",
+            "phone",
+            "Full Name",
+            "status",
+            "contact_id",
+            "meta-data",
+            "field.name",
+            "field.field.x",
+            "override.voice",
+            "Override.",
+            "=city",
+            "'=city",
+            "city",
+        ]);
+        let field = prop_oneof![named.prop_map(str::to_owned), text()];
+        (
+            prop::option::of(text()),
+            any::<bool>(),
+            prop::collection::vec((field, text()), 0..5),
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn an_uploaded_file_of_results_brings_the_same_contacts(people in prop::collection::vec(contact(), 1..5)) {
+            let mut contacts = Vec::new();
+            for (index, (name, has_email, extra)) in people.into_iter().enumerate() {
+                contacts.push(CampaignContact {
+                    phone_number: PhoneNumber::parse(&format!("+1555000000{index}")).unwrap(),
+                    contact: None,
+                    name: name.filter(|name| !name.is_empty()),
+                    email: has_email.then(|| "ada@example.com".to_owned()),
+                    extra: extra
+                        .into_iter()
+                        .filter(|(name, value)| !name.is_empty() && !value.is_empty())
+                        .map(|(name, value)| (name, value.into()))
+                        .collect(),
+                });
+            }
+            let mut columns = OwnColumns::default();
+            contacts.iter().for_each(|contact| columns.add(contact));
+            let results: Vec<ContactResult> = contacts.iter().zip(0..).map(|(contact, index)| ContactResult {
+                index,
+                who: Callee {
+                    phone_number: contact.phone_number.clone(),
+                    name: contact.name.clone(),
+                    contact: None,
+                },
+                status: ContactStatus::Pending,
+                last: None,
+            }).collect();
+            let file = lines(&columns, &results, &contacts, true).unwrap();
+            let read: Vec<CampaignContact> = contacts_of(&file).expect("it is taken").collect();
+            prop_assert_eq!(read, contacts);
         }
     }
 }

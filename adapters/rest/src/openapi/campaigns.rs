@@ -303,7 +303,10 @@ fn results() -> Vec<Operation> {
             "Get the results as a file",
         )
         .ours()
-        .note("Cells that a spreadsheet would interpret as formulas are escaped.")
+        .note(
+            "Cells that a spreadsheet would interpret as formulas are escaped. The contacts' own columns follow those of the \
+             result. The file can be uploaded as a new campaign.",
+        )
         .raw(
             "200",
             "text/csv",

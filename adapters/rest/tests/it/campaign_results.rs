@@ -4,9 +4,10 @@ use domain::{
     id::{CampaignId, NodeId},
     ports::store::{AttemptStore, Claim, ConversationStatus, NodeStore, Outcome, PermitRequest, StoreError},
 };
+use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
-use support::app::TestApp;
+use support::{app::TestApp, client::send};
 
 const CAMPAIGNS: &str = "/public/v1/campaigns";
 
@@ -260,4 +261,46 @@ async fn a_large_file_of_results_is_whole() {
     for (n, row) in rows.iter().enumerate() {
         assert!(row.starts_with(&format!("+1555{n:07},")), "{row}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_results_can_be_uploaded_again_with_all_that_the_contacts_brought() {
+    let app = TestApp::start().await;
+    let saved = json!({ "phoneNumber": "+15550000001" });
+    let saved = app.client.post("/public/v1/contacts", saved).await.expect(201);
+    let contacts = json!([
+        { "phoneNumber": "+15550000000", "name": "=Ada", "email": "ada@example.com", "city": "-Bonn", "status": "gold",
+          "field.x": "'=1", "override.language": "en", "phone": "red", "age": 7, "note": null },
+        { "phoneNumber": "+15550000001", "contact_id": "K1" },
+    ]);
+    let first = launched(&app, contacts).await;
+    let file = download(&app, first).await;
+    let header = "phoneNumber,name,contactId,status,errorMessage,attempts,lastConversationId,voiceMailDetected,dataCollected,\
+                  email,city,field.status,field.field.x,override.language,phone,age,note,field.contact_id";
+    let id = saved.text("/data/contactId");
+    let expected = [
+        header,
+        "+15550000000,'=Ada,,pending,,0,,false,,ada@example.com,'-Bonn,gold,''=1,en,red,7,,",
+        &format!("+15550000001,,{id},pending,,0,,false,,,,,,,,,,K1"),
+        "",
+    ];
+    assert_eq!(file, expected.join("\n"));
+    let agent = app.agent().await;
+    let upload = async |text: String| {
+        let file = Part::bytes(text.into_bytes()).file_name("results.csv");
+        let form = Form::new().part("file", file).text("agentId", agent.clone());
+        let request = app.client.request("POST", &format!("{CAMPAIGNS}/csv"));
+        send(request.multipart(form.text("name", "Again"))).await
+    };
+    let again = upload(file.clone()).await.expect(201);
+    let expected = json!([
+        { "phoneNumber": "+15550000000", "contactId": null, "name": "=Ada", "email": "ada@example.com",
+          "city": "-Bonn", "status": "gold", "field.x": "'=1", "override.language": "en", "phone": "red", "age": "7" },
+        { "phoneNumber": "+15550000001", "contactId": id, "contact_id": "K1" },
+    ]);
+    assert_eq!(again.data()["contacts"], expected);
+    // In another file the headers of a result are those of any column.
+    let other = upload(file.replacen("dataCollected", "collected", 1)).await.expect(400);
+    let told = other.text("/error/fields/0/message");
+    assert!(told.contains("the header `contactId` is a reserved name"), "{told}");
 }

@@ -1,0 +1,94 @@
+//! Columns and cells of `results.csv`, written so that the file can be uploaded again as contacts.
+
+/// Headers of the result. The contacts' own columns follow.
+pub const HEADERS: [&str; 9] = [
+    "phoneNumber",
+    "name",
+    "contactId",
+    "status",
+    "errorMessage",
+    "attempts",
+    "lastConversationId",
+    "voiceMailDetected",
+    "dataCollected",
+];
+
+/// Header of the numbers.
+pub const PHONE_NUMBER: &str = HEADERS[0];
+/// Header of the names.
+pub const NAME: &str = HEADERS[1];
+/// Header of the e-mail addresses.
+pub const EMAIL: &str = "email";
+
+/// Beginning of the header of a contact's field whose plain name would mean something else in an upload.
+const FIELD: &str = "field.";
+
+/// Returns whether these are the headers of a file of results.
+pub fn is_results(headers: &[String]) -> bool {
+    headers.len() >= HEADERS.len() && headers.iter().zip(HEADERS).all(|(header, own)| header == own)
+}
+
+/// Returns the header of a contact's field. `is_refused` says whether an upload refuses a header.
+pub fn header_of(field: &str, is_refused: impl FnOnce(&str) -> bool) -> String {
+    let collides = HEADERS.contains(&field) || field == EMAIL || field.starts_with(FIELD) || is_refused(field);
+    harmless(match collides {
+        true => format!("{FIELD}{field}"),
+        false => field.to_owned(),
+    })
+}
+
+/// Returns the field whose header this is, and whether it was written with `field.`.
+pub fn field_of(header: &str) -> (&str, bool) {
+    let header = restored(header);
+    match header.strip_prefix(FIELD) {
+        Some(field) => (field, true),
+        None => (header, false),
+    }
+}
+
+/// Prevents a cell from being read as a formula: if it begins like one, an apostrophe is put before it. One is also
+/// put before apostrophes that stand there already, so that [`restored`] finds the cell again.
+pub fn harmless(cell: String) -> String {
+    match is_formula(&cell) {
+        true => format!("'{cell}"),
+        false => cell,
+    }
+}
+
+/// Returns the cell as it was before [`harmless`].
+pub fn restored(cell: &str) -> &str {
+    cell.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(cell)
+}
+
+fn is_formula(cell: &str) -> bool {
+    // Some spreadsheets convert the wide forms into the plain ones.
+    let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+    cell.trim_start_matches('\'').starts_with(formula)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_begins_like_a_formula_is_escaped_and_found_again() {
+        for (cell, expected) in [
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("\t=1", "'\t=1"),
+            ("\r=1", "'\r=1"),
+            ("＝1", "'＝1"),
+            ("'=1", "''=1"),
+            ("-1", "'-1"),
+            ("'tis", "'tis"),
+            ("a=1", "a=1"),
+            ("'", "'"),
+            ("", ""),
+        ] {
+            assert_eq!(harmless(cell.to_owned()), expected);
+            assert_eq!(restored(expected), cell);
+        }
+    }
+}
