@@ -1,6 +1,7 @@
 //! Choice of providers, from flags and environment variables.
 
-use clap::Args;
+use clap::{ArgAction, Args};
+use net::setting::TrueOrFalse;
 
 use crate::{
     name::ProviderName,
@@ -27,6 +28,16 @@ pub struct ProviderConfig {
     #[arg(long, env = "RINGBACK_EMBEDDINGS")]
     pub embeddings: Option<ProviderName>,
 
+    /// Whether Deepgram is asked not to use audio and texts to improve its models; its price may be higher
+    #[arg(long, env = "RINGBACK_DEEPGRAM_MIP_OPT_OUT", default_value_t = false, action = ArgAction::Set,
+          value_parser = TrueOrFalse)]
+    pub deepgram_mip_opt_out: bool,
+
+    /// Whether ElevenLabs may keep audio and texts; `false` needs an enterprise account there
+    #[arg(long, env = "RINGBACK_ELEVENLABS_LOGGING", default_value_t = true, action = ArgAction::Set,
+          value_parser = TrueOrFalse)]
+    pub elevenlabs_logging: bool,
+
     /// Addresses and keys [default: the providers' own environment variables]
     #[arg(skip)]
     pub settings: Option<ProviderSettings>,
@@ -40,6 +51,8 @@ impl Default for ProviderConfig {
             tts: vec![ProviderName::of("babble")],
             llm: vec![ProviderName::of("interviewer")],
             embeddings: None,
+            deepgram_mip_opt_out: false,
+            elevenlabs_logging: true,
             settings: None,
         }
     }
@@ -52,8 +65,14 @@ impl ProviderConfig {
     ///
     /// Returns an error if an environment variable does not hold a valid address.
     pub fn settings(&self) -> Result<ProviderSettings, InvalidAddress> {
-        self.settings
-            .clone()
-            .map_or_else(ProviderSettings::from_environment, Ok)
+        let settings = self.settings.clone();
+        let mut settings = settings.map_or_else(ProviderSettings::from_environment, Ok)?;
+        if self.deepgram_mip_opt_out {
+            settings.ask_for_privacy("deepgram", ("mip_opt_out", "true"));
+        }
+        if !self.elevenlabs_logging {
+            settings.ask_for_privacy("elevenlabs", ("enable_logging", "false"));
+        }
+        Ok(settings)
     }
 }

@@ -12,6 +12,7 @@ use crate::{
 fn endpoint(provider: &'static str) -> Endpoint {
     Endpoint {
         assumed: false,
+        privacy: None,
         provider,
         base_url: "http://127.0.0.1:1".into(),
         key: None,

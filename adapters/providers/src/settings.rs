@@ -18,6 +18,8 @@ pub struct Endpoint {
     pub key: Option<Key>,
     /// Whether neither address nor key was set, so that this is the usual local address of such servers.
     pub assumed: bool,
+    /// Query parameter, of each request with speech or its text, that keeps the provider from storing them.
+    pub privacy: Option<(&'static str, &'static str)>,
 }
 
 impl Endpoint {
@@ -214,6 +216,7 @@ impl ProviderSettings {
                     base_url,
                     assumed: key.is_none() && base.is_none(),
                     key,
+                    privacy: None,
                 };
                 endpoints.insert(known.provider, endpoint);
             }
@@ -228,6 +231,13 @@ impl ProviderSettings {
     /// Returns the same errors as [`ProviderSettings::read`].
     pub fn from_environment() -> Result<Self, InvalidAddress> {
         Self::read(|name| std::env::var(name).ok())
+    }
+
+    /// Asks a provider with a query parameter not to store speech.
+    pub(crate) fn ask_for_privacy(&mut self, provider: &str, parameter: (&'static str, &'static str)) {
+        if let Some(endpoint) = self.endpoints.get_mut(provider) {
+            endpoint.privacy = Some(parameter);
+        }
     }
 
     /// Removes servers at assumed addresses unless the service itself names them. Otherwise an agent could

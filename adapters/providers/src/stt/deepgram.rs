@@ -43,8 +43,9 @@ impl Listen {
 
 /// Builds the request for a connection to a path at Deepgram.
 pub(super) fn request(endpoint: &Endpoint, path: &str, model: &str, query: &str) -> Request {
+    let privacy = endpoint.privacy.map(|(name, value)| format!("&{name}={value}"));
     Request {
-        url: format!("{}?{query}", endpoint.socket_url(path)),
+        url: format!("{}?{query}{}", endpoint.socket_url(path), privacy.unwrap_or_default()),
         headers: authorization(endpoint).into_iter().collect(),
         model: model.to_owned(),
     }

@@ -44,7 +44,8 @@ impl Scribe {
         query
             .append_pair("model_id", model)
             .append_pair("audio_format", &audio_format(format))
-            .append_pair("commit_strategy", "manual");
+            .append_pair("commit_strategy", "manual")
+            .extend_pairs(endpoint.privacy);
         let language = match config.hinglish {
             true => "hi",
             false => plain_language(&config.language),

@@ -375,6 +375,7 @@ mod tests {
         let server = Server::of("speaches", &client).unwrap();
         let endpoint = Endpoint {
             assumed: false,
+            privacy: None,
             provider: "speaches",
             base_url: "http://127.0.0.1:1/v1".into(),
             key: None,

@@ -176,6 +176,7 @@ impl Speak {
             .append_pair("model", &self.voice)
             .append_pair("encoding", encoding(self.format))
             .append_pair("sample_rate", &self.format.sample_rate.to_string())
+            .extend_pairs(self.endpoint.privacy)
             .finish()
     }
 
@@ -295,6 +296,7 @@ mod tests {
         Speak {
             endpoint: Endpoint {
                 assumed: false,
+                privacy: None,
                 provider: "deepgram",
                 base_url: "https://api.deepgram.com".into(),
                 key: None,

@@ -66,7 +66,11 @@ impl ElevenLabs {
     fn streamed(&self, model: String, config: &VoiceConfig) -> Box<dyn VoiceProvider> {
         let (endpoint, client, format) = (self.endpoint.clone(), self.client.clone(), line_format(config));
         let (voice, name) = (path_segment(&config.voice), output_format(format));
-        let url = endpoint.url(&format!("/v1/text-to-speech/{voice}/stream?output_format={name}"));
+        let privacy = endpoint.privacy.map(|(name, value)| format!("&{name}={value}"));
+        let privacy = privacy.unwrap_or_default();
+        let url = endpoint.url(&format!(
+            "/v1/text-to-speech/{voice}/stream?output_format={name}{privacy}"
+        ));
         let mut settings = settings(config);
         // These models accept three values of it.
         let stability = f64::from(config.stability.clamp(0.0, 1.0));
@@ -170,7 +174,8 @@ impl VoiceProtocol for MultiStream {
             .append_pair("output_format", format)
             .append_pair("inactivity_timeout", &INACTIVITY_S.to_string())
             .append_pair("auto_mode", "true")
-            .append_pair("sync_alignment", "true");
+            .append_pair("sync_alignment", "true")
+            .extend_pairs(self.endpoint.privacy);
         // Other models detect the language themselves and refuse the parameter.
         if self.model.ends_with("_v2_5") && !self.language.is_empty() {
             query.append_pair("language_code", &self.language);

@@ -146,6 +146,7 @@ mod tests {
     fn endpoint() -> Endpoint {
         Endpoint {
             assumed: false,
+            privacy: None,
             provider: "elevenlabs",
             base_url: "http://127.0.0.1:1".into(),
             key: None,

@@ -6,6 +6,7 @@ mod analysis_models;
 mod language;
 mod language_faults;
 mod language_silence;
+mod privacy;
 mod prompt_cache;
 mod refused;
 mod stt;

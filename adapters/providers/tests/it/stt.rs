@@ -6,5 +6,5 @@ mod listen;
 mod nonsense;
 mod router;
 mod scribe;
-mod support;
+pub mod support;
 mod transcriptions;

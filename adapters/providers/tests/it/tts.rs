@@ -93,7 +93,7 @@ impl World {
 }
 
 /// Settings of the default voice.
-fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
+pub fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
     VoiceConfig {
         provider: None,
         voice: String::new(),
@@ -109,7 +109,7 @@ fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
 
 /// Keeps a paused clock moving by 1 ms at a time. It would otherwise jump to the next timer while bytes are
 /// on their way.
-fn tick() {
+pub fn tick() {
     tokio::spawn(async {
         loop {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -119,7 +119,7 @@ fn tick() {
 
 /// Text as it was spoken.
 #[derive(Debug, Default)]
-struct Spoken {
+pub struct Spoken {
     samples: Vec<i16>,
     words: Vec<WordEnd>,
     error: Option<SpeechError>,
@@ -128,7 +128,7 @@ struct Spoken {
 }
 
 /// Listens to the end, with a time limit.
-async fn listen(mut pieces: SpeechStream) -> Spoken {
+pub async fn listen(mut pieces: SpeechStream) -> Spoken {
     let started = Instant::now();
     let mut spoken = Spoken::default();
     loop {

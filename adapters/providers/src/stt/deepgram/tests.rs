@@ -14,6 +14,7 @@ const FINAL: &str = r#"{"type":"Results","channel_index":[0,1],"duration":1.65,"
 fn listen() -> Listen {
     let endpoint = Endpoint {
         assumed: false,
+        privacy: None,
         provider: "deepgram",
         base_url: "https://api.deepgram.com".into(),
         key: Some(Key::new("secret")),

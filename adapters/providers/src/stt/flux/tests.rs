@@ -12,6 +12,7 @@ const TURN: &str = r#"{"type":"TurnInfo","request_id":"r","sequence_id":7,"event
 fn flux(model: &str, language: &str, hinglish: bool) -> Flux {
     let endpoint = Endpoint {
         assumed: false,
+        privacy: None,
         provider: "deepgram",
         base_url: "http://127.0.0.1:1".into(),
         key: None,

@@ -9,6 +9,7 @@ use net::key::Key;
 fn scribe(language: &str, hinglish: bool, sample_rate: u32) -> Scribe {
     let endpoint = Endpoint {
         assumed: false,
+        privacy: None,
         provider: "elevenlabs",
         base_url: "https://api.elevenlabs.io".into(),
         key: Some(Key::new("secret")),

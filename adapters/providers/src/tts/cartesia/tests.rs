@@ -8,6 +8,7 @@ use super::*;
 fn dialect(sample_rate: u32) -> TtsSocket {
     let endpoint = Endpoint {
         assumed: false,
+        privacy: None,
         provider: "cartesia",
         base_url: "https://api.cartesia.ai".into(),
         key: None,

@@ -11,6 +11,7 @@ use net::key::Key;
 fn endpoint() -> Endpoint {
     Endpoint {
         assumed: false,
+        privacy: None,
         provider: "elevenlabs",
         base_url: "https://api.elevenlabs.io".into(),
         key: Some(Key::new("secret")),
