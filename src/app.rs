@@ -38,6 +38,7 @@ use carriers::CarrierLink;
 use integrations::analysis_worker;
 use net::bind::{bind, way_out};
 use peers::Peers;
+use providers::limits;
 use rest::{
     RateLimit, RestState,
     server::{self, Endpoint, ServerLimits},
@@ -236,6 +237,7 @@ fn router(
         gate: parts.gate.clone(),
         carriers: trunks.bulkheads,
     };
+    let provider_config = config.providers.clone();
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
@@ -244,6 +246,7 @@ fn router(
         carrier_is_simulated,
         talking: parts.talking.clone(),
         dialing: parts.dialing.clone(),
+        limits: Arc::new(move |agent| limits::texts(agent, &provider_config)),
         forget_speech: Arc::new(move || {
             forget_here();
             everywhere.forget_speech();

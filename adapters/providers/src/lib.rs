@@ -12,6 +12,7 @@ pub mod health;
 pub mod hints;
 mod json;
 pub mod knowledge;
+pub mod limits;
 pub mod llm;
 pub mod name;
 pub mod probe;

@@ -28,6 +28,7 @@ use domain::{
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
 
+pub(crate) use self::models::INTERVIEWER;
 pub use self::probe::ProbeReport;
 use self::{
     models::{Model, Models},

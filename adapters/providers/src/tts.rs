@@ -22,6 +22,7 @@ mod refusal;
 pub(crate) mod socket;
 pub(crate) mod sound_check;
 pub(crate) mod spoken_text;
+pub(crate) mod takes;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -141,7 +142,7 @@ impl TextToSpeech {
     /// Returns an error that says why not and what to set.
     pub fn check(&self, voice_id: &str) -> Result<(), NotReady> {
         let (provider, voice) = parted(voice_id);
-        let wanted = self.wanted(provider, voice);
+        let wanted = wanted(&self.choices, provider, voice);
         self.candidate(&wanted, voice)
             .map(|_| ())
             .map_err(|why| NotReady(format!("voice `{voice_id}`: {why}")))
@@ -190,33 +191,12 @@ impl TextToSpeech {
 
     /// Returns the agent's provider with its voice, followed by the configured choices of other providers.
     fn candidates(&self, provider: Option<&str>, voice: &str) -> Vec<Candidate> {
-        let wanted = self.wanted(provider, voice);
+        let wanted = wanted(&self.choices, provider, voice);
         let first = self.candidate(&wanted, voice);
         let others = self.choices.iter().filter(|choice| choice.provider != wanted.provider);
         let others = others.map(|choice| self.candidate(choice, ""));
         // A provider that was configured when the agent was made may not be configured any more.
         std::iter::once(first).chain(others).filter_map(Result::ok).collect()
-    }
-
-    /// Returns the choice for an agent's provider. If the provider is configured, its configured model is used.
-    fn wanted(&self, provider: Option<&str>, voice: &str) -> ProviderName {
-        let Some(provider) = provider else {
-            return self
-                .choices
-                .first()
-                .cloned()
-                .unwrap_or_else(|| ProviderName::of("babble"));
-        };
-        let name: Option<ProviderName> = provider.parse().ok();
-        let name = name.unwrap_or_else(|| ProviderName::of(provider));
-        let listed = self.choices.iter().find(|choice| choice.provider == name.provider);
-        match listed.filter(|_| name.model.is_none()) {
-            Some(listed) => ProviderName {
-                voice: listed.voice.clone().filter(|_| voice.is_empty()),
-                ..listed.clone()
-            },
-            None => name,
-        }
     }
 
     fn candidate(&self, name: &ProviderName, voice: &str) -> Result<Candidate, NotConfigured> {
@@ -289,8 +269,26 @@ fn unknown(provider: &str) -> NotConfigured {
     NotConfigured::not_among(PROVIDERS.to_vec(), provider, "speech synthesis")
 }
 
+/// Returns the choice for an agent's provider. If the provider is among the service's choices, its model there is used.
+pub(crate) fn wanted(choices: &[ProviderName], provider: Option<&str>, voice: &str) -> ProviderName {
+    let Some(provider) = provider else {
+        let first = choices.first().cloned();
+        return first.unwrap_or_else(|| ProviderName::of("babble"));
+    };
+    let name: Option<ProviderName> = provider.parse().ok();
+    let name = name.unwrap_or_else(|| ProviderName::of(provider));
+    let listed = choices.iter().find(|choice| choice.provider == name.provider);
+    match listed.filter(|_| name.model.is_none()) {
+        Some(listed) => ProviderName {
+            voice: listed.voice.clone().filter(|_| voice.is_empty()),
+            ..listed.clone()
+        },
+        None => name,
+    }
+}
+
 /// Splits an agent's `voiceId` into provider and voice.
-fn parted(voice_id: &str) -> (Option<&str>, &str) {
+pub(crate) fn parted(voice_id: &str) -> (Option<&str>, &str) {
     let (provider, voice) = match voice_id.split_once(':') {
         Some((provider, voice)) => (Some(provider), voice),
         None => (None, voice_id),

@@ -16,6 +16,7 @@ use super::{
     RestState, agent_references,
     auth::Caller,
     body::JsonObject,
+    campaigns::begin::joined,
     cursor::Binding,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
@@ -78,7 +79,12 @@ pub async fn create(
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
     let turn = key.take(&state, account.id, "create agent", || RequestHash::of_json(&body));
-    let reply = |row: &AgentRow| Reply::created(AgentCreated { agent_id: row.id });
+    let reply = |row: &AgentRow| {
+        let warning = agent::complete(&row.document)
+            .ok()
+            .and_then(|agent| limits(&state, &agent));
+        Reply::created(AgentCreated { agent_id: row.id }).warning(warning)
+    };
     turn.await?
         .answer(
             async |ticket| make(&state, &account, body, ticket.as_ref()).await,
@@ -182,7 +188,14 @@ pub async fn patch(
             outcome => Ok(outcome),
         }
     });
-    Ok(Reply::ok(view(&outcome.await?.or_no_such("agent")?, &account)?))
+    let shown = view(&outcome.await?.or_no_such("agent")?, &account)?;
+    let warning = limits(&state, &shown.agent);
+    Ok(Reply::ok(shown).warning(warning))
+}
+
+/// Returns the warning about settings that the agent's providers cannot follow.
+fn limits(state: &RestState, agent: &Agent) -> Option<String> {
+    joined(&(state.limits)(agent))
 }
 
 /// Returns an error that names the numbers the agent cannot have.

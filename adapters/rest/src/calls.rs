@@ -62,7 +62,7 @@ fn created(state: &RestState, made: &Made, account: &Account) -> Reply {
     Reply::created(item(&made.row, account)).warning(joined(&warnings))
 }
 
-/// A queued call, and a warning about variables without a value.
+/// A queued call, and a warning about its variables and its agent.
 struct Made {
     row: ConversationRow,
     open: Option<String>,
@@ -88,8 +88,12 @@ async fn make(
     call_language::check_call(&agent, &new.variables)?;
     require_ready(state, &agent)?;
     let open = open_variables(state, account, &agent, &new).await?;
-    let warnings: Vec<String> = destinations.warning().into_iter().chain(open).collect();
-    let open = joined(&warnings);
+    let warnings = destinations
+        .warning()
+        .into_iter()
+        .chain(open)
+        .chain((state.limits)(&agent));
+    let open = joined(&warnings.collect::<Vec<_>>());
     let number = new.phone_number.clone();
     match state.switchboard.place_call(account.id, new, ticket.cloned()).await {
         Some(Ok(QueuedCall::Queued(row))) => Ok(Made { row: *row, open }),

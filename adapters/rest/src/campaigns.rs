@@ -99,7 +99,8 @@ pub async fn launch(
 ) -> ApiResult<Response> {
     no_fields(&body, &[])?;
     let row = target.command(&state, CampaignCommand::Launch).await?;
-    let answer = Answer::ok(target.request_id).warning(begin::launch_warning(&state));
+    let warnings = begin::launch_warnings(&state, &row).await;
+    let answer = Answer::ok(target.request_id).warning(begin::joined(&warnings));
     answer.send(&state, &row).await
 }
 

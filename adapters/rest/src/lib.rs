@@ -64,6 +64,9 @@ use peers::Peers;
 pub use concurrency_limit::ConcurrencyLimit;
 use tokio::sync::watch;
 
+/// Function that returns a sentence for each setting of an agent that its providers cannot follow.
+pub type Limits = Arc<dyn Fn(&Agent) -> Vec<String> + Send + Sync>;
+
 /// Shared state of the handlers.
 #[derive(Clone)]
 pub struct RestState {
@@ -81,6 +84,8 @@ pub struct RestState {
     pub talking: Readiness,
     /// Check that its outbound calls can be held and go out too, as the node makes it.
     pub dialing: Readiness,
+    /// What an agent's providers cannot follow of its settings. Answers about the agent warn of it.
+    pub limits: Limits,
     /// Drops cached speech in memory that may contain a person's data.
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,
     /// Gate that refuses requests while the node is overloaded.

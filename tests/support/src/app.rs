@@ -18,6 +18,7 @@ use domain::{
 use integrations::documents::{DocumentSettings, Documents};
 use net::address_policy::{AddressPolicy, SystemResolver};
 use peers::Peers;
+use providers::{config::ProviderConfig, limits};
 use rest::{
     RateLimit, RestState,
     server::{Endpoint, ServerLimits, Tls, serve},
@@ -106,6 +107,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         peers: Peers::none(),
         public_url: "https://calls.example.com".into(),
         carrier_is_simulated: true,
+        limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(talking),
         dialing: Arc::new(dialing),

@@ -38,7 +38,9 @@ use net::address_policy::{AddressPolicy, Resolver, SystemResolver};
 use peers::Peers;
 use providers::{
     babble::{BabbleSynthesizer, BabbleTranscriber},
+    config::ProviderConfig,
     knowledge::{Embeddings, KnowledgeCache},
+    limits,
 };
 use rest::{
     RateLimit, RestState,
@@ -203,6 +205,7 @@ async fn start_service(
         peers: Peers::none(),
         public_url: address.as_str().into(),
         carrier_is_simulated: true,
+        limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(|_| Ok(())),
         dialing: readiness,

@@ -27,7 +27,7 @@ use crate::{
 use net::guard::{Guard, Guards, Kind};
 
 /// Model inside this process.
-pub(super) const INTERVIEWER: &str = "interviewer";
+pub(crate) const INTERVIEWER: &str = "interviewer";
 
 /// Provider of a model that is named without one.
 const BARE: &str = "openai";

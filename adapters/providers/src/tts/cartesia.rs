@@ -10,25 +10,24 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::settings::Endpoint;
 use crate::tts::{
-    protocol::{Spoken, VoiceEvent, VoiceProtocol, line_format, plain_language, read_json, rounded},
+    protocol::{Spoken, VoiceEvent, VoiceProtocol, line_format, plain_language, read_json},
     provider::{Source, VoiceProvider},
     refusal::in_words,
     socket::SocketVoice,
+    takes,
 };
 
 /// Default voice, the same as in common frameworks.
 pub(super) const DEFAULT_VOICE: &str = "f786b574-daa5-4673-aa0c-cbe3e8534c02";
 
-const DEFAULT_MODEL: &str = "sonic-3";
+/// Default model.
+pub(super) const DEFAULT_MODEL: &str = "sonic-3";
 
 /// Version of the API that this code implements.
 const VERSION: &str = "2026-03-01";
 
 /// Maximum number of contexts at once. The provider limits texts in progress, and one call needs few.
 const MOST_CONTEXTS: usize = 5;
-
-/// Accepted speeds.
-const SPEED: std::ops::RangeInclusive<f32> = 0.6..=1.5;
 
 /// Words of audio tags that mean laughter.
 const LAUGHTER: [&str; 10] = [
@@ -89,7 +88,7 @@ impl Cartesia {
             model: self.model.clone(),
             voice: config.voice.clone(),
             language: plain_language(config),
-            speed: config.speed.clamp(*SPEED.start(), *SPEED.end()),
+            speed: takes::speed("cartesia", &self.model, config.speed),
             format: line_format(config),
         }
     }
@@ -105,12 +104,17 @@ impl Source for Cartesia {
     }
 
     fn takes_cues(&self, _config: &VoiceConfig) -> bool {
-        self.model.starts_with("sonic-3")
+        has_controls(&self.model)
     }
 
     fn cue(&self, config: &VoiceConfig, tag: &str) -> Option<String> {
         self.takes_cues(config).then(|| markup(tag)).flatten()
     }
+}
+
+/// Returns whether a model can be told speed and emotions.
+pub(super) fn has_controls(model: &str) -> bool {
+    model.starts_with("sonic-3")
 }
 
 /// Converts an audio tag to Cartesia's markup, which sonic-3 and its successors follow: `[laughter]`, and
@@ -131,7 +135,7 @@ struct TtsSocket {
     model: String,
     voice: String,
     language: String,
-    speed: f32,
+    speed: f64,
     format: LineFormat,
 }
 
@@ -217,8 +221,8 @@ impl VoiceProtocol for TtsSocket {
             // The text is a whole sentence, so waiting for more gains nothing.
             "max_buffer_delay_ms": 0,
         });
-        if self.speed != 1.0 && self.model.starts_with("sonic-3") {
-            message["generation_config"] = json!({ "speed": rounded(self.speed) });
+        if self.speed != 1.0 {
+            message["generation_config"] = json!({ "speed": self.speed });
         }
         out.push(message.to_string());
     }

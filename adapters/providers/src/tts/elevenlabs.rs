@@ -18,6 +18,7 @@ use crate::tts::{
     protocol::{VoiceEvent, VoiceProtocol, line_format, plain_language, rounded},
     provider::{Source, VoiceProvider},
     socket::SocketVoice,
+    takes::{self, Range},
 };
 use crate::{name::path_segment, settings::Endpoint};
 
@@ -32,9 +33,6 @@ const INACTIVITY_S: u32 = 180;
 
 /// Interval of keep-alive messages. Proxies may close a quiet socket sooner than the provider.
 const KEEP_ALIVE: Duration = Duration::from_secs(10);
-
-/// Accepted speeds.
-const SPEED: std::ops::RangeInclusive<f32> = 0.7..=1.2;
 
 /// ElevenLabs' voice provider.
 pub(super) struct ElevenLabs {
@@ -71,10 +69,7 @@ impl ElevenLabs {
         let url = endpoint.url(&format!(
             "/v1/text-to-speech/{voice}/stream?output_format={name}{privacy}"
         ));
-        let mut settings = settings(config);
-        // These models accept three values of it.
-        let stability = f64::from(config.stability.clamp(0.0, 1.0));
-        settings["stability"] = ((stability * 2.0).round() / 2.0).into();
+        let settings = settings(&model, config);
         let (charged, key) = (model.clone(), endpoint.key_header("xi-api-key", ""));
         Box::new(HttpVoice {
             endpoint,
@@ -102,11 +97,11 @@ impl Source for ElevenLabs {
         }
         let protocol = MultiStream {
             endpoint: self.endpoint.clone(),
-            model,
             voice: config.voice.clone(),
             language: plain_language(config),
             format: line_format(config),
-            settings: settings(config),
+            settings: settings(&model, config),
+            model,
         };
         Box::new(SocketVoice::open(protocol, config))
     }
@@ -125,16 +120,17 @@ impl Source for ElevenLabs {
 }
 
 /// Returns whether a model is of the third generation, which follows audio tags and is not available on sockets.
-fn is_v3(model: &str) -> bool {
+pub(super) fn is_v3(model: &str) -> bool {
     model.contains("_v3")
 }
 
-fn settings(config: &VoiceConfig) -> serde_json::Value {
-    let share = |value: f32| rounded(value.clamp(0.0, 1.0));
+fn settings(model: &str, config: &VoiceConfig) -> serde_json::Value {
+    let takes = takes::takes("elevenlabs", Some(model));
+    let taken = |range: Option<Range>, value: f32| range.map(|range| range.nearest(rounded(value)));
     json!({
-        "stability": share(config.stability),
-        "similarity_boost": share(config.similarity_boost),
-        "speed": rounded(config.speed.clamp(*SPEED.start(), *SPEED.end())),
+        "stability": taken(takes.stability, config.stability),
+        "similarity_boost": taken(takes.similarity_boost, config.similarity_boost),
+        "speed": taken(takes.speed, config.speed),
     })
 }
 

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::settings::Endpoint;
 use crate::tts::{
     http_audio::HttpVoice,
-    protocol::rounded,
     provider::{Source, VoiceProvider},
+    takes,
 };
 
 /// Format that `pcm` means there. The rate cannot be chosen.
@@ -21,9 +21,6 @@ const FORMAT: LineFormat = LineFormat {
 
 /// Maximum length of an input, in characters.
 const MOST_CHARACTERS: usize = 4_096;
-
-/// Accepted speeds.
-const SPEED: std::ops::RangeInclusive<f32> = 0.25..=4.0;
 
 /// Voice provider with this API.
 pub(super) struct OpenAiSpeech {
@@ -64,7 +61,7 @@ impl Source for OpenAiSpeech {
             client,
         } = self;
         let mut body = json!({ "model": model, "input": "", "voice": config.voice, "response_format": "pcm" });
-        let speed = rounded(config.speed.clamp(*SPEED.start(), *SPEED.end()));
+        let speed = takes::speed(endpoint.provider, model, config.speed);
         if speed != 1.0 {
             body["speed"] = speed.into();
         }

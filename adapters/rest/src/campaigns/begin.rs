@@ -3,7 +3,7 @@
 use actors::campaign::CampaignCommand;
 use axum::response::Response;
 use domain::{
-    agent::Agent,
+    agent::{self, Agent},
     id::AccountId,
     ports::{
         NotReady,
@@ -70,12 +70,20 @@ pub fn launch_warning(state: &RestState) -> Option<String> {
     state.carrier_is_simulated.then(|| NOBODY_IS_CALLED.to_owned())
 }
 
+/// Returns the warnings about the calls of a campaign that begins now or later: whether anybody is called, and
+/// what its agent's providers cannot follow.
+pub async fn launch_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
+    let agent = state.store.agent(row.account, row.agent).await.ok();
+    let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
+    let limits = agent.map(|agent| (state.limits)(&agent)).unwrap_or_default();
+    launch_warning(state).into_iter().chain(limits).collect()
+}
+
 /// Returns the warnings about a campaign that was just launched or scheduled.
-pub fn beginning_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
-    launch_warning(state)
-        .into_iter()
-        .chain(schedule_texts::start_in_past(row))
-        .collect()
+pub async fn beginning_warnings(state: &RestState, row: &CampaignRow) -> Vec<String> {
+    let mut warnings = launch_warnings(state, row).await;
+    warnings.extend(schedule_texts::start_in_past(row));
+    warnings
 }
 
 /// Joins several warnings into one. Returns `None` if there are none.
@@ -100,7 +108,7 @@ pub async fn answer(
         match command(state, row.account, row.id, order).await {
             Ok(begun) => {
                 row = begun;
-                warnings.extend(beginning_warnings(state, &row));
+                warnings.extend(beginning_warnings(state, &row).await);
             }
             Err(error) => {
                 // A command that came too late, or a repetition of the same request, may have been carried out.
@@ -108,7 +116,7 @@ pub async fn answer(
                 match is_untouched(&row) {
                     true if has_key && passes(&error) => return Err(to_be_repeated(&row, begin, &error)),
                     true => warnings.push(not_begun(begin, &error)),
-                    false => warnings.extend(beginning_warnings(state, &row)),
+                    false => warnings.extend(beginning_warnings(state, &row).await),
                 }
             }
         }

@@ -77,7 +77,7 @@ pub async fn patch(
         import.taken();
     }
     if begins {
-        warnings.extend(beginning_warnings(&state, &changed));
+        warnings.extend(beginning_warnings(&state, &changed).await);
     } else if rescheduled {
         warnings.extend(schedule_texts::start_in_past(&changed));
     }
@@ -281,7 +281,7 @@ pub async fn schedule(
         return Err(ApiError::Invalid(fields.problems));
     }
     let row = target.command(&state, CampaignCommand::Schedule(text)).await?;
-    let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row)));
+    let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row).await));
     answer.send(&state, &row).await
 }
 

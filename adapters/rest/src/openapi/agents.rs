@@ -7,6 +7,8 @@ use crate::agents::{AgentCreated, AgentDeleted};
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
 
+const LIMIT: &str = "`conversationConfig.tts.stability` has no effect on voice `deepgram:aura-2-thalia-en`";
+
 /// Returns the operations of agents.
 pub fn operations() -> Vec<Operation> {
     vec![
@@ -22,6 +24,7 @@ pub fn operations() -> Vec<Operation> {
                 "NewAgent",
                 json!({ "least": samples::least_agent(), "more": samples::new_agent() }),
             )
+            .warns_of(LIMIT)
             .created::<AgentCreated>(json!({ "agentId": samples::AGENT }))
             .link("read", "getAgent", "agentId", "/data/agentId")
             .link("change", "updateAgent", "agentId", "/data/agentId")
@@ -51,6 +54,7 @@ pub fn operations() -> Vec<Operation> {
                     "default": { "conversationConfig": { "tts": { "speed": null } } },
                 }),
             )
+            .warns_of(LIMIT)
             .ok_named("Agent", samples::agent())
             .invalid("name", "required", "is required and has no default")
             .conflict("number_in_use", NUMBER_IN_USE)

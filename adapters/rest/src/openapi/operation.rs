@@ -37,7 +37,8 @@ pub struct Operation {
     failures: Vec<Failure>,
     pub(super) schemas: Schemas,
     keyless: bool,
-    warns: bool,
+    /// Example of a possible `warning`.
+    warns: Option<&'static str>,
     replays: bool,
     sends_body: bool,
 }
@@ -56,7 +57,7 @@ impl Operation {
             failures: Vec::new(),
             schemas: Schemas::default(),
             keyless: false,
-            warns: false,
+            warns: None,
             replays: false,
             sends_body: false,
         };
@@ -180,8 +181,13 @@ impl Operation {
     }
 
     /// Adds a possible `warning` in the response.
-    pub fn warns(mut self) -> Self {
-        self.warns = true;
+    pub fn warns(self) -> Self {
+        self.warns_of("the carrier is simulated: nobody is really called")
+    }
+
+    /// Adds a possible `warning` in the response, with an example.
+    pub fn warns_of(mut self, example: &'static str) -> Self {
+        self.warns = Some(example);
         self
     }
 
@@ -239,10 +245,10 @@ impl Operation {
             required.push("pagination");
             shown["pagination"] = answers::pagination_example(schema == "SortedPagination");
         }
-        if self.warns {
+        if let Some(example) = self.warns {
             properties["warning"] =
                 json!({ "type": "string", "description": "Additional information; omitted if there is none" });
-            shown["warning"] = json!("the carrier is simulated: nobody is really called");
+            shown["warning"] = json!(example);
         }
         if self.shows_request_id() {
             properties["requestId"] = json!({ "type": ["string", "null"] });

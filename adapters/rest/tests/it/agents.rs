@@ -145,3 +145,39 @@ async fn a_free_form_part_reads_back_with_its_nulls_as_described() {
     let presets = &read.data()["conversationConfig"]["languagePresets"];
     assert_eq!(*presets, json!({ "de": { "overrides": null } }));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_agents_providers_cannot_follow_is_a_warning_at_create_patch_and_launch() {
+    let app = TestApp::start().await;
+    let mut agent = minimal();
+    let plain = app.client.post(CREATE, agent.clone()).await.expect(201);
+    assert_eq!(plain.body.get("warning"), None, "defaults are no wish");
+    agent["conversationConfig"]["tts"] = json!({ "voiceId": "elevenlabs:v", "speed": 1.5 });
+    agent["platformSettings"] = json!({ "summaryLanguage": "fr" });
+    let speed = "`conversationConfig.tts.speed` is 1.5, but voice `elevenlabs:v` takes 0.7 to 1.2, so it gets 1.2";
+    let language = "`platformSettings.summaryLanguage` has no effect, because no language model does the analysis";
+    let made = app.client.post(CREATE, agent).await.expect(201);
+    assert_eq!(made.text("/warning"), format!("{speed}; {language}"));
+    let path = format!("/public/v1/agents/{}", made.text("/data/agentId"));
+    let read = app.client.get(&path).await.expect(200);
+    assert_eq!(read.body.get("warning"), None);
+    let patch = json!({ "conversationConfig": {
+        "agent": { "prompt": { "temperature": 0.5 } },
+        "tts": { "speed": null, "supportedVoices": [{ "voiceId": "deepgram:w", "stability": 0.1 }] },
+    } });
+    let stability = "`conversationConfig.tts.supportedVoices[0].stability` has no effect on voice `deepgram:w`";
+    let temperature = "`conversationConfig.agent.prompt.temperature` has no effect with `interviewer`";
+    let patched = app.client.patch(&path, patch).await.expect(200);
+    let warning = format!("{stability}; {temperature}; {language}");
+    assert_eq!(patched.text("/warning"), warning);
+    let campaign = json!({ "name": "C", "agentId": made.text("/data/agentId"),
+                           "contacts": [{ "phoneNumber": "+15551230000" }] });
+    let campaign = app.client.post("/public/v1/campaigns", campaign).await.expect(201);
+    assert_eq!(campaign.body.get("warning"), None);
+    let launch = format!("/public/v1/campaigns/{}/launch", campaign.text("/data/campaignId"));
+    let launched = app.client.post(&launch, json!({})).await.expect(200);
+    assert!(launched.text("/warning").ends_with(&warning), "{:?}", launched.body);
+    let call = json!({ "agentId": made.text("/data/agentId"), "phoneNumber": "+15551230001" });
+    let called = app.client.post("/public/v1/calls", call).await.expect(201);
+    assert!(called.text("/warning").ends_with(&warning), "{:?}", called.body);
+}

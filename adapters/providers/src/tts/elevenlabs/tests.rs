@@ -41,7 +41,7 @@ fn dialect(sample_rate: u32, latency: u8) -> MultiStream {
         voice: config.voice.clone(),
         language: plain_language(&config),
         format: line_format(&config),
-        settings: settings(&config),
+        settings: settings(&source.model(&config), &config),
     }
 }
 
