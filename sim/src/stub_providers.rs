@@ -43,7 +43,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, task::JoinSet};
 
-use crate::schema;
+use crate::schema::{self, Misfit};
 
 pub use self::{
     fault::Fault,
@@ -69,7 +69,8 @@ pub struct StubSettings {
     pub seed: u64,
     /// The only key that is accepted; `None` accepts any.
     pub key: Option<String>,
-    /// Keeps a log of received messages, for [`StubHandle::received`].
+    /// Keeps a log of received messages, for [`StubHandle::received`]. Dropping the handle then panics if a request or
+    /// a message had a field that its service does not take.
     pub keep_log: bool,
 }
 
@@ -96,6 +97,7 @@ pub(crate) struct Stub {
     /// Number of requests and connections so far that drew random numbers.
     chances: AtomicU64,
     log: log::Log,
+    misfits: Mutex<Vec<String>>,
 }
 
 impl Stub {
@@ -145,6 +147,17 @@ impl Stub {
         }
     }
 
+    /// Returns whether a service takes all fields of a socket message.
+    pub(crate) fn takes_fields(&self, service: &str, kind: &str, message: &str) -> bool {
+        let result = schema::text(service, kind, message);
+        result.inspect_err(|misfit| self.complain(misfit)).is_ok()
+    }
+
+    fn complain(&self, misfit: &Misfit) {
+        let mut misfits = self.misfits.lock().unwrap_or_else(PoisonError::into_inner);
+        misfits.push(misfit.to_string());
+    }
+
     /// Returns whether a key is accepted.
     pub(crate) fn takes(&self, key: Option<&str>) -> bool {
         self.settings.key.as_deref().is_none_or(|right| key == Some(right))
@@ -177,6 +190,18 @@ impl StubHandle {
     }
 }
 
+impl Drop for StubHandle {
+    /// A client may repeat a refused request without the field, so the refusal alone would not be seen in a test.
+    fn drop(&mut self) {
+        let misfits = self.stub.misfits.lock().unwrap_or_else(PoisonError::into_inner);
+        let in_test = self.stub.settings.keep_log && !std::thread::panicking();
+        assert!(
+            !in_test || misfits.is_empty(),
+            "requests with fields that no schema has: {misfits:?}"
+        );
+    }
+}
+
 /// Starts the stubs.
 ///
 /// # Errors
@@ -190,8 +215,9 @@ pub async fn start(settings: StubSettings) -> io::Result<StubHandle> {
         faulty: AtomicUsize::new(0),
         chances: AtomicU64::new(0),
         log: log::Log::default(),
+        misfits: Mutex::default(),
     });
-    let router = router().with_state(stub.clone());
+    let router = router(&stub).with_state(stub.clone());
     let listener = listener.tap_io(|stream| {
         // Messages are small and must not wait for more.
         let _ = stream.set_nodelay(true);
@@ -236,24 +262,22 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 /// Returns the routes of all stubs.
-fn router() -> Router<Arc<Stub>> {
+fn router(stub: &Arc<Stub>) -> Router<Arc<Stub>> {
+    let guarded = |service, routes| {
+        let stub = stub.clone();
+        schema::guarded(routes, service, move |misfit| stub.complain(misfit))
+    };
+    let openai = chat_completions::routes()
+        .merge(embeddings::routes())
+        .merge(speech::routes())
+        .merge(transcriptions::routes());
+    let deepgram = flux::routes().merge(listen::routes()).merge(speak::routes());
     Router::new()
         .route("/health", get(async || "ok"))
         .route("/checked", get(async || Json(schema::checked())))
-        .merge(guarded(
-            "openai",
-            chat_completions::routes().merge(embeddings::routes()),
-        ))
-        .merge(guarded("openai", speech::routes().merge(transcriptions::routes())))
+        .merge(guarded("openai", openai))
         .merge(guarded("anthropic", messages::routes()))
-        .merge(guarded(
-            "deepgram",
-            flux::routes().merge(listen::routes()).merge(speak::routes()),
-        ))
+        .merge(guarded("deepgram", deepgram))
         .merge(guarded("elevenlabs", scribe::routes().merge(elevenlabs::routes())))
         .merge(guarded("cartesia", cartesia::routes()))
-}
-
-fn guarded(service: &'static str, routes: Router<Arc<Stub>>) -> Router<Arc<Stub>> {
-    schema::guarded(routes, service, |_| ())
 }

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import threading
+import urllib.request
 import wave
 
 import anthropic
@@ -301,6 +302,8 @@ def main():
     listen(pcm_16k)
     flux(spoken)
     asyncio.run(scribe(pcm_16k))
+    with urllib.request.urlopen(f"{HTTP}/checked") as answer:
+        passed("all fields of all requests are in a schema", ", ".join(json.load(answer)))
 
 
 main()

@@ -205,9 +205,6 @@ def twilio():
     }
     schemas.messages["TwiML"] = "#Response"
     twiml(schemas, "Response", load("twilio.twiml.voice_response.VoiceResponse"))
-    for name in ("create", "update"):
-        # The package does not type the text.
-        schemas.requests[f"POST {calls}" + (".json" if name == "create" else "/{}")]["body"]["Twiml"] = "TwiML"
     return schemas
 
 

@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 
 fn body(service: &str, request: &str, body: &Value) -> Result<(), Misfit> {
@@ -46,6 +48,11 @@ fn unknown_fields_and_other_types_are_named() {
         dial(&json!({ "timeout_secs": "30" })),
         r#"/timeout_secs: "30" is not of the type integer"#
     );
+    let invented = json!({ "model": "m", "messages": [], "stream": true, "mood": "warm" });
+    assert_eq!(
+        body_error("openai", "POST /v1/chat/completions", &invented),
+        "/mood: no published schema has this field"
+    );
     let chat = |message: Value| {
         let body = json!({ "model": "m", "messages": [{ "role": "system", "content": "" }, message], "stream": true });
         body_error("openai", "POST /v1/chat/completions", &body)
@@ -82,20 +89,11 @@ fn socket_messages_are_of_one_kind() {
 
 #[test]
 fn documents_are_checked_element_by_element() {
-    let dial = |service, path: &str, document: &str| {
-        let body = json!({ "Twiml": format!(r#"<?xml version="1.0"?><Response>{document}</Response>"#) });
-        body_error(
-            service,
-            &format!("POST {path}/2010-04-01/Accounts/{{}}/Calls.json"),
-            &body,
-        )
-    };
-    let twilio = |document: &str| dial("twilio", "", document);
-    assert_eq!(twilio(r#"<Connect><Stream url="wss://a"/></Connect>"#), "");
+    let stream = json!({ "Connect": { "Stream": { "url": "wss://a", "codec": "PCMU" } } });
     assert_eq!(
-        twilio(r#"<Connect><Stream url="wss://a" codec="PCMU"/></Connect>"#),
-        "/Twiml/Connect/Stream/codec: no published schema has this field"
+        message("twilio", "TwiML", &stream).unwrap_err().to_string(),
+        "/Connect/Stream/codec: no published schema has this field"
     );
-    let signalwire = r#"<Connect><Stream url="wss://a" codec="PCMU"/></Connect>"#;
-    assert_eq!(dial("signalwire", "/api/laml", signalwire), "");
+    assert_eq!(message("signalwire", "TwiML", &stream), Ok(()));
+    assert!(message("twilio", "TwiML", &json!({ "Connect": { "Dial": {} } })).is_err());
 }

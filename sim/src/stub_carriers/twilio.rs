@@ -16,7 +16,6 @@ use std::{
 };
 
 use axum::extract::ws::WebSocket;
-use serde_json::Value;
 
 use self::call::{Call, Calls, status};
 use super::{
@@ -45,12 +44,6 @@ impl Flavour {
             Self::SignalWire => "signalwire",
         }
     }
-}
-
-/// Returns the elements of a document as objects, or `None` if a stub cannot follow it.
-pub(crate) fn document(text: &str) -> Option<Vec<Value>> {
-    let verbs = twiml::parse(text)?;
-    Some(verbs.iter().map(twiml::Verb::as_object).collect())
 }
 
 /// Account of a stub.
@@ -112,14 +105,21 @@ impl Twilio {
         };
         let status = answer.status().as_u16();
         let answer = answer.text().await.unwrap_or_default();
-        let mut elements = document(&answer).unwrap_or_default().into_iter();
-        match elements.try_for_each(|element| schema::message(self.service(), "TwiML", &element)) {
-            Ok(()) => (status, answer),
-            Err(misfit) => {
-                self.base.complain(misfit.to_string());
-                (status, String::new())
-            }
+        match self.takes(&answer) {
+            true => (status, answer),
+            false => (status, String::new()),
         }
+    }
+
+    /// Returns whether the carrier takes all elements and attributes of a document. What cannot be read is left to its
+    /// reader.
+    fn takes(&self, document: &str) -> bool {
+        let verbs = twiml::parse(document).unwrap_or_default();
+        let mut elements = verbs.iter().map(twiml::Verb::as_object);
+        let result = elements.try_for_each(|element| schema::message(self.service(), "TwiML", &element));
+        result
+            .inspect_err(|misfit| self.base.complain(misfit.to_string()))
+            .is_ok()
     }
 }
 

@@ -19,7 +19,6 @@ use super::{
     Fault, Service, Stub, bearer, given, refused,
     speaking::{ClientSocket, Closing, Gone, Speech, Speeches, Spoken, format, upgrade},
 };
-use crate::schema;
 
 const SERVICE: Service = Service::Cartesia;
 /// An idle socket is closed after this time.
@@ -165,8 +164,8 @@ impl Session {
     }
 
     async fn take(&mut self, message: &str) -> Result<(), Gone> {
-        let asked = serde_json::from_str::<ModelRequest>(message);
-        let (Ok(asked), Ok(())) = (asked, schema::text("cartesia", "tts", message)) else {
+        let asked = serde_json::from_str::<ModelRequest>(message).ok();
+        let Some(asked) = asked.filter(|_| self.stub.takes_fields("cartesia", "tts", message)) else {
             return self.client.say(error("", "invalid_request")).await;
         };
         if asked.cancel {

@@ -22,7 +22,6 @@ use super::{
     Fault, Service, Stub, given, refused,
     speaking::{ClientSocket, Closing, Gone, Speeches, format, upgrade},
 };
-use crate::schema;
 
 /// Most contexts of one socket.
 const MOST_CONTEXTS: usize = 5;
@@ -213,7 +212,9 @@ impl Session {
         } else {
             "stream-input"
         };
-        schema::text("elevenlabs", socket, message).map_err(|_| broken("invalid message"))?;
+        if !self.stub.takes_fields("elevenlabs", socket, message) {
+            return Err(broken("invalid message"));
+        }
         if !self.known {
             if !self.stub.takes(said.xi_api_key.as_deref()) {
                 return Err(broken("invalid_api_key"));

@@ -24,7 +24,6 @@ use super::{
         parameter, request_id,
     },
 };
-use crate::schema;
 
 /// Approximate interval between `Update`s, in milliseconds of audio.
 const UPDATE_MS: u64 = 250;
@@ -211,7 +210,7 @@ impl Session {
     async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
         self.stub.received(Service::Flux, text);
         let kind = serde_json::from_str::<Control>(text).map(|control| control.kind);
-        let kind = kind.ok().filter(|_| schema::text("deepgram", "flux", text).is_ok());
+        let kind = kind.ok().filter(|_| self.stub.takes_fields("deepgram", "flux", text));
         match kind.as_deref() {
             Some("ForceEndTurn") if self.recogniser.has_words() => self.end("manual", outlet).await,
             Some("Configure") => {

@@ -23,7 +23,6 @@ use super::{
     },
     refused,
 };
-use crate::schema;
 
 /// The connection is closed after this long without audio or a `KeepAlive`.
 const IDLE: Duration = Duration::from_secs(10);
@@ -286,8 +285,8 @@ impl Session {
 
     async fn control(&mut self, text: &str, outlet: &mut Outlet) -> ControlFlow<()> {
         self.stub.received(Service::Listen, text);
-        let control = serde_json::from_str::<Control>(text);
-        let (Ok(control), Ok(())) = (control, schema::text("deepgram", "listen", text)) else {
+        let control = serde_json::from_str::<Control>(text).ok();
+        let Some(control) = control.filter(|_| self.stub.takes_fields("deepgram", "listen", text)) else {
             return outlet.close(1008, "DATA-0000").await;
         };
         match control.kind.as_str() {

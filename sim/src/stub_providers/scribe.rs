@@ -24,7 +24,6 @@ use super::{
     },
     refused,
 };
-use crate::schema;
 
 /// Approximate interval between partial transcripts, in milliseconds of audio.
 const PARTIAL_MS: u64 = 300;
@@ -160,7 +159,7 @@ impl Session {
         let chunk = serde_json::from_str::<Chunk>(text);
         let chunk = chunk
             .ok()
-            .filter(|_| schema::text("elevenlabs", "scribe", text).is_ok());
+            .filter(|_| self.stub.takes_fields("elevenlabs", "scribe", text));
         let audio = chunk
             .as_ref()
             .and_then(|chunk| STANDARD.decode(&chunk.audio_base_64).ok());

@@ -20,7 +20,6 @@ use super::{
     listen::{key, refusal},
     speaking::{Body, ClientSocket, Closing, Gone, Speech, Speeches, format, upgrade},
 };
-use crate::schema;
 
 const SERVICE: Service = Service::Speak;
 /// Most flushes per minute.
@@ -177,7 +176,9 @@ impl Session {
 
     async fn take(&mut self, message: &str) -> Result<(), Option<Closing>> {
         let said: Said = serde_json::from_str(message).map_err(|_| broken("DATA-0000"))?;
-        schema::text("deepgram", "speak", message).map_err(|_| broken("DATA-0000"))?;
+        if !self.stub.takes_fields("deepgram", "speak", message) {
+            return Err(broken("DATA-0000"));
+        }
         match said {
             Said::Speak { text } if text.chars().count() > MOST_CHARACTERS => Err(broken("DATA-0001")),
             Said::Speak { text } => {

@@ -117,7 +117,7 @@ fn invalid(code: u32, message: &str) -> ApiError {
 }
 
 /// Parses the form of a dial.
-fn order(flavour: Flavour, form: &str) -> Result<Order, ApiError> {
+fn order(stub: &Twilio, form: &str) -> Result<Order, ApiError> {
     let fields = fields(form);
     let field = |name: &str| fields.get(name).cloned().unwrap_or_default();
     if field("From").is_empty() {
@@ -126,7 +126,7 @@ fn order(flavour: Flavour, form: &str) -> Result<Order, ApiError> {
     if field("To").is_empty() {
         return Err(invalid(21_201, "No 'To' number specified"));
     }
-    let verbs = instructions(flavour, &fields)?;
+    let verbs = instructions(stub, &fields)?;
     let events = url::form_urlencoded::parse(form.as_bytes()).filter(|(name, _)| name == "StatusCallbackEvent");
     let events: Vec<_> = events.map(|(_, event)| event.into_owned()).collect();
     if events.len() != 4 || field("StatusCallbackMethod") != "POST" {
@@ -151,9 +151,10 @@ fn order(flavour: Flavour, form: &str) -> Result<Order, ApiError> {
 
 /// Returns the instructions of a request. SignalWire takes only the address of a document, which it fetches
 /// when the call is up.
-fn instructions(flavour: Flavour, fields: &BTreeMap<String, String>) -> Result<Vec<Verb>, ApiError> {
+fn instructions(stub: &Twilio, fields: &BTreeMap<String, String>) -> Result<Vec<Verb>, ApiError> {
     let field = |name: &str| fields.get(name).map_or("", String::as_str);
-    match flavour {
+    match stub.flavour {
+        Flavour::Twilio if !stub.takes(field("Twiml")) => Err(invalid(12_200, "Schema validation warning")),
         Flavour::Twilio => twiml::parse(field("Twiml")).ok_or_else(|| invalid(12_100, "Document parse failure")),
         Flavour::SignalWire if field("Url").starts_with("http") && matches!(field("Method"), "" | "POST") => {
             Ok(vec![Verb::redirect(field("Url"))])
@@ -182,7 +183,7 @@ async fn dial(
 ) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
     *locked(&stub.last_order) = fields(&form);
-    let order = order(stub.flavour, &form)?;
+    let order = order(&stub, &form)?;
     match stub.base.dialed(order.dial.clone()) {
         DialFault::None => place(&stub, order).await,
         DialFault::LoseAnswer => {
@@ -252,7 +253,7 @@ async fn change(
         if stub.faults.deaf {
             std::future::pending::<()>().await;
         }
-        let verbs = instructions(stub.flavour, &fields)?;
+        let verbs = instructions(&stub, &fields)?;
         *locked(&stub.last_change) = fields;
         if !call.change(Change::Instead(verbs)) {
             return Err(invalid(21_220, "Call is not in-progress. Cannot redirect."));
