@@ -37,6 +37,17 @@ impl LineFormat {
         sample_rate: 8_000,
     };
 
+    /// Returns what lines of this rate usually carry: mu-law at 8 kHz, otherwise linear samples.
+    pub fn of_rate(sample_rate: u32) -> Self {
+        match sample_rate {
+            8_000 => Self::MULAW_8000,
+            _ => Self {
+                encoding: Encoding::Linear16,
+                sample_rate,
+            },
+        }
+    }
+
     /// Returns the number of bytes of `ms` milliseconds.
     pub fn bytes_for_ms(self, ms: u32) -> usize {
         (self.sample_rate as usize * ms as usize / 1000) * self.encoding.bytes_per_sample()

@@ -86,7 +86,7 @@ impl AudioSession {
     /// Creates a session in which nothing was heard or said. Barge-in is not allowed yet.
     ///
     /// # Errors
-    /// Returns an error if a rate is neither 8000 nor 16000 Hz.
+    /// Returns an error if the line's rate is neither 8000 nor 16000 Hz, or cannot be converted to the recogniser's.
     pub fn new(config: &SessionConfig) -> Result<Self, SessionError> {
         Ok(Self {
             hearing: Hearing::new(config)?,

@@ -16,11 +16,20 @@ use domain::{
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
 use media::session::Cue;
-use providers::babble::{BabbleSynthesizer, BabbleTranscriber};
+use net::guard::Guards;
+use providers::{
+    babble::{BabbleSynthesizer, BabbleTranscriber},
+    stt::SpeechToText,
+    tts::TextToSpeech,
+};
 use serde_json::{Value, json};
-use sim::exchange::{Script, Step};
+use sim::{
+    exchange::{Script, Step},
+    stub_providers::Service,
+};
 
 use support::{
+    model_stubs,
     words::{lines, texts},
     world::{World, WorldSettings},
 };
@@ -376,6 +385,90 @@ async fn audio_tags_reach_voices_that_act_on_them_and_are_never_words() {
                 "{told}"
             );
         }
+    }
+}
+
+/// Makes a telephone call of 8 kHz with Deepgram and Cartesia. Returns the recogniser's query, the format asked
+/// of the voice, and what was understood on both sides.
+async fn formats_asked(asr: Value, tts: Value) -> (String, Value, Vec<String>, Vec<String>) {
+    let stubs = model_stubs::stubs().await;
+    let (settings, guards) = (model_stubs::settings(&stubs), Guards::default());
+    let recogniser = vec!["deepgram".parse().unwrap()];
+    let voices = vec!["cartesia".parse().unwrap()];
+    let steps = vec![
+        Step::UntilAgentSaid,
+        say("Which day suits you best?"),
+        Step::WaitMs(4_000),
+        Step::HangUp,
+    ];
+    let world = World::start_with(WorldSettings {
+        transcriber: Arc::new(SpeechToText::new(recogniser, &settings, &guards, Arc::new(BabbleTranscriber)).unwrap()),
+        synthesizer: Arc::new(TextToSpeech::new(voices, &settings, &guards, None).unwrap()),
+        scripts: BTreeMap::from([("told".to_owned(), Script::of(steps))]),
+        ..WorldSettings::default()
+    })
+    .await;
+    let agent = world
+        .agent(json!({ "name": "Ava", "conversationConfig": {
+            "agent": { "prompt": { "prompt": "Be brief." }, "greetingMessage": GREETING }, "asr": asr, "tts": tts,
+        } }))
+        .await;
+    let body = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "script": "told" } });
+    let made = world.client.post("/public/v1/calls", body).await;
+    let conversation = world
+        .until_over(&made.expect(201).text("/data/conversationId"), 150)
+        .await;
+    let listened = stubs.received(Service::Listen);
+    let query = listened.iter().find(|what| what.starts_with("connected")).unwrap();
+    let spoken = stubs.received(Service::Cartesia);
+    let asked = spoken
+        .iter()
+        .filter_map(|what| serde_json::from_str::<Value>(what).ok());
+    let format = asked
+        .map(|asked| asked["output_format"].clone())
+        .find(|format| !format.is_null());
+    let heard = texts(&world.phones().call(NUMBER).heard());
+    (query.clone(), format.unwrap(), lines(&conversation, "User"), heard)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_audio_formats_that_an_agent_sets_are_asked_of_its_providers_on_the_telephone_too() {
+    let asr = |format: &str| json!({ "userInputAudioFormat": format });
+    let tts = |format: &str| json!({ "agentOutputAudioFormat": format });
+    for (asr, tts, query, (encoding, rate)) in [
+        (
+            json!({}),
+            json!({}),
+            "encoding=mulaw&sample_rate=8000&",
+            ("pcm_mulaw", 8_000),
+        ),
+        (
+            asr("pcm_16000"),
+            tts("pcm_16000"),
+            "encoding=linear16&sample_rate=16000&",
+            ("pcm_s16le", 16_000),
+        ),
+        (
+            asr("pcm_8000"),
+            tts("pcm_44100"),
+            "encoding=linear16&sample_rate=8000&",
+            ("pcm_s16le", 44_100),
+        ),
+        (
+            asr("pcm_48000"),
+            tts("ulaw_8000"),
+            "encoding=linear16&sample_rate=48000&",
+            ("pcm_mulaw", 8_000),
+        ),
+    ] {
+        let (asked, format, said, heard) = formats_asked(asr.clone(), tts).await;
+        assert!(asked.contains(query), "{asr}: {asked}");
+        assert_eq!(
+            (&format["encoding"], &format["sample_rate"]),
+            (&json!(encoding), &json!(rate))
+        );
+        assert_eq!(said, ["Which day suits you best?"], "{asr}");
+        assert_eq!(heard[0], GREETING, "{format}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! The agent object of the API, typed and complete: defaults are filled in when a stored document is read.
 
+mod audio_format;
 mod calendars;
 mod changes;
 mod config;
@@ -14,6 +15,7 @@ mod table;
 mod tools;
 mod transfers;
 
+pub use audio_format::AudioFormat;
 pub use calendars::CalendarProvider;
 pub use changes::{LANGUAGE_OVERRIDE, Successor};
 pub use config::*;

@@ -17,7 +17,7 @@ use super::{
     deadline::Deadline,
     outbox::{Outbox, SocketLost},
     synthesis::Synthesis,
-    terms::{abilities, pause_policy, transcribe},
+    terms::{abilities, pause_policy, recogniser_format, transcribe},
     transcript_queue::TranscriptQueue,
     voices::Voices,
 };
@@ -80,7 +80,7 @@ impl Stream {
             likely,
         } = arguments;
         let line_rate = leg.format.sample_rate;
-        let recogniser_rate = ports.transcriber.sample_rate(line_rate);
+        let recogniser = recogniser_format(&*ports.transcriber, &agent, line_rate);
         let recording = match agent.platform_settings.privacy.record_voice {
             true => ports.recordings.open(attempt, line_rate),
             false => None,
@@ -88,20 +88,20 @@ impl Stream {
         let config = SessionConfig {
             format: leg.format,
             abilities: abilities(&leg),
-            recogniser_rate,
+            recogniser_rate: recogniser.sample_rate,
             pause: pause_policy(&agent.conversation_config.turn, settings),
             record: recording.is_some(),
         };
         let mut session = AudioSession::new(&config)?;
         // The session looks for machines on every call.
         session.find_out_who_answered();
-        let (transcript, heard) = transcribe(&*ports.transcriber, &agent, (recogniser_rate, meter.clone()), &me);
+        let (transcript, heard) = transcribe(&*ports.transcriber, &agent, (recogniser, meter.clone()), &me);
         let providers = Providers {
             transcriber: ports.transcriber.clone(),
-            recogniser_rate,
+            line_rate,
             meter: meter.clone(),
             settings,
-            hears: hears(&agent),
+            hears: hears(&agent, recogniser),
         };
         let waker = me.clone();
         leg.inbound.set_waker(Box::new(move || {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use media::{playout::LineAbilities, turn::endpointing::PausePolicy};
+use media::{format::LineFormat, playout::LineAbilities, turn::endpointing::PausePolicy};
 use ractor::ActorRef;
 
 use super::{StreamMessage, StreamSettings, transcript_queue::TranscriptQueue};
@@ -29,6 +29,7 @@ pub(super) fn usual_voice(agent: &Agent, sample_rate: u32, meter: Meter) -> Voic
         voice,
         language: config.agent.primary_language.clone(),
         sample_rate,
+        format: tts.format().map(|format| format.line),
         speed: tts.speed as f32,
         stability: tts.stability as f32,
         similarity_boost: tts.similarity_boost as f32,
@@ -48,6 +49,7 @@ pub(super) fn other_voice(agent: &Agent, voice: &SupportedVoice, (sample_rate, m
         voice: name,
         language: language.unwrap_or(&config.agent.primary_language).to_owned(),
         sample_rate,
+        format: tts.format().map(|format| format.line),
         speed: voice.speed.unwrap_or(tts.speed) as f32,
         stability: voice.stability.unwrap_or(tts.stability) as f32,
         similarity_boost: voice.similarity_boost.unwrap_or(tts.similarity_boost) as f32,
@@ -87,11 +89,20 @@ pub(super) fn pause_policy(turn: &TurnSection, settings: StreamSettings) -> Paus
     }
 }
 
+/// Returns the format to request from the recogniser: the agent's if it sets one that the recogniser takes,
+/// otherwise the usual one of the rate that the recogniser takes instead.
+pub(super) fn recogniser_format(transcriber: &dyn Transcriber, agent: &Agent, line_rate: u32) -> LineFormat {
+    let set = agent.conversation_config.asr.format().map(|format| format.line);
+    let rate = transcriber.sample_rate(set.map_or(line_rate, |format| format.sample_rate));
+    let taken = set.filter(|format| format.sample_rate == rate);
+    taken.unwrap_or(LineFormat::of_rate(rate))
+}
+
 /// Opens the recogniser and the queue of its events.
 pub(super) fn transcribe(
     transcriber: &dyn Transcriber,
     agent: &Agent,
-    (sample_rate, meter): (u32, Meter),
+    (format, meter): (LineFormat, Meter),
     me: &ActorRef<StreamMessage>,
 ) -> (Box<dyn TranscriptStream>, Arc<TranscriptQueue>) {
     let config = TranscriberConfig {
@@ -99,7 +110,7 @@ pub(super) fn transcribe(
         hinglish: agent.conversation_config.agent.is_hinglish(),
         meter,
         keywords: agent.conversation_config.asr.keywords.clone(),
-        sample_rate,
+        format,
     };
     let me = me.clone();
     let heard = TranscriptQueue::new(move || {

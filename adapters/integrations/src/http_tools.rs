@@ -10,6 +10,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{
+    agent::MOST_TOOLS,
     id::{AccountId, ToolId},
     ports::{
         store::{Store, StoreError, ToolRow},
@@ -29,9 +30,6 @@ pub use schema::{SCHEMA_BYTES, problem_of};
 
 /// HTTP methods that a tool may use.
 pub const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-
-/// Maximum number of tools offered per agent.
-const MOST_TOOLS: usize = 64;
 
 /// Maximum size of a run's arguments as JSON, in bytes.
 const ARGUMENT_BYTES: usize = 16 * 1024;

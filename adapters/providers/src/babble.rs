@@ -88,13 +88,13 @@ impl Voice for BabbleVoice {
 pub struct BabbleTranscriber;
 
 impl Transcriber for BabbleTranscriber {
-    fn sample_rate(&self, line_rate: u32) -> u32 {
+    fn sample_rate(&self, wanted: u32) -> u32 {
         // It listens at 8 kHz, so audio from a telephone line needs no conversion.
-        if line_rate == 8_000 { 8_000 } else { 16_000 }
+        if wanted == 8_000 { 8_000 } else { 16_000 }
     }
 
     fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream> {
-        let halve = match config.sample_rate {
+        let halve = match config.format.sample_rate {
             8_000 => None,
             16_000 => Some(HalfBandDown::new()),
             other => {
@@ -187,6 +187,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use domain::ports::usage::Meter;
+    use media::format::LineFormat;
 
     use super::*;
 
@@ -196,6 +197,7 @@ mod tests {
             voice: name.into(),
             language: "en".into(),
             sample_rate,
+            format: None,
             speed: 1.0,
             stability: 0.5,
             similarity_boost: 0.8,
@@ -226,7 +228,7 @@ mod tests {
             language: "en".into(),
             hinglish: false,
             keywords: Vec::new(),
-            sample_rate,
+            format: LineFormat::of_rate(sample_rate),
             meter: Meter::default(),
         };
         let stream = BabbleTranscriber.open(config, Box::new(move |event| sink.lock().unwrap().push(event)));

@@ -2,6 +2,7 @@
 //! parser sees all lines as one connection.
 
 use domain::ports::{transcriber::TranscriberConfig, usage::Meter};
+use media::format::LineFormat;
 
 use crate::settings::Endpoint;
 use crate::{
@@ -30,7 +31,7 @@ pub fn recognisers(data: &[u8]) {
         language: "en".into(),
         hinglish: false,
         keywords: vec!["Ann".into()],
-        sample_rate: 8_000,
+        format: LineFormat::MULAW_8000,
         meter: Meter::default(),
     };
     let (deepgram, elevenlabs) = (endpoint("deepgram"), endpoint("elevenlabs"));

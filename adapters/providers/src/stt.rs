@@ -85,13 +85,11 @@ impl SpeechToText {
 }
 
 impl Transcriber for SpeechToText {
-    fn sample_rate(&self, line_rate: u32) -> u32 {
-        match self.choices.first().and_then(Choice::inside) {
-            Some(inside) => inside.sample_rate(line_rate),
-            // Every provider accepts 8 kHz, as mu-law or in a file. A higher rate would only cost bandwidth.
-            None if line_rate == 8_000 => 8_000,
-            None => 16_000,
-        }
+    fn sample_rate(&self, wanted: u32) -> u32 {
+        // Any of them may take over in the middle of a call.
+        self.choices
+            .iter()
+            .fold(wanted, |rate, choice| choice.sample_rate(rate))
     }
 
     /// Opens a stream. Must be called within a tokio runtime.
@@ -116,8 +114,8 @@ struct CallStream {
 
 impl CallStream {
     fn open(choices: Arc<[Choice]>, config: TranscriberConfig, sink: TranscriptSink) -> Self {
-        let buffer = AudioBuffer::new(config.sample_rate);
-        let format = buffer.format();
+        let format = config.format;
+        let buffer = AudioBuffer::new(format);
         let capabilities = Capabilities {
             answers_each: true,
             ..Capabilities::default()

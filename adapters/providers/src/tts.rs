@@ -367,6 +367,7 @@ pub(crate) fn plain_config(voice: &str) -> VoiceConfig {
         voice: voice.to_owned(),
         language: "en".into(),
         sample_rate: 8_000,
+        format: None,
         speed: 1.0,
         stability: 0.5,
         similarity_boost: 0.8,

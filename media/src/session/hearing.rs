@@ -7,7 +7,7 @@ use crate::{
     codec,
     format::LineFormat,
     recording::StereoMixer,
-    resample::{HalfBandDown, HalfBandUp},
+    resample::{ResampleError, Resampler},
     tone::{Beep, BeepDetector},
     vad::{BLOCK_MS, Vad},
 };
@@ -15,8 +15,8 @@ use crate::{
 /// Milliseconds of silence passed to the detectors for a gap: enough to close the gate of the voice detector.
 const GAP_SHOWN_MS: u64 = 320;
 
-/// Most samples that may wait for the recogniser: two seconds at 16 kHz.
-const UNTAKEN_SAMPLES: usize = 32_000;
+/// Most seconds of samples that may wait for the recogniser.
+const UNTAKEN_SECONDS: usize = 2;
 
 /// Verdict on 16 ms of the line, in the session's time.
 #[derive(Debug, Clone, Copy)]
@@ -33,12 +33,6 @@ pub(super) struct HeardBlock {
     pub(super) level_db: f32,
 }
 
-enum Resampling {
-    None,
-    Up(HalfBandUp),
-    Down(HalfBandDown),
-}
-
 /// The receiving side of a session.
 pub(super) struct Hearing {
     format: LineFormat,
@@ -50,9 +44,10 @@ pub(super) struct Hearing {
     started: bool,
     beep: BeepDetector,
     beeps: Vec<Beep>,
-    resampling: Resampling,
+    resampler: Resampler,
     pcm: Vec<i16>,
     for_recogniser: Vec<i16>,
+    most_untaken: usize,
     samples: u64,
     /// Received samples that do not make a millisecond yet.
     odd_samples: u64,
@@ -61,10 +56,8 @@ pub(super) struct Hearing {
 impl Hearing {
     pub(super) fn new(config: &SessionConfig) -> Result<Self, SessionError> {
         let line_rate = config.format.sample_rate;
-        for (side, rate) in [("line", line_rate), ("recogniser", config.recogniser_rate)] {
-            if rate != 8_000 && rate != 16_000 {
-                return Err(SessionError::Rate { side, rate });
-            }
+        if line_rate != 8_000 && line_rate != 16_000 {
+            return Err(SessionError::Line(line_rate));
         }
         Ok(Self {
             format: config.format,
@@ -75,13 +68,10 @@ impl Hearing {
             started: false,
             beep: BeepDetector::for_rate(line_rate),
             beeps: Vec::new(),
-            resampling: match (line_rate, config.recogniser_rate) {
-                (8_000, 16_000) => Resampling::Up(HalfBandUp::new()),
-                (16_000, 8_000) => Resampling::Down(HalfBandDown::new()),
-                _ => Resampling::None,
-            },
+            resampler: Resampler::live(line_rate, config.recogniser_rate)?,
             pcm: Vec::new(),
             for_recogniser: Vec::new(),
+            most_untaken: UNTAKEN_SECONDS * config.recogniser_rate as usize,
             samples: 0,
             odd_samples: 0,
         })
@@ -166,6 +156,13 @@ impl Hearing {
         self.format.sample_rate
     }
 
+    /// Converts the samples for the recogniser to another rate from here on.
+    pub(super) fn recogniser_replaced(&mut self, rate: u32) -> Result<(), ResampleError> {
+        self.resampler = Resampler::live(self.format.sample_rate, rate)?;
+        self.most_untaken = UNTAKEN_SECONDS * rate as usize;
+        Ok(())
+    }
+
     /// Returns the samples for the recogniser.
     pub(super) fn recogniser_samples(&mut self) -> &mut Vec<i16> {
         &mut self.for_recogniser
@@ -200,13 +197,9 @@ impl Hearing {
     }
 
     fn resample(&mut self, pcm: &[i16]) {
-        match &mut self.resampling {
-            Resampling::None => self.for_recogniser.extend_from_slice(pcm),
-            Resampling::Up(up) => up.process(pcm, &mut self.for_recogniser),
-            Resampling::Down(down) => down.process(pcm, &mut self.for_recogniser),
-        }
+        self.resampler.process(pcm, &mut self.for_recogniser);
         // Nobody takes them, since the recogniser is gone.
-        if self.for_recogniser.len() > UNTAKEN_SAMPLES {
+        if self.for_recogniser.len() > self.most_untaken {
             self.for_recogniser.clear();
         }
     }

@@ -4,6 +4,7 @@ use crate::{
     amd::Finding,
     format::LineFormat,
     playout::LineAbilities,
+    resample::ResampleError,
     turn::endpointing::{PausePolicy, Utterance},
 };
 
@@ -14,7 +15,7 @@ pub struct SessionConfig {
     pub format: LineFormat,
     /// Abilities of the line.
     pub abilities: LineAbilities,
-    /// Rate of the recogniser's samples, 8000 or 16000 Hz.
+    /// Rate of the recogniser's samples in Hz.
     pub recogniser_rate: u32,
     /// Policy that decides when the user's turn is over.
     pub pause: PausePolicy,
@@ -46,14 +47,12 @@ pub struct Say {
 /// Error: a session that cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// A rate that sessions do not support.
-    #[error("the {side} runs at {rate} Hz; 8000 and 16000 Hz are supported")]
-    Rate {
-        /// `line` or `recogniser`.
-        side: &'static str,
-        /// The rate in Hz.
-        rate: u32,
-    },
+    /// A rate of the line that sessions do not support.
+    #[error("the line runs at {0} Hz; 8000 and 16000 Hz are supported")]
+    Line(u32),
+    /// A rate of the recogniser to which the line cannot be converted.
+    #[error("recogniser: {0}")]
+    Recogniser(#[from] ResampleError),
 }
 
 /// Facts of a session.

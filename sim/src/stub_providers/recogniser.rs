@@ -6,7 +6,7 @@ use media::{
     babble::{Listener, ListenerEvent, MISSING, Transcript},
     codec,
     format::{Encoding, LineFormat},
-    resample::HalfBandDown,
+    resample::Resampler,
 };
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -65,7 +65,7 @@ impl Span {
 /// The recogniser of one connection. Times are milliseconds of its audio.
 pub(super) struct Recogniser {
     format: LineFormat,
-    halve: Option<HalfBandDown>,
+    to_8_khz: Resampler,
     listener: Listener,
     heard: Vec<ListenerEvent>,
     transcript: Transcript,
@@ -88,14 +88,14 @@ impl Recogniser {
             "linear16" | "pcm" => Encoding::Linear16,
             _ => return None,
         };
-        let halve = match sample_rate {
-            8_000 => None,
-            16_000 => Some(HalfBandDown::new()),
-            _ => return None,
-        };
+        let known = matches!(
+            (encoding, sample_rate),
+            (_, 8_000) | (Encoding::Linear16, 16_000..=48_000)
+        );
+        let to_8_khz = Resampler::live(sample_rate, 8_000).ok().filter(|_| known)?;
         Some(Self {
             format: LineFormat { encoding, sample_rate },
-            halve,
+            to_8_khz,
             listener: Listener::new(),
             heard: Vec::new(),
             transcript: Transcript::default(),
@@ -118,14 +118,9 @@ impl Recogniser {
             pcm.clear();
             codec::decode(self.format.encoding, piece, &mut pcm);
             self.samples += pcm.len() as u64;
-            match &mut self.halve {
-                None => self.listener.push(&pcm, &mut self.heard),
-                Some(halve) => {
-                    narrow.clear();
-                    halve.process(&pcm, &mut narrow);
-                    self.listener.push(&narrow, &mut self.heard);
-                }
-            }
+            narrow.clear();
+            self.to_8_khz.process(&pcm, &mut narrow);
+            self.listener.push(&narrow, &mut self.heard);
             self.understand();
         }
     }
@@ -233,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_understood_and_dated_at_both_rates() {
+    fn words_are_understood_and_dated_at_each_rate() {
         for (encoding, rate) in [("mulaw", 8_000), ("linear16", 16_000)] {
             let mut recogniser = Recogniser::new(encoding, rate).unwrap();
             let format = recogniser.format;

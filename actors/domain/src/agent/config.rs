@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{BuiltInTools, figure};
+use super::{AudioFormat, BuiltInTools, audio_format, figure};
 
 /// `conversationConfig`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -111,21 +111,21 @@ impl Default for PromptSection {
 }
 
 /// `asr`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AsrSection {
-    /// Audio format requested from the recogniser.
-    pub user_input_audio_format: String,
+    /// Audio format requested from the recogniser. If it is not set, the line decides.
+    #[serde(serialize_with = "audio_format::serialize")]
+    #[schema(value_type = String, default = "pcm_16000")]
+    pub user_input_audio_format: Option<String>,
     /// Terms that the recogniser favours.
     pub keywords: Vec<String>,
 }
 
-impl Default for AsrSection {
-    fn default() -> Self {
-        Self {
-            user_input_audio_format: "pcm_16000".into(),
-            keywords: Vec::new(),
-        }
+impl AsrSection {
+    /// Returns the audio format that is set.
+    pub fn format(&self) -> Option<AudioFormat> {
+        AudioFormat::find(self.user_input_audio_format.as_deref()?)
     }
 }
 
@@ -226,8 +226,10 @@ pub struct TtsSection {
     pub expressive_mode: bool,
     /// Suggested tags.
     pub suggested_audio_tags: Vec<AudioTag>,
-    /// Audio format requested from the synthesiser.
-    pub agent_output_audio_format: String,
+    /// Audio format requested from the synthesiser. If it is not set, the line decides.
+    #[serde(serialize_with = "audio_format::serialize")]
+    #[schema(value_type = String, default = "pcm_16000")]
+    pub agent_output_audio_format: Option<String>,
     /// 0 to 4.
     pub optimize_streaming_latency: i64,
     /// 0 to 1.
@@ -242,6 +244,11 @@ pub struct TtsSection {
 }
 
 impl TtsSection {
+    /// Returns the audio format that is set.
+    pub fn format(&self) -> Option<AudioFormat> {
+        AudioFormat::find(self.agent_output_audio_format.as_deref()?)
+    }
+
     /// Returns the supported voice that speaks this language by default, if `voiceId` names no voice.
     pub fn usual(&self, language: &str) -> Option<&SupportedVoice> {
         let is_named = self.voice_id != DEFAULT_VOICE;
@@ -278,7 +285,7 @@ impl Default for TtsSection {
             supported_voices: Vec::new(),
             expressive_mode: false,
             suggested_audio_tags: Vec::new(),
-            agent_output_audio_format: "pcm_16000".into(),
+            agent_output_audio_format: None,
             optimize_streaming_latency: 3,
             stability: 0.5,
             speed: 1.0,

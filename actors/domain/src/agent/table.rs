@@ -1,7 +1,7 @@
 //! The agent object of the API as a table: type, range and allowed values of every path.
 
 use super::{
-    PROVIDERS,
+    MOST_TOOLS, PROVIDERS,
     calendars::CALENDARS,
     rules,
     shape::{Field, Rule, Shape, optional, required},
@@ -32,6 +32,10 @@ const LABEL: Shape = text(NAME_CHARS, rules::any);
 const SENTENCE: Shape = text(SPOKEN_CHARS, rules::any);
 const PHONE: Shape = text(64, rules::phone_number);
 const NAMES: Shape = list(&NAME);
+const TOOL_IDS: Shape = Shape::List {
+    max: MOST_TOOLS,
+    item: &NAME,
+};
 const EMAILS: Shape = list(&text(crate::email::MAX_CHARS, rules::email_address));
 
 /// Fields of an agent that clients write.
@@ -113,7 +117,7 @@ const PROMPT: &[Field] = &[
     required("prompt", text(INSTRUCTION_CHARS, rules::any)),
     optional("llm", NAME),
     optional("temperature", number(0.0, 2.0)),
-    optional("toolIds", NAMES),
+    optional("toolIds", TOOL_IDS),
     optional("builtInTools", Shape::Section(BUILT_IN_TOOLS)),
     optional("knowledgeBase", NAMES),
     optional("ignoreDefaultPersonality", Shape::Flag),

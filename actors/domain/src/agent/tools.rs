@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Most HTTP tools of an agent.
+pub const MOST_TOOLS: usize = 64;
+
 /// `builtInTools`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::stream::BoxStream;
 pub use media::playout::WordEnd;
-use media::session::Cue;
+use media::{format::LineFormat, session::Cue};
 
 use super::usage::Meter;
 
@@ -19,6 +19,8 @@ pub struct VoiceConfig {
     pub language: String,
     /// Wanted rate in Hz: 8000 or 16000.
     pub sample_rate: u32,
+    /// Format to request from the provider and to convert from. None for the usual one of that rate.
+    pub format: Option<LineFormat>,
     /// Speaking rate, 1 is normal.
     pub speed: f32,
     /// Stability from 0 (lively) to 1 (steady).
@@ -36,7 +38,7 @@ impl VoiceConfig {
     pub fn sounds_like(&self, other: &Self) -> bool {
         let names = |voice: &Self| (voice.provider.clone(), voice.voice.clone(), voice.language.clone());
         let figures = |voice: &Self| [voice.speed, voice.stability, voice.similarity_boost];
-        let whole = |voice: &Self| (voice.sample_rate, voice.latency);
+        let whole = |voice: &Self| (voice.sample_rate, voice.format, voice.latency);
         names(self) == names(other) && figures(self) == figures(other) && whole(self) == whole(other)
     }
 }

@@ -2,6 +2,7 @@
 
 pub use super::synthesizer::SpeechError;
 use super::usage::Meter;
+use media::format::LineFormat;
 pub use media::turn::endpointing::Capabilities;
 
 /// Settings of a recogniser for one call.
@@ -13,8 +14,8 @@ pub struct TranscriberConfig {
     pub hinglish: bool,
     /// Terms to favour.
     pub keywords: Vec<String>,
-    /// Rate of the samples, in Hz: 8000 or 16000.
-    pub sample_rate: u32,
+    /// Rate of the samples, and the format in which a provider gets them.
+    pub format: LineFormat,
     /// Counts usage.
     pub meter: Meter,
 }
@@ -51,8 +52,8 @@ pub type TranscriptSink = Box<dyn Fn(TranscriptEvent) + Send + Sync>;
 
 /// A speech recogniser.
 pub trait Transcriber: Send + Sync {
-    /// Returns the sample rate it needs, in Hz (8000 or 16000), for a line of `line_rate` Hz.
-    fn sample_rate(&self, line_rate: u32) -> u32;
+    /// Returns the sample rate it takes, in Hz, where `wanted` Hz are the line's rate or set by the agent.
+    fn sample_rate(&self, wanted: u32) -> u32;
 
     /// Opens a stream for one call. Returns at once; the connection is made in the background.
     fn open(&self, config: TranscriberConfig, sink: TranscriptSink) -> Box<dyn TranscriptStream>;

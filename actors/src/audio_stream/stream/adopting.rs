@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{
     super::{
         StreamSettings,
-        terms::{pause_policy, transcribe},
+        terms::{pause_policy, recogniser_format, transcribe},
     },
     Stream,
 };
@@ -13,25 +13,29 @@ use domain::{
     agent::Agent,
     ports::{transcriber::Transcriber, usage::Meter},
 };
+use media::format::LineFormat;
 
 /// Providers and settings of the stream, kept for a switch to another agent.
 pub(super) struct Providers {
     pub(super) transcriber: Arc<dyn Transcriber>,
-    pub(super) recogniser_rate: u32,
+    pub(super) line_rate: u32,
     pub(super) meter: Meter,
     pub(super) settings: StreamSettings,
-    /// Settings of the present recogniser: language, Hinglish, terms.
-    pub(super) hears: (String, bool, Vec<String>),
+    pub(super) hears: Hears,
 }
 
-/// Returns the recogniser settings of an agent: language, Hinglish, terms.
-pub(super) fn hears(agent: &Agent) -> (String, bool, Vec<String>) {
+/// Settings of a recogniser: language, Hinglish, terms, format.
+type Hears = (String, bool, Vec<String>, LineFormat);
+
+/// Returns the recogniser settings of an agent.
+pub(super) fn hears(agent: &Agent, format: LineFormat) -> Hears {
     let config = &agent.conversation_config;
     let section = &config.agent;
     (
         section.primary_language.clone(),
         section.hinglish_mode,
         config.asr.keywords.clone(),
+        format,
     )
 }
 
@@ -48,13 +52,17 @@ impl Stream {
         }
         let turn = &agent.conversation_config.turn;
         self.session.set_pause_policy(pause_policy(turn, providers.settings));
-        let wanted = hears(agent);
+        let format = recogniser_format(&*providers.transcriber, agent, providers.line_rate);
+        let wanted = hears(agent, format);
         if self.transcript.is_some() && std::mem::replace(&mut providers.hears, wanted.clone()) != wanted {
-            let counted = (providers.recogniser_rate, providers.meter.clone());
+            if let Err(error) = self.session.recogniser_replaced(format.sample_rate) {
+                tracing::error!(%error, "recogniser not replaced");
+                return;
+            }
+            let counted = (format, providers.meter.clone());
             let (transcript, heard) = transcribe(&*providers.transcriber, agent, counted, &self.me);
             self.transcript = Some(transcript);
             self.heard = heard;
-            self.session.recogniser_replaced();
         }
     }
 }

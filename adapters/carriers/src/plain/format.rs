@@ -1,6 +1,6 @@
 //! Audio formats of the plain link: their names, an agent's pair, and the format inside the call.
 
-use domain::agent::Agent;
+use domain::agent::{Agent, AudioFormat};
 use media::format::{Encoding, LineFormat};
 
 use crate::protocol::MessageError;
@@ -8,55 +8,16 @@ use crate::protocol::MessageError;
 /// Accepted formats, for the text of an error.
 pub const TAKEN: &str = "pcm_8000, pcm_16000, pcm_22050, pcm_24000, pcm_44100, pcm_48000 or ulaw_8000";
 
-/// A named format. Linear samples have 16 bits, low byte first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AudioFormat {
-    /// Name in agents and client messages.
-    pub name: &'static str,
-    /// Encoding and sample rate.
-    pub line: LineFormat,
-}
-
-impl AudioFormat {
-    /// All formats.
-    pub const ALL: [Self; 7] = [
-        Self::linear("pcm_8000", 8_000),
-        Self::linear("pcm_16000", 16_000),
-        Self::linear("pcm_22050", 22_050),
-        Self::linear("pcm_24000", 24_000),
-        Self::linear("pcm_44100", 44_100),
-        Self::linear("pcm_48000", 48_000),
-        Self {
-            name: "ulaw_8000",
-            line: LineFormat::MULAW_8000,
-        },
-    ];
-
-    /// Default format of agents.
-    const DEFAULT: Self = Self::linear("pcm_16000", 16_000);
-
-    const fn linear(name: &'static str, sample_rate: u32) -> Self {
-        Self {
-            name,
-            line: LineFormat {
-                encoding: Encoding::Linear16,
-                sample_rate,
-            },
-        }
-    }
-
-    /// Returns the format with this name.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if there is no such format.
-    pub fn named(name: &str) -> Result<Self, MessageError> {
-        let known = Self::ALL.into_iter().find(|format| format.name == name);
-        known.ok_or_else(|| MessageError::NoFormat {
-            name: name.chars().take(40).collect(),
-            taken: TAKEN,
-        })
-    }
+/// Returns the format with this name.
+///
+/// # Errors
+///
+/// Returns an error if there is no such format.
+pub fn named(name: &str) -> Result<AudioFormat, MessageError> {
+    AudioFormat::find(name).ok_or_else(|| MessageError::NoFormat {
+        name: name.chars().take(40).collect(),
+        taken: TAKEN,
+    })
 }
 
 /// Formats of both directions.
@@ -81,11 +42,9 @@ impl Formats {
     /// Returns the formats of an agent.
     pub fn of(agent: &Agent) -> Self {
         let config = &agent.conversation_config;
-        // The formats of a stored agent were validated when it was saved.
-        let named = |name: &str| AudioFormat::named(name).unwrap_or(AudioFormat::DEFAULT);
         Self {
-            input: named(&config.asr.user_input_audio_format),
-            output: named(&config.tts.agent_output_audio_format),
+            input: config.asr.format().unwrap_or(AudioFormat::DEFAULT),
+            output: config.tts.format().unwrap_or(AudioFormat::DEFAULT),
         }
     }
 
@@ -95,10 +54,10 @@ impl Formats {
     ///
     /// Returns an error if a name is unknown.
     pub fn named(input: Option<&str>, output: Option<&str>) -> Result<Self, MessageError> {
-        let named = |name: Option<&str>| name.map_or(Ok(AudioFormat::DEFAULT), AudioFormat::named);
+        let or_default = |name: Option<&str>| name.map_or(Ok(AudioFormat::DEFAULT), named);
         Ok(Self {
-            input: named(input)?,
-            output: named(output)?,
+            input: or_default(input)?,
+            output: or_default(output)?,
         })
     }
 
@@ -160,7 +119,7 @@ mod tests {
             }
         }
         for name in ["pcm_8000", "pcm_16000", "ulaw_8000"] {
-            let own = AudioFormat::named(name).unwrap();
+            let own = named(name).unwrap();
             let both = Formats {
                 input: own,
                 output: own,

@@ -6,12 +6,15 @@
 
 use std::borrow::Cow;
 
-use domain::ports::media_leg::{InboundItem, LegAbilities, OutboundItem};
+use domain::{
+    agent::AudioFormat,
+    ports::media_leg::{InboundItem, LegAbilities, OutboundItem},
+};
 use media::translate::Translator;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::format::{AudioFormat, Formats};
+use super::format::{self, Formats};
 use crate::protocol::{
     Event, Media, MediaMessage, MediaProtocol, MediaWriter, MessageError, Start, ignored_or, known_key, named,
 };
@@ -63,7 +66,7 @@ impl PlainProtocol {
     fn start(&mut self, message: &Message<'_>) -> Result<Start, MessageError> {
         let either = |own: &Option<Cow<'_, str>>, agents: AudioFormat| {
             let named = own.as_deref().or(message.format.as_deref());
-            named.map_or(Ok(agents), AudioFormat::named)
+            named.map_or(Ok(agents), format::named)
         };
         self.formats = Formats {
             input: either(&message.input_format, self.formats.input)?,

@@ -94,8 +94,8 @@ struct ImperfectTranscriber<T> {
 }
 
 impl<T: Transcriber> Transcriber for ImperfectTranscriber<T> {
-    fn sample_rate(&self, line_rate: u32) -> u32 {
-        self.inner.sample_rate(line_rate)
+    fn sample_rate(&self, wanted: u32) -> u32 {
+        self.inner.sample_rate(wanted)
     }
 
     /// Opens a stream. Must be called within a tokio runtime, because a task delivers the events when they are due.

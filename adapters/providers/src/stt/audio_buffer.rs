@@ -3,10 +3,7 @@
 
 use std::collections::VecDeque;
 
-use media::{
-    codec,
-    format::{Encoding, LineFormat},
-};
+use media::{codec, format::LineFormat};
 
 /// Length of a batch of audio.
 pub(crate) const BATCH_MS: u32 = 100;
@@ -42,15 +39,8 @@ pub(crate) struct AudioBuffer {
 }
 
 impl AudioBuffer {
-    /// Creates an empty buffer. At 8 kHz the encoding is mu-law, which is what such lines carry; otherwise linear.
-    pub(crate) fn new(sample_rate: u32) -> Self {
-        let format = match sample_rate {
-            8_000 => LineFormat::MULAW_8000,
-            _ => LineFormat {
-                encoding: Encoding::Linear16,
-                sample_rate,
-            },
-        };
+    /// Creates an empty buffer of audio in this format.
+    pub(crate) fn new(format: LineFormat) -> Self {
         Self {
             format,
             bytes: VecDeque::new(),
@@ -177,7 +167,7 @@ mod tests {
 
     #[test]
     fn silence_and_noise_are_forgotten_and_voice_is_kept_until_it_is_settled() {
-        let mut buffer = AudioBuffer::new(8_000);
+        let mut buffer = AudioBuffer::new(LineFormat::MULAW_8000);
         for _ in 0..50 {
             buffer.push(&BATCH, 10, u64::MAX);
         }
@@ -203,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_stays_within_the_bound() {
-        let mut buffer = AudioBuffer::new(8_000);
+        let mut buffer = AudioBuffer::new(LineFormat::MULAW_8000);
         buffer.keep(5_000);
         for _ in 0..40 {
             buffer.push(&BATCH, 10, 0);
@@ -220,7 +210,7 @@ mod tests {
         fn what_is_read_is_what_was_pushed(
             pieces in prop::collection::vec((prop::collection::vec(any::<u8>(), 1..300), any::<bool>(), any::<bool>()), 1..60),
         ) {
-            let mut buffer = AudioBuffer::new(8_000);
+            let mut buffer = AudioBuffer::new(LineFormat::MULAW_8000);
             buffer.keep(1_000);
             let mut all = Vec::new();
             for (piece, voice, settle) in pieces {

@@ -95,6 +95,21 @@ impl Choice {
         }
     }
 
+    /// Returns the rate that it takes in place of this one. The rates are those that agents may set.
+    pub(super) fn sample_rate(&self, wanted: u32) -> u32 {
+        match &self.source {
+            Source::Inside(transcriber) => transcriber.sample_rate(wanted),
+            // Flux documents 8, 16, 24, 44.1 and 48 kHz.
+            Source::Provider(..) if wanted == 22_050 && self.is_flux() => 24_000,
+            Source::Provider(..) => wanted,
+        }
+    }
+
+    fn is_flux(&self) -> bool {
+        let model = self.name.model.as_deref();
+        self.provider() == "deepgram" && model.is_some_and(|model| model.starts_with("flux"))
+    }
+
     /// Returns how audio is sent to it in a call.
     pub(super) fn way(&self, config: &TranscriberConfig) -> Way {
         let (endpoint, server) = match &self.source {
@@ -103,7 +118,7 @@ impl Choice {
         };
         let model = self.name.model.as_deref();
         match endpoint.provider {
-            "deepgram" if model.is_some_and(|model| model.starts_with("flux")) => {
+            "deepgram" if self.is_flux() => {
                 Way::Socket(Box::new(Flux::new(endpoint, model.unwrap_or_default(), config)))
             }
             "deepgram" => Way::Socket(Box::new(Listen::new(endpoint, model, config))),

@@ -11,10 +11,7 @@ use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 use crate::failure::Failure;
 use crate::json;
 use crate::settings::Endpoint;
-use crate::stt::{
-    audio_buffer::AudioBuffer,
-    protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised},
-};
+use crate::stt::protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised};
 use net::redact;
 
 const DEFAULT_MODEL: &str = "nova-3";
@@ -34,7 +31,7 @@ pub(crate) struct Listen(Request);
 
 impl Listen {
     pub(crate) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
-        let format = AudioBuffer::new(config.sample_rate).format();
+        let format = config.format;
         let model = model.unwrap_or(DEFAULT_MODEL);
         let query = query(model, config, format);
         Self(request(endpoint, "/v1/listen", model, &query))

@@ -9,7 +9,6 @@ use tokio_tungstenite::tungstenite::{Message, protocol::CloseFrame};
 use crate::failure::Failure;
 use crate::json;
 use crate::stt::{
-    audio_buffer::AudioBuffer,
     deepgram::{closed, encoding, kind, request},
     protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, keywords, promised},
 };
@@ -40,7 +39,7 @@ pub(crate) struct Flux {
 
 impl Flux {
     pub(crate) fn new(endpoint: &Endpoint, model: &str, config: &TranscriberConfig) -> Self {
-        let format = AudioBuffer::new(config.sample_rate).format();
+        let format = config.format;
         let english = config.language.starts_with("en") && !config.hinglish;
         let model = match model {
             "flux" if english => ENGLISH,

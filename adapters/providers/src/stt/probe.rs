@@ -6,6 +6,7 @@ use domain::ports::{
     transcriber::{TranscriberConfig, TranscriptEvent},
     usage::Meter,
 };
+use media::format::LineFormat;
 use tokio::{
     sync::mpsc,
     time::{Instant, interval, sleep_until, timeout},
@@ -46,7 +47,7 @@ impl SpeechToText {
             language: "en".into(),
             hinglish: false,
             keywords: Vec::new(),
-            sample_rate,
+            format: LineFormat::of_rate(sample_rate),
             meter: Meter::default(),
         };
         let (tell, mut told) = mpsc::unbounded_channel();

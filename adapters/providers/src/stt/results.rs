@@ -193,6 +193,7 @@ mod tests {
     use std::sync::Mutex;
 
     use domain::ports::transcriber::Capabilities;
+    use media::format::LineFormat;
 
     use super::*;
     use crate::stt::audio_buffer::AudioBuffer;
@@ -201,7 +202,7 @@ mod tests {
     fn signs_that_are_no_words_are_not_told() {
         let told: Arc<Mutex<Vec<TranscriptEvent>>> = Arc::default();
         let kept = told.clone();
-        let inbox = Queue::new(AudioBuffer::new(8_000), Capabilities::default());
+        let inbox = Queue::new(AudioBuffer::new(LineFormat::MULAW_8000), Capabilities::default());
         let sink = Box::new(move |event| kept.lock().unwrap().push(event));
         let mut results = Results::new(inbox.clone(), sink);
         let odd = "no\0 \u{1b}[31mred\u{202e}\nline\u{2066}";

@@ -11,10 +11,7 @@ use tokio_tungstenite::tungstenite::Message;
 
 use crate::failure::Failure;
 use crate::json;
-use crate::stt::{
-    audio_buffer::AudioBuffer,
-    protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised},
-};
+use crate::stt::protocol::{Idle, RecogniserEvent, RecogniserProtocol, Request, expired, keywords, promised};
 use crate::{name::plain_language, settings::Endpoint};
 
 const DEFAULT_MODEL: &str = "scribe_v2_realtime";
@@ -38,7 +35,7 @@ pub(crate) struct Scribe {
 
 impl Scribe {
     pub(crate) fn new(endpoint: &Endpoint, model: Option<&str>, config: &TranscriberConfig) -> Self {
-        let format = AudioBuffer::new(config.sample_rate).format();
+        let format = config.format;
         let model = model.unwrap_or(DEFAULT_MODEL);
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query

@@ -325,6 +325,8 @@ pub(crate) fn fuzzed(body: &[u8]) {
 
 #[cfg(test)]
 mod tests {
+    use media::format::LineFormat;
+
     use super::*;
 
     #[test]
@@ -384,7 +386,7 @@ mod tests {
             language: "en-US".into(),
             hinglish: false,
             keywords: vec!["Bharat".into(), "Ringback".into()],
-            sample_rate: 8_000,
+            format: LineFormat::MULAW_8000,
             meter: domain::ports::usage::Meter::default(),
         };
         let mut clips = Clips::new(&endpoint, &server, None, &config);

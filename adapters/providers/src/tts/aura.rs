@@ -60,7 +60,7 @@ impl Source for Aura {
         let speak = Speak {
             endpoint: self.endpoint.clone(),
             voice: config.voice.clone(),
-            format: line_format(config),
+            format: format_for(config),
             warned: Arc::default(),
         };
         let plain = Plain {
@@ -145,6 +145,17 @@ impl Plain {
         // Parts are requested in order: the next one once the previous one is complete.
         stream::iter(asked).flatten().boxed()
     }
+}
+
+/// Returns the audio format to request. For rates that Deepgram does not speak at, it is the next higher one.
+fn format_for(config: &VoiceConfig) -> LineFormat {
+    let format = line_format(config);
+    let sample_rate = match format.sample_rate {
+        22_050 => 24_000,
+        44_100 => 48_000,
+        spoken => spoken,
+    };
+    LineFormat { sample_rate, ..format }
 }
 
 /// Splits a text between words into parts that fit into a message.

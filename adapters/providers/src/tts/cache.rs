@@ -41,7 +41,10 @@ impl Key {
             "{} {} {} {}",
             config.speed, config.stability, config.similarity_boost, config.latency
         );
-        let rate = config.sample_rate.to_string();
+        let rate = match config.format {
+            Some(format) => format!("{} {format:?}", config.sample_rate),
+            None => config.sample_rate.to_string(),
+        };
         for part in [
             VERSION,
             provider,

@@ -135,12 +135,13 @@ fn settings(model: &str, config: &VoiceConfig) -> serde_json::Value {
 }
 
 /// Returns the provider's name of a format.
-fn output_format(format: LineFormat) -> &'static str {
-    match format.encoding {
-        Encoding::MuLaw => "ulaw_8000",
-        Encoding::ALaw => "alaw_8000",
-        Encoding::Linear16 => "pcm_16000",
-    }
+fn output_format(format: LineFormat) -> String {
+    let codec = match format.encoding {
+        Encoding::MuLaw => "ulaw",
+        Encoding::ALaw => "alaw",
+        Encoding::Linear16 => "pcm",
+    };
+    format!("{codec}_{}", format.sample_rate)
 }
 
 struct MultiStream {
@@ -167,7 +168,7 @@ impl VoiceProtocol for MultiStream {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query
             .append_pair("model_id", &self.model)
-            .append_pair("output_format", format)
+            .append_pair("output_format", &format)
             .append_pair("inactivity_timeout", &INACTIVITY_S.to_string())
             .append_pair("auto_mode", "true")
             .append_pair("sync_alignment", "true")

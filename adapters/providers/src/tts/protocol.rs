@@ -3,7 +3,7 @@
 use std::{borrow::Cow, time::Duration};
 
 use domain::ports::synthesizer::VoiceConfig;
-use media::format::{Encoding, LineFormat};
+use media::format::LineFormat;
 
 use crate::failure::Failure;
 use crate::json;
@@ -97,15 +97,10 @@ pub(crate) struct Spoken<'m> {
     pub from_here: bool,
 }
 
-/// Returns the audio format for a line: mu-law at 8 kHz, which takes half the bytes, otherwise linear.
+/// Returns the audio format to request: the agent's, otherwise the line's usual one. Of that, mu-law at 8 kHz
+/// takes half the bytes.
 pub(crate) fn line_format(config: &VoiceConfig) -> LineFormat {
-    match config.sample_rate {
-        8_000 => LineFormat::MULAW_8000,
-        _ => LineFormat {
-            encoding: Encoding::Linear16,
-            sample_rate: 16_000,
-        },
-    }
+    config.format.unwrap_or(LineFormat::of_rate(config.sample_rate))
 }
 
 /// Returns the language without its region: `en` for `en-US`.

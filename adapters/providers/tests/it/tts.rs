@@ -99,6 +99,7 @@ pub fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
         voice: String::new(),
         language: "en".into(),
         sample_rate,
+        format: None,
         speed: 1.0,
         stability: 0.5,
         similarity_boost: 0.8,

@@ -8,6 +8,8 @@ use domain::ports::{
 };
 use tokio::time::{Instant, sleep};
 
+use media::format::LineFormat;
+
 use super::*;
 
 /// Recogniser whose samples are letters. Its interim is the text so far, and `finalize` makes it a final.
@@ -54,7 +56,7 @@ fn open(faults: Imperfection) -> (Box<dyn TranscriptStream>, Told) {
         language: "en".into(),
         hinglish: false,
         keywords: Vec::new(),
-        sample_rate: 8_000,
+        format: LineFormat::MULAW_8000,
         meter: Meter::default(),
     };
     let sink: TranscriptSink = Box::new(move |event| sink.lock().unwrap().push((Instant::now(), event)));

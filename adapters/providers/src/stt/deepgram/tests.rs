@@ -23,7 +23,7 @@ fn listen() -> Listen {
         language: "en-US".into(),
         hinglish: false,
         keywords: Vec::new(),
-        sample_rate: 16_000,
+        format: LineFormat::of_rate(16_000),
         meter: Meter::default(),
     };
     Listen::new(&endpoint, None, &config)

@@ -3,6 +3,8 @@
 use domain::ports::usage::Meter;
 use proptest::prelude::*;
 
+use media::format::LineFormat;
+
 use super::*;
 
 const TURN: &str = r#"{"type":"TurnInfo","request_id":"r","sequence_id":7,"event":"EndOfTurn","turn_index":0,"audio_window_start":0.0,
@@ -21,7 +23,7 @@ fn flux(model: &str, language: &str, hinglish: bool) -> Flux {
         language: language.into(),
         hinglish,
         keywords: vec!["Ann".into()],
-        sample_rate: 8_000,
+        format: LineFormat::MULAW_8000,
         meter: Meter::default(),
     };
     Flux::new(&endpoint, model, &config)

@@ -18,7 +18,7 @@ fn scribe(language: &str, hinglish: bool, sample_rate: u32) -> Scribe {
         language: language.into(),
         hinglish,
         keywords: vec!["Ann Lee".into()],
-        sample_rate,
+        format: LineFormat::of_rate(sample_rate),
         meter: Meter::default(),
     };
     Scribe::new(&endpoint, None, &config)

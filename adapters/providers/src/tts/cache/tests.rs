@@ -17,6 +17,7 @@ fn config() -> VoiceConfig {
         voice: "ann".into(),
         language: "en".into(),
         sample_rate: 8_000,
+        format: None,
         speed: 1.0,
         stability: 0.5,
         similarity_boost: 0.8,

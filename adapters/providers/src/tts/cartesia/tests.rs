@@ -18,6 +18,7 @@ fn dialect(sample_rate: u32) -> TtsSocket {
         voice: "v".into(),
         language: "hi-IN".into(),
         sample_rate,
+        format: None,
         speed: 1.2,
         stability: 0.5,
         similarity_boost: 0.8,

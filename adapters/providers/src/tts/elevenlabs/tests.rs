@@ -24,6 +24,7 @@ fn config(sample_rate: u32, latency: u8) -> VoiceConfig {
         voice: "a voice/1".into(),
         language: "en-US".into(),
         sample_rate,
+        format: None,
         speed: 2.0,
         stability: 0.4,
         similarity_boost: 1.5,

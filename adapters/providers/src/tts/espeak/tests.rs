@@ -10,6 +10,7 @@ fn config(voice: &str, language: &str) -> VoiceConfig {
         voice: voice.into(),
         language: language.into(),
         sample_rate: 8_000,
+        format: None,
         speed: 1.0,
         stability: 0.5,
         similarity_boost: 0.8,

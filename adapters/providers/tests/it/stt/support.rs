@@ -9,7 +9,10 @@ use domain::ports::{
     transcriber::{Transcriber, TranscriberConfig, TranscriptEvent, TranscriptStream},
     usage::Meter,
 };
-use media::babble::{Speaker, Voice};
+use media::{
+    babble::{Speaker, Voice},
+    format::LineFormat,
+};
 use net::guard::Guards;
 use providers::{babble::BabbleTranscriber, name::ProviderName, settings::ProviderSettings, stt::SpeechToText};
 use sim::stub_providers::{self, StubHandle, StubSettings};
@@ -60,7 +63,7 @@ pub fn config(meter: &Meter) -> TranscriberConfig {
         language: "en".into(),
         hinglish: false,
         keywords: Vec::new(),
-        sample_rate: 8_000,
+        format: LineFormat::MULAW_8000,
         meter: meter.clone(),
     }
 }
@@ -135,7 +138,7 @@ impl Call {
     pub fn open_with(stt: &SpeechToText, config: TranscriberConfig, meter: Meter) -> Self {
         let (told, began) = (Told::default(), Instant::now());
         let sink = told.clone();
-        let rate = config.sample_rate;
+        let rate = config.format.sample_rate;
         let tell = move |event| sink.0.lock().unwrap().push((began.elapsed(), event));
         Self {
             stream: stt.open(config, Box::new(tell)),
