@@ -16,7 +16,7 @@ use super::{
     leg_search::{LegSearch, in_time},
     state::{AgentUnavailable, Event, ToolAnswer},
 };
-use crate::{audio_stream::StreamMessage, dial_gate::DialGate};
+use crate::{audio_stream::StreamMessage, dial_gate::DialGate, supervision::Retried};
 use domain::{
     agent::complete,
     id::{AccountId, AgentId},
@@ -160,6 +160,7 @@ pub(super) async fn look_up(carrier: Arc<dyn Carrier>, search: LegSearch, first:
 /// Hangs up a leg, and retries while the carrier is unhealthy.
 pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId>, search: LegSearch) {
     let mut pause = Duration::from_millis(250);
+    let mut request = Retried::new("hang-up", search.attempt());
     for _ in 0..HANG_UP_TRIES {
         let result = match &leg {
             Some(id) => in_time(carrier.hang_up(id)).await,
@@ -170,13 +171,16 @@ pub(super) async fn hang_up(carrier: Arc<dyn Carrier>, leg: Option<CarrierCallId
             },
         };
         match result {
-            Ok(()) | Err(CarrierError::NotFound) => return,
-            Err(error) => tracing::warn!(attempt = %search.attempt(), %error, "hang-up failed, retrying"),
+            Ok(()) | Err(CarrierError::NotFound) => {
+                request.succeeded();
+                return;
+            }
+            Err(error) => drop(request.failed(&error)),
         }
         sleep(pause).await;
         pause = (pause * 2).min(Duration::from_secs(8));
     }
-    tracing::error!(attempt = %search.attempt(), "hang-up given up");
+    request.given_up();
 }
 
 /// Asks the carrier to transfer the call, once, since the effect of a second request is unknown.

@@ -9,7 +9,7 @@ use futures_util::FutureExt;
 use crate::{
     attempt::{self, CallPlan, Ended},
     call::{CONFERENCE, LegSearch, Owner, Sighting, certain_owner, in_time},
-    supervision::Backoff,
+    supervision::{Backoff, Retried},
 };
 use domain::{
     id::AttemptId,
@@ -204,12 +204,16 @@ async fn end_what_was_dialed(
 /// Returns the carrier's calls of the attempt, and retries while the carrier is unavailable.
 async fn seen(carrier: &dyn Carrier, search: &LegSearch) -> Sighting {
     let mut backoff = patience();
+    let mut request = Retried::new("list of calls", search.attempt());
     loop {
         match search.look(carrier).await {
-            Ok(seen) => return seen,
+            Ok(seen) => {
+                request.succeeded();
+                return seen;
+            }
             Err(CarrierError::NotOffered(_)) => return Sighting::Nothing,
             Err(error) => {
-                tracing::warn!(attempt = %search.attempt(), %error, "listing calls failed, trying again");
+                request.failed(&error);
                 tokio::time::sleep(backoff.failed()).await;
             }
         }
@@ -246,6 +250,7 @@ pub(super) async fn hang_up(carrier: &dyn Carrier, attempt: AttemptId, leg: &Car
 /// Hangs up a leg that another node may take over meanwhile. Before each try the owner is checked.
 async fn hang_up_own(carrier: &dyn Carrier, (attempt, own): (AttemptId, Option<&Own>), leg: &CarrierCallId) {
     let mut backoff = patience();
+    let mut request = Retried::new("hang-up", attempt);
     loop {
         if let Some(own) = own
             && !own.is_ours().await
@@ -253,13 +258,13 @@ async fn hang_up_own(carrier: &dyn Carrier, (attempt, own): (AttemptId, Option<&
             return;
         }
         match in_time(carrier.hang_up(leg)).await {
-            Ok(()) | Err(CarrierError::NotFound) => return,
-            Err(error) if backoff.failures() >= HANG_UP_TRIES => {
-                tracing::error!(%attempt, %error, "hang-up given up");
+            Ok(()) | Err(CarrierError::NotFound) => {
+                request.succeeded();
                 return;
             }
+            Err(_) if backoff.failures() >= HANG_UP_TRIES => return request.given_up(),
             Err(error) => {
-                tracing::warn!(%attempt, %error, "hang-up failed, trying again");
+                request.failed(&error);
                 tokio::time::sleep(backoff.failed()).await;
             }
         }
