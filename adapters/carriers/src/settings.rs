@@ -212,7 +212,11 @@ impl Variables<'_> {
                 codec: self.choice("TELNYX_CODEC", Codec::named, "PCMU, PCMA or L16")?,
                 order: self.choice("TELNYX_L16_BYTE_ORDER", ByteOrder::named, "big or little")?,
             },
-            machines: self.choice("TELNYX_AMD", Machines::named, "standard or premium")?,
+            machines: self.choice(
+                "TELNYX_AMD",
+                Machines::named,
+                "standard, premium or premium_ios_call_screening_detection",
+            )?,
         }))
     }
 
@@ -332,7 +336,11 @@ mod tests {
                 "f/+A",
                 "TELNYX_PUBLIC_KEY: is not a Telnyx public key",
             ),
-            ("TELNYX_AMD", "both", "TELNYX_AMD: write standard or premium"),
+            (
+                "TELNYX_AMD",
+                "both",
+                "TELNYX_AMD: write standard, premium or premium_ios_call_screening_detection",
+            ),
             ("TELNYX_CODEC", "opus", "TELNYX_CODEC: write PCMU, PCMA or L16"),
             (
                 "TELNYX_L16_BYTE_ORDER",

@@ -27,6 +27,9 @@ pub struct TelnyxAccount {
     pub machines: Machines,
 }
 
+/// Telnyx's word for [`Machines::PremiumWithScreening`].
+const SCREENING: &str = "premium_ios_call_screening_detection";
+
 /// Telnyx's methods of answering machine detection. Both report when a mailbox beeps.
 /// <https://developers.telnyx.com/docs/voice/programmable-voice/answering-machine-detection>
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,14 +39,17 @@ pub enum Machines {
     Standard,
     /// By Telnyx's own model, at an extra price.
     Premium,
+    /// The same, and it judges again behind an iPhone's call screening. What the assistant asks, we hear ourselves.
+    PremiumWithScreening,
 }
 
 impl Machines {
-    /// Returns the method with this name: `standard` or `premium`.
+    /// Returns the method with this name: `standard`, `premium`, or Telnyx's own word for the third.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "standard" => Some(Self::Standard),
             "premium" => Some(Self::Premium),
+            SCREENING => Some(Self::PremiumWithScreening),
             _ => None,
         }
     }
@@ -53,6 +59,7 @@ impl Machines {
         match self {
             Self::Standard => "detect_beep",
             Self::Premium => "premium",
+            Self::PremiumWithScreening => SCREENING,
         }
     }
 }

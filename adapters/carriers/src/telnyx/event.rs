@@ -256,6 +256,7 @@ mod tests {
             "streaming.stopped",
             "call.machine.detection.ended",
             "call.machine.premium.greeting.ended",
+            "call.machine.premium.call_screening.detected",
             "call.recording.saved",
             "weather.changed",
         ] {
@@ -361,6 +362,8 @@ mod tests {
             ("greeting", "not_sure", None),
             ("premium.greeting", "beep_detected", Some(Beep)),
             ("premium.greeting", "no_beep_detected", None),
+            // The prompt of a call screening is no mailbox's greeting.
+            ("premium.greeting", "prompt_ended", None),
         ] {
             let said = news(&format!("call.machine.{event}.ended"), &json!({ "result": result }));
             let expected = verdict.map_or(News::Nothing, |verdict| told(CallProgress::Machine(verdict)));

@@ -190,7 +190,7 @@ fn check_addresses(site: &Site, wish: &Value, stream: &Value, attempt: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_are_left_at_the_beeps_that_either_way_to_find_machines_tells() {
+async fn messages_are_left_at_the_beeps_that_each_way_to_find_machines_tells() {
     for (machines, asked, verdicts) in [
         (
             Machines::Standard,
@@ -200,6 +200,14 @@ async fn messages_are_left_at_the_beeps_that_either_way_to_find_machines_tells()
         (
             Machines::Premium,
             "premium",
+            [
+                ("call.machine.premium.detection.ended", 20),
+                ("call.machine.premium.greeting.ended", 8),
+            ],
+        ),
+        (
+            Machines::PremiumWithScreening,
+            "premium_ios_call_screening_detection",
             [
                 ("call.machine.premium.detection.ended", 20),
                 ("call.machine.premium.greeting.ended", 8),

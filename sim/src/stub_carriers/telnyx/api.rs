@@ -260,7 +260,9 @@ impl Telnyx {
         self.base.spawn(async move {
             sleep(VERDICT_AFTER).await;
             let (event, human) = match &*call.order.machine_detection {
-                "premium" => ("call.machine.premium.detection.ended", "human_residence"),
+                premium if premium.starts_with("premium") => {
+                    ("call.machine.premium.detection.ended", "human_residence")
+                }
                 _ => ("call.machine.detection.ended", "human"),
             };
             let result = if call.is_machine() { "machine" } else { human };

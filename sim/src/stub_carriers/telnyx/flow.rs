@@ -136,7 +136,7 @@ impl Flow {
     fn listen(&mut self, mulaw: &[u8]) {
         if self.detection.hears_beep(mulaw) {
             let event = match &*self.call.order.machine_detection {
-                "premium" => "call.machine.premium.greeting.ended",
+                premium if premium.starts_with("premium") => "call.machine.premium.greeting.ended",
                 _ => "call.machine.greeting.ended",
             };
             self.stub.tell(&self.call, event, json!({ "result": "beep_detected" }));
