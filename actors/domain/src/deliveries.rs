@@ -42,8 +42,10 @@ pub struct MailTarget {
 impl MailTarget {
     /// Returns the recipients of e-mails after calls; none if there are none.
     pub fn of(email: &PostCallEmail) -> Option<Self> {
-        let configuration = Value::Object(email.email_configuration.clone());
-        let target = Self::deserialize(configuration).unwrap_or_default();
+        let mut configuration = email.email_configuration.clone();
+        // A free-form object is stored as it was sent, and a member that is null is unset.
+        configuration.retain(|_, value| !value.is_null());
+        let target = Self::deserialize(Value::Object(configuration)).unwrap_or_default();
         let somebody = !(target.to.is_empty() && target.cc.is_empty());
         (email.enabled && somebody).then_some(target)
     }
@@ -121,6 +123,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::agent;
 
     fn of(actions: &Value) -> Vec<(DeliveryKind, String, String)> {
         let document = json!({ "platformSettings": { "callActions": actions } });
@@ -128,6 +131,32 @@ mod tests {
             .into_iter()
             .map(|wanted| (wanted.kind, wanted.target, wanted.lane))
             .collect()
+    }
+
+    #[test]
+    fn a_null_member_of_the_mail_leaves_the_others() {
+        let mail = |configuration: Value| {
+            let actions = json!({ "postCallEmail": { "enabled": true, "emailConfiguration": configuration } });
+            json!({ "platformSettings": { "callActions": actions } })
+        };
+        let mut created = mail(json!({
+            "to": ["a@example.com"], "cc": null, "subject": null, "includeTranscript": null,
+        }));
+        created["name"] = json!("Ann");
+        created["conversationConfig"] = json!({ "agent": { "prompt": { "prompt": "Be brief." } } });
+        let created = agent::validate_create(&created).unwrap();
+        let both = mail(json!({ "to": ["a@example.com"], "cc": ["b@example.com"] }));
+        let both = agent::merge_patch(&created, &both).unwrap();
+        let patched = agent::merge_patch(&both, &mail(json!({ "cc": null }))).unwrap();
+        for document in [created, patched] {
+            let [sent] = &wanted(AccountId::FIRST, &document)[..] else {
+                panic!("no mail is sent");
+            };
+            assert_eq!(
+                sent.target,
+                r#"{"to":["a@example.com"],"cc":[],"includeTranscript":false}"#
+            );
+        }
     }
 
     #[test]

@@ -119,7 +119,7 @@ async fn of_agent(ports: &Ports, account: AccountId, agent: AgentId) -> StoreRes
             .parse()
             .unwrap_or(Tz::UTC),
         retry_count: retry.retry_count.unwrap_or(0),
-        retry_delay_min: retry.retry_delay.unwrap_or(0),
+        retry_delay_min: retry.retry_delay.unwrap_or(agent::RETRY_DELAY_MIN),
         ..RetryRules::default()
     })
 }

@@ -265,3 +265,15 @@ async fn what_a_dead_process_left_is_followed_up_when_its_outcome_is_known() {
         assert!(calls.iter().all(|call| call.started_at > Timestamp(0)));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_without_a_delay_waits_for_an_hour() {
+    let world = World::slow().await;
+    world.carrier.callees(BUSY);
+    world.retries(1, None).await;
+    let node = world.node(10).await;
+    let campaign = world.campaign(1).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    done(&world, campaign).await;
+    assert_eq!(dialed_min(&world, campaign).await, [0, 60]);
+}

@@ -214,7 +214,8 @@ impl World {
     }
 
     /// Sets the retries of the agent: their number and the minutes between them.
-    pub async fn retries(&self, count: i64, delay_min: i64) {
+    pub async fn retries(&self, count: i64, delay_min: impl Into<Option<i64>>) {
+        let delay_min: Option<i64> = delay_min.into();
         let retry = json!({ "retryCount": count, "retryDelay": delay_min });
         self.platform_settings(json!({ "callRetry": retry })).await;
     }

@@ -89,6 +89,9 @@ impl DataCollection {
     }
 }
 
+/// Minutes before a retry if the agent gives no `retryDelay`. A line that is busy stays so for a while.
+pub const RETRY_DELAY_MIN: i64 = 60;
+
 /// `callRetry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -96,7 +99,7 @@ pub struct CallRetry {
     /// Number of retries, 0 to 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_count: Option<i64>,
-    /// Minutes before a retry, 0 to 10080.
+    /// Minutes before a retry, 0 to 10080; 60 if it is not set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_delay: Option<i64>,
 }

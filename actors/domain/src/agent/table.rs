@@ -158,7 +158,7 @@ const DESCRIPTION: Field = optional("description", SENTENCE);
 const PROTECTED: Field = optional("disableInterruption", Shape::Flag);
 
 const AGENT_TRANSFER: &[Field] = &[
-    optional("agentId", NAME),
+    required("agentId", NAME),
     optional("condition", SENTENCE),
     optional("delayMs", integer(0, 600_000)),
     optional("transferMessage", SENTENCE),

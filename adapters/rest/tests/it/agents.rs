@@ -181,3 +181,22 @@ async fn what_the_agents_providers_cannot_follow_is_a_warning_at_create_patch_an
     let called = app.client.post("/public/v1/calls", call).await.expect(201);
     assert!(called.text("/warning").ends_with(&warning), "{:?}", called.body);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_to_an_agent_names_the_agent() {
+    let app = TestApp::start().await;
+    let transfers = json!({ "transferToAgent": { "transfers": [{ "condition": "x" }, { "agentId": null }] } });
+    let prompt = json!({ "agent": { "prompt": { "prompt": "Be brief.", "builtInTools": transfers } } });
+    let agent = app.agent().await;
+    let body = json!({ "name": "Ann", "conversationConfig": prompt });
+    let path =
+        |at: usize| format!("conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers[{at}].agentId");
+    let (first, second) = (path(0), path(1));
+    for refused in [
+        app.client.post("/public/v1/agents/create", body.clone()).await,
+        app.client.patch(&format!("/public/v1/agents/{agent}"), body).await,
+    ] {
+        let refused = refused.expect(400);
+        assert_eq!(refused.fields(), [(&*first, "required"), (&*second, "required")]);
+    }
+}

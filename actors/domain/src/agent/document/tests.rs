@@ -508,14 +508,17 @@ fn references_are_found_with_their_paths() {
     let body = with(&json!({ "conversationConfig": { "agent": { "prompt": {
         "toolIds": ["t"],
         "knowledgeBase": ["d", "g"],
-        "builtInTools": { "transferToAgent": { "transfers": [{}, { "agentId": "a" }] } }
+        "builtInTools": { "transferToAgent": { "transfers": [{ "agentId": "a" }, { "agentId": "b" }] } }
     } } } }));
     let stored = validate_create(&body).unwrap();
     let prompt = "conversationConfig.agent.prompt";
     let reference = |path: &str, id: &str| (format!("{prompt}.{path}"), id.to_owned());
     assert_eq!(
         referenced_agents(&stored),
-        [reference("builtInTools.transferToAgent.transfers[1].agentId", "a")]
+        [
+            reference("builtInTools.transferToAgent.transfers[0].agentId", "a"),
+            reference("builtInTools.transferToAgent.transfers[1].agentId", "b")
+        ]
     );
     assert_eq!(
         referenced_documents(&stored),
