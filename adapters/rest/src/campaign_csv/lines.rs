@@ -1,4 +1,4 @@
-//! Text of an uploaded file: checks that it is text, and normalises its lines for the CSV reader.
+//! Text of an uploaded file: checks that it is text, and marks its end for the CSV reader.
 
 use std::io::{self, BufRead, Read};
 
@@ -45,13 +45,12 @@ pub const END_MARK: &[u8] = b"\xff";
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
-/// Reader of a file without its byte order mark, with CRLF as LF, with a line end after the last line, and then
-/// [`END_MARK`].
+/// Reader of a file without its byte order mark, with a line end after the last line, and then [`END_MARK`]. The
+/// carriage return of a CRLF stays, as it may be inside a quoted cell; elsewhere it ends a cell and is trimmed.
 pub struct Lines<R> {
     input: R,
     ready: Vec<u8>,
     served: usize,
-    held_cr: bool,
     last: u8,
     ended: bool,
     /// Bytes that may still be read for the current record.
@@ -78,28 +77,19 @@ impl<R: BufRead> Lines<R> {
             input,
             ready: Vec::new(),
             served: 0,
-            held_cr: false,
             last: b'\n',
             ended: false,
             allowed: RECORD_BYTES,
             served_last: b'\n',
         };
         if start != BOM {
-            lines.convert(&start);
+            lines.keep(&start);
         }
         Ok(lines)
     }
 
-    fn convert(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            if self.held_cr && byte != b'\n' {
-                self.ready.push(b'\r');
-            }
-            self.held_cr = byte == b'\r';
-            if !self.held_cr {
-                self.ready.push(byte);
-            }
-        }
+    fn keep(&mut self, bytes: &[u8]) {
+        self.ready.extend_from_slice(bytes);
         self.last = bytes.last().copied().unwrap_or(self.last);
     }
 
@@ -133,7 +123,7 @@ impl<R: BufRead> Lines<R> {
                 self.end();
             } else {
                 self.input.consume(chunk.len());
-                self.convert(&chunk);
+                self.keep(&chunk);
             }
         }
         Ok(())
@@ -178,10 +168,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_in_one_form_with_the_mark_behind_them() {
-        assert_eq!(lines(b"\xef\xbb\xbfa\r\nb\n", 2), b"a\nb\n\xff\n");
+    fn lines_come_as_they_are_with_the_mark_behind_them() {
+        assert_eq!(lines(b"\xef\xbb\xbfa\r\nb\n", 2), b"a\r\nb\n\xff\n");
         assert_eq!(lines(b"a\rb", 1), b"a\rb\n\xff\n");
-        assert_eq!(lines(b"a\r\r\nb\r", 3), b"a\r\nb\n\xff\n");
         assert_eq!(lines(b"", 1), b"\xff\n");
     }
 

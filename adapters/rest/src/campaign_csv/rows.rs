@@ -172,8 +172,12 @@ mod tests {
     #[test]
     fn every_record_knows_its_line() {
         for end in ["\n", "\r\n"] {
-            let text = ["a,b", "", "1,\"x", "y\"", "  ", "2, z ", ""].join(end);
-            let expected = [row(1, &["a", "b"]), row(3, &["1", "x\ny"]), row(6, &["2", "z"])];
+            let text = ["a,b", "", "1,\"x", "y\"", "  ", "2,\" z \"", ""].join(end);
+            let expected = [
+                row(1, &["a", "b"]),
+                row(3, &["1", &format!("x{end}y")]),
+                row(6, &["2", "z"]),
+            ];
             assert_eq!(all(&text), expected, "{end:?}");
         }
         assert_eq!(all("a\n1"), [row(1, &["a"]), row(2, &["1"])]);
