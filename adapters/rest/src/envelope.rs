@@ -17,6 +17,7 @@ use utoipa::ToSchema;
 
 use super::{
     error::{ApiError, ErrorBody},
+    query,
     request_id::{self, RequestId},
 };
 
@@ -174,7 +175,10 @@ pub async fn layer(mut request: Request, next: Next) -> Response {
         .map_or_else(|| "(none)".to_owned(), |path| path.as_str().to_owned());
     let method = request.method().clone();
     request.extensions_mut().insert(id.clone());
-    let outcome = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let outcome = match query::require_utf8(request.uri()) {
+        Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await,
+        Err(error) => Ok(error.into_response()),
+    };
     let response = outcome.unwrap_or_else(|_| {
         tracing::error!(%method, route, request_id = id.as_str(), "handler panicked");
         ApiError::Internal.into_response()

@@ -1,6 +1,10 @@
 //! Tests of the envelope around every response, including the framework's rejections and panics.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use support::{app::TestApp, client::send, contract::PANICS};
 
@@ -155,4 +159,37 @@ async fn all_problems_of_a_query_are_listed() {
     }
     let answer = app.client.get("/public/v1/campaigns?pagesize=5").await;
     assert!(answer.text("/error/message").contains("did you mean `pageSize`"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_query_that_is_not_utf8_is_refused_on_every_route() {
+    let app = TestApp::start().await;
+    for path in [
+        "/public/v1/campaigns?name=%ff",
+        "/public/v1/campaigns?name=caf%C3",
+        "/public/v1/campaigns?%ed%a0%80=x",
+        "/public/v1/me?%ff",
+        "/public/health?x=%c0%af",
+        "/public/openapi.json?x=%ff",
+        "/public/v1/nothing?x=%ff",
+    ] {
+        let refused = app.client.request("GET", path).send().await.unwrap();
+        assert_eq!(refused.status(), 400, "{path}");
+        let refused: Value = refused.json().await.unwrap();
+        assert_eq!(refused["error"]["code"], "invalid_request", "{path}");
+        assert!(
+            refused["error"]["message"].as_str().unwrap().contains("UTF-8"),
+            "{path}"
+        );
+    }
+    for name in ["caf%C3%A9", "%EF%BF%BD", "50%", "%zz"] {
+        let path = format!("/public/v1/campaigns?name={name}");
+        app.client.get(&path).await.expect(200);
+    }
+    let mut socket = TcpStream::connect(app.address).await.unwrap();
+    let request = b"GET /public/v1/campaigns?name=\xff HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+    socket.write_all(request).await.unwrap();
+    let mut answer = Vec::new();
+    socket.read_to_end(&mut answer).await.unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 400 "), "{}", answer.escape_ascii());
 }
