@@ -56,8 +56,8 @@ pub async fn create(
     _: Query<NoParameters>,
     request: Request,
 ) -> ApiResult<Response> {
-    let Some(_slot) = state.upload_limit.take(account.id) else {
-        let message = "too many concurrent uploads; try again later";
+    let Some(_slot) = state.upload_limit.wait(account.id).await else {
+        let message = "too many uploads are in progress or waiting; try again later";
         return Err(ApiError::Unavailable(message.into()));
     };
     let has_key = key.is_given();

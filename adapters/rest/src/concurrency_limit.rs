@@ -3,9 +3,17 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use domain::id::AccountId;
+use tokio::sync::{Notify, Semaphore};
+
+/// Most operations that wait for a slot.
+const WAITING: usize = 64;
+
+/// Longest wait for a slot.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Slots in use, by account.
 #[derive(Debug, Clone)]
@@ -13,6 +21,8 @@ pub struct ConcurrencyLimit {
     per_account: usize,
     in_all: usize,
     taken: Arc<Mutex<HashMap<AccountId, usize>>>,
+    freed: Arc<Notify>,
+    queue: Arc<Semaphore>,
 }
 
 /// A slot; freed on drop.
@@ -29,6 +39,8 @@ impl ConcurrencyLimit {
             per_account,
             in_all,
             taken: Arc::default(),
+            freed: Arc::default(),
+            queue: Arc::new(Semaphore::new(WAITING)),
         }
     }
 
@@ -45,6 +57,25 @@ impl ConcurrencyLimit {
             limit: self.clone(),
         })
     }
+
+    /// Takes a slot, and waits for one if none is free. Returns `None` at once if 64 others wait, or after 30 s.
+    pub async fn wait(&self, account: AccountId) -> Option<ConcurrencySlot> {
+        if let Some(slot) = self.take(account) {
+            return Some(slot);
+        }
+        let _place = self.queue.try_acquire().ok()?;
+        let freed = async {
+            loop {
+                // Created first, so that a slot freed meanwhile is noticed.
+                let freed = self.freed.notified();
+                if let Some(slot) = self.take(account) {
+                    return slot;
+                }
+                freed.await;
+            }
+        };
+        tokio::time::timeout(LONGEST_WAIT, freed).await.ok()
+    }
 }
 
 impl Drop for ConcurrencySlot {
@@ -56,6 +87,8 @@ impl Drop for ConcurrencySlot {
                 taken.remove(&self.account);
             }
         }
+        drop(taken);
+        self.limit.freed.notify_waiters();
     }
 }
 
@@ -75,5 +108,28 @@ mod tests {
         drop(first);
         assert!(limit.take(eve).is_some());
         assert!(limit.taken.lock().unwrap().len() == 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slot_is_waited_for_in_a_bounded_queue_for_30_seconds() {
+        let limit = ConcurrencyLimit::new(1, 2);
+        let (ada, eve) = (AccountId::new(), AccountId::new());
+        let held = limit.take(ada);
+        let began = tokio::time::Instant::now();
+        assert!(limit.wait(ada).await.is_none());
+        assert_eq!(began.elapsed(), LONGEST_WAIT);
+        let waiting = (0..WAITING).map(|_| {
+            let limit = limit.clone();
+            tokio::spawn(async move { limit.wait(ada).await.is_some() })
+        });
+        let waiting: Vec<_> = waiting.collect();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let began = tokio::time::Instant::now();
+        assert!(limit.wait(ada).await.is_none() && began.elapsed().is_zero());
+        assert!(limit.wait(eve).await.is_some(), "another account has its own limit");
+        drop(held);
+        for waiting in waiting {
+            assert!(waiting.await.unwrap());
+        }
     }
 }

@@ -96,7 +96,7 @@ pub struct RestState {
     pub spool_dir: PathBuf,
     /// Folder of the recordings.
     pub recordings_dir: PathBuf,
-    /// Limit on concurrent uploads. Each takes disk space and a thread that checks it.
+    /// Limit on concurrent uploads. Each takes disk space and a thread that checks it. Further ones wait.
     pub upload_limit: ConcurrencyLimit,
     /// Limit on concurrent event streams. Each queries the database every second.
     pub event_stream_limit: ConcurrencyLimit,

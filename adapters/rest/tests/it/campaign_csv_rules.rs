@@ -1,10 +1,12 @@
 //! Tests of all rules for uploaded files: headers, roles, cells, limits, the report, and concurrent uploads.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use futures_util::stream;
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, task::JoinHandle};
 
 use support::{
     app::TestApp,
@@ -229,37 +231,76 @@ async fn a_file_can_be_scheduled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn uploads_at_once_are_bounded_for_each_account() {
+async fn a_quoted_cell_keeps_its_line_ends() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    for end in ["\r\n", "\n"] {
+        let rows = [
+            "phone,note",
+            "+15550000001,\" a\r\nb\rc\n\"",
+            "+15550000002,\"a\nb\"",
+            "",
+        ];
+        let made = upload(&app.client, &agent, &rows.join(end), &[]).await.expect(201);
+        assert_eq!(made.data()["contacts"][0]["note"], "a\r\nb\rc", "{end:?}");
+        assert_eq!(made.data()["contacts"][1]["note"], "a\nb", "{end:?}");
+    }
+}
+
+/// An upload whose file is not finished, and its answer.
+type Slow = (mpsc::Sender<Result<Bytes, std::io::Error>>, JoinHandle<Answer>);
+
+/// Starts an upload that ends when its sender is dropped.
+async fn slow_upload(app: &TestApp, agent: &str) -> Slow {
+    let (sender, receiver) = mpsc::channel(1);
+    let pieces = stream::unfold(receiver, |mut receiver| async {
+        Some((receiver.recv().await?, receiver))
+    });
+    let part = Part::stream(reqwest::Body::wrap_stream(pieces)).file_name("slow.csv");
+    let form = Form::new()
+        .text("agentId", agent.to_owned())
+        .text("name", "slow")
+        .part("file", part);
+    let answer = tokio::spawn(send(app.client.request("POST", CSV).multipart(form)));
+    sender.send(Ok(Bytes::from("phone\n"))).await.unwrap();
+    sender.send(Ok(Bytes::from("+15550000001\n"))).await.unwrap();
+    (sender, answer)
+}
+
+/// Starts an upload that has to wait.
+async fn waiting_upload(app: &TestApp, agent: &str) -> JoinHandle<Answer> {
+    let (client, agent) = (app.client.clone(), agent.to_owned());
+    let answer = tokio::spawn(async move { upload(&client, &agent, "phone\n+15550000001\n", &[]).await });
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    answer
+}
+
+#[tokio::test(start_paused = true)]
+async fn uploads_at_once_wait_in_a_bounded_queue() {
     let app = TestApp::start().await;
     let agent = app.agent().await;
     let mut held = Vec::new();
     for _ in 0..4 {
-        let (sender, receiver) = mpsc::channel::<Result<Bytes, std::io::Error>>(1);
-        let pieces = stream::unfold(receiver, |mut receiver| async {
-            Some((receiver.recv().await?, receiver))
-        });
-        let part = Part::stream(reqwest::Body::wrap_stream(pieces)).file_name("slow.csv");
-        let form = Form::new()
-            .text("agentId", agent.clone())
-            .text("name", "slow")
-            .part("file", part);
-        let request = app.client.request("POST", CSV).multipart(form);
-        let answer = tokio::spawn(send(request));
-        sender.send(Ok(Bytes::from("phone\n"))).await.unwrap();
-        sender.send(Ok(Bytes::from("+15550000001\n"))).await.unwrap();
-        held.push((sender, answer));
+        held.push(slow_upload(&app, &agent).await);
     }
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    let mut waiting = Vec::new();
+    for _ in 0..64 {
+        waiting.push(waiting_upload(&app, &agent).await);
+    }
+    assert!(waiting.iter().all(|upload| !upload.is_finished()));
     let text = "phone\n+15550000001\n";
     let refused = upload(&app.client, &agent, text, &[]).await.expect(503);
     assert!(refused.headers.contains_key("retry-after"));
     // Another account has its own limit.
     upload(&app.stranger().await, &agent, text, &[]).await.expect(404);
+    assert!(waiting.iter().all(|upload| !upload.is_finished()));
     for (sender, answer) in held {
         drop(sender);
         answer.await.unwrap().expect(201);
     }
-    upload(&app.client, &agent, text, &[]).await.expect(201);
+    for upload in waiting {
+        upload.await.unwrap().expect(201);
+    }
 }
 
 #[tokio::test(start_paused = true)]
