@@ -15,10 +15,11 @@ use crate::{
     call_language, contact_fields,
     error::{ApiError, ApiResult},
     fields::{Fields, kind},
+    safeguards::Destinations,
 };
 
 /// Reads the contacts. Returns the valid ones with their index; problems of the others are added to `fields`.
-pub fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
+fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
     if let Some(Value::Array(items)) = fields.value("contacts")
         && items.is_empty()
     {
@@ -80,7 +81,7 @@ fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
 }
 
 /// Checks that each `contactId` belongs to a saved contact of the account with the same number.
-pub async fn check_ids(
+async fn check_ids(
     store: &dyn Store,
     account: AccountId,
     contacts: &[(usize, CampaignContact)],
@@ -118,7 +119,7 @@ fn no_such_contact(path: String, id: ContactId) -> Problem {
 
 /// Reads the ids in `contactIds`. Returns the valid ones with their index; problems of the others are added
 /// to `fields`.
-pub fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
+fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
     let Some(items) = fields.array("contactIds") else {
         return Vec::new();
     };
@@ -144,8 +145,38 @@ pub fn read_ids(fields: &mut Fields<'_>) -> Vec<(usize, ContactId)> {
     ids
 }
 
+/// Reads `contacts` and `contactIds`, and checks their ids and destinations. Returns `None` if neither is given;
+/// problems are added to `fields`.
+pub async fn read_all(
+    store: &dyn Store,
+    account: AccountId,
+    fields: &mut Fields<'_>,
+) -> ApiResult<Option<(Vec<CampaignContact>, Destinations)>> {
+    if ["contacts", "contactIds"]
+        .iter()
+        .all(|name| fields.value(name).is_none())
+    {
+        return Ok(None);
+    }
+    let given = read(fields);
+    let ids = read_ids(fields);
+    let problems: &mut Vec<Problem> = &mut fields.problems;
+    check_ids(store, account, &given, problems).await?;
+    let mut destinations = Destinations::of(store, account).await?;
+    let places: Vec<usize> = given.iter().map(|(index, _)| *index).collect();
+    let all = union(store, account, given, &ids, problems).await?;
+    for (at, contact) in all.iter().enumerate() {
+        let path = match places.get(at) {
+            Some(index) => format!("contacts[{index}].phoneNumber"),
+            None => "contactIds".to_owned(),
+        };
+        destinations.check(path, &contact.phone_number, problems);
+    }
+    Ok(Some((all, destinations)))
+}
+
 /// Returns `contacts` followed by the saved contacts with these ids. A repeated number is a problem.
-pub async fn union(
+async fn union(
     store: &dyn Store,
     account: AccountId,
     contacts: Vec<(usize, CampaignContact)>,

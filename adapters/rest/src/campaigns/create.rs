@@ -3,7 +3,7 @@
 use axum::{extract::State, response::Response};
 use domain::{
     id::{AccountId, AgentId},
-    ports::store::{CampaignContact, CampaignRow, KeyTicket, ScheduleText},
+    ports::store::{CampaignRow, KeyTicket, ScheduleText},
 };
 use serde_json::{Map, Value};
 
@@ -23,13 +23,13 @@ use crate::{
     idempotency::{IdempotencyKey, RequestHash, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
-    safeguards::Destinations,
 };
 
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "name",
     "agentId",
     "contacts",
+    "contactIds",
     "launch",
     "scheduled",
     "startTime",
@@ -73,24 +73,19 @@ async fn make(
 ) -> ApiResult<(CampaignRow, Option<String>)> {
     let mut fields = Fields::of(body, "");
     let settings = settings(&mut fields);
-    if fields.value("contacts").is_none() {
-        fields.problem("contacts", "required", "is required");
+    let given = contacts::read_all(&*state.store, account, &mut fields).await?;
+    if given.is_none() {
+        fields.problem("contacts", "required", "is required, or `contactIds`");
     }
-    let contacts = contacts::read(&mut fields);
-    contacts::check_ids(&*state.store, account, &contacts, &mut fields.problems).await?;
-    let mut destinations = Destinations::of(&*state.store, account).await?;
-    for (index, contact) in &contacts {
-        let path = format!("contacts[{index}].phoneNumber");
-        destinations.check(path, &contact.phone_number, &mut fields.problems);
-    }
-    let (Some(name), Some(agent_id), true) = (settings.name.clone(), settings.agent, fields.problems.is_empty()) else {
+    let sound = given.filter(|_| fields.problems.is_empty());
+    let (Some(name), Some(agent_id), Some((contacts, destinations))) = (settings.name.clone(), settings.agent, sound)
+    else {
         return Err(ApiError::Invalid(fields.problems));
     };
     let agent = dialing_agent(&*state.store, account, agent_id).await?;
     if settings.launch || settings.scheduled {
         require_ready(state, &agent)?;
     }
-    let contacts: Vec<CampaignContact> = contacts.into_iter().map(|(_, contact)| contact).collect();
     contacts::check_languages(&agent, &contacts)?;
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     contacts::count_variables(&state.store, account, &contacts, &mut open).await?;

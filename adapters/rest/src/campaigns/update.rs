@@ -3,7 +3,7 @@
 use actors::campaign::{CampaignCommand, CampaignUpdate};
 use axum::{extract::State, response::Response};
 use domain::{
-    agent::{Agent, Problem},
+    agent::Agent,
     ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, NewCampaign, ScheduleText},
 };
 use serde_json::{Map, Value};
@@ -26,7 +26,6 @@ use crate::{
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::{Fields, check_name, kind},
-    safeguards::Destinations,
 };
 
 const NAMES: [&str; 13] = [
@@ -165,9 +164,9 @@ async fn read(
         timezone: update.timezone.clone().flatten(),
     };
     fields.problems.extend(schedule_texts::problems(&given, false));
-    let contacts = read_contacts(state, row, &mut fields).await?;
+    let contacts = contacts::read_all(&*state.store, row.account, &mut fields).await?;
     if fields.problems.is_empty() {
-        Ok((update, contacts))
+        Ok((update, contacts.map(|(contacts, _)| contacts)))
     } else {
         Err(ApiError::Invalid(fields.problems))
     }
@@ -180,32 +179,6 @@ fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>) {
             fields.problem(name, "wrong_type", message);
         }
     }
-}
-
-async fn read_contacts(
-    state: &RestState,
-    row: &CampaignRow,
-    fields: &mut Fields<'_>,
-) -> ApiResult<Option<Vec<CampaignContact>>> {
-    let replaced = ["contacts", "contactIds"]
-        .iter()
-        .any(|name| fields.value(name).is_some());
-    let given = contacts::read(fields);
-    let ids = contacts::read_ids(fields);
-    let store = &*state.store;
-    let problems: &mut Vec<Problem> = &mut fields.problems;
-    contacts::check_ids(store, row.account, &given, problems).await?;
-    let mut destinations = Destinations::of(store, row.account).await?;
-    let places: Vec<usize> = given.iter().map(|(index, _)| *index).collect();
-    let all = contacts::union(store, row.account, given, &ids, problems).await?;
-    for (at, contact) in all.iter().enumerate() {
-        let path = match places.get(at) {
-            Some(index) => format!("contacts[{index}].phoneNumber"),
-            None => "contactIds".to_owned(),
-        };
-        destinations.check(path, &contact.phone_number, problems);
-    }
-    Ok(replaced.then_some(all))
 }
 
 fn name(fields: &mut Fields<'_>) -> Option<String> {

@@ -29,9 +29,12 @@ pub struct NewCampaign {
     /// Agent that dials.
     #[schema(format = "uuid")]
     pub agent_id: String,
-    /// Contacts to call.
-    #[schema(min_items = 1)]
+    /// Contacts to call; required without `contactIds`.
+    #[schema(required = false, min_items = 1)]
     pub contacts: Vec<NewCampaignContact>,
+    /// Saved contacts to call; required without `contacts`.
+    #[schema(required = false, min_items = 1)]
+    pub contact_ids: Vec<ContactId>,
     /// Whether to dial at once.
     #[schema(default = false)]
     pub launch: Option<bool>,

@@ -429,3 +429,45 @@ async fn an_agent_that_cannot_dial_is_in_the_way_only_of_dialing() {
     let changed = app.client.patch(&path, contacts).await.expect(200);
     assert_eq!(numbers(&changed), ["+15550000005"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_is_created_from_saved_contacts_too() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let saved = app
+        .client
+        .post(
+            "/public/v1/contacts",
+            json!({ "phoneNumber": "+15550000009", "name": "Ada" }),
+        )
+        .await
+        .expect(201);
+    let id = saved.data()["contactId"].clone();
+    let given = json!([{ "phoneNumber": "+15550000005", "city": "Rome" }]);
+    let create = async |contacts: Value| {
+        let mut body = json!({ "name": "c", "agentId": agent });
+        body.as_object_mut()
+            .unwrap()
+            .extend(contacts.as_object().unwrap().clone());
+        app.client.post(CAMPAIGNS, body).await
+    };
+    let made = create(json!({ "contactIds": [id] })).await.expect(201);
+    assert_eq!(numbers(&made), ["+15550000009"]);
+    assert_eq!(made.data()["contacts"][0]["contactId"], id);
+    assert_eq!(made.data()["contacts"][0]["name"], "Ada");
+    let made = create(json!({ "contacts": given, "contactIds": [id] }))
+        .await
+        .expect(201);
+    assert_eq!(numbers(&made), ["+15550000005", "+15550000009"]);
+    let twice = json!([{ "phoneNumber": "+15550000009" }]);
+    let refused = create(json!({ "contacts": twice, "contactIds": [id] }))
+        .await
+        .expect(400);
+    assert_eq!(refused.fields(), [("contactIds[0]", "duplicate_number")]);
+    let refused = create(json!({ "contactIds": [] })).await.expect(400);
+    assert_eq!(refused.fields(), [("contactIds", "required")]);
+    let stranger = app.stranger().await;
+    let foreign = json!({ "name": "c", "agentId": agent, "contactIds": [id] });
+    let refused = stranger.post(CAMPAIGNS, foreign).await.expect(400);
+    assert_eq!(refused.fields(), [("contactIds[0]", "not_found")]);
+}
