@@ -207,6 +207,25 @@ async fn a_models_findings_are_believed_as_far_as_the_call_bears_them_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn descriptions_of_entities_are_filled_in_for_the_model_as_in_the_call() {
+    let analyst = Scripted::of([Ok(found())]);
+    let world = world(&analyst).await;
+    let mut agent = agent();
+    agent["conversationConfig"]["agent"]["dynamicVariables"] = json!({ "city": "Bonn", "persona": "none" });
+    let description = "what {{name}} ({{persona}}, {{phoneNumber}}) likes in {{city}}{{nothing}}, \
+                       asked on {{system__called_number}} for {{system__call_duration_secs}} s";
+    agent["platformSettings"]["dataCollection"]["entities"]["wish"] = json!({ "description": description });
+    let campaign = launch(&world, agent, NUMBER).await;
+    let conversation = analysed(&world, &campaign, 10).await;
+    let asked = analyst.asked().pop().unwrap();
+    let told = format!(
+        "what Maria (cooperative, {NUMBER}) likes in Bonn, asked on {NUMBER} for {} s",
+        conversation["conversationDuration"]
+    );
+    assert!(asked.instructions.contains(&told), "{}", asked.instructions);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_record_is_data_and_the_language_is_the_agents() {
     let analyst = Scripted::of([Ok(found())]);
     let world = world(&analyst).await;

@@ -34,6 +34,8 @@ pub struct Subject<'a> {
     pub row: &'a ConversationRow,
     /// Turns of the call in order.
     pub turns: &'a [TurnFact],
+    /// Values of the placeholders.
+    pub variables: &'a BTreeMap<String, String>,
     /// Whether another agent took the call over.
     pub handed_over: bool,
 }

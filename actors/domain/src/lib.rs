@@ -9,6 +9,7 @@ pub mod admission;
 pub mod agent;
 pub mod analysis;
 pub mod api_key;
+pub mod call_values;
 pub mod callback_time;
 pub mod conversation;
 pub mod deliveries;

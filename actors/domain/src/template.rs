@@ -19,12 +19,17 @@ pub const SUBJECT_CHARS: usize = 250;
 
 /// Placeholder for the seconds since the call was answered.
 pub const CALL_DURATION: &str = "system__call_duration_secs";
+/// Placeholder for the calling number: our caller ID, or the person's number in an inbound call. If caller
+/// IDs rotate, its value is known only once the permit is granted.
+pub const CALLER_NUMBER: &str = "system__caller_number";
+/// Placeholder for the called number: the person's number, or ours in an inbound call.
+pub const CALLED_NUMBER: &str = "system__called_number";
 /// Placeholders that the service fills itself.
 pub const SYSTEM_VARIABLES: [&str; 7] = [
     "system__agent_id",
     "system__conversation_id",
-    "system__caller_number",
-    "system__called_number",
+    CALLER_NUMBER,
+    CALLED_NUMBER,
     "system__time",
     "system__timezone",
     CALL_DURATION,

@@ -2,19 +2,18 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use chrono_tz::Tz;
 use serde_json::Value;
 
 use super::{CallPlan, InboundLeg, Inheritance};
 use domain::{
     agent::{Agent, LANGUAGE_OVERRIDE, NumberTransfer},
+    call_values::{CallFacts, call_values},
     id::AgentId,
     phone_number::PhoneNumber,
     ports::{
         carrier::{Carrier, CarrierCallId, Carriers, InboundCall},
         store::{CallDirection, CallerId, ClaimedAttempt, ReceivedCall, ReturnedCall, Rotation},
     },
-    template::{CALL_DURATION, SYSTEM_VARIABLES},
     time::Timestamp,
 };
 
@@ -28,12 +27,6 @@ pub struct PlanContext {
     /// The present instant.
     pub now: Timestamp,
 }
-
-/// Placeholder for the calling number: our caller ID, or the person's number in an inbound call. If caller
-/// IDs rotate, its value is known only once the permit is granted.
-pub const CALLER_NUMBER: &str = "system__caller_number";
-/// Placeholder for the called number: the person's number, or ours in an inbound call.
-const CALLED_NUMBER: &str = "system__called_number";
 
 /// Error: all carriers of the agent's phone numbers are missing from the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -218,68 +211,21 @@ fn usable(number: &str) -> Option<PhoneNumber> {
     }
 }
 
-/// Collects the values of the placeholders. Later sources override earlier ones: the agent's own, a single
-/// call's, the saved contact's further fields, the fields of the campaign's contact, the system's.
 fn variables(
     attempt: &ClaimedAttempt,
     (calling, called): (Option<&PhoneNumber>, Option<&PhoneNumber>),
     context: &PlanContext,
 ) -> BTreeMap<String, String> {
-    let section = &context.agent.conversation_config.agent;
-    let contact = &attempt.contact;
-    let free = attempt
-        .variables
-        .iter()
-        .chain(&attempt.saved_extra)
-        .chain(&contact.extra);
-    let free = free.map(|(name, value)| (name.clone(), text(value)));
-    let mut values: BTreeMap<String, String> = own_values(&context.agent, attempt).chain(free).collect();
-    let mut set = |name: &str, value: String| values.insert(name.to_owned(), value);
-    let spelled = |number: Option<&PhoneNumber>| number.map(ToString::to_string).unwrap_or_default();
-    let person = Some(&contact.phone_number).filter(|number| !number.is_nobodys());
-    set("phoneNumber", spelled(person));
-    if let Some(name) = &contact.name {
-        set("name", name.clone());
-    }
-    if let Some(email) = &contact.email {
-        set("email", email.clone());
-    }
-    let zone: Tz = section.prompt.timezone.parse().unwrap_or(Tz::UTC);
-    let local = context.now.to_utc().with_timezone(&zone);
-    set("system__agent_id", attempt.agent.to_string());
-    set("system__conversation_id", attempt.claim.attempt.to_string());
-    set(CALLER_NUMBER, spelled(calling));
-    set(CALLED_NUMBER, spelled(called));
-    set("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string());
-    set("system__timezone", zone.name().to_owned());
-    set(CALL_DURATION, "0".to_owned());
-    values
-}
-
-/// Returns the agent's own values of placeholders that neither this call nor the system fills.
-pub(crate) fn own_values<'a>(
-    agent: &'a Agent,
-    attempt: &'a ClaimedAttempt,
-) -> impl Iterator<Item = (String, String)> + 'a {
-    let contact = &attempt.contact;
-    let of_call = [&attempt.variables, &attempt.saved_extra, &contact.extra];
-    let filled = move |name: &str| match name {
-        "phoneNumber" => true,
-        "name" if contact.name.is_some() => true,
-        "email" if contact.email.is_some() => true,
-        _ => SYSTEM_VARIABLES.contains(&name) || of_call.iter().any(|values| values.contains_key(name)),
+    let facts = CallFacts {
+        agent_id: attempt.agent,
+        attempt: attempt.claim.attempt,
+        calling,
+        called,
+        at: context.now,
+        duration_s: 0,
     };
-    let own = agent.conversation_config.agent.dynamic_variables.iter();
-    let open = own.filter(move |(name, _)| !filled(name));
-    open.map(|(name, value)| (name.clone(), text(value)))
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
-    }
+    let given = [&attempt.variables, &attempt.saved_extra];
+    call_values(&context.agent, (given, &attempt.contact), &facts)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tests of the variables and the caller ID of a planned call.
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use domain::{
@@ -10,6 +10,7 @@ use domain::{
         carrier::{CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall},
         store::{CampaignContact, Claim},
     },
+    template::CALLER_NUMBER,
 };
 
 /// A carrier that has a name only. `plain` accepts inbound calls and cannot dial.

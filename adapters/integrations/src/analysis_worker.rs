@@ -8,12 +8,13 @@
 
 mod usage;
 
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use domain::{
     admission::{Gate, Work},
     agent::{self, Agent},
     analysis::{self, AnalysisInput, Subject, UnusableAnswer},
+    call_values::{CallFacts, call_values},
     ports::{
         analyst::{Analyst, AnalystError},
         store::{AnalysedBy, Analysis, ConversationRow, Job, Store, StoreError},
@@ -164,10 +165,12 @@ impl Desk {
             let found = analysis::analyse(&turns, AnalysisInput::of(&row));
             return self.store.save_analysis(job, found).await;
         };
+        let variables = self.values_of(&row, agent).await?;
         let subject = Subject {
             agent,
             row: &row,
             turns: &turns,
+            variables: &variables,
             handed_over: self.was_handed_over(&row).await?,
         };
         let mut found = if subject.is_worth_asking() && self.analyst.is_asked(agent) {
@@ -185,6 +188,13 @@ impl Desk {
         found.contact = subject.for_contact(&found);
         metrics::counter!("ringback_analyses_total", "by" => name(found.by)).increment(1);
         self.store.save_analysis(job, found).await
+    }
+
+    /// Returns the values of the placeholders as they were in the call.
+    async fn values_of(&self, row: &ConversationRow, agent: &Agent) -> Result<BTreeMap<String, String>, StoreError> {
+        let given = self.store.call_variables(row.id).await?;
+        let contact = self.store.contact_of(row.id).await?;
+        Ok(call_values(agent, ([&given], &contact), &CallFacts::of(row)))
     }
 
     /// Returns whether another agent took the call over, judged by the last hand-over.

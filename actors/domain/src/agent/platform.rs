@@ -1,9 +1,12 @@
 //! `platformSettings`: settings around an agent's calls.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Entities, Entity};
+use crate::template::{self, Place};
 
 /// `platformSettings`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -86,6 +89,15 @@ impl DataCollection {
         entities
             .map(|(name, entity)| (name.clone(), Entity::read(entity)))
             .collect()
+    }
+
+    /// Returns the same with the placeholders of the descriptions filled in.
+    pub fn filled(&self, variables: &BTreeMap<String, String>) -> Entities {
+        let mut entities = self.typed();
+        for (_, entity) in &mut entities {
+            entity.description = template::render(Place::EntityDescription, &entity.description, variables);
+        }
+        entities
     }
 }
 

@@ -33,7 +33,7 @@ shows. Where something was not said, leave it out.
 pub(super) fn instructions(subject: &Subject<'_>) -> String {
     let platform = &subject.agent.platform_settings;
     let mut text = TASK.to_owned();
-    let entities = platform.data_collection.typed();
+    let entities = platform.data_collection.filled(subject.variables);
     if !entities.is_empty() {
         text.push_str(
             "\n- data: what the user told of the things below. One item for each that was told, none for the others. \

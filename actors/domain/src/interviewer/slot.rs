@@ -16,7 +16,6 @@ use crate::{
     agent::{Agent, Entity, EntityKind},
     opt_out,
     phrases::asks_about_opt_out,
-    template::{self, Place},
 };
 
 /// Share of a question's words by which an agent's own wording, or an early answer, is recognised.
@@ -151,7 +150,8 @@ impl Slot {
 
 /// Returns what to ask for: the agent's entities, or a message if there are none.
 pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_question: &str) -> Vec<Slot> {
-    let entities = agent.platform_settings.data_collection.typed();
+    // A placeholder must not be read aloud.
+    let entities = agent.platform_settings.data_collection.filled(variables);
     if entities.is_empty() {
         let question = Question {
             first: open_question.to_owned(),
@@ -166,8 +166,6 @@ pub(super) fn slots(agent: &Agent, variables: &BTreeMap<String, String>, open_qu
         }];
     }
     let slots = entities.into_iter().map(|(name, mut entity)| {
-        // A placeholder must not be read aloud.
-        entity.description = template::render(Place::EntityDescription, &entity.description, variables);
         let question = Question::of(&name, &entity);
         if entity.description.trim().is_empty() {
             entity.description = in_words(&name);

@@ -115,10 +115,9 @@ fn kind_of(allowed: &[Value]) -> EntityKind {
 
 /// Returns the entities to collect, in the agent's order, with placeholders filled in.
 pub(super) fn entity_lines(agent: &Agent, variables: &BTreeMap<String, String>) -> Vec<EntityLine> {
-    let entities = agent.platform_settings.data_collection.typed().into_iter();
+    let entities = agent.platform_settings.data_collection.filled(variables).into_iter();
     let lines = entities.map(|(name, mut entity)| {
-        let description = template::render(Place::EntityDescription, &entity.description, variables);
-        entity.description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+        entity.description = entity.description.split_whitespace().collect::<Vec<_>>().join(" ");
         EntityLine { name, entity }
     });
     lines.collect()

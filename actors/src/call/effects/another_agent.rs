@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{EffectHandler, rules};
 use crate::{
-    attempt::{fitted, own_values},
+    attempt::fitted,
     audio_stream::StreamMessage,
     call::{
         knowledge::CallKnowledge,
@@ -12,7 +12,7 @@ use crate::{
         tasks,
     },
 };
-use domain::{agent::Agent, id::AgentId};
+use domain::{agent::Agent, call_values::own_values, id::AgentId, ports::store::ClaimedAttempt};
 
 /// Agent that was looked up to take the call over.
 pub(super) struct Found {
@@ -31,6 +31,11 @@ pub(crate) fn bound(mut agent: Arc<Agent>, first: &Agent) -> Arc<Agent> {
     agent
 }
 
+/// Returns the agent's own values of placeholders that this call does not fill otherwise.
+fn own_values_in<'a>(attempt: &'a ClaimedAttempt, agent: &'a Agent) -> impl Iterator<Item = (String, String)> + 'a {
+    own_values(agent, ([&attempt.variables, &attempt.saved_extra], &attempt.contact))
+}
+
 impl EffectHandler {
     pub(super) fn look_up_agent(&mut self, try_no: u32, agent: AgentId, after_ms: u64) {
         let store = self.with.ports.store.clone();
@@ -44,7 +49,7 @@ impl EffectHandler {
         let found = found.map(|(id, agent)| {
             let plan = &self.plan;
             let mut variables = BTreeMap::clone(&plan.variables);
-            for (name, text) in own_values(&agent, &plan.attempt) {
+            for (name, text) in own_values_in(&plan.attempt, &agent) {
                 variables.entry(name).or_insert(text);
             }
             let found = Found {
@@ -79,7 +84,7 @@ impl EffectHandler {
         let agent = Arc::new(self.plan.agent.in_language(code));
         let plan = &mut self.plan;
         plan.agent = agent.clone();
-        Arc::make_mut(&mut plan.variables).extend(own_values(&agent, &plan.attempt));
+        Arc::make_mut(&mut plan.variables).extend(own_values_in(&plan.attempt, &agent));
         let plan = &self.plan;
         let rules = rules(&self.plan, &self.with, (&plan.agent, &plan.variables));
         if let Some(machine) = &mut self.machine {

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::{EffectHandler, planned_rules};
-use crate::{attempt::CALLER_NUMBER, call::state::State};
-use domain::{phone_number::PhoneNumber, template::CALL_DURATION};
+use crate::call::state::State;
+use domain::{
+    phone_number::PhoneNumber,
+    template::{CALL_DURATION, CALLER_NUMBER},
+};
 
 impl EffectHandler {
     /// Sets our number on the line. If it is not the expected one, the texts are rendered again, since they
