@@ -48,8 +48,7 @@ async fn asked(arguments: &[&str]) -> Vec<String> {
     }
     drop((stream, voice));
     server.abort();
-    let asked = asked.lock().unwrap().clone();
-    asked
+    asked.lock().unwrap().clone()
 }
 
 #[tokio::test(start_paused = true)]
