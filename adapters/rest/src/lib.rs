@@ -55,6 +55,7 @@ use axum::{
 };
 use domain::{
     admission::Gate,
+    agent::Agent,
     ports::{Readiness, store::Store},
 };
 use integrations::documents::Documents;
