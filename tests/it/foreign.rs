@@ -27,7 +27,7 @@ const NOBODYS: &str = "0198d1a0-0000-7000-8000-00000000000a";
 const NOBODYS_NUMBER: &str = "+15550109999";
 
 /// Names that end like ids and are not resources of an account.
-const NO_IDS: [&str; 3] = ["voiceId", "transferRuleIds", "eventsIds"];
+const NO_IDS: [&str; 2] = ["voiceId", "eventsIds"];
 /// Fields that contain ids although their name does not say so.
 const OTHER_IDS: [&str; 1] = ["knowledgeBase"];
 
@@ -111,6 +111,7 @@ impl Owned {
             "agentId",
             "contactId",
             "toolId",
+            "transferRuleId",
             "documentId",
             "groupId",
             "campaignId",
@@ -147,6 +148,7 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     .await;
     let contact = json!({ "phoneNumber": number, "name": word });
     let tool = json!({ "name": word, "description": word, "url": format!("https://example.com/{word}") });
+    let rule = json!({ "name": word, "transferDestination": { "phoneNumber": number } });
     let document = json!({ "name": word, "text": word });
     let campaign = json!({ "name": word, "agentId": agent, "contacts": [contact] });
     let document = made("/knowledge-base/documents/text", document, "documentId").await;
@@ -168,6 +170,7 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
         [
             ("contactId", made("/contacts", contact, "contactId").await),
             ("toolId", made("/tools", tool, "toolId").await),
+            ("transferRuleId", made("/transfer-rules", rule, "transferRuleId").await),
             ("groupId", made("/knowledge-base/groups", group, "groupId").await),
             ("campaignId", made("/campaigns", campaign, "campaignId").await),
             ("conversationId", conversation),
@@ -222,6 +225,13 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
             "/agents/create" | "/agents/{agentId}",
             "/conversationConfig/agent/prompt/builtInTools/transferToAgent/transfers/[]/agentId",
         ) => new_agent(json!({ "prompt": "Be brief.", "builtInTools": { "transferToAgent": transfer } })),
+        (
+            "/agents/create" | "/agents/{agentId}",
+            "/conversationConfig/agent/prompt/builtInTools/transferToNumber/transferRuleIds",
+        ) => {
+            let tools = json!({ "transferToNumber": { "transferRuleIds": [id] } });
+            new_agent(json!({ "prompt": "Be brief.", "builtInTools": tools }))
+        }
         ("/knowledge-base/groups", "/documentIds") => json!({ "name": "Mine", "documentIds": [id] }),
         ("/knowledge-base/groups/{groupId}", "/documentIds") => json!({ "documentIds": [id] }),
         ("/campaigns", "/agentId") => {

@@ -97,6 +97,7 @@ async fn every_described_field_is_known() {
     let agent = app.agent().await;
     let number = json!({ "phoneNumber": "+15550100010" });
     let campaign = json!({ "name": "c", "agentId": agent, "contacts": [number] });
+    let rule = json!({ "name": "r", "transferDestination": number });
     let tool = json!({ "name": "t", "description": "d", "url": "https://example.com/" });
     let ids = [
         (
@@ -110,6 +111,10 @@ async fn every_described_field_is_known() {
         (
             "{groupId}",
             made("/public/v1/knowledge-base/groups", json!({ "name": "g" }), "groupId").await,
+        ),
+        (
+            "{transferRuleId}",
+            made("/public/v1/transfer-rules", rule, "transferRuleId").await,
         ),
         ("{toolId}", made("/public/v1/tools", tool, "toolId").await),
         ("{agentId}", agent),

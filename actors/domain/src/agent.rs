@@ -24,7 +24,7 @@ pub use document::*;
 pub use placeholders::open_placeholders;
 pub use platform::*;
 pub use tools::*;
-pub use transfers::UsableTransfer;
+pub use transfers::{TransferRule, UsableTransfer, add_transfers, validate_transfer_rule};
 
 use std::sync::Arc;
 

@@ -91,6 +91,8 @@ ids! {
     GroupId;
     /// An HTTP tool.
     ToolId;
+    /// A transfer rule.
+    TransferRuleId;
 }
 
 #[cfg(test)]

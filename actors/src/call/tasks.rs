@@ -23,7 +23,7 @@ use domain::{
     ports::{
         carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, LastLook, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
-        store::{Claim, PermitRequest, Store, StoreError},
+        store::{Claim, PermitRequest, Store, StoreError, agent_for_calls},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
     },
     template::{self, Place},
@@ -302,7 +302,7 @@ pub(super) async fn look_up_agent(
     me: ActorRef<CallMessage>,
 ) {
     sleep(Duration::from_millis(after_ms)).await;
-    let asked = AssertUnwindSafe(store.agent(account, id)).catch_unwind();
+    let asked = AssertUnwindSafe(agent_for_calls(&*store, account, id)).catch_unwind();
     let found = match timeout(AGENT_WITHIN, asked).await {
         Ok(Ok(Ok(row))) => complete(&row.document).map_err(|error| AgentUnavailable::Unreadable(error.to_string())),
         Ok(Ok(Err(error))) => Err(error.into()),

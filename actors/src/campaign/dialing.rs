@@ -15,7 +15,7 @@ use crate::{
 use domain::{
     agent,
     id::{AttemptId, CampaignId, NodeId},
-    ports::store::{AgentRow, Remaining, Store, StoreError, StoreResult},
+    ports::store::{AgentRow, Remaining, Store, StoreError, StoreResult, agent_for_calls},
 };
 
 /// Interval at which a campaign looks for new work while calls run, and for the end of calls on other nodes.
@@ -166,7 +166,7 @@ impl CampaignState {
         let (row, generation) = (self.row.clone(), self.generation);
         tokio::spawn(async move {
             let agents = Arc::clone(&store);
-            let agent = contained(async move { agents.agent(row.account, row.agent).await }).await;
+            let agent = contained(async move { agent_for_calls(&*agents, row.account, row.agent).await }).await;
             let obstacle = match &agent {
                 Ok(row) => obstacle(ports, row).await,
                 Err(_) => Ok(None),

@@ -20,7 +20,7 @@ use domain::{
     ports::{
         Ports,
         carrier::{InboundCall, InboundRefusal, WayBack},
-        store::{AgentRow, NewInboundCall, StoreError},
+        store::{AgentRow, NewInboundCall, StoreError, with_transfer_rules},
     },
 };
 
@@ -267,6 +267,9 @@ async fn receive(
         None => ports.store.answering_agent(&call.to).await,
     };
     let row = row.map_err(|e| not_taken(&e))?.ok_or(InboundRefusal::NobodyAnswers)?;
+    let row = with_transfer_rules(&*ports.store, row)
+        .await
+        .map_err(|e| not_taken(&e))?;
     let agent = Arc::new(able(&ports, &row, &call)?);
     take_line(&lines, (&call, attempt), wanted.is_some().then_some(row.account)).await?;
     let (ticket, variables) = wanted.map(|wanted| (wanted.ticket, wanted.variables)).unzip();

@@ -22,7 +22,7 @@ use domain::{
     ports::{
         Ports,
         carrier::{Carrier, CarrierCallId, WayBack},
-        store::{CallDirection, Claim, ReturnedCall, ReturningCall, StoreError},
+        store::{CallDirection, Claim, ReturnedCall, ReturningCall, StoreError, agent_for_calls},
         usage::Meter,
     },
 };
@@ -363,7 +363,7 @@ async fn planned(
 async fn agent_of(ports: &Ports, account: AccountId, id: AgentId) -> Result<Arc<Agent>, NotGoingOn> {
     for _ in 0..AGENT_TRIES {
         let store = Arc::clone(&ports.store);
-        match contained(async move { store.agent(account, id).await }).await {
+        match contained(async move { agent_for_calls(&*store, account, id).await }).await {
             Ok(row) => {
                 return agent::complete(&row.document)
                     .map(Arc::new)

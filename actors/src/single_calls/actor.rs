@@ -17,7 +17,7 @@ use domain::{
     id::{AccountId, AgentId, NodeId},
     ports::{
         Ports,
-        store::{ClaimedAttempt, KeyTicket, NewCall, Store, StoreError, StoreResult, WaitingCalls},
+        store::{ClaimedAttempt, KeyTicket, NewCall, Store, StoreError, StoreResult, WaitingCalls, agent_for_calls},
     },
 };
 
@@ -345,7 +345,7 @@ async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttem
 
 /// Returns the agent, or the reason why the call cannot be made with it.
 async fn read_agent(store: &dyn Store, attempt: &ClaimedAttempt) -> StoreResult<Result<Agent, String>> {
-    match store.agent(attempt.account, attempt.agent).await {
+    match agent_for_calls(store, attempt.account, attempt.agent).await {
         Ok(row) => Ok(agent::complete(&row.document).map_err(|error| format!("agent cannot be read: {error}"))),
         Err(StoreError::NotFound) => Ok(Err("the agent does not exist any more".into())),
         Err(StoreError::Damaged(error)) => Ok(Err(format!("agent cannot be read: {error}"))),

@@ -19,6 +19,7 @@ mod returned;
 mod safeguards;
 mod tables;
 mod tools;
+mod transfer_rules;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,

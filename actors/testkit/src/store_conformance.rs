@@ -29,6 +29,7 @@ mod returned;
 mod returns;
 mod safeguards;
 mod tools;
+mod transfer_rules;
 
 pub use appointments::*;
 pub use attempts::*;
@@ -52,6 +53,7 @@ pub use returned::*;
 pub use returns::*;
 pub use safeguards::*;
 pub use tools::*;
+pub use transfer_rules::*;
 
 /// Creates one test for each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture,
 /// impl Sized)` opens an empty store. The second value is dropped after the check. Further tokens are
@@ -96,6 +98,10 @@ macro_rules! store_conformance {
             a_tools_name_is_its_accounts_own
             tools_are_listed_newest_first
             a_tool_that_an_agent_holds_is_not_deleted
+            a_transfer_rule_belongs_to_its_account_and_is_changed_under_its_version
+            transfer_rules_are_listed_newest_first
+            a_transfer_rule_that_an_agent_holds_is_not_deleted
+            calls_get_an_agents_transfer_rules_after_its_own_transfers
             an_import_is_seen_by_no_reader_until_it_is_finished
             contacts_keep_their_order_and_fields
             a_large_import_is_whole

@@ -4,9 +4,9 @@
 use std::collections::HashSet;
 
 use domain::{
-    agent::{Problem, Reference, referenced_documents, referenced_tools},
+    agent::{Problem, Reference, referenced_documents, referenced_rules, referenced_tools},
     id::AccountId,
-    ports::store::Store,
+    ports::store::{AgentRow, Store},
 };
 use serde_json::{Map, Value};
 use url::Url;
@@ -15,6 +15,9 @@ use super::error::ApiResult;
 use net::address_policy::{ALLOW_PRIVATE, AddressPolicy};
 
 const WEBHOOK: &str = "platformSettings.callActions.postCallWebhook";
+
+/// Ids named in a warning.
+const LISTED: usize = 20;
 
 /// Returns a problem for each missing document or group.
 pub async fn knowledge(
@@ -53,6 +56,56 @@ pub async fn tools(store: &dyn Store, account: AccountId, document: &Map<String,
     let problem =
         |(path, text): Reference| Problem::new(path, "not_found", format!("there is no tool `{text}` in this account"));
     Ok(missing.map(problem).collect())
+}
+
+/// Returns a problem for each missing transfer rule. Ids that `stored` has already are kept, and ignored in calls.
+pub async fn transfer_rules(
+    store: &dyn Store,
+    account: AccountId,
+    document: &Map<String, Value>,
+    stored: Option<&Map<String, Value>>,
+) -> ApiResult<Vec<Problem>> {
+    let kept: HashSet<String> = stored
+        .map(referenced_rules)
+        .into_iter()
+        .flatten()
+        .map(|(_, id)| id)
+        .collect();
+    let missing = missing_rules(store, account, document).await?;
+    let missing = missing.into_iter().filter(|(_, text)| !kept.contains(text));
+    let problem = |(path, text): Reference| {
+        let message = format!("there is no transfer rule `{text}` in this account; create it at `/transfer-rules`");
+        Problem::new(path, "not_found", message)
+    };
+    Ok(missing.map(problem).collect())
+}
+
+/// Returns a warning that names the ids of an agent that are no transfer rules.
+pub async fn ignored_rules(store: &dyn Store, row: &AgentRow) -> ApiResult<Option<String>> {
+    let missing = missing_rules(store, row.account, &row.document).await?;
+    let named: Vec<String> = missing
+        .into_iter()
+        .take(LISTED)
+        .map(|(_, text)| format!("`{text:.100}`"))
+        .collect();
+    Ok((!named.is_empty()).then(|| {
+        let named = named.join(", ");
+        format!("`transferRuleIds` that are no transfer rules of this account have no effect: {named}")
+    }))
+}
+
+async fn missing_rules(
+    store: &dyn Store,
+    account: AccountId,
+    document: &Map<String, Value>,
+) -> ApiResult<Vec<Reference>> {
+    let mut named = referenced_rules(document);
+    if !named.is_empty() {
+        let known = store.transfer_rules_of(account, &ids(&named)).await?;
+        let known: HashSet<String> = known.iter().map(|row| row.id.to_string()).collect();
+        named.retain(|(_, text)| !known.contains(text));
+    }
+    Ok(named)
 }
 
 fn ids<T: std::str::FromStr>(named: &[Reference]) -> Vec<T> {

@@ -101,7 +101,7 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<AgentRow> {
     let document = agent::validate_create(&Value::Object(body)).map_err(ApiError::Invalid)?;
-    check_references(state, account, &document).await?;
+    check_references(state, account, &document, None).await?;
     match state.store.create_agent(account.id, document.clone(), ticket).await {
         Err(StoreError::Exists(_)) => Err(number_in_use(state, account, None, &document).await),
         made => Ok(made?),
@@ -181,21 +181,23 @@ pub async fn patch(
     let outcome = until_written(async || {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
         let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
-        check_references(&state, &account, &document).await?;
+        check_references(&state, &account, &document, Some(&row.document)).await?;
         let update = state.store.update_agent(account.id, id, row.version, document.clone());
         match update.await {
             Err(StoreError::Exists(_)) => Err(number_in_use(&state, &account, Some(id), &document).await),
             outcome => Ok(outcome),
         }
     });
-    let shown = view(&outcome.await?.or_no_such("agent")?, &account)?;
-    let warning = limits(&state, &shown.agent);
-    Ok(Reply::ok(shown).warning(warning))
-}
-
-/// Returns the warning about settings that the agent's providers cannot follow.
-fn limits(state: &RestState, agent: &Agent) -> Option<String> {
-    joined(&(state.limits)(agent))
+    let row = outcome.await?.or_no_such("agent")?;
+    // The change is written, so that a failure here must not look like one of the change.
+    let ignored = agent_references::ignored_rules(&*state.store, &row)
+        .await
+        .ok()
+        .flatten();
+    let shown = view(&row, &account)?;
+    let mut warnings = (state.limits)(&shown.agent);
+    warnings.extend(ignored);
+    Ok(Reply::ok(shown).warning(joined(&warnings)))
 }
 
 /// Returns an error that names the numbers the agent cannot have.
@@ -225,7 +227,12 @@ async fn number_in_use(
 }
 
 /// Checks that the ids in a document exist in the account, and that its webhook is not a private address.
-async fn check_references(state: &RestState, account: &Account, document: &Map<String, Value>) -> ApiResult<()> {
+async fn check_references(
+    state: &RestState,
+    account: &Account,
+    document: &Map<String, Value>,
+    stored: Option<&Map<String, Value>>,
+) -> ApiResult<()> {
     let store = &*state.store;
     let mut problems = Vec::new();
     for (path, text) in agent::referenced_agents(document) {
@@ -241,6 +248,7 @@ async fn check_references(state: &RestState, account: &Account, document: &Map<S
     }
     problems.extend(agent_references::knowledge(store, account.id, document).await?);
     problems.extend(agent_references::tools(store, account.id, document).await?);
+    problems.extend(agent_references::transfer_rules(store, account.id, document, stored).await?);
     problems.extend(agent_references::webhook(&state.address_policy, document));
     if problems.is_empty() {
         Ok(())

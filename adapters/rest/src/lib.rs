@@ -38,6 +38,7 @@ mod safeguards;
 pub mod server;
 mod strict_json;
 mod tools;
+mod transfer_rules;
 pub mod widget;
 
 use std::{path::PathBuf, sync::Arc};
@@ -184,6 +185,7 @@ pub fn routes(state: RestState) -> Router {
         .merge(knowledge_base::routes())
         .merge(safeguards::routes())
         .merge(tools::routes())
+        .merge(transfer_rules::routes())
         .route("/public/v1/conversations", get(conversations::list))
         .route("/public/v1/conversations/{conversationId}", get(conversations::show))
         .route(

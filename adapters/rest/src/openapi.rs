@@ -17,6 +17,7 @@ pub mod operation;
 pub mod safeguards;
 mod samples;
 pub mod tools;
+pub mod transfer_rules;
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -147,6 +148,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ("Agents", "AI agents that talk in calls", agents::operations()),
         ("Knowledge base", "Documents that agents use", knowledge::operations()),
         ("Tools", "HTTP tools that agents may use in calls", tools::operations()),
+        (
+            "Transfer rules",
+            "Transfers that several agents offer",
+            transfer_rules::operations(),
+        ),
         ("Safeguards", "Limits on the account's calls", safeguards::operations()),
         ("Contacts", "Saved contacts", contacts::operations()),
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),

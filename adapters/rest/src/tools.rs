@@ -6,6 +6,7 @@ use domain::{
     id::ToolId,
     ports::store::{Account, HttpTool, KeyTicket, StoreError, ToolRow},
     prompt::is_built_in,
+    time::Timestamp,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -44,16 +45,26 @@ const TIMEOUT_MS: std::ops::RangeInclusive<i64> = 100..=30_000;
 /// Default time limit of a request, in milliseconds.
 const DEFAULT_TIMEOUT_MS: i64 = 10_000;
 
-/// When a tool was created and last changed.
+/// When a resource was created and last changed.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolMetadata {
-    /// When the tool was created; ISO 8601, UTC.
+pub struct ChangeTimes {
+    /// When it was created; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub created_at: String,
-    /// When the tool was last changed; ISO 8601, UTC.
+    /// When it was last changed; ISO 8601, UTC.
     #[schema(format = DateTime)]
     pub updated_at: String,
+}
+
+impl ChangeTimes {
+    /// Creates the object for these times.
+    pub fn of(created_at: Timestamp, updated_at: Timestamp) -> Self {
+        Self {
+            created_at: created_at.to_iso8601(),
+            updated_at: updated_at.to_iso8601(),
+        }
+    }
 }
 
 /// An HTTP tool.
@@ -80,7 +91,7 @@ pub struct ShownTool {
     #[schema(minimum = 100, maximum = 30000)]
     pub timeout_ms: i64,
     /// When the tool was created and last changed.
-    pub metadata: ToolMetadata,
+    pub metadata: ChangeTimes,
 }
 
 /// HTTP method of a tool's request.
@@ -327,9 +338,6 @@ fn view(row: &ToolRow) -> ShownTool {
         url: tool.url,
         method: tool.method,
         timeout_ms: tool.timeout_ms,
-        metadata: ToolMetadata {
-            created_at: row.created_at.to_iso8601(),
-            updated_at: row.updated_at.to_iso8601(),
-        },
+        metadata: ChangeTimes::of(row.created_at, row.updated_at),
     }
 }

@@ -29,7 +29,12 @@ pub(super) async fn hold(
 
 /// Removes all references of an agent.
 pub(super) async fn clear(work: &mut Work<'_>, agent: AgentId) -> StoreResult<()> {
-    for table in ["agent_transfers", "agent_numbers", "agent_tools"] {
+    for table in [
+        "agent_transfers",
+        "agent_numbers",
+        "agent_tools",
+        "agent_transfer_rules",
+    ] {
         let delete = composed(format!("DELETE FROM {table} WHERE agent = $1")).bind(agent.to_string());
         affected(delete, work.conn).await?;
     }

@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 use super::{
     Work, agent_holds, idempotency, knowledge,
     rows::{Columns, Conditions, affected, containing, to_json, unavailable},
-    tools,
+    tools, transfer_rules,
 };
 
 fn name(document: &Map<String, Value>) -> String {
@@ -55,6 +55,7 @@ pub(super) async fn create(
     knowledge::hold(&mut work, (account, id), &document).await?;
     agent_holds::hold(&mut work, (account, id), &document).await?;
     tools::hold(&mut work, (account, id), &document).await?;
+    transfer_rules::hold(&mut work, (account, id), &document).await?;
     Ok(AgentRow {
         id,
         account,
@@ -197,6 +198,7 @@ pub(super) async fn update(
             knowledge::hold(&mut work, key, &document).await?;
             agent_holds::hold(&mut work, key, &document).await?;
             tools::hold(&mut work, key, &document).await?;
+            transfer_rules::hold(&mut work, key, &document).await?;
             read(&row)
         }
         None => get(work, account, id).await.and(Err(StoreError::Stale)),

@@ -43,6 +43,7 @@ const FILES: &[(&str, &str)] = &files![
     "0008_safeguards",
     "0009_put_off",
     "0010_end_written",
+    "0011_transfer_rules",
 ];
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {

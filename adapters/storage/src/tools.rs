@@ -6,24 +6,45 @@ use async_trait::async_trait;
 use domain::{
     agent::referenced_tools,
     id::{AccountId, AgentId, ToolId},
-    ports::store::{
-        CREATED, HOLDERS_NAMED, Holder, HttpTool, KeyTicket, Removal, StoreError, StoreResult, ToolRow, ToolStore,
-    },
+    ports::store::{CREATED, HttpTool, KeyTicket, Removal, StoreError, StoreResult, ToolRow, ToolStore},
     time::Timestamp,
 };
 use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, idempotency,
-    rows::{AnyQuery, Columns, Conditions, affected, composed, unavailable, unique},
+    SqlStore, Work,
+    held_rows::{self, HeldRow},
+    idempotency,
+    rows::{Columns, composed, unique},
 };
 
 const COLUMNS: &str =
     "id, account, name, description, parameters, url, method, timeout_ms, version, created_at, updated_at";
 
-/// Ids in one statement.
-const CHUNK: usize = 500;
+impl HeldRow for ToolRow {
+    const TABLE: &'static str = "tools";
+    const COLUMNS: &'static str = COLUMNS;
+    const HELD_IN: (&'static str, &'static str) = ("agent_tools", "tool");
+
+    fn read(row: &AnyRow) -> StoreResult<Self> {
+        Ok(Self {
+            id: row.id("id")?,
+            account: row.id("account")?,
+            tool: HttpTool {
+                name: row.text("name")?,
+                description: row.text("description")?,
+                parameters: row.json("parameters")?,
+                url: row.text("url")?,
+                method: row.text("method")?,
+                timeout_ms: row.int("timeout_ms")?,
+            },
+            version: row.int("version")?,
+            created_at: row.time("created_at")?,
+            updated_at: row.time("updated_at")?,
+        })
+    }
+}
 
 #[async_trait]
 impl ToolStore for SqlStore {
@@ -34,7 +55,8 @@ impl ToolStore for SqlStore {
     }
 
     async fn tool(&self, account: AccountId, id: ToolId) -> StoreResult<ToolRow> {
-        self.read(move |work| Box::pin(get(work, account, id))).await
+        self.read(move |work| Box::pin(held_rows::get(work, account, id.to_string())))
+            .await
     }
 
     async fn tools(
@@ -43,12 +65,14 @@ impl ToolStore for SqlStore {
         after: Option<(Timestamp, ToolId)>,
         limit: i64,
     ) -> StoreResult<Vec<ToolRow>> {
-        self.read(move |work| Box::pin(list(work, account, after, limit))).await
+        let after = after.map(|(at, id)| (at, id.to_string()));
+        self.read(move |work| Box::pin(held_rows::list(work, account, after, limit)))
+            .await
     }
 
     async fn tools_of(&self, account: AccountId, ids: &[ToolId]) -> StoreResult<Vec<ToolRow>> {
         let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        self.read(move |mut work| Box::pin(async move { known(&mut work, account, &ids).await }))
+        self.read(move |mut work| Box::pin(async move { held_rows::known(&mut work, account, &ids).await }))
             .await
     }
 
@@ -58,26 +82,9 @@ impl ToolStore for SqlStore {
     }
 
     async fn delete_tool(&self, account: AccountId, id: ToolId) -> StoreResult<Removal> {
-        self.write(move |work| Box::pin(delete(work, account, id))).await
+        self.write(move |work| Box::pin(held_rows::delete::<ToolRow>(work, account, id.to_string())))
+            .await
     }
-}
-
-fn read(row: &AnyRow) -> StoreResult<ToolRow> {
-    Ok(ToolRow {
-        id: row.id("id")?,
-        account: row.id("account")?,
-        tool: HttpTool {
-            name: row.text("name")?,
-            description: row.text("description")?,
-            parameters: row.json("parameters")?,
-            url: row.text("url")?,
-            method: row.text("method")?,
-            timeout_ms: row.int("timeout_ms")?,
-        },
-        version: row.int("version")?,
-        created_at: row.time("created_at")?,
-        updated_at: row.time("updated_at")?,
-    })
 }
 
 async fn create(
@@ -114,60 +121,17 @@ async fn create(
     })
 }
 
-async fn get(work: Work<'_>, account: AccountId, id: ToolId) -> StoreResult<ToolRow> {
-    let row = composed(format!("SELECT {COLUMNS} FROM tools WHERE id = $1 AND account = $2"))
-        .bind(id.to_string())
-        .bind(account.to_string())
-        .fetch_optional(work.conn)
-        .await
-        .map_err(unavailable)?;
-    read(&row.ok_or(StoreError::NotFound)?)
-}
-
-async fn list(
-    work: Work<'_>,
-    account: AccountId,
-    after: Option<(Timestamp, ToolId)>,
-    limit: i64,
-) -> StoreResult<Vec<ToolRow>> {
-    let mut wanted = Conditions::default();
-    wanted.and("account = ?", [account.to_string().into()]);
-    if let Some((created_at, id)) = after {
-        wanted.and(
-            "(created_at, id) < (?, ?)",
-            [created_at.0.into(), id.to_string().into()],
-        );
-    }
-    let head = format!("SELECT {COLUMNS} FROM tools");
-    let query = wanted.query(&head, "ORDER BY created_at DESC, id DESC", limit);
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
-}
-
-async fn known(work: &mut Work<'_>, account: AccountId, ids: &[String]) -> StoreResult<Vec<ToolRow>> {
-    let mut found = Vec::new();
-    for chunk in ids.chunks(CHUNK) {
-        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
-        let sql = format!(
-            "SELECT {COLUMNS} FROM tools WHERE account = $1 AND id IN ({})",
-            places.join(", ")
-        );
-        let query = composed(sql).bind(account.to_string());
-        let query: AnyQuery<'_> = chunk.iter().fold(query, |query, id| query.bind(id.clone()));
-        for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
-            found.push(read(&row)?);
-        }
-    }
-    Ok(found)
-}
-
 async fn update(
     mut work: Work<'_>,
     (account, id): (AccountId, ToolId),
     version: i64,
     new: HttpTool,
 ) -> StoreResult<ToolRow> {
-    if get(work.again(), account, id).await?.version != version {
+    if held_rows::get::<ToolRow>(work.again(), account, id.to_string())
+        .await?
+        .version
+        != version
+    {
         return Err(StoreError::Stale);
     }
     let update = composed(format!(
@@ -188,40 +152,7 @@ async fn update(
         .fetch_optional(&mut *work.conn)
         .await
         .map_err(unique("name"))?;
-    read(&row.ok_or(StoreError::Stale)?)
-}
-
-async fn delete(mut work: Work<'_>, account: AccountId, id: ToolId) -> StoreResult<Removal> {
-    get(work.again(), account, id).await?;
-    let holders = holders(&mut work, id).await?;
-    if !holders.is_empty() {
-        return Ok(Removal::Held(holders));
-    }
-    let row = sqlx::query("DELETE FROM tools WHERE id = $1 AND account = $2");
-    match affected(row.bind(id.to_string()).bind(account.to_string()), work.conn).await {
-        // An agent referenced it since it was read.
-        Err(StoreError::NotFound) => Err(StoreError::Stale),
-        Err(other) => Err(other),
-        Ok(0) => Err(StoreError::NotFound),
-        Ok(_) => Ok(Removal::Done),
-    }
-}
-
-async fn holders(work: &mut Work<'_>, id: ToolId) -> StoreResult<Vec<Holder>> {
-    let agents = "SELECT a.id, a.name FROM agent_tools h JOIN agents a ON a.id = h.agent WHERE h.tool = $1 \
-                  ORDER BY a.id LIMIT $2";
-    let query = sqlx::query(agents)
-        .bind(id.to_string())
-        .bind(i64::try_from(HOLDERS_NAMED).unwrap_or(i64::MAX));
-    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
-    let holder = |row: &AnyRow| {
-        Ok(Holder {
-            kind: "agent",
-            id: row.id::<AgentId>("id")?.to_string(),
-            name: row.text("name")?,
-        })
-    };
-    rows.iter().map(holder).collect()
+    ToolRow::read(&row.ok_or(StoreError::Stale)?)
 }
 
 /// Stores which tools an agent's document references; earlier references were cleared before. Returns `Stale`
@@ -233,18 +164,12 @@ pub(super) async fn hold(
 ) -> StoreResult<()> {
     let named: BTreeSet<String> = referenced_tools(document).into_iter().map(|(_, text)| text).collect();
     let named: Vec<String> = named.into_iter().collect();
-    let found = known(work, account, &named).await?;
+    let found = held_rows::known::<ToolRow>(work, account, &named).await?;
     if found.len() != named.len() {
         return Err(StoreError::Stale);
     }
     for row in found {
-        let insert = sqlx::query("INSERT INTO agent_tools (agent, tool) VALUES ($1, $2)");
-        let insert = insert.bind(agent.to_string()).bind(row.id.to_string());
-        // The referenced tool was deleted since it was read.
-        affected(insert, work.conn).await.map_err(|error| match error {
-            StoreError::NotFound => StoreError::Stale,
-            other => other,
-        })?;
+        held_rows::hold::<ToolRow>(work, agent, row.id.to_string()).await?;
     }
     Ok(())
 }

@@ -114,6 +114,14 @@ pub fn referenced_tools(stored: &Map<String, Value>) -> Vec<Reference> {
     ids(stored, "conversationConfig.agent.prompt.toolIds")
 }
 
+/// Returns the transfer rules that the document names. Ids that are no rules are stored, and have no effect.
+pub fn referenced_rules(stored: &Map<String, Value>) -> Vec<Reference> {
+    ids(
+        stored,
+        "conversationConfig.agent.prompt.builtInTools.transferToNumber.transferRuleIds",
+    )
+}
+
 fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     let (stored, mut problems) = Walk::check(body, &AGENT, Mode::Whole);
     let document = match stored {

@@ -165,18 +165,22 @@ const AGENT_TRANSFER: &[Field] = &[
     optional("enableTransferredAgentFirstMessage", Shape::Flag),
 ];
 
-const NUMBER_TRANSFER: &[Field] = &[
-    optional("transferType", Shape::OneOf(&["blind", "conference", "sip_refer"])),
-    optional("condition", SENTENCE),
-    optional(
-        "transferDestination",
-        Shape::Section(&[
-            optional("type", Shape::OneOf(&["phone", "sip_uri"])),
-            optional("phoneNumber", PHONE),
-            optional("sipUri", text(SIP_CHARS, rules::sip_uri)),
-        ]),
-    ),
-];
+const NUMBER_TRANSFER: &[Field] = &[TRANSFER_TYPE, CONDITION, DESTINATION];
+
+/// A transfer rule as clients write it.
+pub(super) const TRANSFER_RULE: Shape =
+    Shape::Section(&[required("name", NAME), TRANSFER_TYPE, CONDITION, DESTINATION]);
+
+const TRANSFER_TYPE: Field = optional("transferType", Shape::OneOf(&["blind", "conference", "sip_refer"]));
+const CONDITION: Field = optional("condition", SENTENCE);
+const DESTINATION: Field = optional(
+    "transferDestination",
+    Shape::Section(&[
+        optional("type", Shape::OneOf(&["phone", "sip_uri"])),
+        optional("phoneNumber", PHONE),
+        optional("sipUri", text(SIP_CHARS, rules::sip_uri)),
+    ]),
+);
 
 const ASR: &[Field] = &[optional("userInputAudioFormat", FORMATS), optional("keywords", NAMES)];
 

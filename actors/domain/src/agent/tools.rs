@@ -74,7 +74,7 @@ pub struct TransferToNumber {
     /// Fields that all tools have.
     #[serde(flatten)]
     pub tool: BuiltInTool,
-    /// Stored, without effect.
+    /// Transfer rules of the account, offered after `transfers`.
     pub transfer_rule_ids: Vec<String>,
     /// Possible transfers.
     pub transfers: Vec<NumberTransfer>,

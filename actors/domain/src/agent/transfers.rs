@@ -1,9 +1,15 @@
 //! The usable transfers of an agent: those with a destination that can be dialed.
 
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
-use super::{NumberTransfer, Problem, TransferDestination, TransferToNumber, document::at, rules::can_be_dialed};
+use super::{
+    NumberTransfer, Problem, TransferDestination, TransferToNumber,
+    document::at,
+    rules::can_be_dialed,
+    shape::{Mode, Walk},
+    table::TRANSFER_RULE,
+};
 use crate::{
     phone_number::PhoneNumber,
     transfer::{Destination, TransferKind},
@@ -79,6 +85,45 @@ fn destination(to: &TransferDestination) -> Option<Destination> {
         Some("sip_uri") => sip(),
         None => phone().or_else(sip),
         Some(_) => None,
+    }
+}
+
+/// A transfer that several agents offer. As JSON it is the body of the request that creates it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TransferRule {
+    /// Name for people.
+    pub name: String,
+    /// The transfer.
+    #[serde(flatten)]
+    pub transfer: NumberTransfer,
+}
+
+/// Validates a transfer rule.
+///
+/// # Errors
+///
+/// Returns all problems of the body.
+pub fn validate_transfer_rule(body: &Value) -> Result<TransferRule, Vec<Problem>> {
+    let (stored, mut problems) = Walk::check(body, &TRANSFER_RULE, Mode::Whole);
+    let rule = TransferRule::deserialize(stored.unwrap_or_default()).unwrap_or_default();
+    if !problems
+        .iter()
+        .any(|problem| problem.path.starts_with("transferDestination"))
+        && let Some((field, message)) = lacks(&rule.transfer.transfer_destination)
+    {
+        problems.push(Problem::new(format!("transferDestination{field}"), "required", message));
+    }
+    if problems.is_empty() { Ok(rule) } else { Err(problems) }
+}
+
+/// Adds transfers after those in an agent's document that has the tool.
+pub fn add_transfers<'a>(document: &mut Map<String, Value>, rules: impl Iterator<Item = &'a TransferRule>) {
+    let mut names = TOOL.split('.');
+    let first = names.next().and_then(|name| document.get_mut(name));
+    let tool = names.fold(first, |at, name| at.and_then(|value| value.get_mut(name)));
+    let Some(Value::Object(tool)) = tool else { return };
+    if let Value::Array(transfers) = tool.entry("transfers").or_insert_with(|| json!([])) {
+        transfers.extend(rules.map(|rule| json!(rule.transfer)));
     }
 }
 

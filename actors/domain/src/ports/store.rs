@@ -20,6 +20,7 @@ mod records;
 mod returned;
 mod safeguards;
 mod tools;
+mod transfer_rules;
 
 pub use appointments::*;
 pub use attempts::*;
@@ -38,6 +39,7 @@ pub use records::*;
 pub use returned::*;
 pub use safeguards::*;
 pub use tools::*;
+pub use transfer_rules::*;
 
 /// Reason why a store operation failed, sorted by what the caller may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,6 +107,7 @@ pub trait Store:
     + DeliveryStore
     + AppointmentStore
     + ToolStore
+    + TransferRuleStore
 {
 }
 
@@ -125,5 +128,6 @@ impl<T> Store for T where
         + DeliveryStore
         + AppointmentStore
         + ToolStore
+        + TransferRuleStore
 {
 }

@@ -7,14 +7,17 @@ use uuid::Uuid;
 use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry, nodes::Nodes};
 use domain::{
     dial_token::DialToken,
-    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId},
+    id::{
+        AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId,
+        TransferRuleId,
+    },
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow, CampaignStatus,
             Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, SafeguardsRow, StoreError, StoreResult,
-            StoredApiKey, ToolRow, Tries, TurnFact,
+            StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
     safeguards::Rule,
@@ -34,6 +37,7 @@ pub(super) struct Tables {
     pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
     pub(super) groups: HashMap<GroupId, GroupEntry>,
     pub(super) tools: HashMap<ToolId, ToolRow>,
+    pub(super) transfer_rules: HashMap<TransferRuleId, TransferRuleRow>,
     pub(super) contacts: HashMap<ContactId, ContactRow>,
     pub(super) do_not_call: HashMap<(AccountId, PhoneNumber), Timestamp>,
     pub(super) safeguards: HashMap<AccountId, SafeguardsRow>,

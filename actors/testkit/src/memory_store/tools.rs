@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{MemoryStore, tables::Tables};
 use domain::{
-    agent::referenced_tools,
+    agent::{Reference, referenced_tools},
     id::{AccountId, ToolId},
     ports::store::{
         AgentRow, CREATED, HOLDERS_NAMED, Holder, HttpTool, KeyTicket, Removal, StoreError, StoreResult, ToolRow,
@@ -22,6 +22,14 @@ impl Tables {
         let known = |text: &str| text.parse().is_ok_and(|id| self.tool_of(account, id).is_ok());
         let all = referenced_tools(document).iter().all(|(_, text)| known(text));
         if all { Ok(()) } else { Err(StoreError::Stale) }
+    }
+
+    /// Returns the first agents whose documents name this id.
+    pub(super) fn holders(&self, id: &str, named: fn(&Map<String, Value>) -> Vec<Reference>) -> Vec<Holder> {
+        let mut holding: Vec<&AgentRow> = self.agents.values().collect();
+        holding.retain(|row| named(&row.document).iter().any(|(_, named)| named == id));
+        holding.sort_by_key(|row| row.id);
+        holding.into_iter().take(HOLDERS_NAMED).map(holder).collect()
     }
 
     fn tool_of(&self, account: AccountId, id: ToolId) -> StoreResult<&ToolRow> {
@@ -109,11 +117,7 @@ impl ToolStore for MemoryStore {
     async fn delete_tool(&self, account: AccountId, id: ToolId) -> StoreResult<Removal> {
         let mut tables = self.open()?;
         tables.tool_of(account, id)?;
-        let text = id.to_string();
-        let mut holding: Vec<&AgentRow> = tables.agents.values().collect();
-        holding.retain(|row| referenced_tools(&row.document).iter().any(|(_, named)| *named == text));
-        holding.sort_by_key(|row| row.id);
-        let holders: Vec<Holder> = holding.into_iter().take(HOLDERS_NAMED).map(holder).collect();
+        let holders = tables.holders(&id.to_string(), referenced_tools);
         if !holders.is_empty() {
             return Ok(Removal::Held(holders));
         }

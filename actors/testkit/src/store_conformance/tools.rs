@@ -11,7 +11,7 @@ use domain::{
     time::Clock,
 };
 
-async fn accounts(store: &dyn Store) -> (AccountId, AccountId) {
+pub(super) async fn accounts(store: &dyn Store) -> (AccountId, AccountId) {
     let (ada, bob) = (new_account("ada@example.com"), new_account("bob@example.com"));
     store.create_account(ada.clone()).await.unwrap();
     store.create_account(bob.clone()).await.unwrap();

@@ -11,10 +11,11 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
+    agent::TransferRule,
     dial_token::DialToken,
     id::{
         AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId,
-        ToolId,
+        ToolId, TransferRuleId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
@@ -121,6 +122,14 @@ slowly! {
         tools_of(account: AccountId, ids: &[ToolId]) -> Vec<ToolRow>;
         update_tool(account: AccountId, id: ToolId, version: i64, new: HttpTool) -> ToolRow;
         delete_tool(account: AccountId, id: ToolId) -> Removal;
+    }
+    TransferRuleStore {
+        create_transfer_rule(account: AccountId, new: TransferRule, ticket: Option<&KeyTicket>) -> TransferRuleRow;
+        transfer_rule(account: AccountId, id: TransferRuleId) -> TransferRuleRow;
+        transfer_rules(account: AccountId, after: Option<(Timestamp, TransferRuleId)>, limit: i64) -> Vec<TransferRuleRow>;
+        transfer_rules_of(account: AccountId, ids: &[TransferRuleId]) -> Vec<TransferRuleRow>;
+        update_transfer_rule(account: AccountId, id: TransferRuleId, version: i64, new: TransferRule) -> TransferRuleRow;
+        delete_transfer_rule(account: AccountId, id: TransferRuleId) -> Removal;
     }
     KnowledgeStore {
         create_document(account: AccountId, new: NewDocument, ticket: Option<&KeyTicket>) -> DocumentRow;

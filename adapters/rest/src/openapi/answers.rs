@@ -220,6 +220,7 @@ pub fn path_parameter(name: &str) -> Value {
         "conversationId" => ("A conversation's id", uuid(), samples::CONVERSATION),
         "documentId" => ("A document's id", uuid(), samples::DOCUMENT),
         "toolId" => ("A tool's id", uuid(), samples::TOOL),
+        "transferRuleId" => ("A transfer rule's id", uuid(), samples::TRANSFER_RULE),
         _ => ("An id", uuid(), samples::GROUP),
     };
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema, "example": example })

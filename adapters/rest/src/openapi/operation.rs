@@ -338,6 +338,7 @@ impl Operation {
         if let Some(id) = thing {
             let thing = match id {
                 "{phoneNumber}" => "entry",
+                "{transferRuleId}" => "transfer rule",
                 other => other.trim_matches(['{', '}']).trim_end_matches("Id"),
             };
             if !self.failures.iter().any(|failure| failure.status == 404) {

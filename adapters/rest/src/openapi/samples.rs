@@ -23,6 +23,8 @@ pub const DOCUMENT: &str = "0198d1a0-0000-7000-8000-00000000000e";
 pub const GROUP: &str = "0198d1a0-0000-7000-8000-00000000000f";
 /// Id of a tool.
 pub const TOOL: &str = "0198d1a0-0000-7000-8000-000000000010";
+/// Id of a transfer rule.
+pub const TRANSFER_RULE: &str = "0198d1a0-0000-7000-8000-000000000011";
 /// A stored phone number.
 pub const PHONE: &str = "+15550100010";
 /// A point in time.
@@ -202,6 +204,17 @@ pub fn tool() -> Value {
         "url": "https://example.com/hours",
         "method": "POST",
         "timeoutMs": 10000,
+        "metadata": { "createdAt": AT, "updatedAt": AT },
+    })
+}
+
+/// Returns a transfer rule.
+pub fn transfer_rule() -> Value {
+    json!({
+        "transferRuleId": TRANSFER_RULE,
+        "name": "Reception",
+        "condition": "asks for a person",
+        "transferDestination": { "type": "phone", "phoneNumber": PHONE },
         "metadata": { "createdAt": AT, "updatedAt": AT },
     })
 }

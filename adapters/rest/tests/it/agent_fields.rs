@@ -27,6 +27,9 @@ async fn full(app: &TestApp) -> Value {
     let text = json!({ "name": "Prices", "text": "A check-up costs 50." });
     let document = app.client.post("/public/v1/knowledge-base/documents/text", text).await;
     let document = document.expect(201).text("/data/documentId");
+    let rule = json!({ "name": "Desk", "transferDestination": { "phoneNumber": "+15550000009" } });
+    let rule = app.client.post("/public/v1/transfer-rules", rule).await;
+    let rule = rule.expect(201).text("/data/transferRuleId");
     let tool = |description: &str| json!({ "enabled": true, "description": description, "disableInterruption": true });
     let with = |description: &str, more: Value| {
         let mut tool = tool(description);
@@ -42,7 +45,7 @@ async fn full(app: &TestApp) -> Value {
             "enableTransferredAgentFirstMessage": true,
         }] })),
         "transferToNumber": with("to the desk", json!({
-            "transferRuleIds": ["desk"],
+            "transferRuleIds": [rule],
             "transfers": [
                 { "transferType": "blind", "condition": "asks for the desk",
                   "transferDestination": { "type": "phone", "phoneNumber": "+15550000009", "sipUri": "sip:desk@example.com" } },

@@ -26,3 +26,4 @@ mod overload;
 mod recordings;
 mod server;
 mod sqlite;
+mod transfer_rules;
