@@ -82,7 +82,7 @@ pub async fn create(
     let reply = |row: &AgentRow| {
         let warning = agent::complete(&row.document)
             .ok()
-            .and_then(|agent| limits(&state, &agent));
+            .and_then(|agent| joined(&(state.limits)(&agent)));
         Reply::created(AgentCreated { agent_id: row.id }).warning(warning)
     };
     turn.await?
