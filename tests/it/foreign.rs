@@ -238,6 +238,7 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
             json!({ "name": "Mine", "agentId": id, "contacts": [{ "phoneNumber": NOBODYS_NUMBER }] })
         }
         ("/campaigns", "/contacts/[]/contactId") => json!({ "name": "Mine", "agentId": agent, "contacts": [contact] }),
+        ("/campaigns", "/contactIds") => json!({ "name": "Mine", "agentId": agent, "contactIds": [id] }),
         ("/campaigns/csv" | "/campaigns/{campaignId}" | "/calls/inbound", "/agentId") => json!({ "agentId": id }),
         ("/campaigns/{campaignId}", "/contacts/[]/contactId") => json!({ "contacts": [contact] }),
         ("/campaigns/{campaignId}", "/contactIds") => json!({ "contactIds": [id] }),

@@ -138,11 +138,6 @@ pub(crate) fn contacts_of(file: &[u8]) -> Option<impl Iterator<Item = CampaignCo
     Some(records.filter_map(move |record| rows::contact(&record.ok()?, &columns)))
 }
 
-/// Returns whether a file of contacts cannot have this header.
-pub(crate) fn is_refused(header: &str) -> bool {
-    columns::refusal(header).is_some()
-}
-
 /// A valid file.
 struct Checked {
     file: File,

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{
+    call_language::unknown_override,
     email::is_email,
     fields::{Fields, NAME_CHARACTERS},
 };
@@ -14,6 +15,9 @@ use super::{
 pub const EXTRA_FIELDS: usize = 100;
 /// Maximum bytes of a custom field's value; as JSON unless it is a text.
 pub const EXTRA_BYTES: usize = VALUE_BYTES;
+
+/// Headers that a file of contacts cannot have, as [`plain`] writes them.
+const RESERVED_HEADERS: [&str; 2] = ["contactid", "metadata"];
 
 const KNOWN: [&str; 3] = ["phoneNumber", "name", "email"];
 
@@ -131,4 +135,21 @@ impl CreatedAt {
             created_at: at.to_iso8601(),
         }
     }
+}
+
+/// Returns a header in lower case without white space, `_` and `-`.
+pub fn plain(header: &str) -> String {
+    header
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Returns why a file of contacts cannot have this header.
+pub fn header_refusal(header: &str) -> Option<String> {
+    if RESERVED_HEADERS.contains(&plain(header).as_str()) {
+        return Some("is a reserved name; rename the column".to_owned());
+    }
+    unknown_override(header).map(|why| format!("is not allowed: {why}"))
 }

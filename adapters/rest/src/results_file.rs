@@ -1,5 +1,7 @@
 //! Columns and cells of `results.csv`, written so that the file can be uploaded again as contacts.
 
+use crate::contact_fields::header_refusal;
+
 /// Headers of the result. The contacts' own columns follow.
 pub const HEADERS: [&str; 9] = [
     "phoneNumber",
@@ -28,9 +30,10 @@ pub fn is_results(headers: &[String]) -> bool {
     headers.len() >= HEADERS.len() && headers.iter().zip(HEADERS).all(|(header, own)| header == own)
 }
 
-/// Returns the header of a contact's field. `is_refused` says whether an upload refuses a header.
-pub fn header_of(field: &str, is_refused: impl FnOnce(&str) -> bool) -> String {
-    let collides = HEADERS.contains(&field) || field == EMAIL || field.starts_with(FIELD) || is_refused(field);
+/// Returns the header of a contact's field.
+pub fn header_of(field: &str) -> String {
+    let is_refused = header_refusal(field).is_some();
+    let collides = HEADERS.contains(&field) || field == EMAIL || field.starts_with(FIELD) || is_refused;
     harmless(match collides {
         true => format!("{FIELD}{field}"),
         false => field.to_owned(),

@@ -1,3 +1,5 @@
+//! Tests of the check of request fields: what is refused, and what each schema holds.
+
 use serde_json::json;
 
 use super::*;

@@ -9,8 +9,7 @@ use domain::{
 
 use super::rows::Record;
 use crate::{
-    call_language::unknown_override,
-    contact_fields::EXTRA_FIELDS,
+    contact_fields::{EXTRA_FIELDS, header_refusal, plain},
     fields::NAME_CHARACTERS,
     results_file::{self, field_of, is_results, restored},
 };
@@ -28,7 +27,6 @@ const NAME: [&str; 3] = ["name", "fullname", "contactname"];
 const EMAIL: [&str; 3] = ["email", "emailaddress", "mail"];
 /// Columns with a special role.
 const ROLES: usize = 3;
-const RESERVED: [&str; 2] = ["contactid", "metadata"];
 
 /// Maximum headers in a message.
 const LISTED: usize = 50;
@@ -135,14 +133,6 @@ fn too_many(extra: usize) -> Problem {
     Problem::new("file", "too_many", message)
 }
 
-fn plain(header: &str) -> String {
-    header
-        .chars()
-        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'))
-        .flat_map(char::to_lowercase)
-        .collect()
-}
-
 /// Returns the problems of invalid headers; the first ones, of `results`, are known to be right.
 fn misnamed(headers: &[String], results: usize) -> Vec<Problem> {
     let mut problems = Vec::new();
@@ -163,7 +153,7 @@ fn misnamed(headers: &[String], results: usize) -> Vec<Problem> {
         } else if headers[..index].contains(header) {
             Some(("repeated", format!("the header `{header}` occurs twice")))
         } else {
-            let refused = if is_free { None } else { refusal(field) };
+            let refused = if is_free { None } else { header_refusal(field) };
             refused.map(|why| ("not_allowed", format!("the header `{header}` {why}")))
         };
         if let Some((code, message)) = complaint.filter(|_| problems.len() < LISTED) {
@@ -171,14 +161,6 @@ fn misnamed(headers: &[String], results: usize) -> Vec<Problem> {
         }
     }
     problems
-}
-
-/// Returns why a file of contacts cannot have this header.
-pub fn refusal(header: &str) -> Option<String> {
-    if RESERVED.contains(&plain(header).as_str()) {
-        return Some("is a reserved name; rename the column".to_owned());
-    }
-    unknown_override(header).map(|why| format!("is not allowed: {why}"))
 }
 
 /// Returns the column of a role: the one named by the client, or the only one whose header is a name of the role.

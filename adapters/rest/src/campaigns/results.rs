@@ -25,7 +25,6 @@ use super::{command::Target, view::ShownResult};
 use crate::{
     RestState,
     auth::Caller,
-    campaign_csv::is_refused,
     contact_fields::EXTRA_FIELDS,
     cursor::Binding,
     envelope::{Pagination, Reply},
@@ -236,7 +235,7 @@ impl OwnColumns {
 
     fn headers(&self) -> impl Iterator<Item = String> {
         let email = self.email.then(|| EMAIL.to_owned());
-        let fields = self.fields.iter().map(|field| header_of(field, is_refused));
+        let fields = self.fields.iter().map(|field| header_of(field));
         HEADERS.into_iter().map(str::to_owned).chain(email).chain(fields)
     }
 
