@@ -145,7 +145,7 @@ pub(crate) fn message(service: &str, name: &str, message: &Value) -> Result<(), 
     record(service, name, result)
 }
 
-/// Checks a message as [`message`] does. What is not JSON is left to the reader of the message.
+/// Checks a message as [`message`] does. Text that is not JSON passes: the reader of the message refuses it.
 pub(crate) fn text(service: &str, name: &str, text: &str) -> Result<(), Misfit> {
     serde_json::from_str(text).map_or(Ok(()), |said| message(service, name, &said))
 }

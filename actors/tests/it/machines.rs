@@ -164,7 +164,7 @@ async fn voice_stops_the_message_once_unless_its_agent_forbids_that() {
         ms(10).await;
         assert_eq!(test.stream.said(), ["Call us, Bo."]);
         if protected {
-            // What is protected, the stream does not stop.
+            // The stream does not stop protected words.
             assert_eq!(test.stream.protected(), ["Call us, Bo."]);
             continue;
         }

@@ -1,4 +1,4 @@
-//! What an agent says with a tool, and whether the other person's voice stops it.
+//! Words that an agent says with a tool: the other person's voice stops them, unless the agent protects them.
 
 use actors::call::CallPhase;
 use domain::agent::Agent;

@@ -120,7 +120,7 @@ impl Spoken<'_> {
                 range.nearest(value)
             )),
             Some(_) => None,
-            // What the agent sets for its usual voice need not concern the others.
+            // The settings of the agent's usual voice do not apply to its other voices.
             None => (own.is_some() || self.is_usual).then(|| format!("{path} has no effect on voice {voice}")),
         }
     }

@@ -86,7 +86,7 @@ pub struct RestState {
     pub talking: Readiness,
     /// Check that its outbound calls can be held and go out too, as the node makes it.
     pub dialing: Readiness,
-    /// What an agent's providers cannot follow of its settings. Answers about the agent warn of it.
+    /// Lists the settings of an agent that its providers cannot follow. Answers about the agent warn of them.
     pub limits: Limits,
     /// Drops cached speech in memory that may contain a person's data.
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,

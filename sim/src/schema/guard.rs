@@ -66,7 +66,7 @@ async fn check(service: &str, parts: &Parts, body: &Bytes) -> Result<(), Misfit>
             as_text.fits(&request.body, &texts(url::form_urlencoded::parse(body)), "")
         }
         form if form.starts_with("multipart/") => as_text.fits(&request.body, &parts_of(form, body.clone()).await, ""),
-        // What is not JSON is left to its reader.
+        // The reader of the request refuses text that is not JSON.
         _ => serde_json::from_slice(body).map_or(Ok(()), |body| {
             Check { types, is_text: false }.fits(&request.body, &body, "")
         }),

@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(after(Some("minimal"), &["minimal"], gemini, None), Some(Some("none")));
         let budget = "Budget 0 is invalid. This model only works in thinking mode.";
         assert_eq!(after(Some("none"), &["minimal", "none"], budget, None), Some(None));
-        // What was refused before is not sent again, and a field is not added for words of our own.
+        // A value that was refused before is not sent again, and our own words in a refusal add no field.
         assert_eq!(after(None, &["none"], &none, named), None);
         assert_eq!(after(None, &[], "none of this: I am thinking_", None), None);
     }

@@ -54,7 +54,7 @@ impl From<ReadError> for Refusal {
     }
 }
 
-/// What the rows must agree with.
+/// Rules of the agent and the account that every row must keep.
 pub struct Rules<'a> {
     /// Languages of the agent; `None` if it is not known.
     pub languages: Option<&'a [String]>,
