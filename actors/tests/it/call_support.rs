@@ -125,7 +125,10 @@ pub fn agent(document: Value) -> Agent {
 pub fn greeter() -> Agent {
     agent(json!({
         "conversationConfig": {
-            "agent": { "greetingMessage": "Hello {{name}}, this is Ada." },
+            "agent": {
+                "greetingMessage": "Hello {{name}}, this is Ada.",
+                "prompt": { "builtInTools": { "endCall": { "enabled": true } } },
+            },
             "turn": { "turnTimeout": -1 }
         }
     }))

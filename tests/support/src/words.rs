@@ -17,7 +17,7 @@ pub fn interviewing_agent() -> Value {
             "agent": {
                 "prompt": {
                     "prompt": "You are Ava from Greenfield Dental. You book check-ups.",
-                    "builtInTools": { "voicemailDetection": {
+                    "builtInTools": { "endCall": { "enabled": true }, "voicemailDetection": {
                         "enabled": true, "voicemailMessage": MESSAGE.replace("Maria", "{{name}}")
                     } }
                 },

@@ -15,6 +15,8 @@ use crate::{
 
 /// Name of the booking tool.
 const TOOL: &str = "bookAppointment";
+/// Name of the tool that finds times.
+const FINDER: &str = "findSlots";
 /// The question for a time.
 const ASK: &str = "What day and time would suit you for an appointment?";
 /// Text before and after a time that is repeated.
@@ -66,6 +68,11 @@ pub(super) struct Booking {
 
 fn say(text: impl Into<String>) -> Next {
     Next::Say(vec![ReplyEvent::Text(text.into())])
+}
+
+/// Returns whether a tool is one of the calendar's.
+pub(super) fn is_tool(name: &str) -> bool {
+    [TOOL, FINDER].contains(&name)
 }
 
 impl Booking {
@@ -219,7 +226,9 @@ mod tests {
         fn new() -> Self {
             let agent = json!({
                 "name": "Ava",
-                "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief.", "timezone": "Europe/Berlin" } } },
+                "conversationConfig": { "agent": { "prompt": {
+                    "prompt": "Be brief.", "timezone": "Europe/Berlin", "builtInTools": { "endCall": { "enabled": true } }
+                } } },
                 "platformSettings": { "dataCollection": { "entities": {
                     "email": { "type": "string", "description": "e-mail address" }
                 } } }

@@ -4,17 +4,20 @@
 use serde_json::Value;
 
 use super::{
-    answer, asking,
+    answer, appointment, asking,
     dictated::{self, Dictated},
+    meaning::{Meaning, Turn},
+    outside::Outside,
     phrases::{self, Intent},
     slot::{Slot, last_question},
 };
 use crate::{
-    callback_time::{self, SpokenTime},
+    callback_time,
     ports::{
         language_model::{HistoryItem, Speaker},
         store::CallDirection,
     },
+    prompt::is_built_in,
 };
 
 /// Misunderstood answers after which a question is dropped: it is repeated twice.
@@ -26,34 +29,6 @@ const TURNS_BESIDES: usize = 6;
 const MAX_WHEN: usize = 2;
 /// Questions in a greeting to which "no" means "not now".
 const IS_IT_A_GOOD_TIME: [&str; 5] = ["good time", "a moment", "a minute", "have time", "free to talk"];
-
-/// A turn of the user.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Turn {
-    pub text: String,
-    pub damaged: bool,
-}
-
-/// Interpretation of a user's turn.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Meaning {
-    /// An answer to the open question.
-    Answer(Value),
-    /// A continuation of the previous answer: the index of its question, and the whole answer.
-    More(usize, Value),
-    /// Something else.
-    Aside(Intent),
-    /// A wish to be called at this time.
-    CallAt(SpokenTime),
-    /// A wish to be called by a caller who called us.
-    NoCall,
-    /// Not an answer, although one was due.
-    Unclear,
-    /// A mere sound of attention; the answer is still to come.
-    Attention,
-    /// No answer was due, because the question was not heard yet.
-    NotAsked,
-}
 
 /// An answer that was accepted, or its first digits.
 struct Answered {
@@ -121,6 +96,7 @@ pub(super) struct Dialogue {
     pub silences: usize,
     /// Number of times that a user who wants a later call was asked when, without an answer so far.
     pub when_asked: usize,
+    pub outside: Outside,
     /// Whether the call was told to end.
     pub ended: bool,
     /// Last accepted answer, while it may continue.
@@ -148,6 +124,7 @@ impl Dialogue {
             user_turns: 0,
             silences: 0,
             when_asked: 0,
+            outside: Outside::default(),
             ended: false,
             answered: None,
             last: Last::Nothing,
@@ -374,17 +351,27 @@ impl Dialogue {
                 self.agent_turns += 1;
                 self.cut_short = *interrupted;
                 self.last_said = Some(text.clone());
+                self.outside.told(text);
                 let before = self.said.take().map(|(before, _)| before + " ").unwrap_or_default();
                 self.said = Some((before + text, *interrupted));
                 self.recognise();
                 self.last = Last::Agent;
             }
-            HistoryItem::Tool { name, arguments, .. } => {
+            HistoryItem::Tool {
+                name,
+                arguments,
+                result,
+                ..
+            } => {
                 match name.as_str() {
                     "collect" => self.take_collected(arguments),
                     "endCall" => self.ended = true,
                     "languageDetection" | "skipTurn" | "transferToAgent" | "transferToNumber" => self.settle(),
-                    _ => {}
+                    name if is_built_in(name) || appointment::is_tool(name) => {}
+                    name => {
+                        self.turn = None;
+                        self.outside.take(name, result);
+                    }
                 }
                 self.last = Last::Tool;
             }
@@ -418,6 +405,9 @@ impl Dialogue {
             .slots
             .iter()
             .position(|slot| slot.name.as_deref() == entity && entity.is_some());
+        if let (Some(entity), Some(value)) = (entity, arguments.get("value")) {
+            self.outside.values.insert(entity.to_owned(), value.clone());
+        }
         let Some(index) = index else { return };
         self.note_answer(index, arguments.get("value"));
         let current = self.current() == Some(index);

@@ -7,15 +7,20 @@ use serde_json::{Value, json};
 use super::{
     appointment::{Booking, Next},
     asking,
-    dialogue::{Dialogue, Last, Meaning, Turn},
+    dialogue::{Dialogue, Last},
     language_wish::wish,
+    meaning::{Meaning, Turn},
+    outside::NOT_KNOWN,
     phrases::Intent,
     slot::{Slot, slots},
 };
 use crate::{
     agent::{Agent, UsableTransfer},
     callback_time::SpokenTime,
-    ports::language_model::{ReplyEvent, ReplyRequest},
+    ports::{
+        language_model::{ReplyEvent, ReplyRequest},
+        tool_runner::ToolOffer,
+    },
     template::{self, Place},
 };
 
@@ -33,8 +38,6 @@ const WHEN: &str = "When would suit you?";
 const NO_CALL: &str = "I can't arrange a call from here, but you can reach us at this number again.";
 /// Said to somebody who asks for a person.
 const HAND_ON: &str = "Of course. One moment, I'll put you through.";
-/// Said if no document answers a question.
-const NOT_KNOWN: &str = "I'm sorry, I can't tell you that.";
 /// Asked after an answer if there is nothing else to ask; recognised later by its "help".
 const ANYTHING_ELSE: &str = "What else can I help you with?";
 /// Fewest letters of a word that can tell where a call should go.
@@ -76,6 +79,7 @@ pub fn plan(request: &ReplyRequest) -> Vec<ReplyEvent> {
         agent,
         known: request.knowledge.answer.as_deref(),
         greeting: &greeting,
+        tools: &request.tools,
         dialogue: &mut dialogue,
         booking: booking.as_ref(),
     };
@@ -106,18 +110,6 @@ fn call(name: &str, arguments: Value) -> Vec<ReplyEvent> {
     }]
 }
 
-/// Returns the last words and the end of the call.
-fn end(text: &str, reason: &str) -> Vec<ReplyEvent> {
-    vec![
-        ReplyEvent::Text(text.to_owned()),
-        ReplyEvent::Tool {
-            name: "endCall".into(),
-            arguments: json!({ "reason": reason }),
-            echo: None,
-        },
-    ]
-}
-
 /// Returns the tool call that stores a value.
 fn kept(name: &str, value: &Value) -> ReplyEvent {
     ReplyEvent::Tool {
@@ -127,43 +119,85 @@ fn kept(name: &str, value: &Value) -> ReplyEvent {
     }
 }
 
-/// Promises a call and ends this one.
-fn call_later(time: SpokenTime) -> Vec<ReplyEvent> {
-    let mut events = vec![ReplyEvent::Tool {
-        name: "callLater".into(),
-        arguments: json!({ "at": time.to_string() }),
-        echo: None,
-    }];
-    events.extend(end(&format!("Of course. We'll call you {time}. Goodbye."), "call_back"));
-    events
-}
-
-fn spoken(next: Next) -> Vec<ReplyEvent> {
-    match next {
-        Next::Say(events) => events,
-        Next::End(words) => end(&words, "completed"),
-    }
-}
-
 struct ReplyMaker<'a> {
     agent: &'a Agent,
     /// Answer of the documents to the last words.
     known: Option<&'a str>,
     greeting: &'a str,
+    /// Tools that run outside the call.
+    tools: &'a [ToolOffer],
     dialogue: &'a mut Dialogue,
     /// Appointment to make once everything was asked.
     booking: Option<&'a Booking>,
 }
 
 impl ReplyMaker<'_> {
+    /// Returns whether the agent may end the call: if its tool is on, or for an opt-out that it honours.
+    fn may_end(&self, reason: &str) -> bool {
+        let tools = &self.agent.conversation_config.agent.prompt.built_in_tools;
+        let opt_out = self.agent.platform_settings.call_actions.smart_opt_out && reason == "opt_out";
+        tools.end_call.enabled || opt_out
+    }
+
+    /// Returns the last words, and the end of the call if the agent may end it.
+    fn end(&self, text: &str, reason: &str) -> Vec<ReplyEvent> {
+        let mut events = say(text);
+        if self.may_end(reason) {
+            events.extend(call("endCall", json!({ "reason": reason })));
+        }
+        events
+    }
+
+    /// Promises a call and ends this one.
+    fn call_later(&self, time: SpokenTime) -> Vec<ReplyEvent> {
+        let mut events = call("callLater", json!({ "at": time.to_string() }));
+        events.extend(self.end(&format!("Of course. We'll call you {time}. Goodbye."), "call_back"));
+        events
+    }
+
+    fn spoken(&self, next: Next) -> Vec<ReplyEvent> {
+        match next {
+            Next::Say(events) => events,
+            Next::End(words) => self.end(&words, "completed"),
+        }
+    }
+
+    /// Asks a tool outside the call that fits the words. A proper answer to the question stays an answer. The
+    /// tool's answer is told once it is there.
+    fn ask_tool(&self, heard: &Meaning, text: &str) -> Option<Vec<ReplyEvent>> {
+        match heard {
+            Meaning::Answer(_)
+                if self
+                    .dialogue
+                    .slot()
+                    .is_none_or(|slot| !slot.takes_anything() || slot.wants(text)) =>
+            {
+                return None;
+            }
+            Meaning::More(..) | Meaning::CallAt(_) | Meaning::Attention | Meaning::Aside(_) | Meaning::NoCall => {
+                return None;
+            }
+            Meaning::NotAsked | Meaning::Unclear if self.dialogue.when_asked > 0 || self.books() => return None,
+            Meaning::Answer(_) | Meaning::NotAsked | Meaning::Unclear => {}
+        }
+        let (name, arguments) = self.dialogue.outside.wanted(self.tools, text)?;
+        Some(call(&name, arguments))
+    }
+
     fn make(&mut self) -> Vec<ReplyEvent> {
         if let Some(turn) = self.dialogue.turn.take() {
             return self.answer(&turn);
         }
+        if let (Last::Tool | Last::Agent, Some(found)) = (self.dialogue.last, self.dialogue.outside.found()) {
+            return self.go_on(&found);
+        }
         match self.dialogue.last {
-            _ if self.dialogue.ended => end("Goodbye!", "completed"),
+            _ if self.dialogue.ended => self.end("Goodbye!", "completed"),
+            Last::Silence if self.dialogue.silences >= MAX_SILENCES && !self.may_end("silence") => {
+                call("skipTurn", json!({}))
+            }
             Last::Silence if self.dialogue.silences >= MAX_SILENCES => {
-                end("I can't hear you, so I'll hang up now. Goodbye!", "silence")
+                self.end("I can't hear you, so I'll hang up now. Goodbye!", "silence")
             }
             Last::Silence if self.dialogue.when_asked > 0 => say(format!("Are you still there? {WHEN}")),
             Last::Silence if self.dialogue.agent_turns > 0 => self.next("Are you still there?"),
@@ -182,7 +216,10 @@ impl ReplyMaker<'_> {
             return last_words;
         }
         if self.dialogue.is_too_long() {
-            return end("I have to go now. Thank you for your time. Goodbye!", "too_long");
+            return self.end("I have to go now. Thank you for your time. Goodbye!", "too_long");
+        }
+        if let Some(asked) = self.ask_tool(&heard, &turn.text) {
+            return asked;
         }
         if self.dialogue.is_question(turn)
             && let Some(told) = self.tell(&heard)
@@ -192,7 +229,7 @@ impl ReplyMaker<'_> {
         match heard {
             Meaning::Answer(value) => self.collect(&value),
             Meaning::More(slot, value) => self.amend(slot, &value),
-            Meaning::CallAt(time) => call_later(time),
+            Meaning::CallAt(time) => self.call_later(time),
             Meaning::NoCall => self.next(NO_CALL),
             Meaning::Aside(Intent::HoldOn) if self.dialogue.when_asked > 0 => say("Of course, take your time."),
             Meaning::Aside(Intent::WhoIsThis) if self.dialogue.when_asked > 0 => say(format!("{} {WHEN}", self.who())),
@@ -279,14 +316,14 @@ impl ReplyMaker<'_> {
         let reply = match intent {
             Intent::Person => return self.hand_on(text),
             Intent::OptOut if self.agent.platform_settings.call_actions.smart_opt_out => {
-                end("Understood, we won't call you again. Goodbye.", "opt_out")
+                self.end("Understood, we won't call you again. Goodbye.", "opt_out")
             }
-            Intent::OptOut => end("Understood. Sorry for the trouble. Goodbye.", "opt_out"),
-            Intent::WrongNumber => end("I'm sorry for the trouble. Goodbye.", "wrong_number"),
-            Intent::NotInterested => end("All right. Thank you for your time. Goodbye.", "not_interested"),
+            Intent::OptOut => self.end("Understood. Sorry for the trouble. Goodbye.", "opt_out"),
+            Intent::WrongNumber => self.end("I'm sorry for the trouble. Goodbye.", "wrong_number"),
+            Intent::NotInterested => self.end("All right. Thank you for your time. Goodbye.", "not_interested"),
             Intent::CallBack if self.dialogue.when_asked == 0 => return None,
-            Intent::CallBack => end("Of course. Another time, then. Goodbye.", "call_back"),
-            Intent::Goodbye => end("Thank you for your time. Goodbye!", "goodbye"),
+            Intent::CallBack => self.end("Of course. Another time, then. Goodbye.", "call_back"),
+            Intent::Goodbye => self.end("Thank you for your time. Goodbye!", "goodbye"),
             Intent::WhoIsThis | Intent::Repeat | Intent::HoldOn | Intent::Refusal => return None,
         };
         Some(reply)
@@ -341,7 +378,7 @@ impl ReplyMaker<'_> {
             if self.booking.is_some() {
                 return self.next("Thank you, I've made a note of that.");
             }
-            return end("Thank you, I've made a note of that. Goodbye!", "completed");
+            return self.end("Thank you, I've made a note of that. Goodbye!", "completed");
         };
         self.dialogue.collected += 1;
         self.acknowledge(&name, value)
@@ -417,7 +454,7 @@ impl ReplyMaker<'_> {
 
     fn book(&self, turn: &Turn) -> Vec<ReplyEvent> {
         let next = self.booking.map(|booking| booking.hear(&turn.text, turn.damaged));
-        next.map_or_else(|| self.next(""), spoken)
+        next.map_or_else(|| self.next(""), |next| self.spoken(next))
     }
 
     /// Continues with the present question, or ends the call.
@@ -430,14 +467,14 @@ impl ReplyMaker<'_> {
         };
         let gap = if opening.is_empty() { "" } else { " " };
         if let (None, Some(booking)) = (self.dialogue.slot(), self.booking) {
-            return spoken(booking.next(opening));
+            return self.spoken(booking.next(opening));
         }
         match self.dialogue.slot() {
             // The rest of the greeting may contain the question already.
             Some(slot) if opening.ends_with(&slot.question.first) => say(opening),
             Some(slot) => say(format!("{opening}{gap}{}", slot.question.first)),
-            None if self.dialogue.collected > 0 => end("Thank you, that's everything. Goodbye!", "completed"),
-            None => end("Thank you for your time. Goodbye!", "completed"),
+            None if self.dialogue.collected > 0 => self.end("Thank you, that's everything. Goodbye!", "completed"),
+            None => self.end("Thank you for your time. Goodbye!", "completed"),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::{
     ports::{
         language_model::{HistoryItem, Speaker},
         store::CallDirection,
+        tool_runner::ToolOffer,
         usage::Meter,
     },
     time::Timestamp,
@@ -21,7 +22,9 @@ use crate::{
 fn agent(entities: &Value) -> Agent {
     serde_json::from_value(json!({
         "name": "Garage Nord",
-        "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief." } } },
+        "conversationConfig": { "agent": { "prompt": {
+            "prompt": "Be brief.", "builtInTools": { "endCall": { "enabled": true } }
+        } } },
         "platformSettings": { "dataCollection": { "entities": entities } }
     }))
     .unwrap()
@@ -49,6 +52,10 @@ struct Call {
     direction: CallDirection,
     /// Answer of the documents to the last words.
     knowledge: Knowledge,
+    /// Tools outside the call.
+    tools: Vec<ToolOffer>,
+    /// Runs of them, with their arguments.
+    runs: Vec<(String, Value)>,
 }
 
 impl Call {
@@ -63,6 +70,8 @@ impl Call {
             handed_on: None,
             direction: CallDirection::Outbound,
             knowledge: Knowledge::default(),
+            tools: Vec::new(),
+            runs: Vec::new(),
         }
     }
 
@@ -98,11 +107,12 @@ impl Call {
     }
 
     fn request(&self) -> ReplyRequest {
+        let tools = Arc::from(self.tools.clone());
         let variables = Arc::new(BTreeMap::new());
         ReplyRequest {
             agent: Arc::clone(&self.agent),
             variables,
-            tools: Arc::default(),
+            tools,
             direction: self.direction,
             history: self.history.clone(),
             now: Timestamp(0),
@@ -121,7 +131,7 @@ impl Call {
             "skipTurn" => {}
             "transferToNumber" => self.handed_on = Some(text("transfer_number")),
             "transferToAgent" => self.handed_on = Some(arguments["agent_number"].to_string()),
-            other => panic!("unknown tool {other}"),
+            _ => self.runs.push((name.clone(), arguments.clone())),
         }
         self.history.push(HistoryItem::Tool {
             name,
@@ -1020,4 +1030,76 @@ fn an_agent_that_asks_for_nothing_answers_one_question_after_the_other() {
     );
     call.hears("No, that's all, goodbye.");
     assert!(call.ended.is_some());
+}
+
+/// A garage whose model may not end the call.
+fn garage_without_end() -> Agent {
+    let mut agent = garage();
+    agent.conversation_config.agent.prompt.built_in_tools.end_call.enabled = false;
+    agent
+}
+
+#[test]
+fn without_its_tool_the_interviewer_never_ends_a_call() {
+    for words in [
+        "Goodbye.",
+        "Wrong number.",
+        "I'm not interested.",
+        "Call me tomorrow at ten.",
+    ] {
+        let mut call = Call::greeted(garage_without_end());
+        call.said(Speaker::User, words, false, false);
+        assert!(call.reply().contains("oodbye"), "{words}");
+        assert_eq!(call.ended, None, "{words}");
+    }
+    let mut call = Call::greeted(garage_without_end());
+    for _ in 0..5 {
+        call.history.push(HistoryItem::Silence);
+        call.reply();
+    }
+    assert_eq!(call.ended, None);
+    // An opt-out that the agent honours ends the call, as a language model may.
+    for honours in [false, true] {
+        let mut agent = garage_without_end();
+        agent.platform_settings.call_actions.smart_opt_out = honours;
+        let mut call = Call::greeted(agent);
+        call.said(Speaker::User, "Never call me again.", false, false);
+        call.reply();
+        assert_eq!(call.ended.as_deref(), honours.then_some("opt_out"));
+    }
+}
+
+#[test]
+fn a_tool_that_fits_is_asked_and_its_answer_is_told_before_the_interview_goes_on() {
+    let mut call = Call::greeted(garage());
+    call.tools = vec![ToolOffer {
+        name: "repairStatus".into(),
+        description: "Looks up the status of a repair.".into(),
+        parameters: json!({ "type": "object", "properties": { "name": {} }, "required": ["name"] }),
+        within: std::time::Duration::from_secs(5),
+        key: "1".into(),
+    }];
+    call.said(Speaker::User, "Hello?", false, false);
+    call.reply();
+    call.said(Speaker::User, "What is the status of my repair?", false, false);
+    call.reply();
+    assert_eq!(call.runs, [], "the name was not collected");
+    call.said(Speaker::User, "My name is Ada Lovelace.", false, false);
+    assert!(call.reply().contains("day"));
+    call.said(Speaker::User, "What is the status of my repair?", false, false);
+    assert_eq!(call.reply(), "");
+    assert_eq!(
+        call.runs,
+        [("repairStatus".to_owned(), json!({ "name": "Ada Lovelace" }))]
+    );
+    if let Some(HistoryItem::Tool { result, .. }) = call.history.last_mut() {
+        *result = json!({ "status": 200, "answer": { "message": "Your car is ready." } });
+    }
+    call.said(Speaker::Agent, "One moment, please.", false, false);
+    let told = call.reply();
+    assert!(told.starts_with("Your car is ready.") && told.contains("day"), "{told}");
+    call.said(Speaker::User, "On Friday.", false, false);
+    call.reply();
+    assert_eq!(call.collected.last().unwrap().0, "day");
+    assert_eq!(call.runs.len(), 1);
 }

@@ -110,7 +110,7 @@ impl State {
                 }
                 Err(why) => json!({ "error": why }),
             },
-            "endCall" => {
+            "endCall" if self.rules.may_end(&arguments) => {
                 self.reply.end_call = true;
                 self.reply.protected |= self.rules.end_call_protected;
                 if self.rules.smart_opt_out && arguments.get("reason").and_then(Value::as_str) == Some("opt_out") {

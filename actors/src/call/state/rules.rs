@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use serde_json::Value;
+
 use super::filler::BYTE_MS;
 use crate::call::{Speculation, introduction::introduction};
 use domain::{
@@ -39,6 +41,8 @@ pub struct Rules {
     pub silence_end_ms: Option<u64>,
     /// Longest time from the answer to the end.
     pub max_duration_ms: u64,
+    /// Whether the model may end the call.
+    pub end_call: bool,
     /// Whether words said with `endCall` are protected.
     pub end_call_protected: bool,
     /// Destinations to which the call may be transferred.
@@ -128,6 +132,7 @@ impl Rules {
                 .unwrap_or(0)
                 .max(1)
                 .saturating_mul(1000),
+            end_call: tools.end_call.enabled,
             end_call_protected: tools.end_call.disable_interruption,
             transfers: tools.transfer_to_number.usable(),
             transfer_protected: tools.transfer_to_number.tool.disable_interruption,
@@ -146,6 +151,12 @@ impl Rules {
             speculation: Speculation::default(),
             settle_ms: 120_000,
         }
+    }
+
+    /// Returns whether the model may end the call for the reason in `arguments`. Without the tool, it may for
+    /// an opt-out that takes effect.
+    pub(super) fn may_end(&self, arguments: &Value) -> bool {
+        self.end_call || self.smart_opt_out && arguments["reason"] == "opt_out"
     }
 
     /// Returns whether the words said with a tool are protected.

@@ -40,6 +40,7 @@ fn rules() -> Rules {
         "agent": {
             "greetingMessage": "Hello.",
             "prompt": { "builtInTools": {
+                "endCall": { "enabled": true },
                 "voicemailDetection": { "enabled": true, "voicemailMessage": "Call us." },
                 "transferToNumber": { "enabled": true, "transfers": [
                     { "transferDestination": { "type": "phone", "phoneNumber": "+15550100001" } },

@@ -29,7 +29,9 @@ impl Interview {
     fn new(entities: &Value) -> Self {
         let agent: Agent = serde_json::from_value(json!({
             "name": "Garage Nord",
-            "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief." } } },
+            "conversationConfig": { "agent": { "prompt": {
+                "prompt": "Be brief.", "builtInTools": { "endCall": { "enabled": true } }
+            } } },
             "platformSettings": { "dataCollection": { "entities": entities } }
         }))
         .unwrap();

@@ -104,3 +104,23 @@ fn nothing_made_ahead_is_discarded_and_counts_as_no_failure() {
     let (state, said, _) = after(state, vec![OVER]);
     assert_eq!((state.phase(), said), (CallPhase::Speaking, vec![PARDON.to_owned()]));
 }
+
+#[test]
+fn a_model_ends_a_call_only_with_its_tool_or_for_an_opt_out_that_is_honoured() {
+    for (enabled, honours, reason, ends) in [
+        (true, false, "completed", true),
+        (false, false, "completed", false),
+        (false, false, "opt_out", false),
+        (false, true, "completed", false),
+        (false, true, "opt_out", true),
+    ] {
+        let mut state = at(CallPhase::Thinking);
+        (state.rules.end_call, state.rules.smart_opt_out) = (enabled, honours);
+        let (state, ..) = after(state, vec![tool("endCall", json!({ "reason": reason })), OVER]);
+        assert_eq!(
+            state.phase() == CallPhase::Closing,
+            ends,
+            "{enabled} {honours} {reason}"
+        );
+    }
+}
