@@ -450,6 +450,19 @@ fn a_patch_merges_objects_and_replaces_lists() {
 }
 
 #[test]
+fn more_than_64_tools_are_refused_with_the_number() {
+    let with_tools = |count: usize| {
+        let ids: Vec<String> = (0..count).map(|n| n.to_string()).collect();
+        let prompt = json!({ "prompt": "Be kind.", "toolIds": ids });
+        validate_create(&json!({ "name": "Ada", "conversationConfig": { "agent": { "prompt": prompt } } }))
+    };
+    assert!(with_tools(64).is_ok());
+    let problems = with_tools(65).unwrap_err();
+    assert_eq!(problems[0].path, "conversationConfig.agent.prompt.toolIds");
+    assert_eq!(problems[0].message, "has 65 items; at most 64 are allowed");
+}
+
+#[test]
 fn null_puts_a_field_back_and_a_required_one_refuses_it() {
     let stored = validate_create(&with(
         &json!({ "direction": "both", "conversationConfig": { "turn": { "turnTimeout": 9 } } }),
