@@ -61,7 +61,7 @@ fn agent() -> Value {
     json!({
         "name": "Crash test",
         "conversationConfig": { "agent": {
-            "prompt": { "prompt": "Ask for the caller's name." },
+            "prompt": { "prompt": "Ask for the caller's name.", "builtInTools": { "endCall": { "enabled": true } } },
             "greetingMessage": "Hello."
         }, "turn": { "silenceEndCallTimeout": 8 } },
         "platformSettings": { "dataCollection": { "entities": { "name": { "description": "your name" } } } }

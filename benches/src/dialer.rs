@@ -75,7 +75,7 @@ fn agent() -> Value {
     json!({
         "name": "Dialer",
         "conversationConfig": { "agent": {
-            "prompt": { "prompt": "Say goodbye." },
+            "prompt": { "prompt": "Say goodbye.", "builtInTools": { "endCall": { "enabled": true } } },
             "greetingMessage": "Hello."
         }, "turn": { "silenceEndCallTimeout": 8 } }
     })

@@ -203,7 +203,10 @@ fn agent() -> Value {
         "name": "Ava",
         "conversationConfig": {
             "agent": {
-                "prompt": { "prompt": "You are Ava from Greenfield Dental. You book check-ups." },
+                "prompt": {
+                    "prompt": "You are Ava from Greenfield Dental. You book check-ups.",
+                    "builtInTools": { "endCall": { "enabled": true } },
+                },
                 "greetingMessage": "Hello {{name}}, this is Ava from Greenfield Dental.",
             },
         },

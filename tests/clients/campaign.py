@@ -32,7 +32,10 @@ AGENT = {
     "name": "Ava",
     "conversationConfig": {
         "agent": {
-            "prompt": {"prompt": "You are Ava from Greenfield Dental. You book check-ups."},
+            "prompt": {
+                "prompt": "You are Ava from Greenfield Dental. You book check-ups.",
+                "builtInTools": {"endCall": {"enabled": True}},
+            },
             "greetingMessage": "Hello {{name}}, this is Ava from Greenfield Dental.",
         }
     },

@@ -24,7 +24,10 @@ async function createAgent(): Promise<string> {
       direction: "outbound",
       conversationConfig: {
         agent: {
-          prompt: { prompt: "You are Ava from Greenfield Dental. You book check-ups." },
+          prompt: {
+            prompt: "You are Ava from Greenfield Dental. You book check-ups.",
+            builtInTools: { endCall: { enabled: true } },
+          },
           greetingMessage: "Hello {{name}}, this is Ava from Greenfield Dental.",
         },
       },

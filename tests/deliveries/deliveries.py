@@ -83,7 +83,10 @@ class Api:
 def agent(receiver):
     return {
         "name": "Ada & Söhne",
-        "conversationConfig": {"agent": {"prompt": {"prompt": "Ask when to deliver."}, "greetingMessage": "Hello {{name}}."}},
+        "conversationConfig": {"agent": {
+            "prompt": {"prompt": "Ask when to deliver.", "builtInTools": {"endCall": {"enabled": True}}},
+            "greetingMessage": "Hello {{name}}.",
+        }},
         "platformSettings": {
             "callActions": {
                 "postCallWebhook": receiver,
@@ -138,7 +141,11 @@ def read_mail(conversation):
 def scheduling():
     return {
         "name": "Ada & Söhne",
-        "conversationConfig": {"agent": {"prompt": {"prompt": "Make an appointment.", "timezone": "Europe/Berlin"}}},
+        "conversationConfig": {"agent": {"prompt": {
+            "prompt": "Make an appointment.",
+            "timezone": "Europe/Berlin",
+            "builtInTools": {"endCall": {"enabled": True}},
+        }}},
         "platformSettings": {
             "callActions": {"scheduleOnCalendar": {"enabled": True, "provider": "ics"}},
             "dataCollection": {"entities": {"email": {"type": "string", "description": "the user's e-mail address"}}},

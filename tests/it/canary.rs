@@ -212,7 +212,8 @@ async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, Str
             "name": format!("{model} {carrier:?}"),
             "conversationConfig": {
                 "agent": {
-                    "prompt": { "prompt": "Ask for the city.", "llm": model, "toolIds": [tool] },
+                    "prompt": { "prompt": "Ask for the city.", "llm": model, "toolIds": [tool],
+                        "builtInTools": { "endCall": { "enabled": true } } },
                     "greetingMessage": "Hello."
                 },
                 "turn": { "turnTimeout": 3, "silenceEndCallTimeout": 6 },

@@ -23,7 +23,12 @@ async function agent(greetingMessage, widget, entities = {}) {
   const made = await ask("POST", "/agents/create", {
     name: "Ivy",
     direction: "inbound",
-    conversationConfig: { agent: { prompt: { prompt: "You answer for Greenfield Dental." }, greetingMessage } },
+    conversationConfig: {
+      agent: {
+        prompt: { prompt: "You answer for Greenfield Dental.", builtInTools: { endCall: { enabled: true } } },
+        greetingMessage,
+      },
+    },
     platformSettings: { widget, dataCollection: { entities } },
   });
   return made.agentId;

@@ -184,7 +184,10 @@ fn listener() -> Value {
     json!({
         "name": "Listener",
         "conversationConfig": {
-            "agent": { "prompt": { "prompt": "Ask for the caller's name." }, "greetingMessage": "Hello." },
+            "agent": {
+                "prompt": { "prompt": "Ask for the caller's name.", "builtInTools": { "endCall": { "enabled": true } } },
+                "greetingMessage": "Hello.",
+            },
             "turn": { "silenceEndCallTimeout": 120 },
         },
     })

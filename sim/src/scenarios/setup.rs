@@ -52,7 +52,10 @@ impl Setup {
             "name": "Ava",
             "conversationConfig": {
                 "agent": {
-                    "prompt": { "prompt": "You are Ava from Greenfield Dental." },
+                    "prompt": {
+                        "prompt": "You are Ava from Greenfield Dental.",
+                        "builtInTools": { "endCall": { "enabled": true } }
+                    },
                     "greetingMessage": format!("Hello, this is Ava from Greenfield Dental. {first}"),
                     "disableFirstMessageInterruptions": self.protected
                 },

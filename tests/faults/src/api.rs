@@ -95,7 +95,13 @@ impl Api {
             "name": format!("Faults, {retries} retries"),
             "direction": "both",
             "conversationConfig": {
-                "agent": { "prompt": { "prompt": "Ask for the caller's name." }, "greetingMessage": "Hello." },
+                "agent": {
+                    "prompt": {
+                        "prompt": "Ask for the caller's name.",
+                        "builtInTools": { "endCall": { "enabled": true } }
+                    },
+                    "greetingMessage": "Hello."
+                },
                 "turn": { "silenceEndCallTimeout": 8 }
             },
             "platformSettings": {

@@ -546,7 +546,7 @@ pub fn with_desk(kind: &str, destination: &Value) -> Value {
 /// Returns the interviewing agent without answering machine detection.
 pub fn without_detection() -> Value {
     let mut agent = interviewing_agent();
-    agent["conversationConfig"]["agent"]["prompt"]["builtInTools"] = json!({});
+    agent["conversationConfig"]["agent"]["prompt"]["builtInTools"] = json!({ "endCall": { "enabled": true } });
     agent
 }
 

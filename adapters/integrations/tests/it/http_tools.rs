@@ -297,14 +297,15 @@ async fn interviewed(agent: Value, others: &[Value], says: &str) -> (World, Valu
 async fn another_agent_takes_the_call_over_where_its_condition_is_met() {
     let front = json!({ "name": "Front", "conversationConfig": { "agent": {
         "greetingMessage": "Hello, this is Front.",
-        "prompt": { "prompt": "How can I help you today?", "builtInTools": { "transferToAgent": {
+        "prompt": { "prompt": "How can I help you today?", "builtInTools": { "endCall": { "enabled": true }, "transferToAgent": {
             "enabled": true,
             "transfers": [{ "condition": "They have a question about an invoice or a bill.",
                 "transferMessage": "I'll get {{name}} our billing desk.", "enableTransferredAgentFirstMessage": true }],
         } } },
     } } });
     let billing = json!({ "name": "Billing", "conversationConfig": { "agent": {
-        "greetingMessage": "Billing desk, hello {{name}}.", "prompt": { "prompt": "What is the number of your invoice?" },
+        "greetingMessage": "Billing desk, hello {{name}}.", 
+        "prompt": { "prompt": "What is the number of your invoice?", "builtInTools": { "endCall": { "enabled": true } } },
     } } });
     let (_, conversation) = interviewed(front, &[billing], "I have a question about an invoice.").await;
     let said = lines(&conversation, "Agent").join(" ");
@@ -317,10 +318,59 @@ async fn another_agent_takes_the_call_over_where_its_condition_is_met() {
 async fn another_language_that_is_asked_for_brings_its_preset() {
     let agent = json!({ "name": "Ann", "conversationConfig": {
         "agent": { "greetingMessage": "Hello, this is Ann.", "prompt": {
-            "prompt": "How can I help you today?", "builtInTools": { "languageDetection": { "enabled": true } } } },
+            "prompt": "How can I help you today?", "builtInTools": {
+                "endCall": { "enabled": true }, "languageDetection": { "enabled": true } } } },
         "languagePresets": { "es": { "overrides": { "agent": { "prompt": { "prompt": "¿Cuándo quiere venir?" } } } } },
     } });
     let (_, conversation) = interviewed(agent, &[], "Spanish, please.").await;
     let said = lines(&conversation, "Agent").join(" ");
     assert!(said.contains("Cuándo quiere venir"), "{conversation:#}");
+}
+
+/// Asks the interviewer for the opening hours and says goodbye. Returns the agent's words, the number of requests to
+/// the tool and the length of the call.
+async fn hours_asked(ends_calls: bool) -> (String, usize, u64) {
+    let server = Sink::answering("application/json", r#"{ "message": "We open at nine." }"#).await;
+    let steps = vec![
+        Step::Say("Hello?".into()),
+        Step::UntilAgentSaid,
+        Step::Say("What are your opening hours?".into()),
+        Step::WaitMs(10_000),
+        Step::Say("Goodbye.".into()),
+        Step::WaitMs(60_000),
+        Step::HangUp,
+    ];
+    let world = World::start_with(WorldSettings {
+        scripts: BTreeMap::from([("told".to_owned(), Script::of(steps))]),
+        addresses: AddressPolicy::everything(),
+        ..WorldSettings::default()
+    })
+    .await;
+    let hours =
+        json!({ "name": "openingHours", "description": "Tells when the practice is open.", "url": server.url("/") });
+    let id = world.client.post(TOOLS, hours).await.expect(201).text("/data/toolId");
+    let tools = json!({ "endCall": { "enabled": ends_calls } });
+    let agent = json!({ "name": "Ann", "conversationConfig": { "agent": { "greetingMessage": "Hello, this is Ann.",
+        "prompt": { "prompt": "How can I help you today?", "toolIds": [id], "builtInTools": tools } } } });
+    let agent = world.agent(agent).await;
+    let body = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "script": "told" } });
+    let call = world.client.post("/public/v1/calls", body).await.expect(201);
+    let conversation = world.until_over(&call.text("/data/conversationId"), 120).await;
+    assert_eq!(conversation["status"], "completed", "{conversation:#}");
+    let phone = world.phones().call(NUMBER);
+    (
+        texts(&phone.heard()).join(" "),
+        server.requests().len(),
+        phone.talked_ms(),
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_interviewer_asks_a_tool_that_fits_and_hangs_up_only_if_it_may() {
+    for ends_calls in [false, true] {
+        let (said, requests, talked_ms) = hours_asked(ends_calls).await;
+        assert!(said.contains("We open at nine") && said.contains("oodbye"), "{said}");
+        assert_eq!(requests, 1);
+        assert_eq!(talked_ms < 60_000, ends_calls, "{talked_ms} ms");
+    }
 }

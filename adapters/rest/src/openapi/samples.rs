@@ -42,7 +42,10 @@ pub fn new_agent() -> Value {
         "tags": ["dental"],
         "conversationConfig": {
             "agent": {
-                "prompt": { "prompt": "You are Ava from Greenfield Dental. You book check-ups." },
+                "prompt": {
+                    "prompt": "You are Ava from Greenfield Dental. You book check-ups.",
+                    "builtInTools": { "endCall": { "enabled": true } }
+                },
                 "greetingMessage": "Hello {{name}}, this is Ava from Greenfield Dental.",
             },
             "turn": { "turnEagerness": "normal" },

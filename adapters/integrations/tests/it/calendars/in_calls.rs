@@ -17,7 +17,8 @@ fn scheduling(provider: &str, ids: &[&str]) -> Value {
     json!({
         "name": "Ava",
         "conversationConfig": {
-            "agent": { "prompt": { "prompt": "You make appointments.", "timezone": "Europe/Berlin" },
+            "agent": { "prompt": { "prompt": "You make appointments.", "timezone": "Europe/Berlin",
+                                   "builtInTools": { "endCall": { "enabled": true } } },
                        "greetingMessage": "Hello {{name}}, this is Ava." },
             "turn": { "turnTimeout": 6, "silenceEndCallTimeout": 20 },
             "conversation": { "maxDurationSeconds": 120 }
