@@ -47,6 +47,10 @@ impl Subject<'_> {
         !self.row.voicemail && self.turns.iter().any(of_user)
     }
 
+    fn tracks_issues(&self) -> bool {
+        self.row.tracks_issues(Some(self.agent))
+    }
+
     /// Returns the analysis by the rules.
     pub fn by_rule(&self) -> Analysis {
         let input = AnalysisInput {

@@ -163,9 +163,9 @@ fn appointment(booked: &Appointment) -> Map<String, Value> {
     shown
 }
 
-/// Returns the issues of a call that is over, if the agent has `issueTracking`.
+/// Returns the issues of a call that is over, if its agent had `issueTracking`.
 fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> Option<Vec<String>> {
-    if row.ended_at.is_none() || !agent?.platform_settings.call_actions.issue_tracking {
+    if row.ended_at.is_none() || !row.tracks_issues(agent) {
         return None;
     }
     let ended = row.error.iter().map(|error| format!("the call ended with: {error}"));

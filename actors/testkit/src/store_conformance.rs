@@ -197,6 +197,7 @@ macro_rules! store_conformance {
             turns_are_written_once_and_read_in_order
             the_last_event_of_a_name_is_found
             a_conversation_follows_its_attempt
+            every_end_of_an_attempt_keeps_its_agents_issue_tracking
             conversations_are_filtered
             conversations_page_without_gap_or_repeat
             an_answered_call_is_analysed_once

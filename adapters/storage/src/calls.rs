@@ -15,9 +15,10 @@ use sqlx::any::AnyRow;
 use super::{
     SqlStore, Work,
     attempt_guard::tries,
+    attempts::ended_unsent,
     campaign_rows::LOOK_AGAIN,
     contact_states::{self, ContactKey, ContactState},
-    conversations, deliveries, idempotency,
+    conversations, idempotency,
     rows::{Columns, affected, composed, to_json, unavailable},
 };
 
@@ -214,7 +215,7 @@ async fn expire(mut work: Work<'_>) -> StoreResult<u64> {
     let update = update.bind(work.now.0).bind(NOT_DIALED_IN_TIME).bind(NOT_DIALED_SINCE);
     let ended = update.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
     for row in &ended {
-        deliveries::make(&mut work, row.id("id")?).await?;
+        ended_unsent(&mut work, row.id("id")?).await?;
     }
     Ok(ended.len() as u64)
 }
@@ -237,7 +238,7 @@ async fn cancel(mut work: Work<'_>, account: AccountId, attempt: AttemptId) -> S
     if let Some(row) = ended {
         let contact = ContactKey::read(&row)?;
         contact_states::set(&mut work, contact, ContactState::Cancelled, false).await?;
-        return deliveries::make(&mut work, attempt).await;
+        return ended_unsent(&mut work, attempt).await;
     }
     let query = sqlx::query("SELECT state FROM attempts WHERE id = $1 AND account = $2")
         .bind(attempt.to_string())

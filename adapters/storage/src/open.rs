@@ -44,6 +44,7 @@ const FILES: &[(&str, &str)] = &files![
     "0009_put_off",
     "0010_end_written",
     "0011_transfer_rules",
+    "0012_issue_tracking",
 ];
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {

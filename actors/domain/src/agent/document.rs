@@ -122,6 +122,11 @@ pub fn referenced_rules(stored: &Map<String, Value>) -> Vec<Reference> {
     )
 }
 
+/// Returns whether the document sets `issueTracking`.
+pub fn tracks_issues(stored: &Map<String, Value>) -> bool {
+    at(stored, "platformSettings.callActions.issueTracking") == Some(&Value::Bool(true))
+}
+
 fn checked(body: &Value) -> (Map<String, Value>, Vec<Problem>) {
     let (stored, mut problems) = Walk::check(body, &AGENT, Mode::Whole);
     let document = match stored {

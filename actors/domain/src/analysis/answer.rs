@@ -63,7 +63,7 @@ pub(super) fn read(answer: &Value, subject: &Subject<'_>) -> Result<Analysis, Un
         false => data(list(answer, "data")?, subject),
     };
     let mut issues = issues_by_rule(subject);
-    if subject.agent.platform_settings.call_actions.issue_tracking {
+    if subject.tracks_issues() {
         // The model describes the issues in its own words.
         issues = texts(list(answer, "issues")?);
     }

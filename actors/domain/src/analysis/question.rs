@@ -51,7 +51,7 @@ pub(super) fn instructions(subject: &Subject<'_>) -> String {
             let _ = write!(text, "\n  - {} ({kind}): {}", json!(name), json!(entity.description));
         }
     }
-    if platform.call_actions.issue_tracking {
+    if subject.tracks_issues() {
         text.push_str(
             "\n- issues: what went badly for the user, such as a complaint, a misunderstanding or something promised \
              that was not done; each in one short sentence. Empty if nothing did.",
@@ -147,7 +147,7 @@ pub(super) fn schema(subject: &Subject<'_>) -> Value {
             "quote": text(),
         })));
     }
-    if platform.call_actions.issue_tracking {
+    if subject.tracks_issues() {
         properties["issues"] = list(text());
     }
     object(&properties)

@@ -414,6 +414,7 @@ impl AttemptStore for MemoryStore {
             contact.state = state;
             contact.voicemail = outcome.voicemail;
         }
+        tables.keep_issue_tracking(claim.attempt);
         if answered {
             let job = JobEntry {
                 attempt: claim.attempt,

@@ -50,6 +50,7 @@ impl Tables {
             collected: entry.collected.clone(),
             analysis: entry.analysis.clone(),
             appointment: self.last_appointment(entry.id),
+            issue_tracking: entry.issue_tracking,
             created_at: entry.created_at,
         }
     }

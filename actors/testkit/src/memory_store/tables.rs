@@ -6,6 +6,7 @@ use uuid::Uuid;
 
 use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry, nodes::Nodes};
 use domain::{
+    agent::tracks_issues,
     dial_token::DialToken,
     id::{
         AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId,
@@ -146,6 +147,7 @@ pub(super) struct AttemptEntry {
     pub(super) collected: BTreeMap<String, String>,
     pub(super) analysis: Option<Analysis>,
     pub(super) words_kept: bool,
+    pub(super) issue_tracking: Option<bool>,
     pub(super) created_at: Timestamp,
 }
 
@@ -196,6 +198,7 @@ impl AttemptEntry {
             collected: BTreeMap::new(),
             analysis: None,
             words_kept: true,
+            issue_tracking: None,
             created_at: now,
         }
     }
@@ -395,6 +398,17 @@ impl Tables {
             _ => ContactState::Cancelled,
         };
         self.set_contact_state(list, index, state);
+        self.keep_issue_tracking(id);
         self.make_deliveries(id, now);
+    }
+
+    /// Keeps with an ended attempt whether its agent tracks issues now.
+    pub(super) fn keep_issue_tracking(&mut self, id: AttemptId) {
+        let Some(entry) = self.attempts.get_mut(&id) else {
+            return;
+        };
+        let agent = self.agents.get(&entry.agent);
+        let agent = agent.or_else(|| self.deleted_agents.get(&entry.agent));
+        entry.issue_tracking = Some(agent.is_some_and(|agent| tracks_issues(&agent.document)));
     }
 }

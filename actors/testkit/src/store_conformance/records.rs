@@ -2,14 +2,17 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use serde_json::{Map, json};
+
 use super::{Fixture, Scene, caller_number, number, outcome};
 use domain::{
     id::{AccountId, AttemptId, CampaignId},
     ports::{
         language_model::Speaker,
         store::{
-            Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, EventFact,
-            FACTS_FOLLOW_MS, Fact, KeyMoment, Outcome, Sentiment, SentimentLabel, StoreError, TurnFact, TurnSentiment,
+            Analysis, AttemptKind, CallDirection, CampaignStatus, ConversationFilter, ConversationRow,
+            ConversationStatus, EventFact, FACTS_FOLLOW_MS, Fact, KeyMoment, NewCall, NextAttempt, Outcome, Permit,
+            Sentiment, SentimentLabel, StoreError, TurnFact, TurnSentiment,
         },
     },
     time::Clock,
@@ -140,6 +143,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         collected: BTreeMap::new(),
         analysis: None,
         appointment: None,
+        issue_tracking: None,
         created_at: made_at,
     };
     let stored = async || scene.store.conversation(scene.account, claim.attempt).await.unwrap();
@@ -175,6 +179,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     (expected.voicemail, expected.transferred) = (true, true);
     expected.collected = end.collected;
     expected.ended_at = Some(scene.clock.now());
+    expected.issue_tracking = Some(false);
     assert_eq!(stored().await, expected);
     assert_eq!(listed().await, [expected.clone()]);
 
@@ -191,6 +196,64 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     assert_eq!(listed().await, [expected]);
     let other = scene.store.conversation(AccountId::new(), claim.attempt).await;
     assert_eq!(other, Err(StoreError::NotFound));
+}
+
+async fn track_issues(scene: &Scene, on: bool) {
+    let row = scene.store.agent(scene.account, scene.agent).await.unwrap();
+    let document = json!({ "name": "Ada", "platformSettings": { "callActions": { "issueTracking": on } } });
+    let document = document.as_object().cloned().unwrap();
+    let saved = scene
+        .store
+        .update_agent(scene.account, scene.agent, row.version, document);
+    saved.await.unwrap();
+}
+
+pub async fn every_end_of_an_attempt_keeps_its_agents_issue_tracking(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    track_issues(&scene, true).await;
+    let campaign = scene.running(0..3).await;
+    let busy_until = async |due_at| {
+        let claim = scene.dialing(campaign).await;
+        let kind = AttemptKind::Retry;
+        let next = NextAttempt { kind, due_at };
+        let busy = outcome(ConversationStatus::Failed);
+        store.finish(claim, busy, Some(next)).await.unwrap();
+    };
+    // Of the two retries, the stop cancels the waiting one, and the claimed one is given back after it.
+    busy_until(scene.now()).await;
+    let retry = scene.claim_one(campaign).await;
+    busy_until(scene.now().plus(Duration::from_secs(60))).await;
+    let refused = scene.claim_one(campaign).await;
+    store.add_do_not_call(scene.account, &number(2)).await.unwrap();
+    assert_eq!(scene.permit(refused).await, Ok(Permit::DoNotCall));
+    scene.turn(campaign, CampaignStatus::Stopped).await;
+    store.release(&[retry]).await.unwrap();
+    for phone_number in [number(3), number(4)] {
+        let new = NewCall {
+            agent: scene.agent,
+            phone_number,
+            name: None,
+            variables: Map::new(),
+        };
+        store.create_call(scene.account, new, None).await.unwrap();
+    }
+    let all = async || {
+        let filter = ConversationFilter::default();
+        store.conversations(scene.account, filter, 100).await.unwrap()
+    };
+    let (over, waiting): (Vec<_>, Vec<_>) = all().await.into_iter().partition(|row| row.ended_at.is_some());
+    assert_eq!((over.len(), waiting.len()), (5, 2));
+    assert!(waiting.iter().all(|row| row.issue_tracking.is_none()));
+    store.cancel_queued(scene.account, waiting[0].id).await.unwrap();
+    scene.clock.advance(Duration::from_secs(7 * 24 * 3_600));
+    assert_eq!(store.expire_calls().await, Ok(1));
+    track_issues(&scene, false).await;
+    for row in all().await {
+        assert_eq!(row.issue_tracking, Some(true), "{:?} {:?}", row.status, row.error);
+        let one = store.conversation(scene.account, row.id).await.unwrap();
+        assert_eq!(one.issue_tracking, Some(true));
+    }
 }
 
 async fn found(scene: &Scene, all: &[AttemptId], filter: ConversationFilter) -> Vec<usize> {

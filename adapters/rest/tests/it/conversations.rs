@@ -465,8 +465,8 @@ async fn a_conversation_tells_of_its_error_a_mailbox_and_a_transfer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn issues_are_told_of_an_agent_that_tracks_them() {
-    let dialer = Dialer::start(1).await;
+async fn issues_are_told_of_a_call_whose_agent_tracked_them() {
+    let dialer = Dialer::start(2).await;
     let attempt = dialer.dial().await;
     dialer.answer(&attempt).await;
     let turn = TurnFact {
@@ -495,8 +495,16 @@ async fn issues_are_told_of_an_agent_that_tracks_them() {
             "the call ended with: busy"
         ])
     );
+    // A later change of the agent is about later calls.
     let off = json!({ "platformSettings": { "callActions": { "issueTracking": false } } });
     dialer.app.client.patch(&agent, off).await.expect(200);
+    let again = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(again.data()["issues"], read.data()["issues"]);
+    let untracked = dialer.dial().await;
+    dialer.finish(&untracked, ConversationStatus::Failed, &[]).await;
+    let on = json!({ "platformSettings": { "callActions": { "issueTracking": true } } });
+    dialer.app.client.patch(&agent, on).await.expect(200);
+    let path = format!("{CONVERSATIONS}/{}", untracked.claim.attempt);
     assert_eq!(
         dialer.app.client.get(&path).await.expect(200).data().get("issues"),
         None

@@ -16,7 +16,6 @@ use crate::{
     Work,
     attempt_guard::{Guarded, SENT, bind_claim},
     contact_states::{self, ContactState},
-    deliveries,
     dial_journal::DialNote,
     locks,
     rows::{Columns, composed, unavailable},
@@ -171,7 +170,7 @@ async fn refuse(work: &mut Work<'_>, claim: Claim, ended: Ended, error: String) 
         .run(work, |query| query.bind(error).bind(now).bind(status.as_str()))
         .await?;
     contact_states::set(work, held.contact, state, false).await?;
-    deliveries::make(work, claim.attempt).await
+    steps::ended_unsent(work, claim.attempt).await
 }
 
 async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {

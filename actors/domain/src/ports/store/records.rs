@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use super::{Appointment, CallDirection, ConversationStatus, StoreResult};
 pub use crate::history::{EventFact, Fact, TurnFact};
 use crate::{
+    agent::Agent,
     history::Speaker,
     id::{AccountId, AgentId, AttemptId, CampaignId, JobId},
     phone_number::PhoneNumber,
@@ -169,8 +170,18 @@ pub struct ConversationRow {
     pub analysis: Option<Analysis>,
     /// The appointment that was made last; left out in lists.
     pub appointment: Option<Appointment>,
+    /// Whether the agent tracked issues when it ended; none before, and if that was not kept.
+    pub issue_tracking: Option<bool>,
     /// Time when the row was created.
     pub created_at: Timestamp,
+}
+
+impl ConversationRow {
+    /// Returns whether issues are tracked, by the `agent` as it is now unless the end kept it.
+    pub fn tracks_issues(&self, agent: Option<&Agent>) -> bool {
+        let now = || agent.is_some_and(|agent| agent.platform_settings.call_actions.issue_tracking);
+        self.issue_tracking.unwrap_or_else(now)
+    }
 }
 
 /// Filters of the conversations list.
