@@ -255,9 +255,15 @@ async fn known(mut offers: Offers) -> Arc<[ToolOffer]> {
     }
 }
 
-/// Returns the tools with the placeholders of their descriptions filled in.
+/// Returns the tools with the placeholders of their descriptions filled in; the shared list if there are none.
 async fn filled(offers: Offers, variables: Arc<BTreeMap<String, String>>) -> Arc<[ToolOffer]> {
     let offers = known(offers).await;
+    if offers
+        .iter()
+        .all(|offer| template::placeholders(&offer.description).is_empty())
+    {
+        return offers;
+    }
     let filled = offers.iter().map(|offer| ToolOffer {
         description: template::render(Place::ToolDescription, &offer.description, &variables),
         ..offer.clone()
