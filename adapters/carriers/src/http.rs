@@ -255,6 +255,9 @@ pub fn addressable(call: &CarrierCallId) -> Result<CarrierCallId, CarrierError> 
     CarrierCallId::checked(&call.0).ok_or(CarrierError::NotFound)
 }
 
+/// Reason why a carrier refers nobody to a telephone number.
+pub const REFERS_TO_SIP: &str = "SIP REFER needs a sip: address instead of a telephone number";
+
 /// Returns the message that there is no number to call from. `variable` is the setting that gives one.
 pub fn no_caller_id(variable: &str) -> String {
     format!("no caller ID: set {variable}, or give the agent a number in phoneNumbers")

@@ -74,6 +74,7 @@ pub struct Twilio {
     calls: Calls,
     last_order: Mutex<BTreeMap<String, String>>,
     last_change: Mutex<BTreeMap<String, String>>,
+    refers: Mutex<Vec<String>>,
 }
 
 impl Twilio {
@@ -181,6 +182,7 @@ impl TwilioStub {
             calls: Calls::default(),
             last_order: Mutex::default(),
             last_change: Mutex::default(),
+            refers: Mutex::default(),
         });
         let inbound = caller::route(inbound::by_order(stub.clone()));
         Ok(Self::serve(stub, listener, api::routes(flavour), inbound))
@@ -209,6 +211,11 @@ impl TwilioStub {
     /// Returns the form of the last request that gave a call other instructions.
     pub fn last_change(&self) -> BTreeMap<String, String> {
         locked(&self.0.last_change).clone()
+    }
+
+    /// Returns the target of each SIP REFER that calls were to send, oldest first.
+    pub fn refers(&self) -> Vec<String> {
+        locked(&self.0.refers).clone()
     }
 
     /// Announces a call to one of the account's numbers, whose voice address is at `service`.

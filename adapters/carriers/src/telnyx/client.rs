@@ -165,8 +165,7 @@ impl TelnyxCarrier {
     /// Asks the caller's own SIP peer to call the destination.
     async fn refer(&self, call: &CarrierCallId, to: &Destination) -> Result<(), CarrierError> {
         let Destination::Sip(address) = to else {
-            let wanted = "SIP REFER needs a sip: address instead of a telephone number";
-            return Err(CarrierError::Refused(wanted.to_owned()));
+            return Err(CarrierError::Refused(http::REFERS_TO_SIP.to_owned()));
         };
         let wish = json!({ "sip_address": address });
         self.api.command_once(call, "refer", wish).await

@@ -3,7 +3,8 @@
 //!
 //! Sources: <https://www.twilio.com/docs/voice/api/call-resource#statuscallback>,
 //! <https://www.twilio.com/docs/voice/answering-machine-detection>, <https://www.twilio.com/docs/voice/twiml/dial#action>;
-//! for SignalWire, `specs/compatibility-api/calls/models` of `signalwire/docs` at GitHub.
+//! for SignalWire, `specs/compatibility-api/calls/models` of `signalwire/docs` at GitHub and
+//! <https://developer.signalwire.com/compatibility-api/cxml/voice/refer>.
 
 use domain::{
     phone_number::PhoneNumber,
@@ -12,6 +13,9 @@ use domain::{
 
 use super::fields::Fields;
 use crate::{webhooks::Announcement, words::plain_words};
+
+/// Reason of a transfer whose peer accepted a SIP REFER and told nothing further. The caller is still here.
+const SILENT_PEER: &str = "the caller's SIP peer accepted it, but told of no call";
 
 /// Invalid webhook fields.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,8 +59,7 @@ pub fn report(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     let call = Some(call(fields)?);
     let status = wanted(fields, "CallStatus")?;
     // SignalWire's name is the second one.
-    let code = fields.get("SipResponseCode").or_else(|| fields.get("SipResultCode"));
-    let code = code.and_then(|code| code.parse().ok());
+    let code = sip_code(fields, "SipResponseCode").or_else(|| sip_code(fields, "SipResultCode"));
     Ok(progress(status, code).map(|progress| LegReport { call, progress }))
 }
 
@@ -80,10 +83,10 @@ pub fn machine(fields: &Fields) -> Result<Option<LegReport>, CallbackError> {
     Ok(Some(LegReport { call, progress }))
 }
 
-/// Result of the dial of a transfer destination.
+/// Result of a transfer.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Dialed {
-    /// The two have talked.
+    /// The two have talked, or do so without us.
     Talked,
     /// Nobody answered at the destination.
     Failed(EndCause),
@@ -91,25 +94,48 @@ pub enum Dialed {
     CallerLeft(LegReport),
 }
 
-/// Returns the result of a dial within a call.
+/// Returns the result of a dial within a call, or of a SIP REFER.
 ///
 /// # Errors
 ///
-/// Returns an error if the result of the dial is missing.
+/// Returns an error if the result is missing.
 pub fn dialed(fields: &Fields) -> Result<Dialed, CallbackError> {
     if let Some(report) = report(fields)?
         && matches!(report.progress, CallProgress::Ended(_))
     {
         return Ok(Dialed::CallerLeft(report));
     }
+    if let Some(referred) = referred(fields) {
+        return Ok(referred);
+    }
     let status = wanted(fields, "DialCallStatus")?;
-    let code = fields.get("DialSipResponseCode").and_then(|code| code.parse().ok());
-    Ok(match progress(status, code) {
+    Ok(match progress(status, sip_code(fields, "DialSipResponseCode")) {
         Some(CallProgress::Ended(EndCause::Completed)) => Dialed::Talked,
         Some(CallProgress::Ended(cause)) => Dialed::Failed(cause),
         _ if status == "answered" => Dialed::Talked,
         _ => Dialed::Failed(EndCause::Failed(plain_words(status))),
     })
+}
+
+/// Returns the result of a SIP REFER. Returns `None` if there was none. The carrier reports a status only if the
+/// peer told of its call, and waits for that for a limited time.
+fn referred(fields: &Fields) -> Option<Dialed> {
+    let answer = sip_code(fields, "ReferSipResponseCode");
+    let refusal = answer.filter(|code| *code >= 300);
+    let cause = match fields.get("ReferCallStatus") {
+        None if answer? < 300 => EndCause::Failed(SILENT_PEER.to_owned()),
+        None => not_reached("failed", refusal),
+        Some(status) => match progress(status, sip_code(fields, "NotifySipResponseCode").or(refusal)) {
+            Some(CallProgress::Answered | CallProgress::Ended(EndCause::Completed)) => return Some(Dialed::Talked),
+            Some(CallProgress::Ended(cause)) => cause,
+            _ => EndCause::Failed(plain_words(status)),
+        },
+    };
+    Some(Dialed::Failed(cause))
+}
+
+fn sip_code(fields: &Fields, name: &str) -> Option<u16> {
+    fields.get(name)?.parse().ok()
 }
 
 /// Parses the announcement of an inbound call.
@@ -125,9 +151,11 @@ pub fn announcement(fields: &Fields) -> Result<Announcement, CallbackError> {
     })
 }
 
-/// Parses a number in E.164 with its plus, as Twilio writes it. Withheld numbers have no such form, or are
-/// the digits of a word such as `anonymous`.
+/// Parses a number in E.164 with its plus, as Twilio writes it, alone or as the user of a SIP address. Withheld
+/// numbers have no such form, or are the digits of a word such as `anonymous`.
 fn number(text: &str) -> Option<PhoneNumber> {
+    let address = text.strip_prefix("sip:").or_else(|| text.strip_prefix("sips:"));
+    let text = address.map_or(text, |address| address.split('@').next().unwrap_or_default());
     // anonymous, restricted, blocked, unknown, unavailable
     let withheld = ["+266696687", "+7378742833", "+2562533", "+8656696", "+86282452253"];
     let number = text.starts_with('+') && !withheld.contains(&text);
@@ -285,6 +313,37 @@ mod tests {
     }
 
     #[test]
+    fn the_result_of_a_refer_is_what_the_peer_told_of_its_call() {
+        let failed = |words: &str| Dialed::Failed(EndCause::Failed(words.into()));
+        for (told, expected) in [
+            (
+                "ReferCallStatus=in-progress&ReferSipResponseCode=202&NotifySipResponseCode=200",
+                Dialed::Talked,
+            ),
+            (
+                "ReferCallStatus=busy&ReferSipResponseCode=202&NotifySipResponseCode=486",
+                Dialed::Failed(EndCause::Busy),
+            ),
+            ("ReferCallStatus=no-answer", Dialed::Failed(EndCause::NoAnswer)),
+            ("ReferCallStatus=canceled", Dialed::Failed(EndCause::Canceled)),
+            (
+                "ReferCallStatus=failed&ReferSipResponseCode=202&NotifySipResponseCode=404",
+                Dialed::Failed(EndCause::InvalidNumber),
+            ),
+            ("ReferCallStatus=failed&ReferSipResponseCode=405", failed("SIP 405")),
+            ("ReferCallStatus=failed&ReferSipResponseCode=202", failed("failed")),
+            ("ReferCallStatus=failed", failed("failed")),
+            ("ReferCallStatus=pondering", failed("pondering")),
+            ("ReferSipResponseCode=405", failed("SIP 405")),
+            ("ReferSipResponseCode=202", failed(SILENT_PEER)),
+        ] {
+            let told = |status| dialed(&fields(&format!("CallSid=CA1&CallStatus={status}&{told}"))).unwrap();
+            assert!(matches!(told("completed"), Dialed::CallerLeft(_)));
+            assert_eq!(told("in-progress"), expected);
+        }
+    }
+
+    #[test]
     fn a_call_from_outside_is_read() {
         let told = |from: &str, to: &str| {
             let form = format!("CallSid=CA1&CallStatus=ringing&Direction=inbound&From={from}&To={to}");
@@ -303,6 +362,15 @@ mod tests {
             "15550000001",
         ] {
             assert_eq!(told(from, "%2B15550000002"), (None, ours.clone()), "{from}");
+        }
+        for (from, to) in [
+            (
+                "sip:%2B15550000001@pbx.example",
+                "sip:%2B15550000002@x.example;transport=tls",
+            ),
+            ("sips:%2B15550000001@pbx.example:5061", "%2B15550000002"),
+        ] {
+            assert_eq!(told(from, to), (caller.clone(), ours.clone()), "{from}");
         }
         assert_eq!(told("%2B15550000001", "sip:desk@x.example"), (caller, None));
         for (form, missing) in [("To=%2B1", "CallSid"), ("CallSid=CA1&From=%2B1", "To")] {

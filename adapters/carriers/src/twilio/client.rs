@@ -9,8 +9,8 @@ use chrono::DateTime;
 use domain::{
     phone_number::PhoneNumber,
     ports::carrier::{
-        CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, LastLook,
-        ListedCall, Transfer, TransferKind, WayBack,
+        CallProgress, Carrier, CarrierAbilities, CarrierCallId, CarrierError, Destination, DialError, DialRequest,
+        LastLook, ListedCall, Transfer, TransferKind, WayBack,
     },
     time::Timestamp,
 };
@@ -53,6 +53,8 @@ pub struct TwilioCarrier {
 #[derive(Deserialize)]
 struct Call {
     sid: String,
+    #[serde(default)]
+    from: String,
     #[serde(default)]
     to: String,
     #[serde(default)]
@@ -157,6 +159,22 @@ impl TwilioCarrier {
         let change = self.clients.client.post(self.call_address(&call)?).body(form);
         let change = self.with_password(change.header("content-type", FORM));
         http::ask::<ErrorAnswer>(change).await.map(drop)
+    }
+
+    /// Asks the call's own SIP peer to call the destination. A call that is not on SIP is refused here, since the
+    /// carrier would refuse it only after it has closed the media socket.
+    async fn refer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
+        let Destination::Sip(address) = &transfer.to else {
+            return Err(CarrierError::Refused(http::REFERS_TO_SIP.to_owned()));
+        };
+        let shown = self.clients.client.get(self.call_address(&http::addressable(call)?)?);
+        let shown: Call = http::ask_json(self.with_password(shown)).await?;
+        if ![shown.from, shown.to].iter().any(|party| party.starts_with("sip")) {
+            let wanted = "SIP REFER needs a caller on SIP, and this one is on the telephone network";
+            return Err(CarrierError::Refused(wanted.to_owned()));
+        }
+        self.instruct(call, self.instructions.referred(&transfer.back, address))
+            .await
     }
 
     /// Rings the destination into a conference of this try. Its reports say when to bring the caller there.
@@ -317,7 +335,7 @@ impl Carrier for TwilioCarrier {
     fn abilities(&self) -> CarrierAbilities {
         CarrierAbilities {
             detects_machines: true,
-            refer: false,
+            refer: self.account.flavour == Flavour::SignalWire,
             digits: false,
             comes_back: true,
         }
@@ -325,6 +343,7 @@ impl Carrier for TwilioCarrier {
 
     async fn transfer(&self, call: &CarrierCallId, transfer: &Transfer) -> Result<(), CarrierError> {
         match transfer.kind {
+            TransferKind::SipRefer if self.account.flavour == Flavour::SignalWire => self.refer(call, transfer).await,
             // `<Refer>` is for calls that arrived over a SIP domain. It is not known to work from a stream.
             TransferKind::SipRefer => Err(CarrierError::NotOffered("transfer by SIP REFER")),
             TransferKind::Conference => self.ring_destination(call, transfer).await,

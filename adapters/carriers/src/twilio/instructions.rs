@@ -124,13 +124,8 @@ impl Instructions {
     /// Transfers the call. The carrier reports when the destination answers. At the end it asks for
     /// instructions, which bring the caller back if nobody answered.
     pub fn handed_on(&self, back: &WayBack, to: &Destination, from: Option<&PhoneNumber>) -> String {
-        let WayBack {
-            attempt,
-            status_token,
-            media_token,
-        } = back;
-        let action = escaped(&self.at(&format!("transfer/{attempt}.{media_token}/{status_token}")));
-        let answered = escaped(&self.reports("handed", *attempt, status_token));
+        let action = self.result_url(back);
+        let answered = escaped(&self.reports("handed", back.attempt, &back.status_token));
         let caller_id = from.map_or_else(String::new, |from| format!(r#" callerId="{}""#, escaped(from.as_str())));
         let noun = match to {
             Destination::Phone(_) => "Number",
@@ -140,6 +135,25 @@ impl Instructions {
         response(&format!(
             r#"<Dial timeout="{TRANSFER_RINGS_SECONDS}"{caller_id} action="{action}" method="POST"><{noun} statusCallbackEvent="answered" statusCallback="{answered}" statusCallbackMethod="POST">{called}</{noun}></Dial>"#
         ))
+    }
+
+    /// Has the call's SIP peer call an address by itself. At the end the carrier asks for instructions, as after
+    /// [`Self::handed_on`].
+    pub fn referred(&self, back: &WayBack, address: &str) -> String {
+        let (action, address) = (self.result_url(back), escaped(address));
+        response(&format!(
+            r#"<Refer action="{action}" method="POST"><Sip>{address}</Sip></Refer>"#
+        ))
+    }
+
+    /// Returns the escaped address for the result of a transfer.
+    fn result_url(&self, back: &WayBack) -> String {
+        let WayBack {
+            attempt,
+            status_token,
+            media_token,
+        } = back;
+        escaped(&self.at(&format!("transfer/{attempt}.{media_token}/{status_token}")))
     }
 
     /// Joins a call with the others in the try's conference, which ends when one of them leaves. Waiting
@@ -282,6 +296,7 @@ mod tests {
             let (instructions, back) = (instructions(flavour, &public), back());
             let sip = Destination::Sip(format!("sip:{}", "<".repeat(250)));
             assert!(instructions.handed_on(&back, &sip, None).len() < most);
+            assert!(instructions.referred(&back, sip.as_str()).len() < most);
             assert!(instructions.stream(back.attempt, &back.media_token).len() < most);
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of calls over Twilio and SignalWire that go beyond the shared suite.
 
 mod documents;
+mod refers;
 mod tries;
 mod webhooks;
 
@@ -114,7 +115,11 @@ async fn at(carrier: Carrier, settings: StubCarrierSettings, faults: TwilioFault
 }
 
 async fn sound(carrier: Carrier) -> (Site, Arc<TwilioStub>) {
-    at(carrier, Setup::default().stub(), TwilioFaults::default()).await
+    sound_with(carrier, &Setup::default()).await
+}
+
+async fn sound_with(carrier: Carrier, setup: &Setup) -> (Site, Arc<TwilioStub>) {
+    at(carrier, setup.stub(), TwilioFaults::default()).await
 }
 
 /// Starts a service that loses the response to the first dial.

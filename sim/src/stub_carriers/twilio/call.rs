@@ -183,7 +183,7 @@ async fn start(stub: &Twilio, call: &Call) -> Result<(), Refused> {
 }
 
 /// Returns the telephone at an address; that of a SIP address is its user.
-fn telephone(to: &str) -> String {
+pub fn telephone(to: &str) -> String {
     let user = to.strip_prefix("sip:").and_then(|address| address.split('@').next());
     user.unwrap_or(to).to_owned()
 }

@@ -16,9 +16,13 @@ use crate::stub_carriers::{
     Dial,
     flow::{self, Streamed, Talk},
     legs::Stage,
+    locked,
     phones::Cause,
     rooms::Said,
 };
+
+/// Field for the result of a dial.
+const DIALED: &str = "DialCallStatus";
 
 /// Pause before the carrier retries a webhook that had no response.
 const RETRY_AFTER: Duration = Duration::from_millis(300);
@@ -84,6 +88,7 @@ impl Flow {
             ("Connect", Some((_, noun))) => self.stream(noun).await,
             ("Dial", Some(("Conference", noun))) => self.confer(noun).await,
             ("Dial", Some((_, noun))) => self.hand_on(verb, noun).await,
+            ("Refer", Some((_, noun))) => self.refer(verb, noun).await,
             ("Redirect", _) => self.redirect(&verb.text).await,
             ("Pause", _) => {
                 let seconds = verb.get("length").parse().unwrap_or(1);
@@ -132,7 +137,7 @@ impl Flow {
             ..Order::default()
         };
         let Ok(other) = call::ring(&self.stub, order).await else {
-            return self.ask(verb, "failed", Stage::Answered).await;
+            return self.ask(verb, &[(DIALED, "failed")], Stage::Answered).await;
         };
         let room = self.stub.base.rooms.named(&room);
         let next = self.talk.until_over(&room, other.stages()).await;
@@ -146,12 +151,36 @@ impl Flow {
         };
         match next {
             Some(Next::Gone) => {
-                self.ask(verb, went, Stage::Over(Cause::Completed)).await;
+                self.ask(verb, &[(DIALED, went)], Stage::Over(Cause::Completed)).await;
                 Next::Gone
             }
             Some(next) => next,
-            None => self.ask(verb, went, Stage::Answered).await,
+            None => self.ask(verb, &[(DIALED, went)], Stage::Answered).await,
         }
+    }
+
+    /// Refers the call's SIP peer to the target. The last digit of the target decides, as for telephones: a busy one is
+    /// reported, a declined one makes the peer refuse, and of one that nobody answers the peer tells nothing.
+    async fn refer(&mut self, verb: &Verb, noun: &Verb) -> Next {
+        locked(&self.stub.refers).push(noun.text.clone());
+        let Dial { to, from, .. } = &self.call.order.dial;
+        let is_sip = [to, from].iter().any(|party| party.starts_with("sip"));
+        let result: &[(&str, &str)] = match call::telephone(&noun.text).chars().last() {
+            _ if !is_sip => &[("ReferCallStatus", "failed")],
+            Some('1') => &[("ReferSipResponseCode", "603")],
+            Some('6') => &[
+                ("ReferSipResponseCode", "202"),
+                ("NotifySipResponseCode", "486"),
+                ("ReferCallStatus", "busy"),
+            ],
+            Some('7') => &[("ReferSipResponseCode", "202")],
+            _ => &[
+                ("ReferSipResponseCode", "202"),
+                ("NotifySipResponseCode", "200"),
+                ("ReferCallStatus", "in-progress"),
+            ],
+        };
+        self.ask(verb, result, Stage::Answered).await
     }
 
     /// Requests other instructions, with the retries that the address asks for. Without any the call ends.
@@ -181,10 +210,14 @@ impl Flow {
         }))
     }
 
-    /// Requests the instructions after a dial with this result, while the call itself is in `stage`.
-    async fn ask(&mut self, verb: &Verb, went: &str, stage: Stage) -> Next {
+    /// Requests the instructions after a transfer with this result, while the call itself is in `stage`.
+    async fn ask(&mut self, verb: &Verb, result: &[(&str, &str)], stage: Stage) -> Next {
         let mut fields = self.call.fields(stage);
-        fields.insert("DialCallStatus".to_owned(), went.to_owned());
+        fields.extend(
+            result
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
         let (_, answer) = self.stub.tell(verb.get("action"), &fields).await;
         let Some(others) = twiml::parse(&answer) else {
             self.stub.base.complain(format!("12100: {answer}"));

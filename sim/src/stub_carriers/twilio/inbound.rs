@@ -43,7 +43,7 @@ pub(super) async fn call_in(stub: &Arc<Twilio>, service: &str, sid: &str, caller
                 status_url: format!("{service}/carriers/{name}/events"),
                 stream_url: String::new(),
             },
-            phone: caller.phone.clone(),
+            phone: call::telephone(&caller.phone),
             persona: caller.persona.clone(),
             events: vec!["completed".to_owned()],
             ring_seconds: 30.0,

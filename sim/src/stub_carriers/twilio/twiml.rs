@@ -67,6 +67,7 @@ impl Verb {
             ("Dial", Some("Conference")) => noun.is_some_and(|noun| !noun.text.is_empty()),
             ("Dial", Some("Number")) => noun.is_some_and(|noun| noun.text.starts_with('+')),
             ("Dial", Some("Sip")) => noun.is_some_and(|noun| noun.text.starts_with("sip")),
+            ("Refer", Some("Sip")) => noun.is_some_and(|noun| noun.text.starts_with("sip")),
             ("Redirect", None) => self.text.starts_with("http") && matches!(self.get("method"), "POST" | ""),
             ("Pause", None) => self.get("length").parse::<u64>().is_ok(),
             ("Reject", None) => matches!(self.get("reason"), "busy" | "rejected"),
