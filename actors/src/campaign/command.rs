@@ -29,6 +29,8 @@ pub enum CampaignCommand {
 /// Fields of a PATCH, each already validated. `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CampaignUpdate {
+    /// Version that the campaign must have; `None` for any.
+    pub version: Option<i64>,
     /// `name`.
     pub name: Option<String>,
     /// `agentId`. The caller has checked that it belongs to the account.
@@ -63,6 +65,9 @@ pub enum CommandError {
     /// The campaign is running or has live calls, so it cannot be changed or removed.
     #[error("campaign is running")]
     Running,
+    /// The campaign does not have the version that the update expects; contains the present one.
+    #[error("campaign has version {0}")]
+    Stale(i64),
     /// The fields contradict each other or stored fields.
     #[error("the request is invalid")]
     Invalid(Vec<Problem>),

@@ -32,6 +32,9 @@ pub(super) fn decide_update(
 }
 
 fn check(row: &CampaignRow, update: &CampaignUpdate, facts: &Facts) -> Result<(), CommandError> {
+    if update.version.is_some_and(|version| version != row.version) {
+        return Err(CommandError::Stale(row.version));
+    }
     let mut problems = Schedule::malformed(&ScheduleText {
         start_time: update.start_time.clone().flatten(),
         end_time: update.end_time.clone().flatten(),

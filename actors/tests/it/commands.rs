@@ -8,7 +8,7 @@ use actors::{
 };
 use domain::{
     id::CampaignId,
-    ports::store::{CampaignStatus, CampaignStore, NewCampaign, StoreError},
+    ports::store::{CampaignStatus, CampaignStore, NewCampaign, StateChange, StoreError},
 };
 
 use crate::support::{Callees, World, command_as, figures, new_account, until};
@@ -46,6 +46,41 @@ async fn a_command_that_does_not_fit_names_the_present_state() {
     world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
     let refused = world.command(&node, campaign, CampaignCommand::Launch).await;
     assert_eq!(refused, Err(CommandError::InvalidTransition(CampaignStatus::Running)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_that_expects_a_version_changes_that_version_alone() {
+    let world = World::new().await;
+    let node = world.node(1).await;
+    let campaign = world.campaign(5).await;
+    let rename = |name: &str, version| {
+        let update = CampaignUpdate {
+            version: Some(version),
+            name: Some(name.to_owned()),
+            ..CampaignUpdate::default()
+        };
+        world.command(&node, campaign, CampaignCommand::Update(Box::new(update)))
+    };
+    let first = rename("Summer", world.row(campaign).await.version).await.unwrap();
+    let refused = rename("Autumn", first.version - 1).await;
+    assert_eq!(refused, Err(CommandError::Stale(first.version)));
+    // Another node changes the row, which the campaign's actor has not seen.
+    let row = world.row(campaign).await;
+    let stopped = StateChange {
+        status: CampaignStatus::Stopped,
+        active: false,
+        scheduled: false,
+        next_run_at: None,
+        opens_from: None,
+        closes_at: None,
+        reason: None,
+        cancel_waiting: false,
+    };
+    let stopped = world.store.change_state(campaign, row.version, stopped).await;
+    let present = stopped.unwrap().version;
+    assert_eq!(rename("Autumn", first.version).await, Err(CommandError::Stale(present)));
+    assert_eq!(world.row(campaign).await.name, "Summer");
+    assert_eq!(rename("Winter", present).await.unwrap().name, "Winter");
 }
 
 #[tokio::test(start_paused = true)]

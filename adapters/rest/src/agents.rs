@@ -21,7 +21,7 @@ use super::{
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
     idempotency::{IdempotencyKey, RequestHash},
-    optimistic::until_written,
+    optimistic::{IfMatch, until_written},
     path_id::PathId,
     query::{NoParameters, Paging, Parameters, Query, RawQuery},
 };
@@ -83,7 +83,9 @@ pub async fn create(
         let warning = agent::complete(&row.document)
             .ok()
             .and_then(|agent| joined(&(state.limits)(&agent)));
-        Reply::created(AgentCreated { agent_id: row.id }).warning(warning)
+        Reply::created(AgentCreated { agent_id: row.id })
+            .version(row.version)
+            .warning(warning)
     };
     turn.await?
         .answer(
@@ -166,7 +168,7 @@ pub async fn show(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
-    Ok(Reply::ok(view(&row, &account)?))
+    Ok(Reply::ok(view(&row, &account)?).version(row.version))
 }
 
 /// Handles `PATCH /public/v1/agents/{agentId}`.
@@ -174,12 +176,14 @@ pub async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
     PathId(id): PathId<AgentId>,
+    expected: IfMatch,
     _: Query<NoParameters>,
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
+        expected.check(row.version)?;
         let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
         check_references(&state, &account, &document, Some(&row.document)).await?;
         let update = state.store.update_agent(account.id, id, row.version, document.clone());
@@ -197,7 +201,7 @@ pub async fn patch(
     let shown = view(&row, &account)?;
     let mut warnings = (state.limits)(&shown.agent);
     warnings.extend(ignored);
-    Ok(Reply::ok(shown).warning(joined(&warnings)))
+    Ok(Reply::ok(shown).version(row.version).warning(joined(&warnings)))
 }
 
 /// Returns an error that names the numbers the agent cannot have.

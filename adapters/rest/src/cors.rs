@@ -53,12 +53,14 @@ pub fn around(router: Router, origins: &[String]) -> Router {
             header::AUTHORIZATION,
             header::CONTENT_TYPE,
             HeaderName::from_static("x-api-key"),
+            header::IF_MATCH,
             idempotency::KEY,
             request_id::HEADER,
         ])
         .expose_headers([
             request_id::HEADER,
             idempotency::REPLAYED,
+            header::ETAG,
             header::RETRY_AFTER,
             header::ALLOW,
         ])

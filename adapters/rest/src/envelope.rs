@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use axum::{
     body::Body,
     extract::{MatchedPath, Request},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -43,6 +43,7 @@ pub struct Reply {
     pagination: Option<Pagination>,
     sorting: Sorting,
     warning: Option<String>,
+    version: Option<i64>,
 }
 
 /// Additional fields in `pagination` of sortable lists.
@@ -73,6 +74,7 @@ impl Reply {
             pagination: None,
             sorting: Sorting::default(),
             warning: None,
+            version: None,
         }
     }
 
@@ -80,6 +82,15 @@ impl Reply {
     #[must_use]
     pub fn warning(self, warning: Option<String>) -> Self {
         Self { warning, ..self }
+    }
+
+    /// Adds the version of the resource, as `ETag`.
+    #[must_use]
+    pub fn version(self, version: i64) -> Self {
+        Self {
+            version: Some(version),
+            ..self
+        }
     }
 
     /// Creates a 201 with `data`.
@@ -109,9 +120,16 @@ impl Reply {
     }
 }
 
+/// Returns the `ETag` of a version.
+pub fn etag(version: i64) -> Option<(HeaderName, HeaderValue)> {
+    let value = HeaderValue::try_from(format!("\"{version}\"")).ok()?;
+    Some((header::ETAG, value))
+}
+
 impl IntoResponse for Reply {
     fn into_response(self) -> Response {
         let mut response = self.status.into_response();
+        response.headers_mut().extend(self.version.and_then(etag));
         response.extensions_mut().insert(self);
         response
     }

@@ -39,6 +39,8 @@ pub enum ApiError {
     MethodNotAllowed,
     /// Not possible in the current state.
     Conflict(Conflict, String),
+    /// The resource does not have the version in `If-Match`; contains the present one.
+    Stale(i64),
     /// Too many bytes or rows.
     PayloadTooLarge(String),
     /// The path does not accept this content type.
@@ -167,10 +169,28 @@ pub struct ErrorBody {
     /// All invalid fields.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<Problem>,
-    /// Row report of a rejected CSV file.
+    /// Row report of a rejected CSV file, or the present version of a resource.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<RowReport>)]
-    details: Option<RowReport>,
+    details: Option<Details>,
+}
+
+/// Details of an error.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+#[serde(untagged)]
+#[schema(as = ErrorDetails)]
+pub enum Details {
+    /// Problems in the rows of a file.
+    Rows(RowReport),
+    /// The version that a resource has now.
+    Present(PresentVersion),
+}
+
+/// Version of a resource that does not have the one in `If-Match`.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct PresentVersion {
+    /// Present version.
+    #[schema(minimum = 1)]
+    version: i64,
 }
 
 impl ApiError {
@@ -205,7 +225,7 @@ impl ApiError {
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Self::Conflict(..) => StatusCode::CONFLICT,
+            Self::Conflict(..) | Self::Stale(_) => StatusCode::CONFLICT,
             Self::PayloadTooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType(_) => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Upstream(_) => StatusCode::BAD_GATEWAY,
@@ -225,6 +245,7 @@ impl ApiError {
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::Conflict(kind, _) => kind.code(),
+            Self::Stale(_) => ErrorCode::Conflict,
             Self::PayloadTooLarge(_) => ErrorCode::PayloadTooLarge,
             Self::UnsupportedMediaType(_) => ErrorCode::UnsupportedMediaType,
             Self::Upstream(_) => ErrorCode::UpstreamFailed,
@@ -245,6 +266,7 @@ impl ApiError {
                 [first, rest @ ..] => format!("`{}`: {} (and {} more)", first.path, first.message, rest.len()),
             },
             Self::Unauthorized(text) => (*text).into(),
+            Self::Stale(present) => format!("the version is {present}, not the one in `If-Match`; read it again"),
             Self::RateLimited(seconds) => format!("too many requests; try again in {seconds} s"),
             Self::MethodNotAllowed => "this path does not take this method; see the Allow header".into(),
             Self::Overloaded => "the service has too much to do; try again".into(),
@@ -286,7 +308,8 @@ impl ApiError {
         let (code, message, status) = (self.code(), self.message(), self.status().as_u16());
         let (mut fields, details) = match self {
             Self::Invalid(problems) => (problems, None),
-            Self::InvalidRows { problems, report } => (problems, Some(report)),
+            Self::InvalidRows { problems, report } => (problems, Some(Details::Rows(report))),
+            Self::Stale(version) => (Vec::new(), Some(Details::Present(PresentVersion { version }))),
             _ => (Vec::new(), None),
         };
         fields.truncate(LISTED);
@@ -358,6 +381,7 @@ impl From<CommandError> for ApiError {
                 format!("{text} or has calls in progress; pause or stop it first"),
             ),
             CommandError::Invalid(problems) => Self::Invalid(problems),
+            CommandError::Stale(present) => Self::Stale(present),
             CommandError::NothingToDial => Self::Conflict(Conflict::NothingToDial, text),
             CommandError::NotConfigured(_) => Self::Conflict(Conflict::NotConfigured, text),
             CommandError::Unavailable(reason) => {

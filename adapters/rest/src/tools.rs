@@ -22,7 +22,7 @@ use super::{
     error::{ApiError, ApiResult, Conflict, OrNoSuch, removed},
     fields::Fields,
     idempotency::{IdempotencyKey, RequestHash},
-    optimistic::until_written,
+    optimistic::{IfMatch, until_written},
     path_id::PathId,
     query::{NoParameters, Paging, Query},
 };
@@ -140,7 +140,7 @@ async fn create(
         .answer(
             async |ticket| make(&state, &account, &body, ticket.as_ref()).await,
             async |id| state.store.tool(account.id, id).await.or_no_such("tool"),
-            |row| Reply::created(view(row)),
+            |row| Reply::created(view(row)).version(row.version),
         )
         .await
 }
@@ -286,9 +286,8 @@ async fn show(
     PathId(id): PathId<ToolId>,
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
-    Ok(Reply::ok(view(
-        &state.store.tool(account.id, id).await.or_no_such("tool")?,
-    )))
+    let row = state.store.tool(account.id, id).await.or_no_such("tool")?;
+    Ok(Reply::ok(view(&row)).version(row.version))
 }
 
 /// Applies a merge patch; `null` resets a field to its default.
@@ -296,12 +295,14 @@ async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
     PathId(id): PathId<ToolId>,
+    expected: IfMatch,
     _: Query<NoParameters>,
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.tool(account.id, id).await.or_no_such("tool")?;
+        expected.check(row.version)?;
         let mut merged = json!(row.tool);
         merge(&mut merged, &patch);
         let new = read(merged.as_object().unwrap_or(&Map::new()), &state.address_policy)?;
@@ -311,7 +312,8 @@ async fn patch(
             outcome => Ok(outcome),
         }
     });
-    Ok(Reply::ok(view(&outcome.await?.or_no_such("tool")?)))
+    let row = outcome.await?.or_no_such("tool")?;
+    Ok(Reply::ok(view(&row)).version(row.version))
 }
 
 async fn delete(

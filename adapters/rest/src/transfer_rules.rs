@@ -18,7 +18,7 @@ use super::{
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch, removed},
     idempotency::{IdempotencyKey, RequestHash},
-    optimistic::until_written,
+    optimistic::{IfMatch, until_written},
     path_id::PathId,
     query::{NoParameters, Paging, Query},
     tools::ChangeTimes,
@@ -98,7 +98,7 @@ async fn create(
                 Ok(made.await?)
             },
             async |id| state.store.transfer_rule(account.id, id).await.or_no_such(THING),
-            |row| Reply::created(view(row)),
+            |row| Reply::created(view(row)).version(row.version),
         )
         .await
 }
@@ -126,8 +126,8 @@ async fn show(
     PathId(id): PathId<TransferRuleId>,
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
-    let row = state.store.transfer_rule(account.id, id).await;
-    Ok(Reply::ok(view(&row.or_no_such(THING)?)))
+    let row = state.store.transfer_rule(account.id, id).await.or_no_such(THING)?;
+    Ok(Reply::ok(view(&row)).version(row.version))
 }
 
 /// Applies a merge patch; `null` removes a field.
@@ -135,19 +135,22 @@ async fn patch(
     State(state): State<RestState>,
     Caller(account): Caller,
     PathId(id): PathId<TransferRuleId>,
+    expected: IfMatch,
     _: Query<NoParameters>,
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
     let outcome = until_written(async || {
         let row = state.store.transfer_rule(account.id, id).await.or_no_such(THING)?;
+        expected.check(row.version)?;
         let mut merged = json!(row.rule);
         merge(&mut merged, &patch);
         let new = read(&merged)?;
         let update = state.store.update_transfer_rule(account.id, id, row.version, new);
         Ok(update.await)
     });
-    Ok(Reply::ok(view(&outcome.await?.or_no_such(THING)?)))
+    let row = outcome.await?.or_no_such(THING)?;
+    Ok(Reply::ok(view(&row)).version(row.version))
 }
 
 async fn delete(

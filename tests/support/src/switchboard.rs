@@ -151,6 +151,9 @@ async fn obey(store: &dyn Store, row: &CampaignRow, command: CampaignCommand) ->
         (CampaignCommand::Update(_) | CampaignCommand::Delete | CampaignCommand::Schedule(_), _) if running => {
             return Err(CommandError::Running);
         }
+        (CampaignCommand::Update(update), _) if update.version.is_some_and(|version| version != row.version) => {
+            return Err(CommandError::Stale(row.version));
+        }
         (CampaignCommand::Delete, _) => {
             let deleted = store.delete_campaign(row.id, row.version).await;
             return deleted.map(|()| row.clone()).map_err(|error| unavailable(&error));

@@ -14,7 +14,12 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::view::{Campaign, ShownContact};
-use crate::{RestState, envelope::Enveloped, error::ApiResult, request_id::RequestId};
+use crate::{
+    RestState,
+    envelope::{Enveloped, etag},
+    error::ApiResult,
+    request_id::RequestId,
+};
 
 /// Contacts per read.
 const PAGE: i64 = 1_000;
@@ -71,6 +76,7 @@ impl Answer {
         response
             .headers_mut()
             .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.headers_mut().extend(etag(row.version));
         response.extensions_mut().insert(Enveloped);
         Ok(response)
     }

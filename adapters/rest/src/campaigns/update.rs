@@ -26,6 +26,7 @@ use crate::{
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::{Fields, check_name, kind},
+    optimistic::IfMatch,
 };
 
 const NAMES: [&str; 13] = [
@@ -51,11 +52,14 @@ const CLEARED: [&str; 3] = ["startTime", "endTime", "timezone"];
 pub async fn patch(
     State(state): State<RestState>,
     target: Target,
+    expected: IfMatch,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
+    expected.check(row.version)?;
     let (mut update, contacts) = read(&state, &row, &body).await?;
+    update.version = expected.0;
     let begins = update.scheduled == Some(true) || update.active == Some(true);
     let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
     let agent = agent_of(&state, &row, &update).await?;

@@ -25,6 +25,7 @@ pub fn operations() -> Vec<Operation> {
                 json!({ "least": samples::least_agent(), "more": samples::new_agent() }),
             )
             .warns_of(LIMIT)
+            .versioned()
             .created::<AgentCreated>(json!({ "agentId": samples::AGENT }))
             .link("read", "getAgent", "agentId", "/data/agentId")
             .link("change", "updateAgent", "agentId", "/data/agentId")
@@ -40,6 +41,7 @@ pub fn operations() -> Vec<Operation> {
             "getAgent",
             "Read an agent with all defaults",
         )
+        .versioned()
         .ok_named("Agent", samples::agent()),
         Operation::patch("/public/v1/agents/{agentId}", "updateAgent", "Change an agent")
             .note(
@@ -55,6 +57,7 @@ pub fn operations() -> Vec<Operation> {
                 }),
             )
             .warns_of(LIMIT)
+            .versioned()
             .ok_named("Agent", samples::agent())
             .invalid("name", "required", "is required and has no default")
             .conflict("number_in_use", NUMBER_IN_USE)

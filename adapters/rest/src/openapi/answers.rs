@@ -57,6 +57,15 @@ impl Failure {
         failure
     }
 
+    /// Creates the failure of a resource that does not have the expected version.
+    pub fn stale() -> Self {
+        let message = "the version is 4, not the one in `If-Match`; read it again";
+        let mut failure = Self::new(409, "conflict", message);
+        failure.example = "stale".into();
+        failure.details = Some(json!({ "version": 4 }));
+        failure
+    }
+
     fn value(&self) -> Value {
         let mut error = json!({ "code": self.code, "message": self.message, "status": self.status });
         if !self.fields.is_null() {
@@ -184,6 +193,7 @@ pub fn header_components() -> Value {
         },
         "WwwAuthenticate": text("How to authenticate", "Bearer"),
         "ContentRange": text("Length of the file", "bytes */44"),
+        "ETag": text("Version of the resource, for `If-Match`", "\"3\""),
         "Allow": text("Methods that the path supports", "GET,HEAD"),
         "IdempotencyReplayed": {
             "description": "`true` if the response repeats that of an earlier request with the same idempotency key",
@@ -201,6 +211,15 @@ pub fn parameter_components() -> Value {
             "in": "header",
             "description": "Stored for 24 hours: a repeated request with the same key gets the first response",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]{1,255}$" },
+            "x-ringback-extension": true,
+        },
+        "IfMatch": {
+            "name": "If-Match",
+            "in": "header",
+            "description": "`ETag` of the version that was read: another present version is a 409. `*` and no header allow \
+                            every version",
+            "schema": { "type": "string", "pattern": "^(\\*|(W/)?\"[0-9]{1,18}\")$" },
+            "example": "*",
             "x-ringback-extension": true,
         },
     })

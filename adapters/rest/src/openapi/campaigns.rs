@@ -95,6 +95,7 @@ fn create() -> Operation {
             },
         }))
         .warns()
+        .versioned()
         .created::<Campaign>(samples::campaign_detail())
         .invalid(
             "contacts[1].phoneNumber",
@@ -127,6 +128,7 @@ fn create_csv() -> Operation {
         },
     }))
     .warns()
+    .versioned()
     .created::<Campaign>(samples::campaign_detail())
     .invalid_rows()
     .missing("agent")
@@ -139,6 +141,7 @@ fn one() -> Vec<Operation> {
         Operation::get("/public/v1/campaigns/{campaignId}", "getCampaign", "Read a campaign")
             .ours()
             .warns()
+            .versioned()
             .ok::<Campaign>(samples::campaign_detail()),
         Operation::patch(
             "/public/v1/campaigns/{campaignId}",
@@ -153,6 +156,7 @@ fn one() -> Vec<Operation> {
             "contacts": { "contacts": [{ "phoneNumber": samples::PHONE, "name": "Maria" }] },
         }))
         .warns()
+        .versioned()
         .ok::<Campaign>(samples::campaign_detail())
         .invalid("contacts", "required", "must hold at least one contact")
         .missing("agent")
@@ -193,6 +197,7 @@ fn one() -> Vec<Operation> {
             "once": { "startTime": "2026-06-01T09:00", "timezone": "Europe/Berlin" },
         }))
         .warns()
+        .versioned()
         .ok::<Campaign>(samples::campaign_detail())
         .invalid(
             "timezone",
@@ -216,6 +221,7 @@ fn commands() -> Vec<Operation> {
             .ours()
             .optional_body::<NoFields>(nothing())
             .warns()
+            .versioned()
             .ok::<Campaign>(samples::campaign_detail())
             .conflict(
                 "invalid_transition",
@@ -232,6 +238,7 @@ fn commands() -> Vec<Operation> {
         .note("Calls in progress continue to their end; no dial starts later than five seconds after the response.")
         .optional_body::<NoFields>(nothing())
         .warns()
+        .versioned()
         .ok::<Campaign>(samples::campaign_detail())
         .conflict(
             "invalid_transition",
@@ -241,6 +248,7 @@ fn commands() -> Vec<Operation> {
             .ours()
             .optional_body::<StopOptions>(json!({ "nothing": {}, "now": { "hangUp": true } }))
             .warns()
+            .versioned()
             .ok::<Campaign>(samples::campaign_detail())
             .conflict(
                 "invalid_transition",

@@ -40,6 +40,7 @@ pub struct Operation {
     /// Example of a possible `warning`.
     warns: Option<&'static str>,
     replays: bool,
+    versioned: bool,
     sends_body: bool,
 }
 
@@ -59,6 +60,7 @@ impl Operation {
             keyless: false,
             warns: None,
             replays: false,
+            versioned: false,
             sends_body: false,
         };
         for name in path.split('/').filter_map(|part| part.strip_prefix('{')) {
@@ -137,6 +139,23 @@ impl Operation {
             "conflict",
             "the idempotency key was used for another request; send a new key",
         )
+    }
+
+    /// Adds the version of the resource as `ETag`, and to a change the version that it expects.
+    pub fn versioned(mut self) -> Self {
+        self.versioned = true;
+        if self.method == "patch" {
+            return self.expects_version();
+        }
+        self
+    }
+
+    /// Adds `If-Match`.
+    pub fn expects_version(mut self) -> Self {
+        self.parameters
+            .push(json!({ "$ref": "#/components/parameters/IfMatch" }));
+        self.failures.push(Failure::stale());
+        self
     }
 
     fn sends<T: ToSchema>(&mut self) -> Value {
@@ -258,7 +277,11 @@ impl Operation {
         let schema = json!({ "type": "object", "properties": properties, "required": required });
         let content =
             json!({ "application/json": { "schema": schema, "examples": { "success": { "value": shown } } } });
-        let response = json!({ "description": text, "headers": answers::headers(self.replays), "content": content });
+        let mut headers = answers::headers(self.replays);
+        if self.versioned {
+            headers["etag"] = json!({ "$ref": "#/components/headers/ETag" });
+        }
+        let response = json!({ "description": text, "headers": headers, "content": content });
         self.responses.insert(status.into(), response);
         self
     }

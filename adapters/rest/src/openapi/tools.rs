@@ -93,6 +93,7 @@ pub fn operations() -> Vec<Operation> {
             .ours()
             .idempotent()
             .body::<NewHttpTool>(json!({ "least": least, "more": more }))
+            .versioned()
             .created::<ShownTool>(samples::tool())
             .link("read", "getTool", "toolId", "/data/toolId")
             .link("change", "updateTool", "toolId", "/data/toolId")
@@ -105,10 +106,12 @@ pub fn operations() -> Vec<Operation> {
             .conflict("conflict", TAKEN),
         Operation::get("/public/v1/tools/{toolId}", "getTool", "Read an HTTP tool")
             .ours()
+            .versioned()
             .ok::<ShownTool>(samples::tool()),
         Operation::patch("/public/v1/tools/{toolId}", "updateTool", "Change an HTTP tool")
             .ours()
             .body::<HttpToolPatch>(json!({ "nothing": {}, "some": { "timeoutMs": 3000 } }))
+            .versioned()
             .ok::<ShownTool>(samples::tool())
             .invalid("timeoutMs", "out_of_range", "must be from 100 to 30000, not 50")
             .conflict("conflict", TAKEN),

@@ -62,6 +62,7 @@ pub fn operations() -> Vec<Operation> {
         .ours()
         .idempotent()
         .body::<NewTransferRule>(json!({ "least": least, "more": more }))
+        .versioned()
         .created::<ShownRule>(samples::transfer_rule())
         .link("read", "getTransferRule", "transferRuleId", "/data/transferRuleId")
         .link("change", "updateTransferRule", "transferRuleId", "/data/transferRuleId")
@@ -73,10 +74,12 @@ pub fn operations() -> Vec<Operation> {
         ),
         Operation::get(one, "getTransferRule", "Read a transfer rule")
             .ours()
+            .versioned()
             .ok::<ShownRule>(samples::transfer_rule()),
         Operation::patch(one, "updateTransferRule", "Change a transfer rule")
             .ours()
             .body::<TransferRulePatch>(json!({ "nothing": {}, "some": { "condition": "asks for a person" } }))
+            .versioned()
             .ok::<ShownRule>(samples::transfer_rule())
             .invalid("name", "required", "is required and has no default"),
         Operation::delete(one, "deleteTransferRule", "Delete a transfer rule")

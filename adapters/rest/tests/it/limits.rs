@@ -92,7 +92,7 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
             .header("access-control-request-method", "POST")
             .header(
                 "access-control-request-headers",
-                "x-api-key,content-type,idempotency-key",
+                "x-api-key,content-type,idempotency-key,if-match",
             )
     };
     let allowed = preflight(&origins[0]).send().await.unwrap();
@@ -103,7 +103,9 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
     assert!(methods.contains("PATCH") && methods.contains("DELETE"), "{methods}");
     let names = headers["access-control-allow-headers"].to_str().unwrap();
     assert!(
-        names.contains("x-api-key") && names.contains("idempotency-key"),
+        ["x-api-key", "idempotency-key", "if-match"]
+            .iter()
+            .all(|name| names.contains(name)),
         "{names}"
     );
     assert_eq!(allowed.text().await.unwrap(), "");
@@ -114,7 +116,7 @@ async fn only_configured_origins_may_use_the_api_from_a_page() {
         .expect(200);
     assert_eq!(answer.headers["access-control-allow-origin"], "https://app.example.com");
     let exposed = answer.headers["access-control-expose-headers"].to_str().unwrap();
-    for name in ["x-request-id", "idempotency-replayed", "retry-after"] {
+    for name in ["x-request-id", "idempotency-replayed", "etag", "retry-after"] {
         assert!(exposed.contains(name), "{exposed}");
     }
     // Pages can also read an error response.

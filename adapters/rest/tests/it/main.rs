@@ -27,3 +27,4 @@ mod recordings;
 mod server;
 mod sqlite;
 mod transfer_rules;
+mod versions;
