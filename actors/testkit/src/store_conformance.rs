@@ -7,6 +7,7 @@
     reason = "a check fails by panicking and its name says what it checks"
 )]
 
+mod agent_versions;
 mod appointments;
 mod attempts;
 mod calls;
@@ -31,6 +32,7 @@ mod safeguards;
 mod tools;
 mod transfer_rules;
 
+pub use agent_versions::*;
 pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
@@ -66,6 +68,7 @@ macro_rules! store_conformance {
             accounts_have_unique_addresses
             keys_are_found_by_prefix_and_replaced_at_once
             agents_are_versioned_and_belong_to_their_account
+            agents_are_found_by_a_part_of_their_name_in_any_case
             contacts_are_unique_by_number_until_deleted
             rows_of_an_unknown_account_are_not_found
             agents_are_found_by_a_tag_of_theirs_and_by_nothing_like_it

@@ -114,15 +114,17 @@ async fn make(
 #[derive(Debug, Clone)]
 pub struct ListParameters {
     tag: Option<String>,
+    search: Option<String>,
     paging: Paging,
 }
 
 impl Parameters for ListParameters {
-    const NAMES: &'static [&'static str] = &["tag", "cursor", "pageSize"];
+    const NAMES: &'static [&'static str] = &["tag", "search", "cursor", "pageSize"];
 
     fn read(query: &mut RawQuery) -> Self {
         Self {
             tag: query.text("tag").filter(|tag| !tag.is_empty()),
+            search: query.search(),
             paging: Paging::read(query),
         }
     }
@@ -132,11 +134,16 @@ impl Parameters for ListParameters {
 pub async fn list(
     State(state): State<RestState>,
     Caller(account): Caller,
-    Query(ListParameters { tag, paging }): Query<ListParameters>,
+    Query(ListParameters { tag, search, paging }): Query<ListParameters>,
 ) -> ApiResult<Reply> {
-    let binding = Binding::new(account.id, "agents", format!("{tag:?}"));
+    let searched = search.as_ref().map(|text| format!("{text:?}")).unwrap_or_default();
+    let binding = Binding::new(account.id, "agents", format!("{tag:?}{searched}"));
     let after = binding.after(paging.cursor.as_deref())?;
-    let filter = AgentFilter { tag, after };
+    let filter = AgentFilter {
+        tag,
+        name: search,
+        after,
+    };
     let page = state.store.agents(account.id, filter, paging.page_size).await?;
     let items = page.rows.iter().map(|row| view(row, &account));
     let items = items.collect::<ApiResult<Vec<ShownAgent>>>()?;

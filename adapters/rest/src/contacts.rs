@@ -117,9 +117,8 @@ impl Parameters for ListParameters {
     const NAMES: &'static [&'static str] = &["search", "cursor", "pageSize"];
 
     fn read(query: &mut RawQuery) -> Self {
-        let search = query.text("search").map(|text| text.trim().to_owned());
         Self {
-            search: search.filter(|text| !text.is_empty()),
+            search: query.search(),
             paging: Paging::read(query),
         }
     }

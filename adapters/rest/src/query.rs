@@ -138,6 +138,12 @@ impl RawQuery {
         found.map(|(_, value)| value.clone())
     }
 
+    /// Returns the text to search for, without white space around it; none if it is blank.
+    pub fn search(&self) -> Option<String> {
+        let text = self.text("search")?.trim().to_owned();
+        Some(text).filter(|text| !text.is_empty())
+    }
+
     /// Reads a parameter with `read`; `expected` describes valid values.
     pub fn parsed<T>(&mut self, name: &str, expected: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.text(name)?;

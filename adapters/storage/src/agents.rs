@@ -21,6 +21,16 @@ fn name(document: &Map<String, Value>) -> String {
     name.unwrap_or_default().to_owned()
 }
 
+/// Returns the pattern of `LIKE … ESCAPE '!'` for names that may contain a text in any case. A database folds letters
+/// beyond ASCII in its own way or not at all, and i and k are also the lower case of such letters.
+fn maybe_containing(text: &str) -> String {
+    let mut pattern = containing(&text.to_lowercase());
+    for letter in ["i", "k"] {
+        pattern = pattern.replace(letter, "_");
+    }
+    pattern.replace(|c: char| !c.is_ascii(), "%")
+}
+
 pub(super) fn read(row: &AnyRow) -> StoreResult<AgentRow> {
     Ok(AgentRow {
         id: row.id("id")?,
@@ -104,7 +114,8 @@ pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
-/// Skips rows that only look as if they had the tag, and reads on until the page is full or no rows are left.
+/// Skips rows that only look as if they had the tag or the name, and reads on until the page is full or no rows are
+/// left.
 pub(super) async fn list(
     work: Work<'_>,
     account: AccountId,
@@ -125,7 +136,7 @@ pub(super) async fn list(
             let length = row.text("document")?.len();
             let row = read(&row)?;
             filter.after = Some((row.created_at, row.id));
-            if filter.tag.as_deref().is_some_and(|tag| !row.has_tag(tag)) {
+            if !row.fits(&filter) {
                 continue;
             }
             if rows.len() == most || bytes > AGENT_PAGE_BYTES {
@@ -140,14 +151,17 @@ pub(super) async fn list(
     }
 }
 
-/// Builds the conditions of a list. They let some extra rows through, because the tag may appear elsewhere in
-/// a document or, in SQLite, in another case.
+/// Builds the conditions of a list. They let some extra rows through: the tag may appear elsewhere in a document or, in
+/// SQLite, in another case, and some letters of a name are not compared.
 fn wanted(account: AccountId, filter: &AgentFilter) -> StoreResult<Conditions> {
     let mut wanted = Conditions::default();
     wanted.and("account = ? AND deleted_at IS NULL", [account.to_string().into()]);
     if let Some(tag) = &filter.tag {
         let written = containing(&to_json(tag)?);
         wanted.and("document LIKE ? ESCAPE '!'", [written.into()]);
+    }
+    if let Some(name) = &filter.name {
+        wanted.and("LOWER(name) LIKE ? ESCAPE '!'", [maybe_containing(name).into()]);
     }
     if let Some((created_at, id)) = filter.after {
         let place = [created_at.0.into(), id.to_string().into()];

@@ -73,17 +73,10 @@ impl Tables {
         let mut agents: Vec<&AgentRow> = self.agents.values().filter(|row| row.id != id).collect();
         agents.retain(|row| referenced_agents(&row.document).iter().any(|(_, named)| *named == text));
         agents.sort_by_key(|row| row.id);
-        holders.extend(agents.into_iter().map(|row| {
-            Holder {
-                kind: "agent",
-                id: row.id.to_string(),
-                name: row
-                    .document
-                    .get("name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-            }
+        holders.extend(agents.into_iter().map(|row| Holder {
+            kind: "agent",
+            id: row.id.to_string(),
+            name: row.name().to_owned(),
         }));
         let going = self.unfinished.iter().filter_map(|attempt| self.attempts.get(attempt));
         let going = going.filter(|entry| entry.agent == id);
@@ -191,12 +184,11 @@ impl DirectoryStore for MemoryStore {
     }
 
     async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage> {
-        let AgentFilter { tag, after } = filter;
         let tables = self.open()?;
         let own = tables.agents.values().filter(|row| row.account == account);
         let mut found: Vec<&AgentRow> = own.collect();
-        found.retain(|row| after.is_none_or(|last| (row.created_at, row.id) < last));
-        found.retain(|row| tag.as_ref().is_none_or(|tag| row.has_tag(tag)));
+        found.retain(|row| filter.after.is_none_or(|last| (row.created_at, row.id) < last));
+        found.retain(|row| row.fits(&filter));
         found.sort_by_key(|row| Reverse((row.created_at, row.id)));
         let limit = usize::try_from(limit).unwrap_or(0);
         let (mut rows, mut bytes) = (Vec::new(), 0);

@@ -153,7 +153,10 @@ pub async fn agents_are_listed_newest_first_without_gap_or_repeat(fixture: Fixtu
     let mut seen = Vec::new();
     let mut after = None;
     loop {
-        let filter = AgentFilter { tag: None, after };
+        let filter = AgentFilter {
+            after,
+            ..AgentFilter::default()
+        };
         let page = scene.store.agents(scene.account, filter, 2).await.unwrap();
         seen.extend(page.rows.iter().map(|row| row.id));
         after = page.rows.last().map(|row| (row.created_at, row.id));
@@ -199,6 +202,7 @@ pub async fn agents_are_found_by_a_tag_of_theirs_and_by_nothing_like_it(fixture:
         let filter = AgentFilter {
             tag: Some(tag.to_owned()),
             after: after.map(|row| (row.created_at, row.id)),
+            ..AgentFilter::default()
         };
         scene.store.agents(scene.account, filter, limit).await.unwrap()
     };

@@ -15,6 +15,11 @@ pub fn operations() -> Vec<Operation> {
         Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
             .ours()
             .query("tag", "Only agents with this tag", json!({ "type": "string" }))
+            .query(
+                "search",
+                "Text contained in the name, in any case",
+                json!({ "type": "string" }),
+            )
             .paged()
             .page_named("Agent", samples::agent()),
         Operation::post("/public/v1/agents/create", "createAgent", "Create an agent")

@@ -57,8 +57,20 @@ pub struct AgentRow {
 }
 
 impl AgentRow {
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        let name = self.document.get("name").and_then(Value::as_str);
+        name.unwrap_or_default()
+    }
+
+    /// Returns whether the agent passes the filters of a list; `after` is not looked at.
+    pub fn fits(&self, filter: &AgentFilter) -> bool {
+        let contains = |text: &String| self.name().to_lowercase().contains(&text.to_lowercase());
+        filter.tag.as_deref().is_none_or(|tag| self.has_tag(tag)) && filter.name.as_ref().is_none_or(contains)
+    }
+
     /// Returns whether this is one of its tags.
-    pub fn has_tag(&self, tag: &str) -> bool {
+    fn has_tag(&self, tag: &str) -> bool {
         let tags = self.document.get("tags").and_then(Value::as_array);
         tags.is_some_and(|tags| tags.iter().any(|own| own == tag))
     }
@@ -69,6 +81,8 @@ impl AgentRow {
 pub struct AgentFilter {
     /// Tag that the agent must have.
     pub tag: Option<String>,
+    /// Text that the name contains, in any case.
+    pub name: Option<String>,
     /// The cursor: list only rows after this one (newest first, then id).
     pub after: Option<(Timestamp, AgentId)>,
 }
