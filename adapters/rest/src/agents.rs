@@ -1,5 +1,7 @@
 //! Agents: created, read and patched as documents. Their rules are in the domain crate.
 
+pub mod duplicate;
+
 use axum::{extract::State, response::Response};
 use domain::{
     agent::{self, Agent, Problem},
@@ -79,21 +81,23 @@ pub async fn create(
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
     let turn = key.take(&state, account.id, "create agent", || RequestHash::of_json(&body));
-    let reply = |row: &AgentRow| {
-        let warning = agent::complete(&row.document)
-            .ok()
-            .and_then(|agent| joined(&(state.limits)(&agent)));
-        Reply::created(AgentCreated { agent_id: row.id })
-            .version(row.version)
-            .warning(warning)
-    };
     turn.await?
         .answer(
             async |ticket| make(&state, &account, body, ticket.as_ref()).await,
             async |id| state.store.agent(account.id, id).await.or_no_such("agent"),
-            reply,
+            |row| created(&state, row, None),
         )
         .await
+}
+
+/// Returns the answer about a new agent, with a further warning if there is one.
+fn created(state: &RestState, row: &AgentRow, warning: Option<String>) -> Reply {
+    let agent = agent::complete(&row.document).ok();
+    let mut warnings: Vec<String> = warning.into_iter().collect();
+    warnings.extend(agent.into_iter().flat_map(|agent| (state.limits)(&agent)));
+    Reply::created(AgentCreated { agent_id: row.id })
+        .version(row.version)
+        .warning(joined(&warnings))
 }
 
 async fn make(

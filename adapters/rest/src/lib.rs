@@ -145,6 +145,10 @@ pub fn routes(state: RestState) -> Router {
             "/public/v1/agents/{agentId}",
             get(agents::show).patch(agents::patch).delete(agents::delete),
         )
+        .route(
+            "/public/v1/agents/{agentId}/duplicate",
+            post(agents::duplicate::duplicate),
+        )
         .route("/public/v1/contacts", get(contacts::list).post(contacts::create))
         .route(
             "/public/v1/contacts/{contactId}",

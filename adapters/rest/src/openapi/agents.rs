@@ -1,16 +1,50 @@
 //! Agents. The schemas of the agent object come from the domain's table.
 
 use serde_json::json;
+use utoipa::ToSchema;
 
-use super::{operation::Operation, samples};
+use super::{common::Name, operation::Operation, samples};
 use crate::agents::{AgentCreated, AgentDeleted};
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
 
 const LIMIT: &str = "`conversationConfig.tts.stability` has no effect on voice `deepgram:aura-2-thalia-en`";
 
+const LEFT_OUT: &str = "`phoneNumbers` is not copied, because one agent answers a number: +15550100010; give the copy \
+     numbers of its own";
+
+/// A copy to make.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentCopy {
+    /// Name of the copy; without it `NAME (copy)`.
+    pub name: Option<Name>,
+}
+
 /// Returns the operations of agents.
 pub fn operations() -> Vec<Operation> {
+    let mut operations = agents();
+    operations.push(duplicate());
+    operations
+}
+
+fn duplicate() -> Operation {
+    Operation::post(
+        "/public/v1/agents/{agentId}/duplicate",
+        "duplicateAgent",
+        "Create a copy of an agent",
+    )
+    .ours()
+    .note("Numbers that the agent answers are not copied, because one agent answers a number.")
+    .idempotent()
+    .optional_body::<AgentCopy>(json!({ "nothing": {}, "named": { "name": "Ava, evenings" } }))
+    .warns_of(LEFT_OUT)
+    .versioned()
+    .created::<AgentCreated>(json!({ "agentId": samples::AGENT }))
+    .missing("agent")
+}
+
+fn agents() -> Vec<Operation> {
     vec![
         Operation::get("/public/v1/agents", "listAgents", "List agents, newest first")
             .ours()
