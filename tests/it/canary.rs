@@ -254,6 +254,7 @@ async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, Str
     let campaign = client.post("/public/v1/campaigns", campaign).await;
     let ids = [
         ("agentId", agents[0].clone()),
+        ("version", "1".to_owned()),
         ("toolId", tool),
         ("documentId", document.expect(201).text("/data/documentId")),
         ("groupId", group.expect(201).text("/data/groupId")),

@@ -26,6 +26,9 @@ const NOBODYS: &str = "0198d1a0-0000-7000-8000-00000000000a";
 /// One number that is on nobody's list.
 const NOBODYS_NUMBER: &str = "+15550109999";
 
+/// A version that no agent has.
+const NOBODYS_VERSION: &str = "7731";
+
 /// Names that end like ids and are not resources of an account.
 const NO_IDS: [&str; 2] = ["voiceId", "eventsIds"];
 /// Fields that contain ids although their name does not say so.
@@ -119,6 +122,7 @@ impl Owned {
         ];
         let mut ids: BTreeMap<_, _> = kinds.map(|kind| (kind, NOBODYS.to_owned())).into();
         ids.insert("phoneNumber", NOBODYS_NUMBER.to_owned());
+        ids.insert("version", NOBODYS_VERSION.to_owned());
         Self(ids)
     }
 
@@ -176,6 +180,7 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
             ("conversationId", conversation),
             ("documentId", document),
             ("phoneNumber", format!("{number}9")),
+            ("version", "1".to_owned()),
             ("agentId", agent),
         ]
         .into(),
@@ -283,7 +288,11 @@ fn blind(body: &Value, id: &str) -> String {
 #[tokio::test(start_paused = true)]
 async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
     let app = TestApp::start().await;
-    let owned = furnish(&app, &app.client, WORD, NUMBER).await;
+    let mut owned = furnish(&app, &app.client, WORD, NUMBER).await;
+    // The stranger's agent has no such version.
+    let agent = format!("/public/v1/agents/{}", owned.0["agentId"]);
+    app.client.patch(&agent, json!({ "tags": [WORD] })).await.expect(200);
+    owned.0.insert("version", "2".to_owned());
     let stranger = app.stranger().await;
     let own = furnish(&app, &stranger, "plover-1", "+15550201").await;
     let (before, nobodys) = (snapshot(&app.client, &owned).await, Owned::nobodys());

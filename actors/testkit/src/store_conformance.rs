@@ -68,6 +68,8 @@ macro_rules! store_conformance {
             accounts_have_unique_addresses
             keys_are_found_by_prefix_and_replaced_at_once
             agents_are_versioned_and_belong_to_their_account
+            each_save_of_an_agent_is_a_version
+            the_newest_versions_of_an_agent_are_kept
             agents_are_found_by_a_part_of_their_name_in_any_case
             contacts_are_unique_by_number_until_deleted
             rows_of_an_unknown_account_are_not_found

@@ -1,6 +1,7 @@
 //! Agents: created, read and patched as documents. Their rules are in the domain crate.
 
 pub mod duplicate;
+pub mod versions;
 
 use axum::{extract::State, response::Response};
 use domain::{
@@ -192,14 +193,28 @@ pub async fn patch(
     JsonObject(patch): JsonObject,
 ) -> ApiResult<Reply> {
     let patch = Value::Object(patch);
+    save(&state, &account, (id, expected), |row| {
+        agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)
+    })
+    .await
+}
+
+/// Saves the document that `change` makes of the present agent, if that has the expected version. Returns the agent
+/// with its warnings.
+async fn save(
+    state: &RestState,
+    account: &Account,
+    (id, expected): (AgentId, IfMatch),
+    change: impl Fn(&AgentRow) -> ApiResult<Map<String, Value>>,
+) -> ApiResult<Reply> {
     let outcome = until_written(async || {
         let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
         expected.check(row.version)?;
-        let document = agent::merge_patch(&row.document, &patch).map_err(ApiError::Invalid)?;
-        check_references(&state, &account, &document, Some(&row.document)).await?;
+        let document = change(&row)?;
+        check_references(state, account, &document, Some(&row.document)).await?;
         let update = state.store.update_agent(account.id, id, row.version, document.clone());
         match update.await {
-            Err(StoreError::Exists(_)) => Err(number_in_use(&state, &account, Some(id), &document).await),
+            Err(StoreError::Exists(_)) => Err(number_in_use(state, account, Some(id), &document).await),
             outcome => Ok(outcome),
         }
     });
@@ -209,7 +224,7 @@ pub async fn patch(
         .await
         .ok()
         .flatten();
-    let shown = view(&row, &account)?;
+    let shown = view(&row, account)?;
     let mut warnings = (state.limits)(&shown.agent);
     warnings.extend(ignored);
     Ok(Reply::ok(shown).version(row.version).warning(joined(&warnings)))

@@ -149,6 +149,7 @@ pub fn routes(state: RestState) -> Router {
             "/public/v1/agents/{agentId}/duplicate",
             post(agents::duplicate::duplicate),
         )
+        .merge(agents::versions::routes())
         .route("/public/v1/contacts", get(contacts::list).post(contacts::create))
         .route(
             "/public/v1/contacts/{contactId}",

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, agent_holds, idempotency, knowledge,
+    Work, agent_holds, agent_versions, idempotency, knowledge,
     rows::{Columns, Conditions, affected, containing, to_json, unavailable},
     tools, transfer_rules,
 };
@@ -62,18 +62,26 @@ pub(super) async fn create(
     .await
     .map_err(unavailable)?;
     idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
-    knowledge::hold(&mut work, (account, id), &document).await?;
-    agent_holds::hold(&mut work, (account, id), &document).await?;
-    tools::hold(&mut work, (account, id), &document).await?;
-    transfer_rules::hold(&mut work, (account, id), &document).await?;
-    Ok(AgentRow {
+    let row = AgentRow {
         id,
         account,
         document,
         version: 1,
         created_at: work.now,
         updated_at: work.now,
-    })
+    };
+    hold(&mut work, &row, &[]).await?;
+    Ok(row)
+}
+
+/// Stores the references of a saved document, and keeps its version.
+async fn hold(work: &mut Work<'_>, row: &AgentRow, changed: &[String]) -> StoreResult<()> {
+    let agent = (row.account, row.id);
+    knowledge::hold(work, agent, &row.document).await?;
+    agent_holds::hold(work, agent, &row.document).await?;
+    tools::hold(work, agent, &row.document).await?;
+    transfer_rules::hold(work, agent, &row.document).await?;
+    agent_versions::keep(work, row, changed).await
 }
 
 pub(super) async fn get(work: Work<'_>, account: AccountId, id: AgentId) -> StoreResult<AgentRow> {
@@ -181,6 +189,7 @@ pub(super) async fn delete(mut work: Work<'_>, account: AccountId, id: AgentId) 
         return Ok(Removal::Held(holders));
     }
     agent_holds::clear(&mut work, id).await?;
+    agent_versions::clear(&mut work, id, i64::MAX).await?;
     let delete = sqlx::query("UPDATE agents SET deleted_at = $1 WHERE id = $2");
     affected(delete.bind(work.now.0).bind(id.to_string()), work.conn).await?;
     Ok(Removal::Done)
@@ -191,6 +200,7 @@ pub(super) async fn update(
     key: (AccountId, AgentId),
     version: i64,
     document: Map<String, Value>,
+    changed: Vec<String>,
 ) -> StoreResult<AgentRow> {
     let (account, id) = key;
     let row = sqlx::query(
@@ -209,11 +219,9 @@ pub(super) async fn update(
     .map_err(unavailable)?;
     match row {
         Some(row) => {
-            knowledge::hold(&mut work, key, &document).await?;
-            agent_holds::hold(&mut work, key, &document).await?;
-            tools::hold(&mut work, key, &document).await?;
-            transfer_rules::hold(&mut work, key, &document).await?;
-            read(&row)
+            let row = read(&row)?;
+            hold(&mut work, &row, &changed).await?;
+            Ok(row)
         }
         None => get(work, account, id).await.and(Err(StoreError::Stale)),
     }

@@ -2,17 +2,19 @@
 
 use async_trait::async_trait;
 use domain::{
+    agent::changed_fields,
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        Account, AgentFilter, AgentPage, AgentRow, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, KeyTicket,
-        NewAccount, NewContact, Removal, StoreResult, StoredApiKey, WebhookSecrets,
+        Account, AgentFilter, AgentPage, AgentRow, AgentVersion, ContactFilter, ContactRow, DirectoryStore,
+        DoNotCallRow, KeyTicket, NewAccount, NewContact, Removal, StoreError, StoreResult, StoredApiKey,
+        WebhookSecrets,
     },
     time::Timestamp,
 };
 use serde_json::{Map, Value};
 
-use super::{SqlStore, accounts, agent_holds, agents, contacts, do_not_call};
+use super::{SqlStore, accounts, agent_holds, agent_versions, agents, contacts, do_not_call};
 
 #[async_trait]
 impl DirectoryStore for SqlStore {
@@ -79,6 +81,22 @@ impl DirectoryStore for SqlStore {
             .await
     }
 
+    async fn agent_versions(
+        &self,
+        account: AccountId,
+        id: AgentId,
+        before: Option<i64>,
+        limit: i64,
+    ) -> StoreResult<Vec<AgentVersion>> {
+        self.read(move |work| Box::pin(agent_versions::list(work, (account, id), before, limit)))
+            .await
+    }
+
+    async fn agent_version(&self, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow> {
+        self.read(move |work| Box::pin(agent_versions::get(work, (account, id), version)))
+            .await
+    }
+
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
         self.write(move |work| Box::pin(agents::delete(work, account, id)))
             .await
@@ -91,7 +109,12 @@ impl DirectoryStore for SqlStore {
         version: i64,
         document: Map<String, Value>,
     ) -> StoreResult<AgentRow> {
-        self.write(move |work| Box::pin(agents::update(work, (account, id), version, document)))
+        let before = self.agent(account, id).await?;
+        if before.version != version {
+            return Err(StoreError::Stale);
+        }
+        let changed = changed_fields(&before.document, &document);
+        self.write(move |work| Box::pin(agents::update(work, (account, id), version, document, changed)))
             .await
     }
 

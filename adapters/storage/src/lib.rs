@@ -5,6 +5,7 @@
 
 mod accounts;
 mod agent_holds;
+mod agent_versions;
 mod agents;
 mod appointments;
 mod attempt_guard;

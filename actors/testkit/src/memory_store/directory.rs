@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 
 use super::{MemoryStore, tables::Tables};
 use domain::{
-    agent::{named_numbers, referenced_agents},
+    agent::{changed_fields, named_numbers, referenced_agents},
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AGENT_PAGE_BYTES, Account, AgentFilter, AgentPage, AgentRow, AttemptState, CREATED, CampaignStatus,
-        ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder, KeyTicket, NewAccount,
-        NewContact, Removal, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets,
+        AGENT_PAGE_BYTES, AGENT_VERSIONS_KEPT, Account, AgentFilter, AgentPage, AgentRow, AgentVersion, AttemptState,
+        CREATED, CampaignStatus, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder,
+        KeyTicket, NewAccount, NewContact, Removal, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey,
+        WebhookSecrets,
     },
     time::Timestamp,
 };
@@ -51,6 +52,20 @@ impl Tables {
         } else {
             Err(StoreError::Exists("number"))
         }
+    }
+
+    /// Keeps the version of an agent that was just saved, and drops the ones that are too many.
+    fn keep_version(&mut self, row: &AgentRow, changed: Vec<String>) {
+        let version = AgentVersion {
+            version: row.version,
+            saved_at: row.updated_at,
+            changed,
+        };
+        let kept = (version, row.document.clone());
+        self.agent_versions.insert((row.id, row.version), kept);
+        let oldest = row.version - AGENT_VERSIONS_KEPT;
+        self.agent_versions
+            .retain(|(agent, version), _| *agent != row.id || *version > oldest);
     }
 
     fn holders_of_agent(&self, id: AgentId) -> Vec<Holder> {
@@ -162,6 +177,7 @@ impl DirectoryStore for MemoryStore {
             updated_at: now,
         };
         tables.settle(ticket, (CREATED, row.id.to_string()), now)?;
+        tables.keep_version(&row, Vec::new());
         tables.agents.insert(row.id, row.clone());
         Ok(row)
     }
@@ -212,6 +228,38 @@ impl DirectoryStore for MemoryStore {
         Ok(self.open()?.taken(account, agent, document))
     }
 
+    async fn agent_versions(
+        &self,
+        account: AccountId,
+        id: AgentId,
+        before: Option<i64>,
+        limit: i64,
+    ) -> StoreResult<Vec<AgentVersion>> {
+        self.agent(account, id).await?;
+        let tables = self.open()?;
+        let kept = tables
+            .agent_versions
+            .range((id, 0)..(id, before.unwrap_or(i64::MAX).max(0)));
+        let limit = usize::try_from(limit).unwrap_or(0);
+        Ok(kept
+            .rev()
+            .take(limit)
+            .map(|(_, (version, _))| version.clone())
+            .collect())
+    }
+
+    async fn agent_version(&self, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow> {
+        let row = self.agent(account, id).await?;
+        let tables = self.open()?;
+        let (kept, document) = tables.agent_versions.get(&(id, version)).ok_or(StoreError::NotFound)?;
+        Ok(AgentRow {
+            document: document.clone(),
+            version,
+            updated_at: kept.saved_at,
+            ..row
+        })
+    }
+
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal> {
         let mut tables = self.open()?;
         let row = tables.agents.get(&id).filter(|row| row.account == account);
@@ -222,6 +270,7 @@ impl DirectoryStore for MemoryStore {
         }
         if let Some(row) = tables.agents.remove(&id) {
             tables.deleted_agents.insert(id, row);
+            tables.agent_versions.retain(|(agent, _), _| *agent != id);
         }
         Ok(Removal::Done)
     }
@@ -243,10 +292,13 @@ impl DirectoryStore for MemoryStore {
             return Err(StoreError::Stale);
         }
         held?;
+        let changed = changed_fields(&row.document, &document);
         row.document = document;
         row.version += 1;
         row.updated_at = self.now();
-        Ok(row.clone())
+        let row = row.clone();
+        tables.keep_version(&row, changed);
+        Ok(row)
     }
 
     async fn create_contact(

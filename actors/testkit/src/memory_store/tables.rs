@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry, nodes::Nodes};
@@ -16,9 +17,9 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, AgentRow, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow, CampaignStatus,
-            Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, SafeguardsRow, StoreError, StoreResult,
-            StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
+            Account, AgentRow, AgentVersion, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow,
+            CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, SafeguardsRow, StoreError,
+            StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
     safeguards::Rule,
@@ -34,6 +35,8 @@ pub(super) struct Tables {
     pub(super) agents: HashMap<AgentId, AgentRow>,
     /// Deleted agents, since their conversations still show their names.
     pub(super) deleted_agents: HashMap<AgentId, AgentRow>,
+    /// Kept versions with their documents.
+    pub(super) agent_versions: BTreeMap<(AgentId, i64), (AgentVersion, Map<String, Value>)>,
     /// Documents with their texts.
     pub(super) documents: HashMap<DocumentId, (DocumentRow, String)>,
     pub(super) groups: HashMap<GroupId, GroupEntry>,

@@ -1,14 +1,85 @@
-//! The search of agents by name.
+//! Versions of agents, and the search by name.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::Fixture;
-use domain::ports::store::AgentFilter;
+use super::{Fixture, document, new_account};
+use domain::{
+    id::AgentId,
+    ports::store::{AGENT_VERSIONS_KEPT, AgentFilter, AgentVersion, Removal, StoreError},
+};
 
 fn tagged(name: &str, tags: &[&str]) -> Map<String, Value> {
     json!({ "name": name, "tags": tags }).as_object().cloned().unwrap()
+}
+
+pub async fn each_save_of_an_agent_is_a_version(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let first = store.create_agent(account, tagged("One", &["a"]), None).await.unwrap();
+    let other = store.create_agent(account, document("Other"), None).await.unwrap();
+    scene.clock.advance(Duration::from_secs(1));
+    let second = store.update_agent(account, first.id, 1, tagged("Two", &["b"])).await;
+    let second = second.unwrap();
+    scene.clock.advance(Duration::from_secs(1));
+    let third = store.update_agent(account, first.id, 2, tagged("Two", &["b"])).await;
+    let third = third.unwrap();
+    let stale = store.update_agent(account, first.id, 2, document("Three")).await;
+    assert_eq!(stale, Err(StoreError::Stale));
+    let version = |version, saved_at, changed: &[&str]| AgentVersion {
+        version,
+        saved_at,
+        changed: changed.iter().map(|&path| path.to_owned()).collect(),
+    };
+    let versions = [
+        version(3, third.updated_at, &[]),
+        version(2, second.updated_at, &["name", "tags"]),
+        version(1, first.updated_at, &[]),
+    ];
+    let listed = async |before, limit| store.agent_versions(account, first.id, before, limit).await.unwrap();
+    assert_eq!(listed(None, 10).await, versions);
+    assert_eq!(listed(None, 2).await, versions[..2]);
+    assert_eq!(listed(Some(2), 2).await, versions[2..]);
+    assert_eq!(listed(Some(1), 2).await, []);
+    for row in [first.clone(), second, third] {
+        assert_eq!(store.agent_version(account, first.id, row.version).await, Ok(row));
+    }
+    assert_eq!(store.agent_versions(account, other.id, None, 9).await.unwrap().len(), 1);
+
+    let bob = new_account("bob@example.com");
+    store.create_account(bob.clone()).await.unwrap();
+    for (account, id, version) in [
+        (bob.account.id, first.id, 1),
+        (account, AgentId::new(), 1),
+        (account, other.id, 2),
+    ] {
+        let missing = store.agent_version(account, id, version).await;
+        assert_eq!(missing, Err(StoreError::NotFound));
+    }
+    let foreign = store.agent_versions(bob.account.id, first.id, None, 9).await;
+    assert_eq!(foreign, Err(StoreError::NotFound));
+    // They go with their agent.
+    assert_eq!(store.delete_agent(account, first.id).await, Ok(Removal::Done));
+    let gone = store.agent_version(account, first.id, 1).await;
+    assert_eq!(gone, Err(StoreError::NotFound));
+    let gone = store.agent_versions(account, first.id, None, 9).await;
+    assert_eq!(gone, Err(StoreError::NotFound));
+    assert_eq!(store.agent_versions(account, other.id, None, 9).await.unwrap().len(), 1);
+}
+
+pub async fn the_newest_versions_of_an_agent_are_kept(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let id = store.create_agent(account, document("A"), None).await.unwrap().id;
+    for version in 1..AGENT_VERSIONS_KEPT + 3 {
+        store.update_agent(account, id, version, document("A")).await.unwrap();
+    }
+    let kept = store.agent_versions(account, id, None, 1_000).await.unwrap();
+    let kept: Vec<i64> = kept.into_iter().map(|version| version.version).collect();
+    let expected: Vec<i64> = (4..=AGENT_VERSIONS_KEPT + 3).rev().collect();
+    assert_eq!(kept, expected);
+    assert_eq!(store.agent_version(account, id, 3).await, Err(StoreError::NotFound));
 }
 
 pub async fn agents_are_found_by_a_part_of_their_name_in_any_case(fixture: Fixture) {

@@ -89,6 +89,8 @@ slowly! {
         any_agent(id: AgentId) -> AgentRow;
         agents(account: AccountId, filter: AgentFilter, limit: i64) -> AgentPage;
         taken_numbers(account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber>;
+        agent_versions(account: AccountId, id: AgentId, before: Option<i64>, limit: i64) -> Vec<AgentVersion>;
+        agent_version(account: AccountId, id: AgentId, version: i64) -> AgentRow;
         delete_agent(account: AccountId, id: AgentId) -> Removal;
         update_agent(account: AccountId, id: AgentId, version: i64, document: Map<String, Value>) -> AgentRow;
         create_contact(account: AccountId, new: NewContact, ticket: Option<&KeyTicket>) -> ContactRow;

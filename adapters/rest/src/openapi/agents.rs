@@ -3,8 +3,11 @@
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{common::Name, operation::Operation, samples};
-use crate::agents::{AgentCreated, AgentDeleted};
+use super::{campaign_types::NoFields, common::Name, operation::Operation, samples};
+use crate::agents::{
+    AgentCreated, AgentDeleted,
+    versions::{AgentDifferences, ShownVersion},
+};
 
 const NUMBER_IN_USE: &str = "the number +15550100010 is answered by another agent";
 
@@ -25,6 +28,7 @@ pub struct AgentCopy {
 pub fn operations() -> Vec<Operation> {
     let mut operations = agents();
     operations.push(duplicate());
+    operations.extend(versions());
     operations
 }
 
@@ -42,6 +46,60 @@ fn duplicate() -> Operation {
     .versioned()
     .created::<AgentCreated>(json!({ "agentId": samples::AGENT }))
     .missing("agent")
+}
+
+fn versions() -> Vec<Operation> {
+    let one = "/public/v1/agents/{agentId}/versions/{version}";
+    let version = json!({ "version": 3, "savedAt": samples::AT, "changedFields": ["name", "tags"] });
+    let differences = json!([
+        { "path": "name", "old": "Ava", "new": "Eva" },
+        { "path": "conversationConfig.agent.dynamicVariables.city", "new": "Lisbon" },
+    ]);
+    vec![
+        Operation::get(
+            "/public/v1/agents/{agentId}/versions",
+            "listAgentVersions",
+            "List the versions of an agent, newest first",
+        )
+        .ours()
+        .note("Each save of an agent is a version. The last 200 are kept.")
+        .paged()
+        .page::<ShownVersion>(version),
+        Operation::get(one, "getAgentVersion", "Read an agent as it was in a version")
+            .ours()
+            .ok_named("Agent", samples::agent()),
+        Operation::get(
+            "/public/v1/agents/{agentId}/versions/{version}/diff",
+            "diffAgentVersions",
+            "Compare a version of an agent with another one",
+        )
+        .ours()
+        .query(
+            "against",
+            "Version to compare with; without it the present one",
+            json!({ "type": "integer", "minimum": 1, "maximum": 9_007_199_254_740_991_i64 }),
+        )
+        .warns_of("more than the first 200 fields may differ")
+        .ok::<AgentDifferences>(json!({ "version": 3, "against": 2, "differences": differences })),
+        Operation::post(
+            "/public/v1/agents/{agentId}/versions/{version}/restore",
+            "restoreAgentVersion",
+            "Make a version of an agent the present one",
+        )
+        .ours()
+        .note("A new save with the old content, which obeys the rules of `PATCH`.")
+        .expects_version()
+        .optional_body::<NoFields>(json!({ "nothing": {} }))
+        .warns_of(LIMIT)
+        .versioned()
+        .ok_named("Agent", samples::agent())
+        .invalid(
+            "conversationConfig.agent.prompt.toolIds[0]",
+            "not_found",
+            "there is no tool `0198d1a0-0000-7000-8000-000000000010` in this account",
+        )
+        .conflict("number_in_use", NUMBER_IN_USE),
+    ]
 }
 
 fn agents() -> Vec<Operation> {

@@ -231,16 +231,21 @@ pub fn path_parameter(name: &str) -> Value {
         "phoneNumber" => (
             "Phone number as in responses; its `+` may be written as `%2B`",
             json!({ "type": "string" }),
-            samples::PHONE,
+            json!(samples::PHONE),
         ),
-        "agentId" => ("An agent's id", uuid(), samples::AGENT),
-        "campaignId" => ("A campaign's id", uuid(), samples::CAMPAIGN),
-        "contactId" => ("A contact's id", uuid(), samples::CONTACT),
-        "conversationId" => ("A conversation's id", uuid(), samples::CONVERSATION),
-        "documentId" => ("A document's id", uuid(), samples::DOCUMENT),
-        "toolId" => ("A tool's id", uuid(), samples::TOOL),
-        "transferRuleId" => ("A transfer rule's id", uuid(), samples::TRANSFER_RULE),
-        _ => ("An id", uuid(), samples::GROUP),
+        "version" => (
+            "Number of a version",
+            json!({ "type": "integer", "minimum": 1 }),
+            json!(3),
+        ),
+        "agentId" => ("An agent's id", uuid(), json!(samples::AGENT)),
+        "campaignId" => ("A campaign's id", uuid(), json!(samples::CAMPAIGN)),
+        "contactId" => ("A contact's id", uuid(), json!(samples::CONTACT)),
+        "conversationId" => ("A conversation's id", uuid(), json!(samples::CONVERSATION)),
+        "documentId" => ("A document's id", uuid(), json!(samples::DOCUMENT)),
+        "toolId" => ("A tool's id", uuid(), json!(samples::TOOL)),
+        "transferRuleId" => ("A transfer rule's id", uuid(), json!(samples::TRANSFER_RULE)),
+        _ => ("An id", uuid(), json!(samples::GROUP)),
     };
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema, "example": example })
 }

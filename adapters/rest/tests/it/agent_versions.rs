@@ -1,5 +1,6 @@
-//! Tests of agents' copies and the search by name.
+//! Tests of agents' versions, copies and the search by name.
 
+use domain::ports::store::AGENT_VERSIONS_KEPT;
 use serde_json::{Value, json};
 
 use support::{app::TestApp, client::send};
@@ -139,4 +140,136 @@ async fn a_copy_that_is_asked_for_twice_with_one_key_is_made_once() {
             .len(),
         3
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn versions_are_listed_read_and_compared() {
+    let app = TestApp::start().await;
+    let path = made(&app, json!({ "tags": ["a"] })).await;
+    let created = app.client.get(&path).await.expect(200);
+    let patch = json!({ "name": "Bea", "conversationConfig": { "agent": { "dynamicVariables": { "city": "Bonn" } } } });
+    app.client.patch(&path, patch).await.expect(200);
+    app.client.patch(&path, json!({ "tags": null })).await.expect(200);
+    let page = app.client.get(&format!("{path}/versions?pageSize=2")).await.expect(200);
+    let numbers = |page: &Value| -> Vec<(i64, Value)> {
+        let rows = page.as_array().unwrap().iter();
+        rows.map(|row| (row["version"].as_i64().unwrap(), row["changedFields"].clone()))
+            .collect()
+    };
+    let variable = "conversationConfig.agent.dynamicVariables.city";
+    assert_eq!(
+        numbers(page.data()),
+        [(3, json!(["tags"])), (2, json!(["name", variable]))]
+    );
+    let cursor = page.text("/pagination/nextCursor");
+    let rest = app
+        .client
+        .get(&format!("{path}/versions?pageSize=2&cursor={cursor}"))
+        .await
+        .expect(200);
+    assert_eq!(numbers(rest.data()), [(1, json!([]))]);
+    assert_eq!(rest.data()[0]["savedAt"], created.data()["metadata"]["updatedAt"]);
+    assert_eq!(
+        app.client.get(&format!("{path}/versions/1")).await.expect(200).data(),
+        created.data()
+    );
+
+    let diff = app.client.get(&format!("{path}/versions/1/diff")).await.expect(200);
+    let expected = json!({ "version": 1, "against": 3, "differences": [
+        { "path": "name", "old": "Bea", "new": "Ann" },
+        { "path": "tags", "old": [], "new": ["a"] },
+        { "path": variable, "old": "Bonn" },
+    ] });
+    assert_eq!(*diff.data(), expected);
+    let diff = app
+        .client
+        .get(&format!("{path}/versions/2/diff?against=1"))
+        .await
+        .expect(200);
+    let expected = json!({ "version": 2, "against": 1, "differences": [
+        { "path": "name", "old": "Ann", "new": "Bea" },
+        { "path": variable, "new": "Bonn" },
+    ] });
+    assert_eq!(*diff.data(), expected);
+    for missing in ["4", "0", "x", "1/diff?against=4"] {
+        app.client.get(&format!("{path}/versions/{missing}")).await.expect(404);
+    }
+    app.client
+        .get(&format!("{path}/versions/1/diff?against=x"))
+        .await
+        .expect(400);
+    let many: serde_json::Map<String, Value> = (0..300).map(|n| (format!("v{n}"), json!(n))).collect();
+    let patch = json!({ "conversationConfig": { "agent": { "dynamicVariables": many } } });
+    app.client.patch(&path, patch).await.expect(200);
+    let cut = app.client.get(&format!("{path}/versions/1/diff")).await.expect(200);
+    assert_eq!(cut.data()["differences"].as_array().unwrap().len(), 200);
+    assert_eq!(cut.text("/warning"), "more than the first 200 fields may differ");
+    app.client.delete(&path).await.expect(200);
+    app.client.get(&format!("{path}/versions")).await.expect(404);
+    app.client.get(&format!("{path}/versions/1")).await.expect(404);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restored_version_is_a_new_save_that_obeys_the_rules_of_a_patch() {
+    let app = TestApp::start().await;
+    let tool = json!({ "name": "hours", "description": "d", "url": "https://example.com/" });
+    let tool = app
+        .client
+        .post("/public/v1/tools", tool)
+        .await
+        .expect(201)
+        .text("/data/toolId");
+    let prompt = |ids: Value| json!({ "conversationConfig": { "agent": { "prompt": { "prompt": "Be brief.", "toolIds": ids } } } });
+    let path = made(&app, prompt(json!([tool]))).await;
+    let first = app.client.get(&path).await.expect(200);
+    app.client.patch(&path, prompt(json!([]))).await.expect(200);
+    let restore = format!("{path}/versions/1/restore");
+    let expecting = async |version: &str| {
+        let request = app.client.request("POST", &restore).header("if-match", version);
+        send(request).await
+    };
+    let stale = expecting("\"1\"").await.expect(409);
+    assert_eq!(stale.body["error"]["details"], json!({ "version": 2 }));
+    expecting("1").await.expect(400);
+    let restored = expecting("\"2\"").await.expect(200);
+    assert_eq!(restored.headers["etag"], "\"3\"");
+    assert_eq!(
+        restored.data()["conversationConfig"],
+        first.data()["conversationConfig"]
+    );
+    assert_eq!(app.client.get(&path).await.expect(200).data(), restored.data());
+    let newest = app.client.get(&format!("{path}/versions?pageSize=1")).await.expect(200);
+    let tools = json!(["conversationConfig.agent.prompt.toolIds"]);
+    assert_eq!(
+        (&newest.data()[0]["version"], &newest.data()[0]["changedFields"]),
+        (&json!(3), &tools)
+    );
+
+    app.client.patch(&path, prompt(json!([]))).await.expect(200);
+    app.client.delete(&format!("/public/v1/tools/{tool}")).await.expect(200);
+    let refused = app.client.post(&restore, json!({})).await.expect(400);
+    assert_eq!(
+        refused.fields(),
+        [("conversationConfig.agent.prompt.toolIds[0]", "not_found")]
+    );
+    app.client.post(&restore, json!({ "name": "x" })).await.expect(400);
+    app.client
+        .post(&format!("{path}/versions/9/restore"), json!({}))
+        .await
+        .expect(404);
+    assert_eq!(app.client.get(&path).await.expect(200).headers["etag"], "\"4\"");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_was_dropped_is_no_longer_there() {
+    let app = TestApp::start().await;
+    let path = made(&app, json!({})).await;
+    for n in 0..AGENT_VERSIONS_KEPT {
+        app.client
+            .patch(&path, json!({ "tags": [n.to_string()] }))
+            .await
+            .expect(200);
+    }
+    app.client.get(&format!("{path}/versions/1")).await.expect(404);
+    app.client.get(&format!("{path}/versions/2")).await.expect(200);
 }

@@ -87,6 +87,21 @@ pub struct AgentFilter {
     pub after: Option<(Timestamp, AgentId)>,
 }
 
+/// A kept version of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentVersion {
+    /// Number of the version.
+    pub version: i64,
+    /// Time at which it was saved.
+    pub saved_at: Timestamp,
+    /// Paths of the fields that the save changed, at most [`DIFFERENCES_LISTED`](crate::agent::DIFFERENCES_LISTED);
+    /// none for a new agent.
+    pub changed: Vec<String>,
+}
+
+/// Number of versions that are kept of an agent. A save drops the ones before them.
+pub const AGENT_VERSIONS_KEPT: i64 = 200;
+
 /// A page of a list of agents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentPage {
@@ -213,13 +228,27 @@ pub trait DirectoryStore: Send + Sync {
         document: &Map<String, Value>,
     ) -> StoreResult<Vec<PhoneNumber>>;
 
+    /// Returns the kept versions of an agent below `before`, newest first, at most `limit`. A version that a node of an
+    /// older release saved is not kept. Returns `NotFound` if there is no such agent.
+    async fn agent_versions(
+        &self,
+        account: AccountId,
+        id: AgentId,
+        before: Option<i64>,
+        limit: i64,
+    ) -> StoreResult<Vec<AgentVersion>>;
+
+    /// Returns an agent as it was in a kept version. Returns `NotFound`.
+    async fn agent_version(&self, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow>;
+
     /// Deletes an agent, unless a waiting, running, paused or delayed campaign uses it, another agent
-    /// transfers calls to it, or it has a call that is not over. Its conversations stay and its numbers
-    /// become free. Returns `NotFound`.
+    /// transfers calls to it, or it has a call that is not over. Its versions go, its conversations stay and its
+    /// numbers become free. Returns `NotFound`.
     async fn delete_agent(&self, account: AccountId, id: AgentId) -> StoreResult<Removal>;
 
     /// Replaces the document if the version is still `version`, together with its references to documents,
-    /// groups and agents. Returns `NotFound`; `Stale`, also if one of those is deleted; `Exists("number")`.
+    /// groups and agents, and keeps the new version. Returns `NotFound`; `Stale`, also if one of those is deleted;
+    /// `Exists("number")`.
     async fn update_agent(
         &self,
         account: AccountId,
