@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use domain::{
-    agent::{Problem, Reference, referenced_documents, referenced_rules, referenced_tools},
+    agent::{Problem, Reference, referenced_documents, referenced_rules, referenced_tools, transfers_to_nobody},
     id::AccountId,
     ports::store::{AgentRow, Store},
 };
@@ -92,6 +92,15 @@ pub async fn ignored_rules(store: &dyn Store, row: &AgentRow) -> ApiResult<Optio
         let named = named.join(", ");
         format!("`transferRuleIds` that are no transfer rules of this account have no effect: {named}")
     }))
+}
+
+/// Returns a warning that names the transfers of an agent that lack the other agent.
+pub fn ignored_transfers(row: &AgentRow) -> Option<String> {
+    let named: Vec<String> = transfers_to_nobody(&row.document)
+        .take(LISTED)
+        .map(|path| format!("`{path}`"))
+        .collect();
+    (!named.is_empty()).then(|| format!("transfers without an `agentId` have no effect: {}", named.join(", ")))
 }
 
 async fn missing_rules(

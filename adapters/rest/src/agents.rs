@@ -226,6 +226,7 @@ async fn save(
         .flatten();
     let shown = view(&row, account)?;
     let mut warnings = (state.limits)(&shown.agent);
+    warnings.extend(agent_references::ignored_transfers(&row));
     warnings.extend(ignored);
     Ok(Reply::ok(shown).version(row.version).warning(joined(&warnings)))
 }

@@ -20,6 +20,9 @@ pub type Reference = (String, String);
 /// Longest document as JSON, in bytes. Free-form parts grow with every patch, and each call reads the whole document.
 const DOCUMENT_BYTES: usize = 1024 * 1024;
 
+/// Path of the transfers to other agents.
+const AGENT_TRANSFERS: &str = "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers";
+
 /// Validates the body of a create request. Returns the sparse document to store, without fields set to `null`.
 ///
 /// # Errors
@@ -48,8 +51,11 @@ pub fn merge_patch(stored: &Map<String, Value>, patch: &Value) -> Result<Map<Str
     let mut merged = Value::Object(stored.clone());
     merge(&mut merged, patch);
     let (document, found) = checked(&merged);
+    // Agents saved before a transfer had to name its agent can still be changed elsewhere.
+    let untouched = at(&document, AGENT_TRANSFERS) == at(stored, AGENT_TRANSFERS);
     for problem in found {
-        if !problems.iter().any(|known| known.path == problem.path) {
+        let kept = untouched && problem.code == "required" && problem.path.starts_with(AGENT_TRANSFERS);
+        if !kept && !problems.iter().any(|known| known.path == problem.path) {
             problems.push(problem);
         }
     }
@@ -71,17 +77,24 @@ pub fn complete(stored: &Map<String, Value>) -> Result<Agent, serde_json::Error>
 
 /// Returns the agents that the document transfers calls to, to check that they exist.
 pub fn referenced_agents(stored: &Map<String, Value>) -> Vec<Reference> {
-    let path = "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers";
-    let transfers = at(stored, path).and_then(Value::as_array);
-    let ids = transfers
-        .into_iter()
-        .flatten()
-        .enumerate()
-        .filter_map(|(index, transfer)| {
-            let id = transfer.get("agentId")?.as_str()?;
-            Some((format!("{path}[{index}].agentId"), id.to_owned()))
-        });
+    let ids = agent_transfers(stored).filter_map(|(path, agent)| Some((format!("{path}.agentId"), agent?.to_owned())));
     ids.collect()
+}
+
+/// Returns the paths of transfers that name no agent. They can only be in documents saved before one was required.
+pub fn transfers_to_nobody(stored: &Map<String, Value>) -> impl Iterator<Item = String> {
+    let nobodys = agent_transfers(stored).filter(|(_, agent)| agent.is_none_or(|agent| agent.trim().is_empty()));
+    nobodys.map(|(path, _)| path)
+}
+
+/// Returns the path of each transfer to an agent, with that agent.
+fn agent_transfers(stored: &Map<String, Value>) -> impl Iterator<Item = (String, Option<&str>)> {
+    let transfers = at(stored, AGENT_TRANSFERS).and_then(Value::as_array);
+    let numbered = transfers.into_iter().flatten().enumerate();
+    numbered.map(|(index, transfer)| {
+        let agent = transfer.get("agentId").and_then(Value::as_str);
+        (format!("{AGENT_TRANSFERS}[{index}]"), agent)
+    })
 }
 
 /// Returns the documents and document groups that the document names, to check that they exist.

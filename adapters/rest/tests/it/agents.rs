@@ -1,5 +1,6 @@
 //! Tests of agents as documents: created with few fields, read with all fields, patched by merging.
 
+use domain::ports::store::DirectoryStore;
 use serde_json::{Value, json};
 
 use support::app::TestApp;
@@ -199,4 +200,39 @@ async fn a_transfer_to_an_agent_names_the_agent() {
         let refused = refused.expect(400);
         assert_eq!(refused.fields(), [(&*first, "required"), (&*second, "required")]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transfer_saved_before_it_had_to_name_an_agent_is_kept_with_a_warning_until_it_is_changed() {
+    let app = TestApp::start().await;
+    let prompt = |transfers: Value| {
+        let tools = json!({ "transferToAgent": { "transfers": transfers } });
+        json!({ "agent": { "prompt": { "prompt": "Be brief.", "builtInTools": tools } } })
+    };
+    let other = app.agent().await;
+    let saved = json!([{ "agentId": other }, { "condition": "x" }]);
+    let document = json!({ "name": "Ann", "conversationConfig": prompt(saved.clone()) });
+    let document = document.as_object().cloned().unwrap();
+    let row = app.store.create_agent(app.account.id, document, None).await.unwrap();
+    let path = format!("/public/v1/agents/{}", row.id);
+    let at = "conversationConfig.agent.prompt.builtInTools.transferToAgent.transfers[1]";
+    let enabled = json!({ "enabled": true });
+    let switched_on = json!({ "agent": { "prompt": { "builtInTools": { "transferToAgent": enabled } } } });
+    for patch in [json!({ "name": "Bea" }), json!({ "conversationConfig": switched_on })] {
+        let answer = app.client.patch(&path, patch).await.expect(200);
+        let warning = answer.text("/warning");
+        let told = format!("transfers without an `agentId` have no effect: `{at}`");
+        assert!(warning.contains(&told), "{warning}");
+    }
+    let stored = app.store.agent(app.account.id, row.id).await.unwrap().document;
+    assert_eq!(
+        stored["conversationConfig"]["agent"]["prompt"]["builtInTools"]["transferToAgent"]["transfers"],
+        saved
+    );
+    let changed = json!({ "conversationConfig": prompt(json!([{ "condition": "y" }])) });
+    let answer = app.client.patch(&path, changed).await.expect(400);
+    assert_eq!(answer.fields(), [(&*at.replace("[1]", "[0].agentId"), "required")]);
+    let mended = json!({ "conversationConfig": prompt(json!([{ "agentId": other }])) });
+    let answer = app.client.patch(&path, mended).await.expect(200);
+    assert_eq!(answer.body.get("warning"), None);
 }
