@@ -1,5 +1,6 @@
 //! Builds the running service from its settings. This is the only module where ports meet adapters.
 
+mod opening;
 mod parts;
 mod trunks;
 
@@ -19,24 +20,22 @@ use axum::{
     response::Response,
     routing::get,
 };
-use domain::time::{Clock, SystemClock};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{
-    net::TcpListener,
     sync::{broadcast, watch},
     task::{JoinHandle, JoinSet},
     time::{Instant, timeout},
 };
 
-pub use self::parts::try_voice;
+pub use self::{opening::Opened, parts::try_voice};
 use self::{
-    parts::{Parts, address_policy, delivery_worker, documents, open_store, recordings_dir},
+    parts::{Parts, address_policy, delivery_worker, documents, recordings_dir},
     trunks::{OwnListener, Trunks},
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::CarrierLink;
 use integrations::analysis_worker;
-use net::bind::{bind, way_out};
+use net::bind::way_out;
 use peers::Peers;
 use providers::limits;
 use rest::{
@@ -96,14 +95,35 @@ impl App {
     ///
     /// Returns an error if the address, the certificate or the database cannot be used.
     pub async fn start(config: ServeConfig) -> Result<Self, StartError> {
+        Self::serve(Self::open(config).await?).await
+    }
+
+    /// Binds the address and opens the database. Waits `RINGBACK_START_WAIT_SECONDS` for a database server
+    /// that is unreachable. To give up, drop the future.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the address, the certificate or the database cannot be used.
+    pub async fn open(config: ServeConfig) -> Result<Opened, StartError> {
+        Opened::new(config).await
+    }
+
+    /// Connects the parts and serves.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a setting, a folder or the database cannot be used.
+    pub async fn serve(opened: Opened) -> Result<Self, StartError> {
+        let Opened {
+            config,
+            listener,
+            address,
+            tls,
+            times,
+            clock,
+            store,
+        } = opened;
         metrics_handle();
-        let (tls, times) = (config.tls.load()?, config.times.times()?);
-        let listener = bind(config.listen)
-            .and_then(TcpListener::from_std)
-            .map_err(|error| cannot_listen(config.listen, &error))?;
-        let address = listener.local_addr()?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let store = open_store(&config, times, clock.clone()).await?;
         let mut trunks = trunks::join(&config, address).await?;
         let parts = Parts::start(&config, (address, times), (store, clock), trunks.carriers.clone()).await?;
 
@@ -111,12 +131,7 @@ impl App {
         let (stop_delivering, delivered) = watch::channel(false);
         let worker = delivery_worker(&config, &parts)?;
         let deliveries = tokio::spawn(worker.run(delivered));
-        let limits = ServerLimits {
-            shutdown_grace: LAST_ANSWERS,
-            header_timeout: Duration::from_secs(config.idle_seconds),
-            connections: usize::try_from(config.max_connections).unwrap_or(usize::MAX),
-            ..ServerLimits::default()
-        };
+        let limits = server_limits(&config);
         let mut server = JoinSet::new();
         if let Some(OwnListener { listener, endpoints }) = trunks.own_listener.take() {
             let endpoint = CarrierLink::new(parts.node.switchboard.clone());
@@ -207,6 +222,15 @@ impl App {
         if timeout(CLOSE_WITHIN, self.store.close()).await.is_err() {
             tracing::warn!("database not closed in time; acknowledged writes are on disk");
         }
+    }
+}
+
+fn server_limits(config: &ServeConfig) -> ServerLimits {
+    ServerLimits {
+        shutdown_grace: LAST_ANSWERS,
+        header_timeout: Duration::from_secs(config.idle_seconds),
+        connections: usize::try_from(config.max_connections).unwrap_or(usize::MAX),
+        ..ServerLimits::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod times;
 
-use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf, time::Duration};
 
 use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
@@ -48,6 +48,10 @@ pub struct ServeConfig {
     /// address served if the database is PostgreSQL and that address is not a wildcard, else none]
     #[arg(long, env = "RINGBACK_NODE_URL", value_parser = parse_node_url)]
     pub node_url: Option<String>,
+
+    /// Seconds to wait at the start for a database server that is unreachable; 0 means for ever
+    #[arg(long, env = "RINGBACK_START_WAIT_SECONDS", default_value_t = 60, value_parser = whole(0..=604_800_u64))]
+    pub start_wait_seconds: u64,
 
     /// Times on which all nodes of a database agree
     #[command(flatten)]
@@ -153,6 +157,11 @@ impl ServeConfig {
         let reachable = self.storage.database_url.is_postgres() && !bound.ip().is_unspecified();
         let served = || reachable.then(|| format!("{}://{bound}", self.tls.scheme()));
         self.node_url.clone().or_else(served)
+    }
+
+    /// Returns how long to wait at the start for an unreachable database; none means for ever.
+    pub fn start_wait(&self) -> Option<Duration> {
+        Some(Duration::from_secs(self.start_wait_seconds)).filter(|wait| !wait.is_zero())
     }
 
     /// Returns the dials per second; 0 means no limit. Twilio and SignalWire queue dials over one per second

@@ -145,6 +145,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         tls: TlsConfig::default(),
         public_url: None,
         node_url: None,
+        start_wait_seconds: 60,
         times: TimesConfig::default(),
         storage: StorageConfig {
             database_url: DatabaseUrl::of_file(&folder.join("ringback.db")),

@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use measures::Measures;
 use net::setting::whole;
-pub use ready::ReadyEndpoint;
+pub use ready::{ReadyEndpoint, database_awaited};
 use storage::SqlStore;
 
 /// Interval between measurements. Only a share of the requests is refused at a time, so it may be short.

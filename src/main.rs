@@ -85,7 +85,12 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     let grace = Duration::from_secs(config.drain_seconds);
     // Installed first: as soon as the listen address is printed, a stop signal may arrive.
     let mut stop = StopSignals::catch()?;
-    let app = App::start(config).await?;
+    // The database may be away for long.
+    let opened = tokio::select! {
+        opened = App::open(config) => opened?,
+        () = stop.next() => return Ok(ExitCode::SUCCESS),
+    };
+    let app = App::serve(opened).await?;
     println!("Ringback listens on {}", app.url);
     tokio::select! {
         () = stop.next() => {}

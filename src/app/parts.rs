@@ -1,6 +1,6 @@
 //! Parts of the service, each built from the settings.
 
-use std::{fmt::Display, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use actors::{
     audio_stream::StreamSettings,
@@ -31,7 +31,7 @@ use providers::{
     knowledge::{Embeddings, KnowledgeCache},
     prober, summary,
 };
-use storage::{SqlStore, dial_journal::DialJournal, recordings::WavRecordings, retention};
+use storage::{SqlStore, recordings::WavRecordings, retention};
 
 /// Parts of the service.
 #[derive(Clone)]
@@ -132,25 +132,6 @@ fn dialing(talking: Readiness, carriers: Carriers) -> Readiness {
         talking(agent)?;
         line_for(agent, &carriers)
     })
-}
-
-/// Opens the database. Dials of this node that it lost are restored from the dial journal before anything is claimed.
-pub(super) async fn open_store(
-    config: &ServeConfig,
-    times: Times,
-    clock: Arc<dyn Clock>,
-) -> Result<Arc<SqlStore>, StartError> {
-    let database_url = &config.storage.database_url;
-    let store = SqlStore::open(database_url.secret(), clock).await;
-    let store = store
-        .map_err(|e| format!("DATABASE_URL {database_url}: {e}"))?
-        .of_nodes(times);
-    let folder = config.storage.data_dir.join("dials");
-    let unusable = |e: &dyn Display| format!("cannot use {} for the dial journal: {e}", folder.display());
-    let journal = DialJournal::open(folder.clone()).map_err(|e| unusable(&e))?;
-    store.keep_dial_journal(journal).map_err(|e| unusable(&e))?;
-    store.reconcile_dials().await?;
-    Ok(Arc::new(store))
 }
 
 fn node_settings(config: &ServeConfig, (address, times): (SocketAddr, Times)) -> NodeSettings {

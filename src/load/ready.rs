@@ -23,6 +23,8 @@ use storage::SqlStore;
 /// A database that takes longer counts as unavailable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
+const DATABASE_AWAY: &str = "database_away";
+
 /// State of `GET /ready`.
 #[derive(Clone)]
 pub struct ReadyEndpoint {
@@ -49,7 +51,7 @@ impl ReadyEndpoint {
         let all = [
             (self.node.switchboard.is_draining(), "draining"),
             (held.is_some(), held.unwrap_or_default()),
-            (!matches!(database, Ok(Ok(()))), "database_away"),
+            (!matches!(database, Ok(Ok(()))), DATABASE_AWAY),
             (self.store.is_full(), "disk_full"),
             (self.store.dial_journal_fails(), "dial_journal"),
             (self.gate.holds(Work::Writes), "overloaded"),
@@ -61,15 +63,31 @@ impl ReadyEndpoint {
     }
 }
 
+/// Returns the routes of a service that waits for its database: everything gets a 503.
+pub fn database_awaited() -> Router {
+    let unavailable = async || {
+        (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "the database is unavailable; try again\n",
+        )
+    };
+    Router::new()
+        .route("/ready", get(async || answer(&[DATABASE_AWAY], &Gate::default())))
+        .fallback(unavailable)
+}
+
 async fn show(State(endpoint): State<ReadyEndpoint>) -> Response {
-    let reasons = endpoint.reasons().await;
+    answer(&endpoint.reasons().await, &endpoint.gate)
+}
+
+fn answer(reasons: &[&str], gate: &Gate) -> Response {
     let ready = reasons.is_empty();
     let status = if ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let level = endpoint.gate.level().as_str();
+    let level = gate.level().as_str();
     (
         status,
         Json(json!({ "ready": ready, "reasons": reasons, "load": level })),

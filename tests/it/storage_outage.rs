@@ -200,3 +200,57 @@ async fn live_calls_outlive_a_database_that_is_unavailable_and_dialing_resumes_s
         talked.body
     );
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_started_without_its_database_waits_for_it_and_says_so() {
+    let Some(database) = postgres::database().await else {
+        return;
+    };
+    let way = Way::to(&database.url).await;
+    way.cut.send_replace(true);
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = free.local_addr().unwrap().to_string();
+    drop(free);
+    let program = Program::new();
+    let settings = [("DATABASE_URL", way.url.as_str()), ("RINGBACK_LISTEN", &listen)];
+    let service = program.start(&["serve"], &settings);
+    let ask = async |path: &str| reqwest::get(format!("http://{listen}{path}")).await;
+    until("an answer", async || ask("/ready").await.is_ok()).await;
+    let ready = ask("/ready").await.unwrap();
+    assert_eq!(ready.status(), 503);
+    let reasons = ready.json::<serde_json::Value>().await.unwrap();
+    assert_eq!(
+        (&reasons["ready"], &reasons["reasons"]),
+        (&json!(false), &json!(["database_away"]))
+    );
+    assert_eq!(ask("/public/v1/me").await.unwrap().status(), 503);
+    way.cut.send_replace(false);
+    assert_eq!(service.address(), format!("http://{listen}"));
+    until("readiness", async || {
+        ask("/ready").await.is_ok_and(|answer| answer.status() == 200)
+    })
+    .await;
+    assert_eq!(ask("/public/v1/me").await.unwrap().status(), 401);
+    service.signal("TERM");
+    let ended = service.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    for line in ["database unreachable, waiting for it", "database reached"] {
+        assert_eq!(ended.stderr.matches(line).count(), 1, "{}", ended.stderr);
+    }
+
+    // It waits as long as it is told, unless it is told to stop.
+    way.cut.send_replace(true);
+    let impatient = [settings[0], ("RINGBACK_START_WAIT_SECONDS", "1")];
+    let ended = program.run_with(&["serve"], &impatient);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{ended:?}");
+    let last = ended.stderr.lines().last().unwrap_or_default();
+    assert!(
+        last.contains("DATABASE_URL") && last.contains("is it running"),
+        "{last}"
+    );
+    let patient = [settings[0], settings[1], ("RINGBACK_START_WAIT_SECONDS", "0")];
+    let service = program.start(&["serve"], &patient);
+    until("an answer", async || ask("/ready").await.is_ok()).await;
+    service.signal("TERM");
+    assert_eq!(service.end().code, Some(0));
+}

@@ -77,6 +77,7 @@ use writer::Writer;
 use crate::dial_journal::DialJournal;
 
 pub use attempts::SAFEGUARDS;
+pub use open::OpenError;
 pub use url::{DatabaseUrl, DatabaseUrlError, without_password};
 
 /// Time after which a silent server counts as unavailable. The server aborts a statement earlier by itself.
@@ -143,17 +144,17 @@ impl SqlStore {
     ///
     /// Returns an error if another process holds the SQLite file or the server cannot be reached. No error
     /// contains the password.
-    pub async fn open(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
+    pub async fn open(url: &str, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Self::start(url, clock, FileSharing::Exclusive).await
     }
 
     /// Opens the database like [`SqlStore::open`], but also while a service holds it. It is for accounts and
     /// their keys, which no process keeps in memory, and must never be used for a node.
-    pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> StoreResult<Self> {
+    pub async fn open_beside(url: &str, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Self::start(url, clock, FileSharing::Shared).await
     }
 
-    async fn start(url: &str, clock: Arc<dyn Clock>, sharing: FileSharing) -> StoreResult<Self> {
+    async fn start(url: &str, clock: Arc<dyn Clock>, sharing: FileSharing) -> Result<Self, OpenError> {
         let (writers, readers, dialect, history) = match open::open(url, sharing).await? {
             Opened::Sqlite(opened) => {
                 let again = opened.again;

@@ -111,6 +111,17 @@ async fn set_up(writer: &mut AnyConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// Error of opening a database. No text contains the password.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OpenError {
+    /// The server does not answer, starts, stops, or has no free connection. It may be tried again.
+    #[error("{0}")]
+    Unreachable(StoreError),
+    /// The database cannot be used as it is.
+    #[error("{0}")]
+    Refused(#[from] StoreError),
+}
+
 /// Whether other processes may open the same SQLite file. PostgreSQL is always shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileSharing {
@@ -120,12 +131,12 @@ pub(super) enum FileSharing {
     Shared,
 }
 
-pub(super) async fn open(url: &str, sharing: FileSharing) -> StoreResult<Opened> {
+pub(super) async fn open(url: &str, sharing: FileSharing) -> Result<Opened, OpenError> {
     sqlx::any::install_default_drivers();
     let url = DatabaseUrl::parse(url).map_err(|error| StoreError::Unavailable(error.to_string()))?;
     match url.is_postgres() {
         true => postgres::open(&url).await.map(Opened::Postgres),
-        false => open_sqlite(url.secret(), sharing).await.map(Opened::Sqlite),
+        false => Ok(open_sqlite(url.secret(), sharing).await.map(Opened::Sqlite)?),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::ports::store::{StoreError, StoreResult};
-use sqlx::{AnyConnection, AnyPool, Connection, any::AnyPoolOptions};
+use domain::ports::store::StoreError;
+use sqlx::{AnyConnection, AnyPool, Connection, any::AnyPoolOptions, migrate::MigrateError};
 use tokio::time::timeout;
 
-use super::MIGRATIONS;
+use super::{MIGRATIONS, OpenError};
 use crate::{
     dialect::POSTGRES,
     rows::{Columns, unavailable},
@@ -35,17 +35,21 @@ pub(crate) struct Pools {
     pub(crate) history: Arc<ServerHistory>,
 }
 
-pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
+pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools, OpenError> {
     install_cryptography();
     let connected = timeout(CONNECT_WITHIN, AnyConnection::connect(url.secret())).await;
     let mut conn = connected
-        .map_err(|_| unreachable(&format!("no answer within {CONNECT_WITHIN:?}")))?
-        .map_err(|error| refused(&error))?;
+        .map_err(|_| OpenError::Unreachable(unreachable(&format!("no answer within {CONNECT_WITHIN:?}"))))?
+        .map_err(|error| sorted(is_away(&error), refused(&error)))?;
     check_version(&mut conn).await?;
     // Use a connection without the limits of the others: changing a large table may take long. Other
     // processes that start now wait for it.
     let migrated = MIGRATIONS.run_direct(None, &mut conn, false).await;
-    migrated.map_err(|error| StoreError::Unavailable(format!("cannot migrate: {error}")))?;
+    migrated.map_err(|error| {
+        let away =
+            matches!(&error, MigrateError::Execute(why) | MigrateError::ExecuteMigration(why, _) if is_away(why));
+        sorted(away, StoreError::Unavailable(format!("cannot migrate: {error}")))
+    })?;
     // This connection is no longer needed.
     let _ = conn.close().await;
     let history = Arc::new(ServerHistory::default());
@@ -56,14 +60,13 @@ pub(super) async fn open(url: &DatabaseUrl) -> StoreResult<Pools> {
     })
 }
 
-async fn check_version(conn: &mut AnyConnection) -> StoreResult<()> {
+async fn check_version(conn: &mut AnyConnection) -> Result<(), OpenError> {
     let query = sqlx::query("SELECT CAST(current_setting('server_version_num') AS BIGINT) AS version");
-    let version = query.fetch_one(conn).await.map_err(unavailable)?.int("version")?;
+    let version = query.fetch_one(conn).await.map_err(unopened)?.int("version")?;
     if version < LEAST_VERSION {
-        return Err(StoreError::Unavailable(format!(
-            "the server is PostgreSQL {}; use 13 or later",
-            version / 10_000
-        )));
+        let version = version / 10_000;
+        let why = format!("the server is PostgreSQL {version}; use 13 or later");
+        return Err(StoreError::Unavailable(why).into());
     }
     Ok(())
 }
@@ -73,7 +76,7 @@ async fn pool(
     connections: u32,
     setup: &'static [&'static str],
     history: Option<Arc<ServerHistory>>,
-) -> StoreResult<AnyPool> {
+) -> Result<AnyPool, OpenError> {
     AnyPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(CONNECTION_WAIT)
@@ -91,7 +94,33 @@ async fn pool(
         })
         .connect(url.secret())
         .await
-        .map_err(unavailable)
+        .map_err(unopened)
+}
+
+/// Returns whether the server is unreachable, starts, stops, or has no free connection.
+fn is_away(error: &sqlx::Error) -> bool {
+    match error {
+        // TLS reports an untrusted server with this kind.
+        sqlx::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
+        sqlx::Error::PoolTimedOut => true,
+        // PgBouncer reports a wrong password as 08P01.
+        sqlx::Error::Database(inner) => inner.code().is_some_and(|code| {
+            ["53300", "57P01", "57P02", "57P03", "08000", "08001", "08003", "08006"].contains(&&*code)
+        }),
+        _ => false,
+    }
+}
+
+fn sorted(away: bool, error: StoreError) -> OpenError {
+    match away {
+        true => OpenError::Unreachable(error),
+        false => OpenError::Refused(error),
+    }
+}
+
+/// Maps an error after the first connection.
+fn unopened(error: sqlx::Error) -> OpenError {
+    sorted(is_away(&error), unavailable(error))
 }
 
 /// Explains why the first connection failed, with a way out. The driver's texts never contain the password.

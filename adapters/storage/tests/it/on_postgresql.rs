@@ -12,7 +12,7 @@ use domain::{
     time::SystemClock,
 };
 use futures_util::future::join_all;
-use storage::SqlStore;
+use storage::{OpenError, SqlStore};
 use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
 use crate::model;
@@ -227,11 +227,19 @@ async fn two_services_start_at_once() {
 
 #[tokio::test]
 async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
-    let open = async |url: &str| {
+    let opened = async |url: &str| {
         let opened = SqlStore::open(url, Arc::new(ManualClock::new())).await;
-        opened.err().unwrap().to_string()
+        opened.err().unwrap()
     };
-    let unavailable = open("postgres://ada:hidden@127.0.0.1:1/ringback").await;
+    let open = async |url: &str| match opened(url).await {
+        OpenError::Refused(error) => error.to_string(),
+        error @ OpenError::Unreachable(_) => panic!("{error}"),
+    };
+    let away = async |url: &str| match opened(url).await {
+        OpenError::Unreachable(error) => error.to_string(),
+        error @ OpenError::Refused(_) => panic!("{error}"),
+    };
+    let unavailable = away("postgres://ada:hidden@127.0.0.1:1/ringback").await;
     assert!(unavailable.contains("is it running"), "{unavailable}");
     let unknown = open("postgres://ada:hidden@127.0.0.1:1/ringback?sslmod=require").await;
     assert!(unknown.contains("no parameter `sslmod`"), "{unknown}");
@@ -254,4 +262,15 @@ async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
     // A server with trust authentication accepts any password.
     assert!(wrong.contains("check user, password"), "{wrong}");
     assert!(!wrong.contains("wrong@"), "{wrong}");
+    let user = format!("{name}_user");
+    execute(
+        &database.url,
+        &format!("CREATE ROLE {user} LOGIN PASSWORD 'hidden' CONNECTION LIMIT 0"),
+    )
+    .await;
+    url.set_username(&user).unwrap();
+    url.set_password(Some("hidden")).unwrap();
+    let full = away(url.as_str()).await;
+    execute(&database.url, &format!("DROP ROLE {user}")).await;
+    assert!(full.contains("raise the server's max_connections"), "{full}");
 }
