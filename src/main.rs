@@ -206,9 +206,12 @@ fn openapi() -> Result<ExitCode, AnyError> {
 async fn account(command: AccountCommand) -> Result<ExitCode, AnyError> {
     let (AccountCommand::Create(args) | AccountCommand::RegenerateKey(args)) = &command;
     let AccountArgs { email, storage } = args;
-    let store = SqlStore::open_beside(storage.database_url.secret(), Arc::new(SystemClock))
-        .await
-        .map_err(|error| format!("DATABASE_URL {}: {error}", storage.database_url))?;
+    let (url, clock) = (storage.database_url.secret(), Arc::new(SystemClock));
+    let store = match &command {
+        AccountCommand::Create(_) => SqlStore::open_beside(url, clock).await,
+        AccountCommand::RegenerateKey(_) => SqlStore::open_existing(url, clock).await,
+    };
+    let store = store.map_err(|error| format!("DATABASE_URL {}: {error}", storage.database_url))?;
     let shown = match &command {
         AccountCommand::Create(_) => serde_json::to_value(accounts::create(&store, email).await?)?,
         AccountCommand::RegenerateKey(_) => json!({ "apiKey": accounts::regenerate_key(&store, email).await? }),

@@ -53,6 +53,23 @@ fn a_new_account_is_printed_once() {
 }
 
 #[test]
+fn a_new_key_is_made_only_in_a_database_that_is_there() {
+    let program = Program::new();
+    let ended = regenerate_key(&program, EMAIL);
+    let file = program.path("test.db");
+    assert!(
+        ended
+            .refusal()
+            .contains(&format!("there is no file {}", file.display())),
+        "{ended:?}"
+    );
+    assert!(!file.exists());
+    create_account(&program, EMAIL).json();
+    assert!(file.exists());
+    regenerate_key(&program, EMAIL).json();
+}
+
+#[test]
 fn what_is_no_address_is_refused() {
     let program = Program::new();
     for command in [create_account, regenerate_key] {

@@ -154,6 +154,11 @@ impl SqlStore {
         Self::start(url, clock, FileSharing::Shared).await
     }
 
+    /// Opens the database like [`SqlStore::open_beside`], but does not create a missing file.
+    pub async fn open_existing(url: &str, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
+        Self::start(url, clock, FileSharing::Existing).await
+    }
+
     async fn start(url: &str, clock: Arc<dyn Clock>, sharing: FileSharing) -> Result<Self, OpenError> {
         let (writers, readers, dialect, history) = match open::open(url, sharing).await? {
             Opened::Sqlite(opened) => {

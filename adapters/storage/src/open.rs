@@ -129,6 +129,8 @@ pub(super) enum FileSharing {
     Exclusive,
     /// Another process may have the file open. If so, that process has migrated the tables, and this one does not.
     Shared,
+    /// Like `Shared`, and the file must exist.
+    Existing,
 }
 
 pub(super) async fn open(url: &str, sharing: FileSharing) -> Result<Opened, OpenError> {
@@ -141,9 +143,18 @@ pub(super) async fn open(url: &str, sharing: FileSharing) -> Result<Opened, Open
 }
 
 async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
-    let url = &creating(url)?;
+    let url = &match sharing {
+        FileSharing::Existing => url.to_owned(),
+        FileSharing::Exclusive | FileSharing::Shared => creating(url)?,
+    };
     let dialect = &SQLITE;
-    let mut writer = connect(url).await?;
+    let mut writer = connect(url).await.map_err(|error| {
+        let path = path_in(url);
+        match sharing == FileSharing::Existing && !Path::new(path).exists() {
+            true => StoreError::Unavailable(format!("there is no file {path}; name the database of the service")),
+            false => error,
+        }
+    })?;
     let file = database_file(&mut writer).await.map_err(|error| in_file(url, error))?;
     let lock = match &file {
         Some(path) => lock(path, sharing)?,
@@ -178,10 +189,14 @@ fn in_file(url: &str, error: sqlx::Error) -> StoreError {
     if !is_not_a_database(&error) {
         return unavailable(error);
     }
+    let path = path_in(url);
+    StoreError::Unavailable(format!("{path} is not an SQLite database; name another file"))
+}
+
+fn path_in(url: &str) -> &str {
     let path = url.strip_prefix("sqlite:").unwrap_or(url);
     let path = path.strip_prefix("//").unwrap_or(path);
-    let path = path.split('?').next().unwrap_or(path);
-    StoreError::Unavailable(format!("{path} is not an SQLite database; name another file"))
+    path.split('?').next().unwrap_or(path)
 }
 
 /// Returns the URL with the option to create a missing file, and creates a missing folder.
@@ -214,7 +229,7 @@ fn lock(database: &str, sharing: FileSharing) -> StoreResult<Option<File>> {
         .map_err(|error| StoreError::Unavailable(format!("cannot create the lock file {path}: {error}")))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) if sharing == FileSharing::Shared => Ok(None),
+        Err(TryLockError::WouldBlock) if sharing != FileSharing::Exclusive => Ok(None),
         Err(TryLockError::WouldBlock) => Err(StoreError::Unavailable(format!(
             "database {database} is in use by another process (it holds {path}): stop that process or use another database"
         ))),
