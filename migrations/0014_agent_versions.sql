@@ -10,3 +10,6 @@ CREATE TABLE agent_versions (
 );
 INSERT INTO agent_versions (agent, version, document, changed, saved_at)
     SELECT id, version, document, '[]', updated_at FROM agents WHERE deleted_at IS NULL;
+
+-- The version of the agent with which a call began; null for calls that did not begin, or began before this column.
+ALTER TABLE attempts ADD COLUMN agent_version BIGINT;

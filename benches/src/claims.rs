@@ -128,6 +128,7 @@ async fn permit(store: Arc<SqlStore>, claim: Claim) -> StoreResult<(AttemptId, D
     let request = PermitRequest {
         carrier: "bench".to_owned(),
         caller_id: None,
+        agent_version: None,
         restricted_prefixes: Vec::new(),
     };
     match store.permit(claim, request).await? {

@@ -23,6 +23,7 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
     ConversationItem {
         conversation_id: row.id,
         agent_id: row.agent,
+        agent_version: row.agent_version,
         agent_name: row.agent_name.clone(),
         campaign_id: row.campaign,
         status: row.status,
@@ -55,6 +56,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
     Conversation {
         conversation_id: of_list.conversation_id,
         agent_id: of_list.agent_id,
+        agent_version: of_list.agent_version,
         agent_name: of_list.agent_name,
         campaign_id: of_list.campaign_id,
         status: of_list.status,

@@ -23,6 +23,8 @@ pub struct CallPlan {
     pub agent_id: AgentId,
     /// The agent.
     pub agent: Arc<Agent>,
+    /// Its version, for the permit.
+    pub agent_version: Option<i64>,
     /// Values of the placeholders.
     pub variables: Arc<BTreeMap<String, String>>,
     /// Carrier that holds the call.

@@ -22,6 +22,8 @@ use domain::{
 pub struct PlanContext {
     /// The agent.
     pub agent: Arc<Agent>,
+    /// Its version; `None` for a call that has begun already.
+    pub agent_version: Option<i64>,
     /// Longest ringing time of a call.
     pub ring_timeout: Duration,
     /// The present instant.
@@ -89,6 +91,7 @@ fn planned(
         variables: Arc::new(variables),
         attempt,
         agent: fitted(&context.agent, &**carrier),
+        agent_version: context.agent_version,
         carrier: Arc::clone(carrier),
         caller_id: None,
         ring_timeout: context.ring_timeout,

@@ -74,6 +74,7 @@ fn attempt(extra: &Value) -> ClaimedAttempt {
 fn context(agent: Value) -> PlanContext {
     PlanContext {
         agent: Arc::new(serde_json::from_value(agent).unwrap()),
+        agent_version: None,
         ring_timeout: Duration::from_secs(30),
         now: Timestamp(1_767_614_400_000_000),
     }

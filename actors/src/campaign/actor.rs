@@ -71,7 +71,8 @@ pub struct CampaignState {
     /// Whether the line pool has reported the live calls.
     pub(super) attached: bool,
     pub(super) live: HashSet<AttemptId>,
-    pub(super) agent: Option<Arc<Agent>>,
+    /// The agent with its version.
+    pub(super) agent: Option<(Arc<Agent>, i64)>,
     pub(super) pacing: Pacing,
     pub(super) counting: bool,
     pub(super) count_again: bool,

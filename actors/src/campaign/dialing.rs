@@ -207,7 +207,7 @@ impl CampaignState {
             Ok(row) => match agent::complete(&row.document) {
                 Ok(agent) => match line(&agent, &self.ports.carriers) {
                     Ok(_) => {
-                        self.agent = Some(Arc::new(agent));
+                        self.agent = Some((Arc::new(agent), row.version));
                         return;
                     }
                     Err(none) => none.to_string(),
@@ -277,13 +277,14 @@ impl CampaignState {
 
     /// Hands claimed attempts over to calls. Returns how many were taken.
     fn dial(&mut self, mut held: HeldClaims) -> usize {
-        let Some(agent) = &self.agent else { return 0 };
+        let Some((agent, version)) = &self.agent else { return 0 };
         // An agent without a line was refused when it was read.
         let Ok(line) = line(agent, &self.ports.carriers) else {
             return 0;
         };
         let context = PlanContext {
             agent: Arc::clone(agent),
+            agent_version: Some(*version),
             ring_timeout: self.ring_timeout,
             now: self.ports.clock.now(),
         };

@@ -277,6 +277,7 @@ async fn receive(
         attempt,
         account: row.account,
         agent: row.id,
+        agent_version: row.version,
         carrier: call.carrier.to_owned(),
         call: call.call.clone(),
         from: call.from.clone().unwrap_or_else(PhoneNumber::withheld),
@@ -290,6 +291,7 @@ async fn receive(
     received.attempt.variables = variables.unwrap_or_default();
     let context = PlanContext {
         agent,
+        agent_version: None,
         // It rings at the caller's side only.
         ring_timeout: Duration::ZERO,
         now: ports.clock.now(),

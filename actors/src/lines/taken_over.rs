@@ -337,6 +337,7 @@ async fn planned(
     let now = ports.clock.now();
     let context = |agent| PlanContext {
         agent,
+        agent_version: None,
         ring_timeout: Duration::ZERO,
         now,
     };

@@ -249,13 +249,14 @@ impl SingleCallsState {
         while let Some(attempt) = held.take() {
             let carriers = &self.with.ports.carriers;
             let agent = agents.get(&attempt.agent);
-            let line = agent.and_then(|agent| line(agent, carriers).ok());
-            let (Some(agent), Some(line)) = (agent, line) else {
+            let line = agent.and_then(|(agent, _)| line(agent, carriers).ok());
+            let (Some((agent, version)), Some(line)) = (agent, line) else {
                 held.put_back(attempt);
                 break;
             };
             let context = PlanContext {
                 agent: Arc::clone(agent),
+                agent_version: Some(*version),
                 ring_timeout: self.with.ring_timeout,
                 now: self.with.ports.clock.now(),
             };
@@ -299,14 +300,14 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
             continue;
         }
         match read_agent(&*store, &attempt).await {
-            Ok(Ok(agent)) => match (ports.obstacle(&agent), line(&agent, &ports.carriers)) {
+            Ok(Ok((agent, version))) => match (ports.obstacle(&agent), line(&agent, &ports.carriers)) {
                 (Some(why), _) => {
                     unavailable.insert(attempt.agent, why.clone());
                     put_off(&*store, &mut held, attempt, &why).await?;
                 }
                 (None, Err(none)) => give_up(&*store, &mut held, attempt, &none.to_string()).await?,
                 (None, Ok(_)) => {
-                    agents.insert(attempt.agent, Arc::new(agent));
+                    agents.insert(attempt.agent, (Arc::new(agent), version));
                     held.put_back(attempt);
                 }
             },
@@ -343,10 +344,12 @@ async fn put_off(store: &dyn Store, held: &mut HeldClaims, attempt: ClaimedAttem
     }
 }
 
-/// Returns the agent, or the reason why the call cannot be made with it.
-async fn read_agent(store: &dyn Store, attempt: &ClaimedAttempt) -> StoreResult<Result<Agent, String>> {
+/// Returns the agent with its version, or the reason why the call cannot be made with it.
+async fn read_agent(store: &dyn Store, attempt: &ClaimedAttempt) -> StoreResult<Result<(Agent, i64), String>> {
     match agent_for_calls(store, attempt.account, attempt.agent).await {
-        Ok(row) => Ok(agent::complete(&row.document).map_err(|error| format!("agent cannot be read: {error}"))),
+        Ok(row) => Ok(agent::complete(&row.document)
+            .map(|agent| (agent, row.version))
+            .map_err(|error| format!("agent cannot be read: {error}"))),
         Err(StoreError::NotFound) => Ok(Err("the agent does not exist any more".into())),
         Err(StoreError::Damaged(error)) => Ok(Err(format!("agent cannot be read: {error}"))),
         Err(error) => Err(error),

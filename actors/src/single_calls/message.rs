@@ -65,6 +65,6 @@ pub enum SingleCallsMessage {
 pub struct ReadyCalls {
     /// The attempts.
     pub held: HeldClaims,
-    /// The agents by id.
-    pub agents: HashMap<AgentId, Arc<Agent>>,
+    /// The agents with their versions, by id.
+    pub agents: HashMap<AgentId, (Arc<Agent>, i64)>,
 }

@@ -203,6 +203,7 @@ async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> 
         attempt: AttemptId::new(),
         account,
         agent: store.create_agent(account, document, None).await.unwrap().id,
+        agent_version: 1,
         carrier: plan.carrier.name().into(),
         call: call.clone(),
         from: plan.attempt.contact.phone_number.clone(),
@@ -233,6 +234,7 @@ impl TestCall {
             attempt: AttemptId::new(),
             account,
             agent: agent.await.unwrap().id,
+            agent_version: 1,
             carrier: self.plan.carrier.name().into(),
             call: call.clone(),
             from: self.plan.attempt.contact.phone_number.clone(),
@@ -284,6 +286,7 @@ impl TestCall {
             .unwrap();
         let context = PlanContext {
             agent: Arc::new(agent(&store, account).await),
+            agent_version: None,
             ring_timeout: Duration::from_secs(30),
             now: ports.clock.now(),
         };
@@ -467,6 +470,7 @@ impl TestCall {
         let request = PermitRequest {
             carrier: "fake".into(),
             caller_id: None,
+            agent_version: None,
             restricted_prefixes: Vec::new(),
         };
         self.store.permit(again.claim, request).await.unwrap() == Permit::DoNotCall

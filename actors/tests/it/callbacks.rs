@@ -120,6 +120,7 @@ async fn call_that_asks(world: &World, node: NodeId, campaign: CampaignId, when:
     let request = PermitRequest {
         carrier: "scripted".into(),
         caller_id: None,
+        agent_version: None,
         restricted_prefixes: Vec::new(),
     };
     let permit = world.store.permit(attempt.claim, request).await.unwrap();

@@ -137,6 +137,22 @@ async fn a_pause_lets_calls_in_progress_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn each_call_names_the_version_of_the_agent_with_which_it_began() {
+    let world = World::new().await;
+    world.carrier.callees(Callees::Busy(Duration::from_secs(10)));
+    let node = world.node(1).await;
+    let campaign = world.campaign(2).await;
+    world.command(&node, campaign, CampaignCommand::Launch).await.unwrap();
+    until("a call", async || world.carrier.dials().len() == 1).await;
+    world.platform_settings(json!({})).await;
+    completed(&world, campaign).await;
+    let mut calls = world.conversations(campaign).await;
+    calls.sort_by_key(|call| call.started_at);
+    let versions: Vec<_> = calls.iter().map(|call| call.agent_version).collect();
+    assert_eq!(versions, [Some(1), Some(2)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_agent_that_cannot_be_read_fails_the_campaign_and_costs_no_contact() {
     let world = World::new().await;
     let node = world.node(5).await;

@@ -127,6 +127,8 @@ async fn a_call_from_outside_is_answered_greeted_and_written_down() {
     let (world, node) = called(2).await;
     let back = announce(&node, announced("leg-a")).await.unwrap();
     let began = row(&world, back.attempt).await;
+    let agent = world.store.agent(world.account, began.agent).await.unwrap();
+    assert_eq!(began.agent_version, Some(agent.version));
     assert_eq!(
         (began.status, began.direction),
         (ConversationStatus::InProgress, CallDirection::Inbound)
@@ -642,6 +644,7 @@ async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
         attempt: AttemptId::new(),
         account: world.account,
         agent,
+        agent_version: 1,
         carrier: "scripted".into(),
         call: CarrierCallId("left".into()),
         from: contact(1).phone_number,
@@ -669,6 +672,7 @@ async fn an_attempt_whose_making_was_not_answered_is_settled_and_its_leg_left_to
         attempt: AttemptId::new(),
         account: world.account,
         agent,
+        agent_version: 1,
         carrier: "scripted".into(),
         call: CarrierCallId("elsewhere".into()),
         from: contact(1).phone_number,

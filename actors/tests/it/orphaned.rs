@@ -40,6 +40,7 @@ async fn left_dialing(world: &World) -> (CampaignId, ClaimedAttempt) {
     let request = PermitRequest {
         carrier: "scripted".into(),
         caller_id: None,
+        agent_version: None,
         restricted_prefixes: Vec::new(),
     };
     let permit = world.store.permit(attempt.claim, request).await.unwrap();
@@ -294,6 +295,7 @@ async fn an_attempt_of_a_living_node_that_no_call_holds_is_settled_and_calls_tha
     let request = PermitRequest {
         carrier: "scripted".into(),
         caller_id: None,
+        agent_version: None,
         restricted_prefixes: Vec::new(),
     };
     world.store.permit(left, request).await.unwrap();

@@ -249,6 +249,7 @@ async fn what_a_dead_process_left_is_followed_up_when_its_outcome_is_known() {
         let request = PermitRequest {
             carrier: "scripted".into(),
             caller_id: None,
+            agent_version: None,
             restricted_prefixes: Vec::new(),
         };
         let permit = world.store.permit(claim, request).await.unwrap();

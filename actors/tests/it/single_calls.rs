@@ -318,7 +318,13 @@ async fn a_call_is_tried_again_as_its_agent_says() {
         assert!((1800..1810).contains(&waited), "{waited} s");
         assert_eq!(pair[1].1.hints, pair[0].1.hints);
     }
-    assert!(all().await.iter().all(|row| row.error.as_deref() == Some("busy")));
+    let changed = Some(agent.version + 1);
+    assert!(
+        all()
+            .await
+            .iter()
+            .all(|row| row.error.as_deref() == Some("busy") && row.agent_version == changed)
+    );
 }
 
 #[tokio::test(start_paused = true)]

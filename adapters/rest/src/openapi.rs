@@ -56,12 +56,13 @@ const OWN_FIELDS: &[(&str, &[&str])] = &[
     ("Campaign", &["nextRunAt", "maxConcurrentCalls", "progress"]),
     ("NewCampaign", &["maxConcurrentCalls"]),
     ("CampaignPatch", &["maxConcurrentCalls"]),
-    ("ConversationItem", &["campaignId"]),
+    ("ConversationItem", &["campaignId", "agentVersion"]),
     (
         "Conversation",
         &[
             "conversationId",
             "campaignId",
+            "agentVersion",
             "carrier",
             "analysedBy",
             "issues",

@@ -17,7 +17,7 @@ use super::{
 /// Columns for `read`; lists do not read the analysis from its page of the file.
 const COLUMNS: &str = "a.id, a.account, a.campaign, a.agent, g.name AS agent_name, a.status, a.kind, a.started_at, \
      a.answered_at, a.ended_at, a.phone_number, a.caller_id, a.carrier, a.error, a.voicemail, a.transferred, \
-     a.collected, a.summary, a.issue_tracking, a.created_at";
+     a.collected, a.summary, a.issue_tracking, a.created_at, a.agent_version";
 const FROM: &str = "FROM attempts a JOIN agents g ON g.id = a.agent";
 
 fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
@@ -28,6 +28,7 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
         account: row.id("account")?,
         campaign: row.maybe_id("campaign")?,
         agent: row.id("agent")?,
+        agent_version: row.maybe_int("agent_version")?,
         agent_name: row.text("agent_name")?,
         status,
         direction: CallDirection::of_kind(&row.text("kind")?),

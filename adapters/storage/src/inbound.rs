@@ -45,9 +45,10 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     // The number may have moved to another agent since it was looked up.
     let insert = sqlx::query(
         "INSERT INTO attempts (id, account, agent, attempt_no, kind, phone_number, state, owner, epoch, dial_token, due_at, \
-         started_at, dialing_at, carrier, carrier_call, caller_id, status, voicemail, transferred, collected, created_at) \
+         started_at, dialing_at, carrier, carrier_call, caller_id, status, voicemail, transferred, collected, created_at, \
+         agent_version) \
          SELECT $1, g.account, g.id, 1, $2, $3, 'dialed', $4, 1, $5, $6, $6, $6, $7, $8, n.phone_number, 'in_progress', \
-         0, 0, '{}', $6 FROM agents g LEFT JOIN agent_numbers n ON n.agent = g.id AND n.phone_number = $9 AND n.answered = 1 \
+         0, 0, '{}', $6, $13 FROM agents g LEFT JOIN agent_numbers n ON n.agent = g.id AND n.phone_number = $9 AND n.answered = 1 \
          WHERE g.id = $10 AND g.account = $11 AND g.deleted_at IS NULL AND (n.phone_number IS NOT NULL OR $9 = $12)",
     )
     .bind(new.attempt.to_string())
@@ -61,7 +62,8 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     .bind(new.to.as_str().to_owned())
     .bind(new.agent.to_string())
     .bind(new.account.to_string())
-    .bind(PhoneNumber::withheld().as_str().to_owned());
+    .bind(PhoneNumber::withheld().as_str().to_owned())
+    .bind(new.agent_version);
     let inserted = insert.execute(&mut *work.conn).await.map_err(unique("call"))?;
     if inserted.rows_affected() == 0 {
         return Ok(None);

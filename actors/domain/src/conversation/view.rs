@@ -66,6 +66,10 @@ pub struct ConversationItem {
     /// Id of the agent.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
+    /// Version of the agent with which the call began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub agent_version: Option<i64>,
     /// The agent's name.
     pub agent_name: String,
     /// Id of the campaign, if it belongs to one.
@@ -107,6 +111,10 @@ pub struct Conversation {
     /// Id of the agent.
     #[schema(value_type = String, format = "uuid")]
     pub agent_id: AgentId,
+    /// Version of the agent with which the call began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub agent_version: Option<i64>,
     /// The agent's name.
     pub agent_name: String,
     /// Id of the campaign, if it belongs to one.

@@ -37,6 +37,7 @@ impl EffectHandler {
         let request = PermitRequest {
             carrier: plan.carrier.name().to_owned(),
             caller_id: plan.caller_id.clone(),
+            agent_version: plan.agent_version,
             restricted_prefixes: if telephony.state_restriction_enabled {
                 telephony.state_restricted_numbers.clone()
             } else {

@@ -318,6 +318,7 @@ impl AttemptStore for MemoryStore {
         entry.dial_token = Some(token.clone());
         entry.carrier = Some(request.carrier);
         entry.caller_id.clone_from(&caller_id);
+        entry.agent_version = request.agent_version;
         Ok(Permit::Granted { token, caller_id })
     }
 

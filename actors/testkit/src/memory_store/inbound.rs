@@ -65,6 +65,7 @@ fn dialed(node: NodeId, new: NewInboundCall, token: &DialToken, now: Timestamp) 
         dial_token: Some(token.clone()),
         carrier: Some(new.carrier),
         carrier_call: Some(new.call),
+        agent_version: Some(new.agent_version),
         caller_id: Some(new.to).filter(|to| !to.is_withheld()),
         ..AttemptEntry::queued(place, now, now)
     }

@@ -34,6 +34,7 @@ impl Tables {
             account: entry.account,
             campaign: entry.campaign,
             agent: entry.agent,
+            agent_version: entry.agent_version,
             agent_name: name.and_then(Value::as_str).unwrap_or_default().to_owned(),
             status: entry.conversation_status(),
             direction: entry.direction,

@@ -141,6 +141,7 @@ pub(super) struct AttemptEntry {
     pub(super) dial_token: Option<DialToken>,
     pub(super) carrier: Option<String>,
     pub(super) caller_id: Option<PhoneNumber>,
+    pub(super) agent_version: Option<i64>,
     pub(super) carrier_call: Option<CarrierCallId>,
     /// Status of a final attempt.
     pub(super) status: Option<ConversationStatus>,
@@ -193,6 +194,7 @@ impl AttemptEntry {
             dial_token: None,
             carrier: None,
             caller_id: None,
+            agent_version: None,
             carrier_call: None,
             status: None,
             error: None,
@@ -352,6 +354,7 @@ impl Tables {
         entry.dial_token = None;
         entry.carrier = None;
         entry.caller_id = None;
+        entry.agent_version = None;
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.set_contact_state(list, index, ContactState::Pending);
     }
@@ -394,6 +397,7 @@ impl Tables {
         entry.dial_token = None;
         entry.carrier = None;
         entry.caller_id = None;
+        entry.agent_version = None;
         let (list, index) = (entry.contact_list, entry.contact_index);
         self.unfinished.remove(&id);
         let state = match status {

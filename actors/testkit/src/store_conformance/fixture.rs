@@ -111,6 +111,7 @@ pub fn request() -> PermitRequest {
     PermitRequest {
         carrier: "exchange".to_owned(),
         caller_id: Some(CallerId::Fixed(caller_number())),
+        agent_version: Some(1),
         restricted_prefixes: Vec::new(),
     }
 }

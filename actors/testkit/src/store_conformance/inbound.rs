@@ -36,6 +36,7 @@ fn call(scene: &Scene, agent: AgentId, leg: &str) -> NewInboundCall {
         attempt: AttemptId::new(),
         account: scene.account,
         agent,
+        agent_version: 1,
         carrier: "exchange".to_owned(),
         call: CarrierCallId(leg.to_owned()),
         from: number(7),
@@ -71,6 +72,8 @@ pub async fn a_call_from_outside_goes_its_way(fixture: Fixture) {
         (agent, &number(7))
     );
     assert_eq!(store.dial_token(claim.attempt).await, Ok(call.token));
+    let version = store.conversation(account, claim.attempt).await.unwrap().agent_version;
+    assert_eq!(version, Some(new.agent_version));
 
     let row = store.conversation(account, claim.attempt).await.unwrap();
     assert_eq!(

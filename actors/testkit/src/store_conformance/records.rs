@@ -128,6 +128,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
         account: scene.account,
         campaign: Some(campaign),
         agent: scene.agent,
+        agent_version: None,
         agent_name: "Ada".to_owned(),
         status: ConversationStatus::Scheduled,
         direction: CallDirection::Outbound,
@@ -158,6 +159,7 @@ pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {
     expected.started_at = scene.clock.now();
     expected.caller_number = Some(caller_number());
     expected.carrier = Some("exchange".to_owned());
+    expected.agent_version = Some(1);
     assert_eq!(stored().await, expected);
     scene.clock.advance(Duration::from_secs(1));
     scene.store.answered(claim, scene.now()).await.unwrap();

@@ -247,6 +247,7 @@ pub async fn single_calls_and_calls_from_outside_are_taken_over_too(fixture: Fix
         attempt: AttemptId::new(),
         account: scene.account,
         agent: scene.agent,
+        agent_version: 1,
         carrier: "exchange".to_owned(),
         call: call("in"),
         from: number(2),

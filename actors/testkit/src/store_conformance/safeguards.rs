@@ -336,6 +336,7 @@ pub async fn calls_from_outside_and_unsent_permits_count_for_nobody(fixture: Fix
         attempt: AttemptId::new(),
         account: scene.account,
         agent: scene.agent,
+        agent_version: 1,
         from: number(0),
         to: PhoneNumber::withheld(),
         carrier: "exchange".to_owned(),

@@ -136,6 +136,7 @@ pub fn conversation_item() -> Value {
     json!({
         "conversationId": CONVERSATION,
         "agentId": AGENT,
+        "agentVersion": 3,
         "agentName": "Ava",
         "campaignId": CAMPAIGN,
         "status": "completed",

@@ -39,6 +39,7 @@ fn request() -> PermitRequest {
     PermitRequest {
         carrier: "simulated".into(),
         caller_id: None,
+        agent_version: None,
         restricted_prefixes: Vec::new(),
     }
 }

@@ -111,6 +111,7 @@ async fn dial(app: &TestApp, node: NodeId, campaign: CampaignId) -> Claim {
     let request = PermitRequest {
         carrier: "simulated".into(),
         caller_id: None,
+        agent_version: None,
         restricted_prefixes: Vec::new(),
     };
     app.store.permit(claim, request).await.unwrap();

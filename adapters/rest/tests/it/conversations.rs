@@ -71,6 +71,7 @@ impl Dialer {
         let request = PermitRequest {
             carrier: "simulated".into(),
             caller_id: Some(CallerId::Fixed("+15559999999".to_owned().try_into().unwrap())),
+            agent_version: None,
             restricted_prefixes: Vec::new(),
         };
         let permit = self.app.store.permit(attempt.claim, request).await.unwrap();

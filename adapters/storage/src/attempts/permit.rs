@@ -183,14 +183,15 @@ async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> Sto
     let update = Guarded::update(
         claim,
         "state = 'dialing', status = 'in_progress', dialing_at = $4, started_at = $4, dial_token = $5, carrier = $6, \
-         caller_id = $7",
+         caller_id = $7, agent_version = $8",
         "('claimed')",
     );
     let stored = token.as_stored().to_owned();
     let shown = caller_id.clone().map(String::from);
     update
         .run(work, move |query| {
-            query.bind(now).bind(stored).bind(request.carrier).bind(shown)
+            let query = query.bind(now).bind(stored).bind(request.carrier);
+            query.bind(shown).bind(request.agent_version)
         })
         .await?;
     Ok(Permit::Granted { token, caller_id })

@@ -205,6 +205,8 @@ pub struct PermitRequest {
     pub carrier: String,
     /// Caller ID; none to use the carrier's default.
     pub caller_id: Option<CallerId>,
+    /// Version of the agent that the call is planned with.
+    pub agent_version: Option<i64>,
     /// Prefixes that must not be dialed (`stateRestrictedNumbers`, if enabled).
     pub restricted_prefixes: Vec<String>,
 }

@@ -22,6 +22,8 @@ pub struct NewInboundCall {
     pub account: AccountId,
     /// Agent that answers.
     pub agent: AgentId,
+    /// Its version.
+    pub agent_version: i64,
     /// The carrier.
     pub carrier: String,
     /// The carrier's id of the leg.

@@ -140,6 +140,8 @@ pub struct ConversationRow {
     pub campaign: Option<CampaignId>,
     /// Agent.
     pub agent: AgentId,
+    /// Version of the agent with which the call began; none if it has not begun or is older than versions.
+    pub agent_version: Option<i64>,
     /// The agent's name.
     pub agent_name: String,
     /// Status.
