@@ -59,16 +59,63 @@ pub struct TurnFact {
     pub interrupted: bool,
     /// Whether part of the user's speech was not understood.
     pub damaged: bool,
+    /// Further facts about the agent's turn.
+    #[serde(default)]
+    pub detail: TurnDetail,
 }
 
-/// An event of a call, for metrics and debugging.
+/// Further facts about an agent's turn, as far as they are known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TurnDetail {
+    /// Voice, as `provider:voice` or as the agent names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voice: Option<String>,
+    /// Language model of the words, as `provider/model` or as the agent names it. None for fixed texts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Tokens that the call's models used since the model's turn before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// Text that was being said when the user interrupted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intended: Option<String>,
+}
+
+/// Tokens of language models.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+pub struct Tokens {
+    /// Tokens read, including cached ones.
+    #[schema(minimum = 0)]
+    pub input: u64,
+    /// Tokens among them from the provider's prompt cache.
+    #[schema(minimum = 0)]
+    pub cached: u64,
+    /// Tokens written.
+    #[schema(minimum = 0)]
+    pub output: u64,
+}
+
+impl Tokens {
+    /// Returns the tokens since an earlier count. Returns `None` if there are none.
+    pub fn since(self, earlier: Self) -> Option<Self> {
+        let since = Self {
+            input: self.input.saturating_sub(earlier.input),
+            cached: self.cached.saturating_sub(earlier.cached),
+            output: self.output.saturating_sub(earlier.output),
+        };
+        (since != Self::default()).then_some(since)
+    }
+}
+
+/// An event of a call: what happened, for readers, metrics and debugging.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventFact {
     /// Its name in snake case, such as `barge_in`.
     pub name: String,
     /// Time, in milliseconds into the call.
     pub at_ms: i64,
-    /// Details as JSON text; without transcripts and phone numbers.
+    /// Details as JSON text, without secrets.
     pub detail: String,
 }
 

@@ -81,6 +81,8 @@ ids! {
     NodeId;
     /// A row of the outbox: a durable job.
     JobId;
+    /// An event of a call.
+    EventId;
     /// An appointment that a call made or tried to make.
     AppointmentId;
     /// A delivery after a call; the `webhook-id` of all its tries.

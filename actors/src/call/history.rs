@@ -41,7 +41,7 @@ pub struct History {
     turns: i64,
 }
 
-fn tidy(text: &str) -> String {
+pub(super) fn tidy(text: &str) -> String {
     plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -270,6 +270,7 @@ impl History {
             ended_ms: span.ended_ms,
             interrupted: flags.0,
             damaged: flags.1,
+            detail: Default::default(),
         }
     }
 }
@@ -331,6 +332,7 @@ mod tests {
             ended_ms: seq * 1_000 + 500,
             interrupted: false,
             damaged: false,
+            detail: Default::default(),
         };
         let run = |at_ms| FormerRun {
             at_ms,

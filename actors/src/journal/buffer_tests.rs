@@ -25,6 +25,7 @@ fn turn(seq: i64, text: &str) -> Fact {
         ended_ms: 0,
         interrupted: false,
         damaged: false,
+        detail: Default::default(),
     })
 }
 

@@ -74,8 +74,7 @@ impl MemoryStore {
     /// Returns the events of a call in the order in which they were appended.
     pub fn events(&self, attempt: AttemptId) -> Vec<EventFact> {
         let tables = self.locked();
-        let own = tables.events.iter().filter(|(id, _)| *id == attempt);
-        own.map(|(_, event)| event.clone()).collect()
+        tables.events_of(attempt).map(|row| row.event.clone()).collect()
     }
 
     /// Returns an attempt's stored state, or `None` if it has no row.

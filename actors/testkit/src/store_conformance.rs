@@ -201,6 +201,7 @@ macro_rules! store_conformance {
             who_is_on_the_line_is_not_dialed
             turns_are_written_once_and_read_in_order
             the_last_event_of_a_name_is_found
+            events_are_read_by_name_in_order_and_in_pages
             a_conversation_follows_its_attempt
             every_end_of_an_attempt_keeps_its_agents_issue_tracking
             conversations_are_filtered

@@ -5,7 +5,10 @@ use async_trait::async_trait;
 use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+    ports::{
+        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+        usage::USAGE,
+    },
     time::Timestamp,
 };
 
@@ -107,13 +110,15 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     ] {
         affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
     }
-    erase_turns(work, call).await
+    erase_record(work, call).await
 }
 
-/// Deletes a call's turns and the job to analyse it.
-async fn erase_turns(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+/// Deletes a call's turns, its events and the job to analyse it. The usage stays: it tells nothing of what was said.
+async fn erase_record(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
     affected(turns, work.conn).await?;
+    let events = sqlx::query("DELETE FROM journal WHERE attempt = $1 AND name <> $2").bind(call.to_string());
+    affected(events.bind(USAGE), work.conn).await?;
     let jobs = sqlx::query("DELETE FROM outbox WHERE attempt = $1").bind(call.to_string());
     match affected(jobs, work.conn).await? {
         0 => Ok(()),
@@ -139,7 +144,7 @@ async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) ->
         let appointments = sqlx::query("DELETE FROM appointments WHERE attempt = $1 AND ends_at < $2");
         let appointments = appointments.bind(call.to_string()).bind(ended_before.0);
         affected(appointments, work.conn).await?;
-        erase_turns(&mut work, call).await?;
+        erase_record(&mut work, call).await?;
     }
     Ok(rows.len())
 }

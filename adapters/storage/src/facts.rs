@@ -3,17 +3,16 @@
 use std::collections::BTreeSet;
 
 use domain::{
-    id::AttemptId,
+    id::{AttemptId, EventId},
     ports::{
         language_model::Speaker,
-        store::{EventFact, Fact, StoreResult, TurnFact},
+        store::{EventFact, EventRow, Fact, StoreResult, TurnDetail, TurnFact},
     },
 };
-use uuid::Uuid;
 
 use super::{
     Work, jobs,
-    rows::{Columns, ROWS_PER_INSERT, affected, insert_rows, unavailable},
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, to_json, unavailable},
 };
 
 fn speaker_word(speaker: Speaker) -> &'static str {
@@ -49,12 +48,15 @@ pub(super) async fn append(mut work: Work<'_>, facts: Vec<(AttemptId, Fact)>) ->
 
 async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> StoreResult<()> {
     let mut insert = insert_rows(
-        "INSERT INTO turns (attempt, seq, speaker, words, started_ms, ended_ms, interrupted, damaged) VALUES",
+        "INSERT INTO turns (attempt, seq, speaker, words, started_ms, ended_ms, interrupted, damaged, detail) \
+         VALUES",
         turns.len(),
-        8,
+        9,
         "ON CONFLICT (attempt, seq) DO NOTHING",
     );
     for (attempt, turn) in turns {
+        let known = turn.detail != TurnDetail::default();
+        let detail = known.then(|| to_json(&turn.detail)).transpose()?;
         insert = insert
             .bind(attempt.to_string())
             .bind(turn.seq)
@@ -63,7 +65,8 @@ async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> S
             .bind(turn.started_ms)
             .bind(turn.ended_ms)
             .bind(i64::from(turn.interrupted))
-            .bind(i64::from(turn.damaged));
+            .bind(i64::from(turn.damaged))
+            .bind(detail);
     }
     affected(insert, &mut *work.conn).await?;
     let attempts: BTreeSet<AttemptId> = turns.iter().map(|(attempt, _)| *attempt).collect();
@@ -80,7 +83,7 @@ pub(super) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, Eve
     );
     for (attempt, event) in events {
         insert = insert
-            .bind(Uuid::now_v7().to_string())
+            .bind(EventId::new().to_string())
             .bind(attempt.to_string())
             .bind(event.name.clone())
             .bind(event.at_ms)
@@ -92,7 +95,7 @@ pub(super) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, Eve
 
 pub(super) async fn turns(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<TurnFact>> {
     let rows = sqlx::query(
-        "SELECT seq, speaker, words, started_ms, ended_ms, interrupted, damaged FROM turns \
+        "SELECT seq, speaker, words, started_ms, ended_ms, interrupted, damaged, detail FROM turns \
          WHERE attempt = $1 ORDER BY seq",
     )
     .bind(attempt.to_string())
@@ -109,6 +112,10 @@ pub(super) async fn turns(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec
                 ended_ms: row.int("ended_ms")?,
                 interrupted: row.flag("interrupted")?,
                 damaged: row.flag("damaged")?,
+                detail: match row.maybe_text("detail")? {
+                    Some(_) => row.json("detail")?,
+                    None => TurnDetail::default(),
+                },
             })
         })
         .collect()
@@ -130,4 +137,35 @@ pub(super) async fn last_event(work: Work<'_>, attempt: AttemptId, name: String)
         })
     })
     .transpose()
+}
+
+pub(super) async fn events(
+    work: Work<'_>,
+    attempt: AttemptId,
+    names: Vec<&'static str>,
+    (after, limit): (Option<EventId>, i64),
+) -> StoreResult<Vec<EventRow>> {
+    let query = composed(format!(
+        "SELECT id, created_at, name, at_ms, detail FROM journal \
+         WHERE attempt = $1 AND id > $2 AND name IN ('{}') ORDER BY id LIMIT $3",
+        names.join("', '")
+    ));
+    let query = query
+        .bind(attempt.to_string())
+        .bind(after.unwrap_or(EventId::FIRST).to_string())
+        .bind(limit.max(0));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter()
+        .map(|row| {
+            Ok(EventRow {
+                id: row.id("id")?,
+                stored_at: row.time("created_at")?,
+                event: EventFact {
+                    name: row.text("name")?,
+                    at_ms: row.int("at_ms")?,
+                    detail: row.text("detail")?,
+                },
+            })
+        })
+        .collect()
 }

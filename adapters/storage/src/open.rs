@@ -45,6 +45,7 @@ const FILES: &[(&str, &str)] = &files![
     "0010_end_written",
     "0011_transfer_rules",
     "0012_issue_tracking",
+    "0013_turn_detail",
     "0014_agent_versions",
 ];
 

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use domain::{
-    id::{AccountId, AttemptId},
+    id::{AccountId, AttemptId, EventId},
     ports::store::{
-        Analysis, ConversationFilter, ConversationRow, EventFact, Fact, Job, RecordStore, StoreResult, TurnFact,
+        Analysis, ConversationFilter, ConversationRow, EventFact, EventRow, Fact, Job, RecordStore, StoreResult,
+        TurnFact,
     },
 };
 
@@ -44,6 +45,18 @@ impl RecordStore for SqlStore {
     async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {
         let name = name.to_owned();
         self.read(move |work| Box::pin(facts::last_event(work, id, name))).await
+    }
+
+    async fn events_of(
+        &self,
+        id: AttemptId,
+        names: &[&'static str],
+        after: Option<EventId>,
+        limit: i64,
+    ) -> StoreResult<Vec<EventRow>> {
+        let names = names.to_vec();
+        self.read(move |work| Box::pin(facts::events(work, id, names, (after, limit))))
+            .await
     }
 
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {

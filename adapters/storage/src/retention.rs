@@ -35,8 +35,11 @@ const EVERY: Duration = Duration::from_secs(3_600);
 /// longer than a week.
 const DELIVERIES_DAYS: u32 = 30;
 
-/// Calls or deliveries erased in one transaction; other writes run in between.
-const BATCH: i64 = 200;
+/// Deliveries deleted in one transaction; other writes run in between.
+const DELIVERIES: i64 = 200;
+
+/// Calls erased in one transaction. A call has some hundred rows.
+const CALLS: i64 = 50;
 
 /// Runs at once and then at intervals until it is dropped. A failed step is tried again at the next run.
 pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathBuf, kept: Kept) {
@@ -46,7 +49,7 @@ pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathB
         look.tick().await;
         let now = clock.now();
         let its = &*store;
-        let forgotten = in_batches(|| its.forget_deliveries(earlier(now, DELIVERIES_DAYS), BATCH)).await;
+        let forgotten = in_batches(|| its.forget_deliveries(earlier(now, DELIVERIES_DAYS), DELIVERIES)).await;
         if let Err(error) = forgotten {
             tracing::warn!(%error, "old deliveries not deleted; trying again in an hour");
         }
@@ -54,7 +57,7 @@ pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathB
             erase_recordings(recordings.clone(), earlier(now, days)).await;
         }
         if let Some(days) = kept.transcripts_days {
-            match in_batches(|| its.erase_words(earlier(now, days), BATCH)).await {
+            match in_batches(|| its.erase_words(earlier(now, days), CALLS)).await {
                 Ok(0) => {}
                 Ok(calls) => tracing::info!(calls, days, "old transcripts erased"),
                 Err(error) => tracing::warn!(%error, "old transcripts not erased; trying again in an hour"),

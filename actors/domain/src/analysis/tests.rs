@@ -19,6 +19,7 @@ fn call(lines: &[&str]) -> Vec<TurnFact> {
         ended_ms: index * 5000 + 4000,
         interrupted: line.starts_with("A!"),
         damaged: false,
+        detail: Default::default(),
     };
     (0..).zip(lines).map(turn).collect()
 }
@@ -297,7 +298,7 @@ proptest! {
             started_ms: *started_ms,
             ended_ms: *started_ms,
             interrupted: false,
-            damaged: false,
+            damaged: false, detail: Default::default(),
         }).collect();
         let collected = BTreeMap::from([("x".into(), value)]);
         let analysis = analyse(&turns, answered(&collected));

@@ -293,8 +293,9 @@ impl AttemptStore for MemoryStore {
             return Ok(refusal);
         }
         let judgement = tables.judge(entry, now);
-        let facts = judgement.notes.iter().map(|note| (claim.attempt, note.fact()));
-        tables.events.extend(facts);
+        for note in &judgement.notes {
+            tables.keep_event(claim.attempt, note.fact(), now);
+        }
         let put_off_by = judgement.put_off_by();
         let refusal = judgement.refusal.map(|refusal| match refusal {
             Refusal::PutOff(until) => Permit::PutOff { until },

@@ -9,7 +9,10 @@ use super::{
 use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+    ports::{
+        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+        usage::USAGE,
+    },
     time::Timestamp,
 };
 
@@ -63,6 +66,8 @@ impl Tables {
             entry.words_kept = false;
         }
         self.turns.retain(|(attempt, _), _| *attempt != id);
+        self.events
+            .retain(|(attempt, row)| *attempt != id || row.event.name == USAGE);
         let jobs = self.jobs.len();
         self.jobs.retain(|_, job| job.attempt != id);
         if self.jobs.len() < jobs {

@@ -11,9 +11,9 @@ use super::{
 };
 use domain::{
     analysis,
-    id::{AccountId, AttemptId, JobId},
+    id::{AccountId, AttemptId, EventId, JobId},
     ports::store::{
-        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, FACTS_FOLLOW_MS, Fact, Job,
+        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job,
         RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
@@ -54,6 +54,21 @@ impl Tables {
             issue_tracking: entry.issue_tracking,
             created_at: entry.created_at,
         }
+    }
+
+    /// Returns a call's events in the order in which they were stored.
+    pub(super) fn events_of(&self, id: AttemptId) -> impl DoubleEndedIterator<Item = &EventRow> {
+        let own = self.events.iter().filter(move |(attempt, _)| *attempt == id);
+        own.map(|(_, row)| row)
+    }
+
+    pub(super) fn keep_event(&mut self, id: AttemptId, event: EventFact, stored_at: Timestamp) {
+        let row = EventRow {
+            id: EventId::new(),
+            stored_at,
+            event,
+        };
+        self.events.push((id, row));
     }
 
     /// Queues the analysis of a call that is over when a turn arrives, even if it was analysed before.
@@ -114,7 +129,7 @@ impl RecordStore for MemoryStore {
                     tables.turns.entry(key).or_insert_with(|| turn.clone());
                     tables.analyse_again(*attempt, self.now());
                 }
-                Fact::Event(event) => tables.events.push((*attempt, event.clone())),
+                Fact::Event(event) => tables.keep_event(*attempt, event.clone(), self.now()),
             }
         }
         Ok(())
@@ -155,9 +170,21 @@ impl RecordStore for MemoryStore {
 
     async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {
         let tables = self.open()?;
-        let mut own = tables.events.iter().rev();
-        let last = own.find(|(attempt, event)| *attempt == id && event.name == name);
-        Ok(last.map(|(_, event)| event.clone()))
+        let last = tables.events_of(id).rev().find(|row| row.event.name == name);
+        Ok(last.map(|row| row.event.clone()))
+    }
+
+    async fn events_of(
+        &self,
+        id: AttemptId,
+        names: &[&'static str],
+        after: Option<EventId>,
+        limit: i64,
+    ) -> StoreResult<Vec<EventRow>> {
+        let tables = self.open()?;
+        let own = tables.events_of(id).filter(|row| names.contains(&&*row.event.name));
+        let later = own.filter(|row| after.is_none_or(|after| row.id > after));
+        Ok(later.take(usize::try_from(limit).unwrap_or(0)).cloned().collect())
     }
 
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>> {

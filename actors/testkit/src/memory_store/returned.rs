@@ -22,8 +22,7 @@ use domain::{
 impl Tables {
     /// Returns whether its carrier may still bring it to a living node.
     pub(super) fn is_waited_for(&self, entry: &AttemptEntry, patience: &Patience, now: Timestamp) -> bool {
-        let of_it = self.events.iter().rev().filter(|(attempt, _)| *attempt == entry.id);
-        let mut names = of_it.map(|(_, event)| event.name.as_str());
+        let mut names = self.events_of(entry.id).rev().map(|row| row.event.name.as_str());
         let is_handed_on = names.find(|name| [TRANSFER_TAKEN, TRANSFER_FAILED].contains(name)) == Some(TRANSFER_TAKEN);
         let seen_at = entry.owner.and_then(|owner| self.nodes.seen_at(owner));
         let silent = seen_at.filter(|seen| *seen <= now).map(|seen| now.since(seen));
@@ -65,8 +64,8 @@ impl Tables {
     fn returned(&self, id: AttemptId, node: NodeId, now: Timestamp) -> Option<ReturnedCall> {
         let attempt = self.attempt_again(id, node)?;
         let entry = self.attempts.get(&id)?;
-        let of_it = self.events.iter().filter(|(attempt, _)| *attempt == id);
-        let told = of_it.filter(|(_, event)| EVENTS_FOR_HEIRS.contains(&&*event.name));
+        let told = self.events_of(id).map(|row| &row.event);
+        let told = told.filter(|event| EVENTS_FOR_HEIRS.contains(&&*event.name));
         let turns = self.turns.range((id, i64::MIN)..=(id, i64::MAX));
         Some(ReturnedCall {
             direction: entry.direction,
@@ -74,7 +73,7 @@ impl Tables {
             caller_id: entry.caller_id.clone(),
             elapsed_ms: entry.answered_at.map_or(0, |at| (now.0 - at.0) / 1_000),
             turns: turns.map(|(_, turn)| turn.clone()).collect(),
-            events: told.map(|(_, event)| event.clone()).collect(),
+            events: told.cloned().collect(),
             collected: entry.collected.clone(),
             opted_out: self
                 .do_not_call
@@ -101,8 +100,8 @@ impl ReturnStore for MemoryStore {
         if anothers || another || entry.carrier.as_ref() != Some(&carrier) {
             return Err(StoreError::Exists("call"));
         }
-        let names = tables.events.iter().filter(|(attempt, _)| *attempt == held.attempt);
-        let taken = names.filter(|(_, event)| event.name == TAKEN_OVER).count();
+        let names = tables.events_of(held.attempt).map(|row| row.event.name.as_str());
+        let taken = names.filter(|name| *name == TAKEN_OVER).count();
         if taken >= MOST_TAKEN_OVER {
             return Err(StoreError::Exists("heirs"));
         }
@@ -121,7 +120,7 @@ impl ReturnStore for MemoryStore {
             at_ms: returned.elapsed_ms,
             detail: "{}".to_owned(),
         };
-        tables.events.push((held.attempt, told));
+        tables.keep_event(held.attempt, told, now);
         Ok(returned)
     }
 

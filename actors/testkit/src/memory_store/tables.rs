@@ -18,7 +18,7 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             Account, AgentRow, AgentVersion, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow,
-            CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventFact, SafeguardsRow, StoreError,
+            CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow, SafeguardsRow, StoreError,
             StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
@@ -58,7 +58,8 @@ pub(super) struct Tables {
     pub(super) carrier_calls: HashMap<(String, CarrierCallId), AttemptId>,
     pub(super) nodes: Nodes,
     pub(super) turns: BTreeMap<(AttemptId, i64), TurnFact>,
-    pub(super) events: Vec<(AttemptId, EventFact)>,
+    /// Events of calls in the order in which they were stored.
+    pub(super) events: Vec<(AttemptId, EventRow)>,
     pub(super) jobs: BTreeMap<JobId, JobEntry>,
     pub(super) outbox: Outbox,
     pub(super) appointments: Appointments,

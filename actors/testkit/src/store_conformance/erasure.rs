@@ -6,11 +6,12 @@ use serde_json::json;
 
 use super::{Fixture, Scene, contact, number};
 use domain::{
-    id::{AccountId, ContactId},
+    id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::{
         language_model::Speaker,
-        store::{ContactCalls, FACTS_FOLLOW_MS, Fact, NewContact, Permit, StoreError, TurnFact},
+        store::{ContactCalls, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, NewContact, Permit, StoreError, TurnFact},
+        usage::USAGE,
     },
     time::{Clock, Timestamp},
 };
@@ -34,7 +35,21 @@ fn turn() -> Fact {
         ended_ms: 1,
         interrupted: false,
         damaged: false,
+        detail: Default::default(),
     })
+}
+
+/// Events of a call: one that tells of the person, and the usage, which does not.
+fn events() -> [Fact; 2] {
+    [("tool", r#"{"arguments":{"name":"Ada"}}"#), (USAGE, "{}")].map(|(name, detail)| {
+        let (name, detail) = (name.to_owned(), detail.to_owned());
+        Fact::Event(EventFact { name, at_ms: 1, detail })
+    })
+}
+
+async fn events_left(scene: &Scene, call: AttemptId) -> Vec<String> {
+    let rows = scene.store.events_of(call, &["tool", USAGE], None, 10).await.unwrap();
+    rows.into_iter().map(|EventRow { event, .. }| event.name).collect()
 }
 
 pub async fn an_erased_person_leaves_anonymous_rows(fixture: Fixture) {
@@ -48,6 +63,10 @@ pub async fn an_erased_person_leaves_anonymous_rows(fixture: Fixture) {
         .append_facts(&[(first.attempt, turn()), (second.attempt, turn())])
         .await
         .unwrap();
+    for call in [first.attempt, second.attempt] {
+        let facts = events().map(|event| (call, event));
+        store.append_facts(&facts).await.unwrap();
+    }
     assert_eq!(
         store.calls_of_contact(account, ada).await,
         Ok(ContactCalls::Over(vec![first.attempt]))
@@ -63,6 +82,8 @@ pub async fn an_erased_person_leaves_anonymous_rows(fixture: Fixture) {
     assert_eq!(row.contact_number, PhoneNumber::erased());
     assert!(row.collected.is_empty() && row.analysis.is_none());
     assert!(store.turns(first.attempt).await.unwrap().is_empty());
+    assert_eq!(events_left(&scene, first.attempt).await, [USAGE]);
+    assert_eq!(events_left(&scene, second.attempt).await, ["tool", USAGE]);
     for id in [campaign, other.id] {
         let contacts = store.campaign_contacts(id, 0, 10).await.unwrap();
         let gone = &contacts[0];
@@ -125,6 +146,8 @@ pub async fn words_of_old_calls_are_erased_and_their_rows_stay(fixture: Fixture)
     for _ in 0..3 {
         let claim = scene.completed(campaign, 20).await;
         store.append_facts(&[(claim.attempt, turn())]).await.unwrap();
+        let facts = events().map(|event| (claim.attempt, event));
+        store.append_facts(&facts).await.unwrap();
         scene.clock.advance(Duration::from_secs(3_600));
         calls.push(claim.attempt);
     }
@@ -140,11 +163,13 @@ pub async fn words_of_old_calls_are_erased_and_their_rows_stay(fixture: Fixture)
     assert_eq!(store.erase_words(before, 10).await, Ok(0), "each once");
     for call in &calls[..2] {
         assert!(store.turns(*call).await.unwrap().is_empty());
+        assert_eq!(events_left(&scene, *call).await, [USAGE]);
         let row = store.conversation(scene.account, *call).await.unwrap();
         assert!(row.collected.is_empty() && row.analysis.is_none());
         assert_ne!(row.contact_number, PhoneNumber::erased());
     }
     assert_eq!(store.turns(calls[2]).await.unwrap().len(), 1);
+    assert_eq!(events_left(&scene, calls[2]).await, ["tool", USAGE]);
     assert_eq!(store.conversation(scene.account, calls[2]).await, Ok(newest));
     let jobs = store.due_analyses(10).await.unwrap();
     assert_eq!(jobs.iter().map(|job| job.attempt).collect::<Vec<_>>(), [calls[2]]);

@@ -12,7 +12,7 @@ use domain::{
         store::{
             Analysis, AttemptKind, CallDirection, CampaignStatus, ConversationFilter, ConversationRow,
             ConversationStatus, EventFact, FACTS_FOLLOW_MS, Fact, KeyMoment, NewCall, NextAttempt, Outcome, Permit,
-            Sentiment, SentimentLabel, StoreError, TurnFact, TurnSentiment,
+            Sentiment, SentimentLabel, StoreError, Tokens, TurnDetail, TurnFact, TurnSentiment,
         },
     },
     time::Clock,
@@ -27,6 +27,19 @@ fn turn(seq: i64, text: &str) -> TurnFact {
         ended_ms: seq * 100 + 90,
         interrupted: seq == 2,
         damaged: seq == 1,
+        detail: match seq {
+            2 => TurnDetail {
+                voice: Some("elevenlabs:Ada".to_owned()),
+                model: Some("openai/gpt-4.1-mini".to_owned()),
+                tokens: Some(Tokens {
+                    input: 900,
+                    cached: 512,
+                    output: 17,
+                }),
+                intended: Some("Bye, then.".to_owned()),
+            },
+            _ => TurnDetail::default(),
+        },
     }
 }
 
@@ -116,6 +129,52 @@ pub async fn the_last_event_of_a_name_is_found(fixture: Fixture) {
         .await
         .unwrap();
     assert_eq!(last(two, "usage").await, Some(event("usage", 1, "{}")));
+}
+
+pub async fn events_are_read_by_name_in_order_and_in_pages(fixture: Fixture) {
+    const NAMES: &[&str] = &["answered", "tool", "ended"];
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    let (one, two) = (
+        scene.dialing(campaign).await.attempt,
+        scene.dialing(campaign).await.attempt,
+    );
+    let fact = |name: &str, at_ms: i64| {
+        let (name, detail) = (name.to_owned(), format!(r#"{{"n":{at_ms}}}"#));
+        Fact::Event(EventFact { name, at_ms, detail })
+    };
+    let batch = [
+        (one, fact("answered", 0)),
+        (one, fact("reply", 5)),
+        (two, fact("answered", 0)),
+        (one, fact("tool", 9)),
+        // Times may go back, and the order in which things were recorded stays.
+        (one, fact("tool", 7)),
+    ];
+    scene.store.append_facts(&batch).await.unwrap();
+    scene.clock.advance(Duration::from_secs(1));
+    scene.store.append_facts(&[(one, fact("ended", 90))]).await.unwrap();
+    let mut seen = Vec::new();
+    let mut after = None;
+    loop {
+        let page = scene.store.events_of(one, NAMES, after, 2).await.unwrap();
+        let Some(last) = page.last() else { break };
+        after = Some(last.id);
+        seen.extend(page);
+    }
+    let shown: Vec<_> = seen
+        .iter()
+        .map(|row| (row.event.name.as_str(), row.event.at_ms))
+        .collect();
+    assert_eq!(shown, [("answered", 0), ("tool", 9), ("tool", 7), ("ended", 90)]);
+    assert_eq!(seen[1].event.detail, r#"{"n":9}"#);
+    assert_eq!(seen[3].stored_at, scene.clock.now());
+    assert_eq!(seen[3].stored_at.since(seen[0].stored_at), Duration::from_secs(1));
+    assert_eq!(scene.store.events_of(two, NAMES, None, 9).await.unwrap().len(), 1);
+    assert_eq!(
+        scene.store.events_of(AttemptId::new(), NAMES, None, 9).await,
+        Ok(vec![])
+    );
 }
 
 pub async fn a_conversation_follows_its_attempt(fixture: Fixture) {

@@ -31,6 +31,7 @@ fn turn(seq: i64, speaker: Speaker, text: &str) -> Fact {
         ended_ms: seq * 1_000 + 500,
         interrupted: false,
         damaged: false,
+        detail: Default::default(),
     })
 }
 

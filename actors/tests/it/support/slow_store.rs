@@ -14,8 +14,8 @@ use domain::{
     agent::TransferRule,
     dial_token::DialToken,
     id::{
-        AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, GroupId, NodeId,
-        ToolId, TransferRuleId,
+        AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, EventId, GroupId,
+        NodeId, ToolId, TransferRuleId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
@@ -239,6 +239,7 @@ slowly! {
         conversations(account: AccountId, filter: ConversationFilter, limit: i64) -> Vec<ConversationRow>;
         turns(id: AttemptId) -> Vec<TurnFact>;
         last_event(id: AttemptId, name: &str) -> Option<EventFact>;
+        events_of(id: AttemptId, names: &[&'static str], after: Option<EventId>, limit: i64) -> Vec<EventRow>;
         due_analyses(limit: i64) -> Vec<Job>;
         conversation_of_job(job: &Job) -> ConversationRow;
         save_analysis(job: &Job, analysis: Analysis) -> ();

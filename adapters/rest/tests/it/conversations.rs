@@ -113,6 +113,7 @@ impl Dialer {
                 ended_ms: seq * 1000 + 900,
                 interrupted: false,
                 damaged: false,
+                detail: Default::default(),
             };
             (attempt.claim.attempt, Fact::Turn(fact))
         };
@@ -487,6 +488,7 @@ async fn issues_are_told_of_a_call_whose_agent_tracked_them() {
     dialer.app.client.patch(&agent, track).await.expect(200);
     let live = dialer.app.client.get(&path).await.expect(200);
     assert_eq!(live.data().get("issues"), None);
+        detail: Default::default(),
     dialer.finish(&attempt, ConversationStatus::Failed, &[]).await;
     let read = dialer.app.client.get(&path).await.expect(200);
     assert_eq!(

@@ -154,6 +154,7 @@ async fn what_was_erased_is_in_no_file_of_a_closed_database() {
             ended_ms: 1,
             interrupted: false,
             damaged: false,
+            detail: Default::default(),
         };
         (call.attempt, Fact::Turn(turn))
     });

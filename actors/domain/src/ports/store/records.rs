@@ -8,11 +8,11 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{Appointment, CallDirection, ConversationStatus, StoreResult};
-pub use crate::history::{EventFact, Fact, TurnFact};
+pub use crate::history::{EventFact, Fact, Tokens, TurnDetail, TurnFact};
 use crate::{
     agent::Agent,
     history::Speaker,
-    id::{AccountId, AgentId, AttemptId, CampaignId, JobId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, EventId, JobId},
     phone_number::PhoneNumber,
     time::Timestamp,
 };
@@ -205,6 +205,17 @@ pub struct ConversationFilter {
     pub after: Option<(Timestamp, AttemptId)>,
 }
 
+/// A stored event of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    /// Its id, by which a call's events are in order.
+    pub id: EventId,
+    /// Time at which it was stored.
+    pub stored_at: Timestamp,
+    /// The event.
+    pub event: EventFact,
+}
+
 /// A durable job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
@@ -239,6 +250,16 @@ pub trait RecordStore: Send + Sync {
 
     /// Returns the last event of this name in a call.
     async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>>;
+
+    /// Returns the call's events with these names in order, at most `limit`: those after the event `after`, or
+    /// from the first.
+    async fn events_of(
+        &self,
+        id: AttemptId,
+        names: &[&'static str],
+        after: Option<EventId>,
+        limit: i64,
+    ) -> StoreResult<Vec<EventRow>>;
 
     /// Returns due analysis jobs, at most `limit`, leased for 60 s.
     async fn due_analyses(&self, limit: i64) -> StoreResult<Vec<Job>>;

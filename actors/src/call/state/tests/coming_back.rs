@@ -31,6 +31,7 @@ fn turn(seq: i64, speaker: Speaker, text: &str) -> TurnFact {
         ended_ms: 1_000 * seq + 900,
         interrupted: false,
         damaged: false,
+        detail: Default::default(),
     }
 }
 
