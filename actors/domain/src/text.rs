@@ -48,3 +48,8 @@ pub fn plain(words: &str) -> String {
     });
     signs.collect()
 }
+
+/// Returns the beginning of a text, at most `most` bytes long.
+pub fn cut(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}

@@ -8,11 +8,13 @@ mod coming_back;
 mod finishing;
 mod outside_tools;
 mod placeholders;
+mod recording;
 mod replying;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
+use serde_json::json;
 use tokio::{
     task::{AbortHandle, JoinHandle, JoinSet},
     time::Instant,
@@ -47,7 +49,7 @@ use domain::{
     ports::{
         carrier::{CallProgress, CarrierCallId, DialError, LegReport},
         media_leg::MediaLeg,
-        store::{CallTimes, Fact, Outcome},
+        store::{CallTimes, Fact, Outcome, Tokens},
         usage::Meter,
     },
     retry::CallBackWish,
@@ -65,6 +67,8 @@ pub(super) struct EffectHandler {
     /// The line pool.
     lines: Reports<CallReport>,
     meter: Meter,
+    /// Tokens that were told with the turns so far.
+    told_tokens: Tokens,
     /// The state machine. `None` only while an event is applied.
     machine: Option<State>,
     started: Instant,
@@ -178,6 +182,7 @@ impl EffectHandler {
             with,
             lines,
             meter,
+            told_tokens: Tokens::default(),
         };
         handler.ask_for_tools();
         if let Some(code) = inherited.as_deref().and_then(spoken_last) {
@@ -389,6 +394,7 @@ impl EffectHandler {
                 Effect::SwitchLanguage(code) => self.switch_language(&code),
                 Effect::SetTimer(timer, after_ms) => self.timers.set(timer, after_ms, &self.me),
                 Effect::CancelTimer(timer) => self.timers.cancel(timer),
+                Effect::Record(Fact::Turn(turn)) => self.record_turn(turn),
                 Effect::Record(fact) => self.record(fact),
                 Effect::HangUpLeg(leg) => self.hang_up(leg),
                 Effect::Finish(ending) => self.finish(ending),
@@ -446,6 +452,7 @@ impl EffectHandler {
         let (account, number) = (attempt.account, attempt.contact.phone_number.clone());
         if !number.is_nobodys() && !std::mem::replace(&mut self.opted_out, true) {
             self.write(Write::OptOut(account, number));
+            self.record_event("opted_out", &json!({}));
         }
     }
 
@@ -460,12 +467,6 @@ impl EffectHandler {
         if !self.lines.send(report) {
             tracing::debug!(attempt = %self.plan.attempt.claim.attempt, "line pool gone, call report dropped");
         }
-    }
-
-    fn record(&self, fact: Fact) {
-        let attempt = &self.plan.attempt;
-        let journal = &self.with.journal;
-        journal.record(attempt.claim.attempt, attempt.campaign, fact);
     }
 
     fn write(&self, write: Write) {

@@ -5,6 +5,7 @@
 //! an error.
 
 mod another_agent;
+mod ended_by;
 mod ending;
 mod event;
 mod filler;
@@ -24,6 +25,7 @@ mod taken_over;
 mod talk;
 #[cfg(test)]
 mod tests;
+mod tool_record;
 mod transfer;
 mod voicemail_flow;
 mod who_answered;
@@ -33,6 +35,7 @@ pub use rules::Rules;
 pub use transfer::CONFERENCE;
 
 use another_agent::{HandoverWish, TakingOver};
+use ended_by::By;
 use keys::Keys;
 use latency::Latency;
 use lost::{MediaWishes, Resume};
@@ -109,6 +112,7 @@ struct Leg {
     dialed: bool,
     dialed_ms: u64,
     id: Option<CarrierCallId>,
+    rang: bool,
     answered_ms: Option<u64>,
     media_ms: Option<u64>,
     stream_open: bool,
@@ -206,6 +210,8 @@ pub struct State {
     keys: Keys,
     menu: Menu,
     tools: OutsideTools,
+    /// Bytes of arguments and answers recorded so far.
+    tool_bytes: u64,
     /// Number of hand-overs to another agent so far, and the one in progress.
     handovers: u32,
     taking_over: Option<TakingOver>,
@@ -225,6 +231,10 @@ pub struct State {
     notes: usize,
     /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
     unwanted: bool,
+    /// Side that ends the call, once that is certain, and its reason.
+    ended_by: Option<(By, Option<&'static str>)>,
+    /// Time of the present event.
+    now_ms: u64,
 }
 
 impl State {
@@ -248,6 +258,7 @@ impl State {
             keys: Keys::default(),
             menu: Menu::default(),
             tools: OutsideTools::default(),
+            tool_bytes: 0,
             handovers: 0,
             taking_over: None,
             carrier_said: None,
@@ -260,6 +271,8 @@ impl State {
             message_cut: false,
             notes: 0,
             unwanted: false,
+            ended_by: None,
+            now_ms: 0,
         };
         (state, vec![Effect::AskPermit])
     }
@@ -270,6 +283,7 @@ impl State {
     pub fn apply(mut self, event: Event, now_ms: u64) -> (Self, Vec<Effect>) {
         let mut effects = Vec::new();
         let fx = &mut effects;
+        self.now_ms = now_ms;
         match event {
             Event::Permitted(answer) => self.permitted(answer, now_ms, fx),
             Event::Dialed(result) => self.dialed(result, now_ms, fx),

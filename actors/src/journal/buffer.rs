@@ -46,7 +46,7 @@ pub struct Buffer {
 /// Estimates the size of a fact in bytes, text and row.
 fn size(fact: &Fact) -> usize {
     64 + match fact {
-        Fact::Turn(turn) => turn.text.len(),
+        Fact::Turn(turn) => turn.text.len() + turn.detail.intended.as_ref().map_or(0, String::len),
         Fact::Event(event) => event.name.len() + event.detail.len(),
     }
 }

@@ -5,6 +5,7 @@
 use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
+use serde_json::json;
 
 use crate::{
     attempt::{self, CallPlan, Ended},
@@ -19,8 +20,8 @@ use domain::{
         Ports,
         carrier::{Carrier, CarrierCallId, CarrierError},
         store::{
-            CALL_BACK, CallTimes, Claim, ConversationStatus, EventFact, Outcome, Store, StoreError, TRANSFER_FAILED,
-            TRANSFER_TAKEN,
+            CALL_BACK, CallTimes, Claim, ConversationStatus, ENDED, EventFact, Fact, Outcome, Store, StoreError,
+            TRANSFER_FAILED, TRANSFER_TAKEN,
         },
         usage::Meter,
     },
@@ -126,7 +127,31 @@ async fn write(ports: &Ports, lost: &LostCall, error: Option<String>) -> Option<
         },
         facts_follow: false,
     };
-    finish(ports, &lost.ended, &outcome).await.then_some(outcome)
+    if !finish(ports, &lost.ended, &outcome).await {
+        return None;
+    }
+    record_end(ports, lost, &outcome).await;
+    Some(outcome)
+}
+
+/// Records the end of a call that could not record it itself, as far as the store takes it.
+async fn record_end(ports: &Ports, lost: &LostCall, outcome: &Outcome) {
+    let by = if outcome.transferred { "transfer" } else { "fault" };
+    let mut detail = json!({ "status": outcome.status.as_str(), "by": by });
+    if let Some(error) = &outcome.error {
+        detail["error"] = error.as_str().into();
+    }
+    let (answered, ended) = (outcome.times.answered_at, outcome.times.ended_at);
+    let lasted = answered.zip(ended).map(|(answered, ended)| ended.since(answered));
+    let event = EventFact {
+        name: ENDED.to_owned(),
+        at_ms: lasted.map_or(0, |lasted| i64::try_from(lasted.as_millis()).unwrap_or(i64::MAX)),
+        detail: detail.to_string(),
+    };
+    let attempt = lost.ended.claim.attempt;
+    if let Err(error) = ports.store.append_facts(&[(attempt, Fact::Event(event))]).await {
+        tracing::warn!(%attempt, %error, "end of a lost call not recorded");
+    }
 }
 
 /// Returns whether the carrier has transferred the call without us, or is about to. Then the leg is not ours

@@ -2,7 +2,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use domain::text::is_odd;
+use domain::{
+    secrets::{HIDDEN, without_tokens},
+    text::is_odd,
+};
 
 /// Longest text that is passed on, in characters.
 const MOST: usize = 300;
@@ -12,9 +15,6 @@ const SHORT: usize = 6;
 
 /// All keys of this process; a provider may send ours back.
 static KEYS: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-/// Replacement for a secret.
-const HIDDEN: &str = "***";
 
 /// Registers a text that must never be passed on.
 pub fn hide(key: &str) {
@@ -46,54 +46,6 @@ pub fn without_secrets(words: &str) -> String {
         }
     }
     without_tokens(&words)
-}
-
-/// Removes credentials: the text after `Bearer` or `Basic`, signed tokens (`eyJ…`), and the proofs in our own
-/// addresses (64 hex digits).
-fn without_tokens(words: &str) -> String {
-    let (mut rest, mut shown) = (words, String::with_capacity(words.len()));
-    let mut announced = false;
-    while let Some(first) = rest.chars().next() {
-        let of_token = is_of_token(first);
-        let end = rest.find(|c| is_of_token(c) != of_token).unwrap_or(rest.len());
-        let (piece, after) = rest.split_at(end);
-        rest = after;
-        if !of_token {
-            announced &= piece.chars().all(|c| matches!(c, ' ' | ':' | '"' | '\''));
-            shown.push_str(piece);
-            continue;
-        }
-        let signed = piece.starts_with("eyJ") && piece.len() >= 20;
-        match signed || (announced && !is_word(piece)) {
-            true => shown.push_str(HIDDEN),
-            false => push_without_proofs(piece, &mut shown),
-        }
-        announced = ["bearer", "basic"]
-            .iter()
-            .any(|scheme| piece.eq_ignore_ascii_case(scheme));
-    }
-    shown
-}
-
-fn is_of_token(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '/' | '=' | '~')
-}
-
-/// Returns whether this is an ordinary word, as in `Basic authentication failed.`
-fn is_word(piece: &str) -> bool {
-    let letters = piece.trim_end_matches('.');
-    letters.chars().all(char::is_alphabetic) && !letters.chars().skip(1).any(char::is_uppercase)
-}
-
-fn push_without_proofs(piece: &str, shown: &mut String) {
-    let mut rest = piece;
-    while let Some(first) = rest.chars().next() {
-        let hex = first.is_ascii_hexdigit();
-        let end = rest.find(|c: char| c.is_ascii_hexdigit() != hex).unwrap_or(rest.len());
-        let (run, after) = rest.split_at(end);
-        shown.push_str(if hex && run.len() >= 64 { HIDDEN } else { run });
-        rest = after;
-    }
 }
 
 fn without(words: &str, key: &str) -> String {

@@ -145,6 +145,7 @@ impl Asking {
             };
             match race.run().await {
                 Ok(mut speaking) => {
+                    self.request.meter.answers(model.name());
                     let event = speaking.next().await?;
                     return Some((event, Stage::Speaking(speaking)));
                 }

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::store::{EventFact, Fact};
+use super::store::{EventFact, Fact, Tokens};
 
 /// Name of the event with a call's usage. If there are several, the last one applies.
 pub const USAGE: &str = "usage";
@@ -69,6 +69,9 @@ pub struct Meter(Arc<Used>);
 struct Used {
     call: u64,
     amounts: Mutex<BTreeMap<Counted, u64>>,
+    /// Model and voice that answered last.
+    model: Mutex<Option<Arc<str>>>,
+    voice: Mutex<Option<Arc<str>>>,
 }
 
 /// Provider, its model or voice, and the unit.
@@ -79,6 +82,8 @@ impl Default for Meter {
         Self(Arc::new(Used {
             call: CALLS.fetch_add(1, Ordering::Relaxed),
             amounts: Mutex::default(),
+            model: Mutex::default(),
+            voice: Mutex::default(),
         }))
     }
 }
@@ -96,6 +101,40 @@ impl Meter {
             let counted = (provider.to_owned(), model.to_owned(), unit);
             let sum = used.entry(counted).or_default();
             *sum = sum.saturating_add(amount);
+        }
+    }
+
+    /// Notes the language model that begins to answer.
+    pub fn answers(&self, model: impl Into<Arc<str>>) {
+        *self.0.model.lock().unwrap_or_else(PoisonError::into_inner) = Some(model.into());
+    }
+
+    /// Notes the voice that begins to speak.
+    pub fn speaks(&self, voice: impl Into<Arc<str>>) {
+        *self.0.voice.lock().unwrap_or_else(PoisonError::into_inner) = Some(voice.into());
+    }
+
+    /// Returns the language model that answered last.
+    pub fn model(&self) -> Option<Arc<str>> {
+        self.0.model.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the voice that spoke last.
+    pub fn voice(&self) -> Option<Arc<str>> {
+        self.0.voice.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the tokens of all models so far.
+    pub fn tokens(&self) -> Tokens {
+        let used = self.0.amounts.lock().unwrap_or_else(PoisonError::into_inner);
+        let sum = |unit| {
+            let of_it = used.iter().filter(|((_, _, of), _)| *of == unit);
+            of_it.fold(0, |sum: u64, (_, amount)| sum.saturating_add(*amount))
+        };
+        Tokens {
+            input: sum(Unit::InputTokens),
+            cached: sum(Unit::CachedTokens),
+            output: sum(Unit::OutputTokens),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use serde_json::json;
+
 use super::{EffectHandler, rules};
 use crate::{
     attempt::fitted,
@@ -74,6 +76,8 @@ impl EffectHandler {
         plan.agent_id = found.id;
         plan.agent = found.agent;
         plan.variables = found.variables;
+        let detail = json!({ "agentId": plan.agent_id, "agentName": plan.agent.name });
+        self.record_event("agent_changed", &detail);
         self.ask_for_tools();
         self.open_knowledge();
         self.tell_stream(StreamMessage::Adopt(self.plan.agent.clone()));

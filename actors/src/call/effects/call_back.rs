@@ -5,11 +5,7 @@ use serde_json::Value;
 
 use super::EffectHandler;
 use crate::attempt::Inheritance;
-use domain::{
-    callback_time::SpokenTime,
-    ports::store::{CALL_BACK, EventFact, Fact},
-    retry::CallBackWish,
-};
+use domain::{callback_time::SpokenTime, ports::store::CALL_BACK, retry::CallBackWish};
 
 /// Returns the call-back that was promised last, unless the callee has opted out of calls since.
 pub(super) fn planned_before(inherited: &Inheritance) -> Option<CallBackWish> {
@@ -27,13 +23,6 @@ impl EffectHandler {
         let said_at = self.with.ports.clock.now();
         let wish = CallBackWish { time, said_at };
         self.call_back = Some(wish);
-        let machine = self.machine.as_ref();
-        let at_ms = machine.map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
-        let detail = serde_json::to_value(wish).unwrap_or(Value::Null).to_string();
-        self.record(Fact::Event(EventFact {
-            name: CALL_BACK.to_owned(),
-            at_ms,
-            detail,
-        }));
+        self.record_event(CALL_BACK, &serde_json::to_value(wish).unwrap_or(Value::Null));
     }
 }

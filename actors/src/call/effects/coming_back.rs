@@ -17,10 +17,7 @@ use crate::{
 use domain::{
     dial_token::{DialToken, Purpose},
     phone_number::PhoneNumber,
-    ports::{
-        carrier::CarrierCallId,
-        store::{EventFact, Fact},
-    },
+    ports::{carrier::CarrierCallId, store::EventFact},
 };
 
 /// Name of the fact that records a change of the agent's language.
@@ -78,15 +75,7 @@ impl EffectHandler {
     /// by another process.
     pub(super) fn switch_language(&mut self, code: &str) {
         self.speak(code);
-        let at_ms = self
-            .machine
-            .as_ref()
-            .map_or(0, |machine| machine.elapsed_ms(self.now_ms()));
-        self.record(Fact::Event(EventFact {
-            name: LANGUAGE.to_owned(),
-            at_ms,
-            detail: json!({ "language": code }).to_string(),
-        }));
+        self.record_event(LANGUAGE, &json!({ "language": code }));
     }
 
     pub(super) fn keep_collected(&self) {

@@ -3,7 +3,9 @@
 
 use serde_json::{Value, json};
 
-use super::{AgentUnavailable, Effect, Phase, Rules, State, event_fact, speculation::Waste};
+use super::{
+    AgentUnavailable, Effect, Phase, Rules, State, event_fact, speculation::Waste, tool_record::BUILT_IN_TOOL,
+};
 use crate::call::CallTimer;
 
 /// Maximum number of agent hand-overs in one call.
@@ -51,7 +53,7 @@ fn meant(rules: &Rules, arguments: &Value) -> Option<usize> {
 
 impl State {
     /// Handles the model's request to hand the call to another agent.
-    pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>) {
+    pub(super) fn agent_wanted(&mut self, arguments: Value, echo: Option<Box<Value>>, fx: &mut Vec<Effect>) {
         const NAME: &str = "transferToAgent";
         let which = meant(&self.rules, &arguments);
         let refusal = match which {
@@ -63,12 +65,13 @@ impl State {
             Some(_) => None,
         };
         let (Some(which), None) = (which, refusal) else {
-            let refusal = json!({ "error": refusal });
-            self.history.tool(NAME, arguments, refusal, echo);
+            self.tool_done((NAME, arguments, echo), json!({ "error": refusal }), fx);
             return;
         };
         let run = self.tools.number();
         let until_then = json!({ "ok": true, "note": UNTIL_THEN });
+        let kept = [("arguments", &arguments), ("result", &until_then)];
+        self.record_tool(BUILT_IN_TOOL, json!({ "name": NAME }), &kept, fx);
         self.history.tool_begun(run, (NAME, arguments), until_then, echo);
         self.reply.protected |= self.rules.agents_protected;
         self.reply.another = Some(HandoverWish { run, which });

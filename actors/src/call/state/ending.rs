@@ -1,6 +1,6 @@
 //! All ways a call ends, and the steps from there to the outcome.
 
-use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
+use super::{By, Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::call::{CallTimer, outcome::Ending};
 
 /// Time in milliseconds in which the audio stream must report the last words heard.
@@ -46,6 +46,7 @@ impl State {
         if self.phase != Phase::Ended {
             self.phase = Phase::Ended;
             self.keep_words_over_speech(fx);
+            self.record_end(&ending, fx);
             fx.push(Effect::Finish(ending));
         }
     }
@@ -83,12 +84,14 @@ impl State {
     /// Apologises and ends the call, because a part of the agent is broken for good.
     pub(super) fn give_up(&mut self, why: &str, fx: &mut Vec<Effect>) {
         if self.in_conversation() {
+            self.ends(By::Fault, None);
             self.say_goodbye(self.rules.phrases.broken, EndReason::agent(why), GOODBYE_MS, fx);
         }
     }
 
     /// Handles the request to end the call.
     pub(super) fn hang_up(&mut self, fx: &mut Vec<Effect>) {
+        self.ends(By::Request, None);
         match &mut self.phase {
             Phase::Scheduled { hang_up } | Phase::Dialing { hang_up } => *hang_up = true,
             Phase::Unknown | Phase::Ringing => self.end(EndReason::Cancelled, fx),
@@ -110,6 +113,7 @@ impl State {
         let lead_ms = self.rules.closing_lead_ms();
         match self.phase {
             Phase::Greeting | Phase::Listening | Phase::Thinking | Phase::Speaking => {
+                self.ends(By::Agent, Some("max_duration"));
                 self.say_goodbye(self.rules.phrases.time_is_up, EndReason::Completed, lead_ms, fx);
             }
             // Nobody would hear a closing sentence, so only the hard limit applies.
@@ -141,7 +145,10 @@ impl State {
             | Phase::Thinking
             | Phase::Speaking
             | Phase::Machine(_)
-            | Phase::Lost(_) => self.end(EndReason::Completed, fx),
+            | Phase::Lost(_) => {
+                self.ends(By::Agent, Some("max_duration"));
+                self.end(EndReason::Completed, fx);
+            }
             Phase::Transferring(_) => self.overdue_in_transfer(),
             Phase::Scheduled { .. }
             | Phase::Dialing { .. }
@@ -155,6 +162,14 @@ impl State {
     /// Handles the close of the media socket.
     pub(super) fn media_closed(&mut self, clean: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.dying = false;
+        if clean
+            && !matches!(
+                self.phase,
+                Phase::HangingUp { .. } | Phase::Transferring(_) | Phase::Lost(_)
+            )
+        {
+            self.ends(By::User, None);
+        }
         match &self.phase {
             Phase::HangingUp { reason } => {
                 let reason = reason.clone();

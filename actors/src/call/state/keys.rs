@@ -1,8 +1,9 @@
 //! Keys that the user presses. They are gathered until `#` or a pause, then taken as the user's words.
 
 use media::turn::endpointing::Utterance;
+use serde_json::json;
 
-use super::{Effect, Phase, State};
+use super::{Effect, Phase, State, event_fact};
 use crate::{audio_stream::SpeechId, call::CallTimer};
 
 /// Time in milliseconds to wait for the next key.
@@ -87,6 +88,8 @@ impl State {
             return None;
         }
         fx.push(Effect::CancelTimer(CallTimer::Keys));
+        let detail = json!({ "keys": keys.typed });
+        fx.push(event_fact("keys", self.call_ms(keys.started_ms), &detail.to_string()));
         Some(Utterance {
             text: keys.typed,
             damaged: false,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fact};
+use super::{By, Effect, EndReason, Leg, PermitAnswer, Phase, Rules, State, event_fact};
 use crate::call::{
     CallTimer,
     outcome::{Ending, Obstacle, forbidden, not_allowed},
@@ -185,6 +185,10 @@ impl State {
                 if matches!(self.phase, Phase::Dialing { hang_up: false } | Phase::Unknown) {
                     self.ringing(fx);
                 }
+                if self.phase == Phase::Ringing && !std::mem::replace(&mut self.leg.rang, true) {
+                    let detail = json!({ "afterDialMs": now_ms.saturating_sub(self.leg.dialed_ms) });
+                    fx.push(event_fact("ringing", 0, &detail.to_string()));
+                }
             }
             // In an inbound call we are heard once media is open, whatever the carrier reports as the answer.
             CallProgress::Answered if self.leg.inbound => {}
@@ -217,6 +221,7 @@ impl State {
 
     fn leg_ended(&mut self, cause: &EndCause, now_ms: u64, fx: &mut Vec<Effect>) {
         self.leg.over = true;
+        self.ends(By::User, None);
         match &self.phase {
             Phase::Transferring(hand_over) => self.leg_ended_in_transfer(*hand_over, now_ms, fx),
             Phase::Dialing { hang_up: true } => self.end(EndReason::Cancelled, fx),

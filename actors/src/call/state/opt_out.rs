@@ -6,7 +6,7 @@
 
 use media::turn::endpointing::Utterance;
 
-use super::{Effect, EndReason, Phase, State};
+use super::{By, Effect, EndReason, Phase, State};
 use crate::call::CallTimer;
 use domain::opt_out::{self, Wish};
 
@@ -74,6 +74,7 @@ impl State {
         fx.push(Effect::WriteOptOut);
         if talks {
             self.keep_wish(utterance, fx);
+            self.ends(By::Agent, Some("opted_out"));
             fx.push(Effect::CancelTimer(CallTimer::PickUp));
             self.say_goodbye(self.rules.phrases.opted_out, EndReason::Completed, GOODBYE_MS, fx);
         }

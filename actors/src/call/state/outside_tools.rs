@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, Phase, State, ToolAnswer, event_fact, reply::MAX_TOOL_ROUNDS, speculation::Waste};
+use super::{Effect, Phase, State, ToolAnswer, reply::MAX_TOOL_ROUNDS, speculation::Waste};
 use crate::call::history::FormerRun;
 use domain::ports::store::{EventFact, TAKEN_OVER, TOOL, TOOL_BEGUN};
 
@@ -105,7 +105,6 @@ impl State {
     pub(super) fn run_tool(
         &mut self,
         (name, arguments, echo): (&str, Value, Option<Box<Value>>),
-        now_ms: u64,
         fx: &mut Vec<Effect>,
     ) {
         let refusal = match self.reply.rounds {
@@ -114,7 +113,7 @@ impl State {
             _ => None,
         };
         if let Some(refusal) = refusal {
-            self.history.tool(name, arguments, json!({ "error": refusal }), echo);
+            self.tool_done((name, arguments, echo), json!({ "error": refusal }), fx);
             return;
         }
         let run = self.tools.number();
@@ -127,7 +126,7 @@ impl State {
             name: name.clone(),
         });
         let detail = json!({ "name": name, "run": run });
-        fx.push(event_fact(TOOL_BEGUN, self.elapsed_ms(now_ms), &detail.to_string()));
+        self.record_tool(TOOL_BEGUN, detail, &[("arguments", &arguments)], fx);
         fx.push(Effect::RunTool { run, name, arguments });
     }
 
@@ -142,8 +141,8 @@ impl State {
             return;
         }
         let detail = json!({ "name": name, "run": run, "ok": result.is_ok(), "ms": took_ms });
-        fx.push(event_fact(TOOL, self.elapsed_ms(now_ms), &detail.to_string()));
         let settled = result.unwrap_or_else(|why| json!({ "error": why }));
+        self.record_tool(TOOL, detail, &[("result", &settled)], fx);
         self.history.tool_settled(run, settled);
         self.tools.news = true;
         // The reply was made without this result.

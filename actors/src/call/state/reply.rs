@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
+use super::{By, Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::call::CallTimer;
 use domain::{
     callback_time::parse_answer,
@@ -91,6 +91,9 @@ impl State {
             self.await_more(&piece.text, now_ms, fx);
         }
         self.say_piece(piece, false, fx);
+        if let Some(speech) = &mut self.speech {
+            speech.by_model = true;
+        }
     }
 
     pub(super) fn tool(
@@ -133,7 +136,7 @@ impl State {
                 None => json!({ "error": "give `at`, a time within 30 days: `in ten minutes`, `tomorrow at 15:30`, or \
                                           ISO 8601" }),
             },
-            "transferToAgent" if !self.rules.agents.is_empty() => return self.agent_wanted(arguments, echo),
+            "transferToAgent" if !self.rules.agents.is_empty() => return self.agent_wanted(arguments, echo, fx),
             "languageDetection" if !self.rules.languages.is_empty() => self.language_wanted(&arguments, fx),
             "skipTurn" => {
                 self.reply.protected |= self.rules.skip_turn_protected;
@@ -144,10 +147,10 @@ impl State {
             "voicemailDetection" if self.rules.detects_voicemail && !self.leg.inbound => {
                 self.model_found_mailbox(now_ms, fx)
             }
-            _ if self.tools.offers(name) => return self.run_tool((name, arguments, echo), now_ms, fx),
+            _ if self.tools.offers(name) => return self.run_tool((name, arguments, echo), fx),
             _ => json!({ "error": "not available" }),
         };
-        self.history.tool(name, arguments, result, echo);
+        self.tool_done((name, arguments, echo), result, fx);
     }
 
     pub(super) fn reply_ended(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
@@ -180,7 +183,10 @@ impl State {
             Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
             // Everything was spoken, and failed, before the model finished.
             Phase::Speaking => self.turn_over(now_ms, fx),
-            Phase::Thinking if self.reply.end_call => self.end(EndReason::Completed, fx),
+            Phase::Thinking if self.reply.end_call => {
+                self.ends(By::Agent, Some("end_call"));
+                self.end(EndReason::Completed, fx);
+            }
             Phase::Thinking if self.reply.another.is_some() => self.turn_over(now_ms, fx),
             Phase::Thinking => self.listen(now_ms, fx),
             _ => {}

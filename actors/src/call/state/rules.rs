@@ -67,6 +67,8 @@ pub struct Rules {
     pub carrier: CarrierAbilities,
     /// Whether a user's request not to be called again takes effect.
     pub smart_opt_out: bool,
+    /// Language model, as the agent names it.
+    pub llm: String,
     /// Phrases for situations in which a provider fails.
     pub phrases: Phrases,
     /// Speech directions that the model may write.
@@ -145,6 +147,7 @@ impl Rules {
             single: false,
             carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
+            llm: config.agent.prompt.llm.clone(),
             phrases: Phrases::of(&config.agent.primary_language),
             directions: Arc::new(Directions::of(agent)),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,

@@ -291,7 +291,11 @@ impl State {
             self.await_reply(early.asked_ms, now_ms, fx);
         }
         if let Some(speech) = early.held {
-            self.speech = Some(Speech::new(speech, early.protected));
+            self.speech = Some(Speech {
+                text: early.held_text.clone(),
+                by_model: true,
+                ..Speech::new(speech, early.protected)
+            });
             self.phase = Phase::Speaking;
             self.reply.whole = pieces::is_whole(&early.held_text);
             fx.push(Effect::Release(speech));

@@ -4,8 +4,14 @@ use media::session::Manner;
 use serde_json::json;
 
 use super::{Effect, State, event_fact};
-use crate::audio_stream::{Say, SpeechId};
+use crate::{
+    audio_stream::{Say, SpeechId},
+    call::history::tidy,
+};
 use domain::{pieces::Piece, ports::store::Fact};
+
+/// Characters kept of a text that the user interrupted.
+const MOST_INTENDED: usize = 1_000;
 
 /// A speech that has begun and has not been reported on yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +21,10 @@ pub(super) struct Speech {
     pub(super) started_ms: Option<u64>,
     /// The user pressed a key: the speech was stopped, and the report of what was heard is still to come.
     pub(super) cut: bool,
+    /// Text of it so far.
+    pub(super) text: String,
+    /// The model made some of it.
+    pub(super) by_model: bool,
 }
 
 impl Speech {
@@ -24,6 +34,8 @@ impl Speech {
             protected,
             started_ms: None,
             cut: false,
+            text: String::new(),
+            by_model: false,
         }
     }
 }
@@ -32,6 +44,9 @@ impl State {
     /// Says a whole text as one speech.
     pub(super) fn say_all(&mut self, text: &str, protected: bool, fx: &mut Vec<Effect>) {
         let speech = self.new_speech(protected);
+        if let Some(speech) = &mut self.speech {
+            text.clone_into(&mut speech.text);
+        }
         fx.push(Effect::Say(Say {
             speech,
             text: text.to_owned(),
@@ -52,6 +67,9 @@ impl State {
             }
             None => (self.new_speech(self.reply.protected), self.reply.protected),
         };
+        if let Some(speech) = &mut self.speech {
+            speech.text.push_str(&text);
+        }
         fx.push(Effect::Say(Say {
             speech,
             text,
@@ -95,7 +113,9 @@ impl State {
             return false;
         };
         let span = self.span(speech.started_ms.unwrap_or(at_ms), at_ms);
-        if let Some(turn) = self.history.agent_said(heard, span, interrupted) {
+        if let Some(mut turn) = self.history.agent_said(heard, span, interrupted) {
+            turn.detail.model = speech.by_model.then(|| self.rules.llm.clone());
+            turn.detail.intended = interrupted.then(|| tidy(&speech.text).chars().take(MOST_INTENDED).collect());
             fx.push(Effect::Record(Fact::Turn(turn)));
         }
         self.keep_words_over_speech(fx);

@@ -9,7 +9,9 @@ use media::{
 };
 use serde_json::json;
 
-use super::{Effect, EndReason, Latency, Phase, Speech, State, event_fact, speculation::Waste, who_answered::Machine};
+use super::{
+    By, Effect, EndReason, Latency, Phase, Speech, State, event_fact, speculation::Waste, who_answered::Machine,
+};
 use crate::{
     audio_stream::{SpeechId, StreamEvent},
     call::CallTimer,
@@ -405,6 +407,7 @@ impl State {
         if let Some(pending) = self.reply.transfer.take() {
             self.hand_on(&pending, now_ms, fx);
         } else if std::mem::take(&mut self.reply.end_call) {
+            self.ends(By::Agent, Some("end_call"));
             self.end(EndReason::Completed, fx);
         } else if let Some(wanted) = self.reply.another.take() {
             self.hand_over(wanted, now_ms, fx);
@@ -440,6 +443,7 @@ impl State {
 
     pub(super) fn silence_timeout(&mut self, fx: &mut Vec<Effect>) {
         if self.phase == Phase::Listening && !self.voice_holds(CallTimer::Silence, fx) {
+            self.ends(By::Agent, Some("silence"));
             self.end(EndReason::Completed, fx);
         }
     }

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Effect, EndReason, Phase, State, TransferAnswer, event_fact, lost::Resume};
+use super::{By, Effect, EndReason, Phase, State, TransferAnswer, event_fact, lost::Resume};
 use crate::call::CallTimer;
 use domain::{
     pieces::{has_words, spoken},
@@ -350,6 +350,7 @@ impl State {
 
     fn transferred(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
         self.transferred = true;
+        self.ended_by = Some((By::Transfer, None));
         // The caller talks with somebody else, so we must not hang up the leg.
         self.leg.over = true;
         fx.extend(STOPS);

@@ -69,6 +69,14 @@ impl Model {
         self.client.as_ref().map(|(_, model)| model.as_str())
     }
 
+    /// Returns the provider's name and the model's.
+    pub(super) fn name(&self) -> String {
+        match self.model() {
+            Some(model) => format!("{}/{model}", self.provider),
+            None => self.provider.clone(),
+        }
+    }
+
     /// Requests a reply.
     pub(super) fn ask(&self, request: &ReplyRequest, prompt: &Arc<Prompt>) -> Deltas {
         let Some((client, model)) = &self.client else {

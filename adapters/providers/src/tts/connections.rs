@@ -97,6 +97,16 @@ impl Connections {
             .map_or("", |candidate| candidate.provider.as_str())
     }
 
+    /// Notes that the call hears this candidate now.
+    pub(super) fn speaks(&self, index: usize) {
+        if let Some(Candidate { provider, voice, .. }) = self.candidates.get(index) {
+            self.config.meter.speaks(match voice.is_empty() {
+                true => provider.clone(),
+                false => format!("{provider}:{voice}"),
+            });
+        }
+    }
+
     /// Opens the connection that will be used first.
     pub(super) fn warm_up(&self) {
         let well = |candidate: &Candidate| candidate.guard.as_ref().is_none_or(|guard| !guard.is_down());

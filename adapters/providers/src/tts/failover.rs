@@ -229,6 +229,7 @@ impl Failover {
             if let Some(fresh) = winner.fresh.take() {
                 self.lines.keep(winner.index, fresh);
             }
+            self.lines.speaks(winner.index);
             self.running = vec![winner];
             self.plan.clear();
             self.failure = None;

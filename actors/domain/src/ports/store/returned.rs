@@ -29,6 +29,9 @@ pub const TRANSFER_TAKEN: &str = "transfer_taken";
 /// Name of the event for a transfer that reached nobody, so that the call continues.
 pub const TRANSFER_FAILED: &str = "transfer_failed";
 
+/// Name of the event for the end of a call.
+pub const ENDED: &str = "ended";
+
 /// Events of a call that its new owner receives.
 pub const EVENTS_FOR_HEIRS: [&str; 11] = [
     "agent_transfer",

@@ -221,3 +221,57 @@ fn who_is_asked_whether_they_opt_out_has_the_floor_while_a_tool_runs() {
     ];
     assert_eq!(run(state, events).0.phase(), CallPhase::Listening);
 }
+
+/// Returns the details of the recorded events of this name.
+fn recorded(effects: &[Effect], name: &str) -> Vec<serde_json::Value> {
+    let events = effects.iter().filter_map(|effect| match effect {
+        Effect::Record(Fact::Event(event)) if event.name == name => Some(&event.detail),
+        _ => None,
+    });
+    events.map(|detail| serde_json::from_str(detail).unwrap()).collect()
+}
+
+#[test]
+fn what_a_record_keeps_of_tools_is_bounded_and_has_no_secret() {
+    let long = "ä".repeat(5_000);
+    let arguments = json!({ "q": long, "password": "p-4711" });
+    let mut state = offered(at(CallPhase::Thinking));
+    let mut kept = 0;
+    let mut details = Vec::new();
+    for n in 1..=4 {
+        let (next, effects) = run(
+            state,
+            [
+                (tool("lookUp", arguments.clone()), 2_000),
+                (answered(n, Ok(json!(long))), 2_000),
+            ],
+        );
+        state = next;
+        let began = recorded(&effects, "tool_begun").remove(0);
+        let done = recorded(&effects, "tool").remove(0);
+        assert_eq!((&began["cut"], &done["cut"]), (&json!(true), &json!(true)));
+        for text in [&began["arguments"], &done["result"]] {
+            let text = text.as_str().unwrap();
+            assert!(text.len() <= 4_096 && !text.contains("4711"), "{}", text.len());
+            kept += text.len();
+        }
+        details.push(began);
+    }
+    assert!((8_000..=8_192).contains(&kept), "{kept}");
+    assert!(
+        details[0]["arguments"]
+            .as_str()
+            .unwrap()
+            .starts_with("{\"password\":\"***\",\"q\":\"ää")
+    );
+    let (_, effects) = run(
+        state,
+        [(tool("collect", json!({ "entity": "pin", "value": "7" })), 64_000)],
+    );
+    let collected = recorded(&effects, "built_in_tool").remove(0);
+    assert_eq!(
+        collected["result"],
+        json!({ "ok": true }),
+        "the next minute has room again"
+    );
+}
