@@ -479,6 +479,7 @@ async fn issues_are_told_of_a_call_whose_agent_tracked_them() {
         ended_ms: 67_000,
         interrupted: false,
         damaged: true,
+        detail: Default::default(),
     };
     let fact = (attempt.claim.attempt, Fact::Turn(turn));
     dialer.app.store.append_facts(&[fact]).await.unwrap();
@@ -488,7 +489,6 @@ async fn issues_are_told_of_a_call_whose_agent_tracked_them() {
     dialer.app.client.patch(&agent, track).await.expect(200);
     let live = dialer.app.client.get(&path).await.expect(200);
     assert_eq!(live.data().get("issues"), None);
-        detail: Default::default(),
     dialer.finish(&attempt, ConversationStatus::Failed, &[]).await;
     let read = dialer.app.client.get(&path).await.expect(200);
     assert_eq!(
