@@ -7,7 +7,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, agents,
+    Work,
     rows::{Columns, Conditions, affected, to_json, unavailable},
 };
 
@@ -59,19 +59,4 @@ pub(super) async fn list(
         })
     };
     rows.iter().map(version).collect()
-}
-
-pub(super) async fn get(work: Work<'_>, (account, agent): (AccountId, AgentId), version: i64) -> StoreResult<AgentRow> {
-    let row = sqlx::query(
-        "SELECT g.id, g.account, v.document, v.version, g.created_at, v.saved_at AS updated_at \
-         FROM agent_versions v JOIN agents g ON g.id = v.agent \
-         WHERE g.id = $1 AND g.account = $2 AND g.deleted_at IS NULL AND v.version = $3",
-    )
-    .bind(agent.to_string())
-    .bind(account.to_string())
-    .bind(version)
-    .fetch_optional(work.conn)
-    .await
-    .map_err(unavailable)?;
-    agents::read(&row.ok_or(StoreError::NotFound)?)
 }

@@ -122,6 +122,26 @@ pub(super) async fn any(work: Work<'_>, id: AgentId) -> StoreResult<AgentRow> {
     read(&row.ok_or(StoreError::NotFound)?)
 }
 
+/// Returns an agent as it was in a kept version.
+pub(super) async fn in_version(
+    work: Work<'_>,
+    (account, id): (AccountId, AgentId),
+    version: i64,
+) -> StoreResult<AgentRow> {
+    let row = sqlx::query(
+        "SELECT g.id, g.account, v.document, v.version, g.created_at, v.saved_at AS updated_at \
+         FROM agent_versions v JOIN agents g ON g.id = v.agent \
+         WHERE g.id = $1 AND g.account = $2 AND g.deleted_at IS NULL AND v.version = $3",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .bind(version)
+    .fetch_optional(work.conn)
+    .await
+    .map_err(unavailable)?;
+    read(&row.ok_or(StoreError::NotFound)?)
+}
+
 /// Skips rows that only look as if they had the tag or the name, and reads on until the page is full or no rows are
 /// left.
 pub(super) async fn list(

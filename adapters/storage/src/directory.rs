@@ -93,7 +93,7 @@ impl DirectoryStore for SqlStore {
     }
 
     async fn agent_version(&self, account: AccountId, id: AgentId, version: i64) -> StoreResult<AgentRow> {
-        self.read(move |work| Box::pin(agent_versions::get(work, (account, id), version)))
+        self.read(move |work| Box::pin(agents::in_version(work, (account, id), version)))
             .await
     }
 
