@@ -492,6 +492,56 @@ async fn hinglish_is_a_way_to_speak_hindi() {
     }
 }
 
+/// Calls with this voice, and returns the messages in which its provider received pronunciation dictionaries.
+async fn dictionaries_sent(voice: &str, service: Service) -> Vec<Value> {
+    let stubs = model_stubs::stubs().await;
+    let (settings, guards) = (model_stubs::settings(&stubs), Guards::default());
+    let voices = vec!["babble".parse().unwrap()];
+    let world = World::start_with(WorldSettings {
+        synthesizer: Arc::new(TextToSpeech::new(voices, &settings, &guards, None).unwrap()),
+        scripts: BTreeMap::from([("told".to_owned(), Script::of(vec![Step::UntilAgentSaid, Step::HangUp]))]),
+        ..WorldSettings::default()
+    })
+    .await;
+    let tts = json!({ "voiceId": voice, "pronunciationDictionary": [
+        { "provider": "elevenlabs", "pronunciationDictionaryId": "names", "versionId": "v2" },
+        { "provider": "cartesia", "pronunciationDictionaryId": "places" },
+        { "provider": "elevenlabs", "pronunciationDictionaryId": "brands", "versionId": "v1" },
+    ] });
+    let agent = world
+        .agent(json!({ "name": "Ava", "conversationConfig": {
+            "agent": { "prompt": { "prompt": "Be brief." }, "greetingMessage": GREETING }, "tts": tts,
+        } }))
+        .await;
+    let body = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "script": "told" } });
+    let made = world.client.post("/public/v1/calls", body).await;
+    let conversation = made.expect(201).text("/data/conversationId");
+    world.until_over(&conversation, 150).await;
+    assert_eq!(texts(&world.phones().call(NUMBER).heard()), [GREETING]);
+    let sent = stubs.received(service);
+    let sent = sent.iter().filter(|what| what.contains("pronunciation_dict"));
+    sent.map(|what| serde_json::from_str(what).unwrap()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agents_pronunciation_dictionaries_reach_the_provider_that_has_them() {
+    let locators = json!([
+        { "pronunciation_dictionary_id": "names", "version_id": "v2" },
+        { "pronunciation_dictionary_id": "brands", "version_id": "v1" },
+    ]);
+    for voice in ["elevenlabs:someone", "elevenlabs/eleven_v3:someone"] {
+        let sent = dictionaries_sent(voice, Service::ElevenLabs).await;
+        assert!(!sent.is_empty(), "{voice}");
+        for message in sent {
+            assert_eq!(message["pronunciation_dictionary_locators"], locators, "{voice}");
+        }
+    }
+    let sent = dictionaries_sent("cartesia:someone", Service::Cartesia).await;
+    assert!(!sent.is_empty() && sent.iter().all(|message| message["pronunciation_dict_id"] == "places"));
+    let none = dictionaries_sent("cartesia/sonic-2:someone", Service::Cartesia).await;
+    assert_eq!(none, [] as [Value; 0]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_agents_settings_reach_its_providers() {
     let agent = json!({

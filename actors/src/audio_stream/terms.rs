@@ -34,6 +34,7 @@ pub(super) fn usual_voice(agent: &Agent, sample_rate: u32, meter: Meter) -> Voic
         stability: tts.stability as f32,
         similarity_boost: tts.similarity_boost as f32,
         latency: u8::try_from(tts.optimize_streaming_latency).unwrap_or(0),
+        dictionaries: tts.pronunciation_dictionary.clone(),
         meter,
     }
 }
@@ -54,6 +55,7 @@ pub(super) fn other_voice(agent: &Agent, voice: &SupportedVoice, (sample_rate, m
         stability: voice.stability.unwrap_or(tts.stability) as f32,
         similarity_boost: voice.similarity_boost.unwrap_or(tts.similarity_boost) as f32,
         latency: u8::try_from(tts.optimize_streaming_latency).unwrap_or(0),
+        dictionaries: tts.pronunciation_dictionary.clone(),
         meter,
     }
 }

@@ -202,6 +202,7 @@ mod tests {
             stability: 0.5,
             similarity_boost: 0.8,
             latency: 3,
+            dictionaries: Vec::new(),
             meter: Meter::default(),
         }
     }

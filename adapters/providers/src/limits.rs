@@ -8,7 +8,7 @@ use crate::{
     name::ProviderName,
     tts::{
         parted,
-        takes::{Range, takes},
+        takes::{Range, dictionaries, takes},
         wanted,
     },
 };
@@ -17,8 +17,11 @@ use crate::{
 /// at their defaults are left out.
 pub fn texts(agent: &Agent, config: &ProviderConfig) -> Vec<String> {
     let mut texts = of_voices(agent, &config.tts);
+    texts.extend(of_dictionaries(agent, &config.tts));
     for code in agent.conversation_config.language_presets.keys() {
-        for text in of_voices(&agent.in_language(code), &config.tts) {
+        let agent = agent.in_language(code);
+        let of_preset = of_voices(&agent, &config.tts).into_iter();
+        for text in of_preset.chain(of_dictionaries(&agent, &config.tts)) {
             if !texts.contains(&text) {
                 texts.push(format!("in `languagePresets.{code}`: {text}"));
             }
@@ -124,6 +127,44 @@ impl Spoken<'_> {
             None => (own.is_some() || self.is_usual).then(|| format!("{path} has no effect on voice {voice}")),
         }
     }
+}
+
+/// Returns a sentence for each pronunciation dictionary that none of an agent's voices uses, nor one of the service's.
+fn of_dictionaries(agent: &Agent, choices: &[ProviderName]) -> Vec<String> {
+    let tts = &agent.conversation_config.tts;
+    let all = &tts.pronunciation_dictionary;
+    let own = tts.supported_voices.iter().filter_map(|voice| voice.voice_id.as_ref());
+    let own = own.chain([&tts.voice_id]).map(|voice_id| {
+        let (provider, voice) = parted(voice_id);
+        wanted(choices, provider, voice)
+    });
+    let voices: Vec<ProviderName> = own.chain(choices.iter().cloned()).collect();
+    let used: Vec<_> = voices
+        .iter()
+        .flat_map(|voice| dictionaries(&voice.provider, voice.model.as_deref(), all))
+        .collect();
+    let unused = all
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| !used.iter().any(|used| std::ptr::eq(*used, *one)));
+    unused
+        .map(|(index, one)| {
+            let provider = &one.provider;
+            let of_provider = voices.iter().filter(|voice| voice.provider == *provider);
+            let most = of_provider
+                .map(|voice| takes(provider, voice.model.as_deref()).dictionaries)
+                .max();
+            let why = match most {
+                None => format!("no voice of `{provider}` speaks"),
+                Some(0) => format!("the model of the `{provider}` voice takes none"),
+                Some(_) if provider == "elevenlabs" && one.version_id.is_none() => {
+                    format!("`{provider}` requires its `versionId`")
+                }
+                Some(most) => format!("a voice of `{provider}` takes {most} at most"),
+            };
+            format!("`conversationConfig.tts.pronunciationDictionary[{index}]` has no effect, because {why}")
+        })
+        .collect()
 }
 
 /// Returns whether the embedded dialogue manager speaks for an agent when all is well.
@@ -262,6 +303,69 @@ mod tests {
                 "`conversationConfig.tts.supportedVoices[1].similarityBoost` has no effect on voice `cartesia:c`",
             ]
         );
+    }
+
+    #[test]
+    fn a_dictionary_that_no_voice_uses_is_told() {
+        let of = |provider: &str, version: Option<&str>| -> Value {
+            json!({ "provider": provider, "pronunciationDictionaryId": "d", "versionId": version })
+        };
+        let (labs, cartesia) = (of("elevenlabs", Some("1")), of("cartesia", None));
+        for (voice, choices, dictionaries, index, why) in [
+            ("elevenlabs:a", "babble", vec![&labs; 3], None, ""),
+            ("default", "cartesia,elevenlabs", vec![&cartesia, &labs], None, ""),
+            (
+                "elevenlabs:a",
+                "babble",
+                vec![&labs; 4],
+                Some(3),
+                "a voice of `elevenlabs` takes 3 at most",
+            ),
+            (
+                "elevenlabs:a",
+                "babble",
+                vec![&of("elevenlabs", None)],
+                Some(0),
+                "`elevenlabs` requires its `versionId`",
+            ),
+            (
+                "elevenlabs:a",
+                "babble",
+                vec![&labs, &cartesia],
+                Some(1),
+                "no voice of `cartesia` speaks",
+            ),
+            (
+                "cartesia:a",
+                "babble",
+                vec![&cartesia; 2],
+                Some(1),
+                "a voice of `cartesia` takes 1 at most",
+            ),
+            (
+                "cartesia/sonic-2:a",
+                "babble",
+                vec![&cartesia],
+                Some(0),
+                "the model of the `cartesia` voice takes none",
+            ),
+            (
+                "deepgram:a",
+                "babble",
+                vec![&labs],
+                Some(0),
+                "no voice of `elevenlabs` speaks",
+            ),
+        ] {
+            let texts = of_tts(
+                &json!({ "voiceId": voice, "pronunciationDictionary": dictionaries }),
+                choices,
+            );
+            let told = index.map(|index| {
+                format!("`conversationConfig.tts.pronunciationDictionary[{index}]` has no effect, because {why}")
+            });
+            assert_eq!(texts, Vec::from_iter(told), "{voice}");
+        }
     }
 
     #[test]

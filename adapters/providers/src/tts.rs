@@ -372,12 +372,15 @@ pub(crate) fn plain_config(voice: &str) -> VoiceConfig {
         stability: 0.5,
         similarity_boost: 0.8,
         latency: 3,
+        dictionaries: Vec::new(),
         meter: Meter::default(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn voices_at(host: &str) -> TextToSpeech {
@@ -387,6 +390,29 @@ mod tests {
             _ => None,
         });
         TextToSpeech::new(Vec::new(), &settings.unwrap(), &Guards::default(), None).unwrap()
+    }
+
+    #[test]
+    fn speech_by_another_dictionary_is_other_speech() {
+        for provider in ["elevenlabs", "cartesia"] {
+            let candidate = voices_at("one.example")
+                .candidate(&ProviderName::of(provider), "")
+                .unwrap();
+            let by = |of: &str, version: &str| {
+                let dictionary = json!({ "provider": of, "pronunciationDictionaryId": "d", "versionId": version });
+                let dictionaries = vec![serde_json::from_value(dictionary).unwrap()];
+                candidate.source.signature(&VoiceConfig {
+                    dictionaries,
+                    ..plain_config("")
+                })
+            };
+            assert_ne!(by(provider, "1"), by(provider, "2"), "{provider}");
+            assert_eq!(
+                by("another", "1"),
+                candidate.source.signature(&plain_config("")),
+                "{provider}"
+            );
+        }
     }
 
     #[test]

@@ -23,6 +23,9 @@ use super::{
     speaking::{ClientSocket, Closing, Gone, Speeches, format, upgrade},
 };
 
+/// Most pronunciation dictionaries of one context.
+const MOST_DICTIONARIES: usize = 3;
+
 /// Most contexts of one socket.
 const MOST_CONTEXTS: usize = 5;
 
@@ -142,12 +145,22 @@ struct Said {
     text: Option<String>,
     context_id: Option<String>,
     voice_settings: Option<Value>,
+    pronunciation_dictionary_locators: Vec<Locator>,
     flush: bool,
     try_trigger_generation: bool,
     close_context: bool,
     close_socket: bool,
     #[serde(alias = "xi-api-key")]
     xi_api_key: Option<String>,
+}
+
+/// A pronunciation dictionary. Unlike HTTP, a socket requires the version.
+#[derive(Debug, Deserialize)]
+struct Locator {
+    #[serde(rename = "pronunciation_dictionary_id")]
+    _id: String,
+    #[serde(rename = "version_id")]
+    _version: String,
 }
 
 /// Reasons for the end of a socket.
@@ -263,6 +276,12 @@ impl Session {
     fn context(&mut self, name: &str, said: &Said) -> Result<&mut Context, End> {
         if !self.contexts.contains_key(name) && self.contexts.len() >= MOST_CONTEXTS {
             return Err(broken("maximum number of concurrent contexts exceeded"));
+        }
+        let locators = said.pronunciation_dictionary_locators.len();
+        if locators > MOST_DICTIONARIES || (locators > 0 && self.contexts.contains_key(name)) {
+            return Err(broken(
+                "pronunciation dictionaries: too many, or not in the first message",
+            ));
         }
         let context = self.contexts.entry(name.to_owned());
         let context = context.or_insert_with(|| Context::new(said.voice_settings.clone()));

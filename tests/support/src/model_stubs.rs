@@ -20,9 +20,11 @@ pub async fn stubs() -> StubHandle {
 pub fn settings(stub: &StubHandle) -> ProviderSettings {
     let address = stub.url();
     ProviderSettings::read(|name| match name {
-        "ANTHROPIC_BASE_URL" | "AZURE_OPENAI_ENDPOINT" | "CARTESIA_BASE_URL" | "DEEPGRAM_BASE_URL" => {
-            Some(address.clone())
-        }
+        "ANTHROPIC_BASE_URL"
+        | "AZURE_OPENAI_ENDPOINT"
+        | "CARTESIA_BASE_URL"
+        | "DEEPGRAM_BASE_URL"
+        | "ELEVENLABS_BASE_URL" => Some(address.clone()),
         name if name.ends_with("_BASE_URL") => Some(format!("{address}/v1")),
         _ => Some(KEY.to_owned()),
     })

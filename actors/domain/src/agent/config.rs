@@ -214,6 +214,19 @@ pub struct AudioTag {
     pub description: Option<String>,
 }
 
+/// One of `tts.pronunciationDictionary`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PronunciationDictionary {
+    /// Provider that keeps the dictionary. Voices of other providers do not use it.
+    pub provider: String,
+    /// Id of the dictionary at its provider.
+    pub pronunciation_dictionary_id: String,
+    /// Id of the dictionary's version. ElevenLabs requires it; Cartesia has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version_id: Option<String>,
+}
+
 /// `tts`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -241,6 +254,9 @@ pub struct TtsSection {
     /// 0 to 1.
     #[serde(serialize_with = "figure::serialize")]
     pub similarity_boost: f64,
+    /// Dictionaries at the providers that say how words are spoken.
+    #[schema(extensions(("x-ringback-extension" = json!(true))))]
+    pub pronunciation_dictionary: Vec<PronunciationDictionary>,
 }
 
 impl TtsSection {
@@ -290,6 +306,7 @@ impl Default for TtsSection {
             stability: 0.5,
             speed: 1.0,
             similarity_boost: 0.8,
+            pronunciation_dictionary: Vec::new(),
         }
     }
 }

@@ -155,8 +155,10 @@ impl Writer {
                 schema = nullable(schema);
             }
         }
-        if let Some(text) = hint.get("description") {
-            schema["description"] = text.clone();
+        for kept in ["description", "x-ringback-extension"] {
+            if let Some(value) = hint.get(kept) {
+                schema[kept] = value.clone();
+            }
         }
         if form != AgentForm::Patch
             && !is_object
@@ -224,8 +226,17 @@ fn text(max: usize, form: AgentForm, path: &str) -> Value {
         "sipUri" => schema["pattern"] = json!(r"^sips?:[!#-;=?-\[\]-~]+$"),
         "to" | "cc" => schema["format"] = json!("email"),
         "label" if path.ends_with("supportedVoices.label") => schema["pattern"] = json!("^[^<>&\"']*$"),
-        "llm" | "voiceId" | "agentId" | "tags" | "toolIds" | "knowledgeBase" | "keywords" | "transferRuleIds"
-        | "eventsIds" => schema["pattern"] = json!(NOT_BLANK),
+        "llm"
+        | "voiceId"
+        | "agentId"
+        | "tags"
+        | "toolIds"
+        | "knowledgeBase"
+        | "keywords"
+        | "transferRuleIds"
+        | "eventsIds"
+        | "pronunciationDictionaryId"
+        | "versionId" => schema["pattern"] = json!(NOT_BLANK),
         _ => {}
     }
     schema

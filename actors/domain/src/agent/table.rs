@@ -93,7 +93,14 @@ const OVERRIDES: &[Field] = &[
     ),
     optional("asr", Shape::Open(ASR)),
     optional("turn", Shape::Open(TURN)),
-    optional("tts", Shape::Open(&tts(&Shape::Open(VOICE), &Shape::Open(AUDIO_TAG)))),
+    optional(
+        "tts",
+        Shape::Open(&tts(
+            &Shape::Open(VOICE),
+            &Shape::Open(AUDIO_TAG),
+            &Shape::Open(DICTIONARY),
+        )),
+    ),
 ];
 
 const PROMPT_OVERRIDES: &[Field] = &[
@@ -191,10 +198,14 @@ const TURN: &[Field] = &[
     optional("spellingPatience", Shape::OneOf(&["auto", "off"])),
 ];
 
-const TTS: &[Field] = &tts(&Shape::Section(VOICE), &Shape::Section(AUDIO_TAG));
+const TTS: &[Field] = &tts(
+    &Shape::Section(VOICE),
+    &Shape::Section(AUDIO_TAG),
+    &Shape::Section(DICTIONARY),
+);
 
 /// Returns the fields of `tts` with these shapes as the items of its lists.
-const fn tts(voice: &'static Shape, tag: &'static Shape) -> [Field; 9] {
+const fn tts(voice: &'static Shape, tag: &'static Shape, dictionary: &'static Shape) -> [Field; 10] {
     [
         optional("voiceId", NAME),
         optional("supportedVoices", list(voice)),
@@ -205,6 +216,7 @@ const fn tts(voice: &'static Shape, tag: &'static Shape) -> [Field; 9] {
         optional("stability", UNIT),
         optional("speed", SPEED),
         optional("similarityBoost", UNIT),
+        optional("pronunciationDictionary", list(dictionary)),
     ]
 }
 
@@ -218,6 +230,12 @@ const VOICE: &[Field] = &[
 ];
 
 const AUDIO_TAG: &[Field] = &[optional("tag", LABEL), optional("description", SENTENCE)];
+
+const DICTIONARY: &[Field] = &[
+    required("provider", Shape::OneOf(&["elevenlabs", "cartesia"])),
+    required("pronunciationDictionaryId", NAME),
+    optional("versionId", NAME),
+];
 
 const PLATFORM_SETTINGS: &[Field] = &[
     optional("callActions", Shape::Section(CALL_ACTIONS)),

@@ -7,6 +7,7 @@ pub use media::playout::WordEnd;
 use media::{format::LineFormat, session::Cue};
 
 use super::usage::Meter;
+use crate::agent::PronunciationDictionary;
 
 /// Voice settings of one call's agent.
 #[derive(Debug, Clone)]
@@ -29,6 +30,8 @@ pub struct VoiceConfig {
     pub similarity_boost: f32,
     /// Latency preference from 0 (best quality) to 4 (fastest).
     pub latency: u8,
+    /// Pronunciation dictionaries at all providers.
+    pub dictionaries: Vec<PronunciationDictionary>,
     /// Counts usage.
     pub meter: Meter,
 }
@@ -39,7 +42,11 @@ impl VoiceConfig {
         let names = |voice: &Self| (voice.provider.clone(), voice.voice.clone(), voice.language.clone());
         let figures = |voice: &Self| [voice.speed, voice.stability, voice.similarity_boost];
         let whole = |voice: &Self| (voice.sample_rate, voice.format, voice.latency);
-        names(self) == names(other) && figures(self) == figures(other) && whole(self) == whole(other)
+        let same_dictionaries = self.dictionaries == other.dictionaries;
+        names(self) == names(other)
+            && figures(self) == figures(other)
+            && whole(self) == whole(other)
+            && same_dictionaries
     }
 }
 

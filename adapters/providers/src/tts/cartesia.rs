@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::ports::synthesizer::VoiceConfig;
+use domain::{agent::PronunciationDictionary, ports::synthesizer::VoiceConfig};
 use media::format::{Encoding, LineFormat};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,6 +82,11 @@ impl Cartesia {
         }
     }
 
+    fn dictionary<'c>(&self, config: &'c VoiceConfig) -> Option<&'c PronunciationDictionary> {
+        let own = takes::dictionaries("cartesia", Some(&self.model), &config.dictionaries);
+        own.first().copied()
+    }
+
     fn protocol(&self, config: &VoiceConfig) -> TtsSocket {
         TtsSocket {
             endpoint: self.endpoint.clone(),
@@ -89,6 +94,9 @@ impl Cartesia {
             voice: config.voice.clone(),
             language: plain_language(config),
             speed: takes::speed("cartesia", &self.model, config.speed),
+            dictionary: self
+                .dictionary(config)
+                .map(|own| own.pronunciation_dictionary_id.clone()),
             format: line_format(config),
         }
     }
@@ -99,8 +107,12 @@ impl Source for Cartesia {
         Box::new(SocketVoice::open(self.protocol(config), config))
     }
 
-    fn signature(&self, _config: &VoiceConfig) -> String {
-        format!("{} {}", self.model, self.endpoint.base_url)
+    fn signature(&self, config: &VoiceConfig) -> String {
+        let signature = format!("{} {}", self.model, self.endpoint.base_url);
+        match self.dictionary(config) {
+            Some(dictionary) => format!("{signature} {dictionary:?}"),
+            None => signature,
+        }
     }
 
     fn takes_cues(&self, _config: &VoiceConfig) -> bool {
@@ -136,6 +148,7 @@ struct TtsSocket {
     voice: String,
     language: String,
     speed: f64,
+    dictionary: Option<String>,
     format: LineFormat,
 }
 
@@ -223,6 +236,9 @@ impl VoiceProtocol for TtsSocket {
         });
         if self.speed != 1.0 {
             message["generation_config"] = json!({ "speed": self.speed });
+        }
+        if let Some(dictionary) = &self.dictionary {
+            message["pronunciation_dict_id"] = dictionary.as_str().into();
         }
         out.push(message.to_string());
     }

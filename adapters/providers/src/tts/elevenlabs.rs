@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use domain::ports::synthesizer::VoiceConfig;
 use media::format::{Encoding, LineFormat};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::tts::{
@@ -69,7 +69,7 @@ impl ElevenLabs {
         let url = endpoint.url(&format!(
             "/v1/text-to-speech/{voice}/stream?output_format={name}{privacy}"
         ));
-        let settings = settings(&model, config);
+        let (settings, locators) = (settings(&model, config), locators(&model, config));
         let (charged, key) = (model.clone(), endpoint.key_header("xi-api-key", ""));
         Box::new(HttpVoice {
             endpoint,
@@ -78,7 +78,8 @@ impl ElevenLabs {
             line_rate: config.sample_rate,
             meter: config.meter.clone(),
             request: move |text: &str| {
-                let body = json!({ "text": text.trim(), "model_id": model, "voice_settings": settings });
+                let mut body = json!({ "text": text.trim(), "model_id": model, "voice_settings": settings });
+                add(&locators, &mut body);
                 let request = client.post(&url).json(&body);
                 Ok(match &key {
                     Some((name, key)) => request.header(*name, key),
@@ -101,13 +102,20 @@ impl Source for ElevenLabs {
             language: plain_language(config),
             format: line_format(config),
             settings: settings(&model, config),
+            locators: locators(&model, config),
             model,
         };
         Box::new(SocketVoice::open(protocol, config))
     }
 
     fn signature(&self, config: &VoiceConfig) -> String {
-        format!("{} context {}", self.model(config), self.endpoint.base_url)
+        let model = self.model(config);
+        let signature = format!("{model} context {}", self.endpoint.base_url);
+        let locators = locators(&model, config);
+        match locators.is_empty() {
+            true => signature,
+            false => format!("{signature} {}", Value::from(locators)),
+        }
     }
 
     fn takes_cues(&self, config: &VoiceConfig) -> bool {
@@ -124,7 +132,7 @@ pub(super) fn is_v3(model: &str) -> bool {
     model.contains("_v3")
 }
 
-fn settings(model: &str, config: &VoiceConfig) -> serde_json::Value {
+fn settings(model: &str, config: &VoiceConfig) -> Value {
     let takes = takes::takes("elevenlabs", Some(model));
     let taken = |range: Option<Range>, value: f32| range.map(|range| range.nearest(rounded(value)));
     json!({
@@ -132,6 +140,25 @@ fn settings(model: &str, config: &VoiceConfig) -> serde_json::Value {
         "similarity_boost": taken(takes.similarity_boost, config.similarity_boost),
         "speed": taken(takes.speed, config.speed),
     })
+}
+
+/// Returns the pronunciation dictionaries in the provider's format.
+fn locators(model: &str, config: &VoiceConfig) -> Vec<Value> {
+    let own = takes::dictionaries("elevenlabs", Some(model), &config.dictionaries).into_iter();
+    own.map(|dictionary| {
+        json!({
+            "pronunciation_dictionary_id": dictionary.pronunciation_dictionary_id,
+            "version_id": dictionary.version_id,
+        })
+    })
+    .collect()
+}
+
+/// Adds the pronunciation dictionaries, if there are any, to a request or to the first message of a context.
+fn add(locators: &[Value], message: &mut Value) {
+    if !locators.is_empty() {
+        message["pronunciation_dictionary_locators"] = locators.into();
+    }
 }
 
 /// Returns the provider's name of a format.
@@ -150,7 +177,8 @@ struct MultiStream {
     voice: String,
     language: String,
     format: LineFormat,
-    settings: serde_json::Value,
+    settings: Value,
+    locators: Vec<Value>,
 }
 
 impl VoiceProtocol for MultiStream {
@@ -196,8 +224,10 @@ impl VoiceProtocol for MultiStream {
     fn begin(&self, id: u64, text: &str, out: &mut Vec<String>) {
         let context = format!("t{id}");
         let spoken = format!("{} ", text.trim_end());
+        let mut first = json!({ "text": " ", "context_id": context, "voice_settings": self.settings });
+        add(&self.locators, &mut first);
         for message in [
-            json!({ "text": " ", "context_id": context, "voice_settings": self.settings }),
+            first,
             json!({ "text": spoken, "context_id": context }),
             json!({ "context_id": context, "flush": true }),
             json!({ "context_id": context, "close_context": true }),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use domain::agent::PronunciationDictionary;
+
 use super::{cartesia, elevenlabs};
 
 /// Values that a provider takes.
@@ -46,6 +48,8 @@ pub(crate) struct Takes {
     pub similarity_boost: Option<Range>,
     /// Whether the wanted latency chooses the model.
     pub latency: bool,
+    /// Largest number of pronunciation dictionaries.
+    pub dictionaries: usize,
 }
 
 /// Returns what the voices of a provider's model take. Without a model it is the provider's usual one.
@@ -59,9 +63,11 @@ pub(crate) fn takes(provider: &str, model: Option<&str>) -> Takes {
             }),
             similarity_boost: Some(Range::new(0.0, 1.0)),
             latency: model.is_none(),
+            dictionaries: 3,
         },
-        "cartesia" => Takes {
-            speed: cartesia::has_controls(model.unwrap_or(cartesia::DEFAULT_MODEL)).then(|| Range::new(0.6, 1.5)),
+        "cartesia" if cartesia::has_controls(model.unwrap_or(cartesia::DEFAULT_MODEL)) => Takes {
+            speed: Some(Range::new(0.6, 1.5)),
+            dictionaries: 1,
             ..Takes::default()
         },
         "openai" | "kokoro" | "speaches" => Takes {
@@ -75,6 +81,18 @@ pub(crate) fn takes(provider: &str, model: Option<&str>) -> Takes {
         // Deepgram's voices have no settings, and babble has one speed.
         _ => Takes::default(),
     }
+}
+
+/// Returns those of an agent's pronunciation dictionaries that a voice uses. ElevenLabs' sockets require a version.
+pub(crate) fn dictionaries<'d>(
+    provider: &str,
+    model: Option<&str>,
+    all: &'d [PronunciationDictionary],
+) -> Vec<&'d PronunciationDictionary> {
+    let own = all.iter().filter(|dictionary| {
+        dictionary.provider == provider && (provider != "elevenlabs" || dictionary.version_id.is_some())
+    });
+    own.take(takes(provider, model).dictionaries).collect()
 }
 
 /// Returns the speed nearest to the wanted one that a voice takes, rounded to three decimals.

@@ -104,6 +104,7 @@ pub fn config(sample_rate: u32, meter: &Meter) -> VoiceConfig {
         stability: 0.5,
         similarity_boost: 0.8,
         latency: 3,
+        dictionaries: Vec::new(),
         meter: meter.clone(),
     }
 }

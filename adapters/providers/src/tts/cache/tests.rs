@@ -22,6 +22,7 @@ fn config() -> VoiceConfig {
         stability: 0.5,
         similarity_boost: 0.8,
         latency: 3,
+        dictionaries: Vec::new(),
         meter: Meter::default(),
     }
 }

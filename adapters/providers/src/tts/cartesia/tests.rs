@@ -23,6 +23,7 @@ fn dialect(sample_rate: u32) -> TtsSocket {
         stability: 0.5,
         similarity_boost: 0.8,
         latency: 3,
+        dictionaries: Vec::new(),
         meter: Meter::default(),
     })
 }

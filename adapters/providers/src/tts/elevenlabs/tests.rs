@@ -29,6 +29,7 @@ fn config(sample_rate: u32, latency: u8) -> VoiceConfig {
         stability: 0.4,
         similarity_boost: 1.5,
         latency,
+        dictionaries: Vec::new(),
         meter: Meter::default(),
     }
 }
@@ -43,6 +44,7 @@ fn dialect(sample_rate: u32, latency: u8) -> MultiStream {
         language: plain_language(&config),
         format: line_format(&config),
         settings: settings(&source.model(&config), &config),
+        locators: Vec::new(),
     }
 }
 

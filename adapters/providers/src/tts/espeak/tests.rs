@@ -15,6 +15,7 @@ fn config(voice: &str, language: &str) -> VoiceConfig {
         stability: 0.5,
         similarity_boost: 0.8,
         latency: 3,
+        dictionaries: Vec::new(),
         meter: Meter::default(),
     }
 }
