@@ -23,6 +23,12 @@ use super::{
     speaking::{ClientSocket, Closing, Gone, Speeches, format, upgrade},
 };
 
+/// Voice whose messages have their keys in snake case.
+const SNAKE: &str = "snake";
+
+/// Voice whose messages have each key twice and in both spellings.
+const DOUBLED: &str = "doubled";
+
 /// Most pronunciation dictionaries of one context.
 const MOST_DICTIONARIES: usize = 3;
 
@@ -161,6 +167,21 @@ struct Locator {
     _id: String,
     #[serde(rename = "version_id")]
     _version: String,
+}
+
+/// Returns a message with its keys in the other spelling.
+fn in_snake_case(message: &str) -> String {
+    [
+        ("isFinal", "is_final"),
+        ("contextId", "context_id"),
+        ("normalizedAlignment", "normalized_alignment"),
+        ("charStartTimesMs", "chars_start_times_ms"),
+        ("charDurationsMs", "chars_durations_ms"),
+    ]
+    .iter()
+    .fold(message.to_owned(), |message, (camel, snake)| {
+        message.replace(&format!("\"{camel}\""), &format!("\"{snake}\""))
+    })
 }
 
 /// Reasons for the end of a socket.
@@ -309,6 +330,11 @@ impl Session {
                 error["contextId"] = context_id.into();
             }
             error.to_string()
+        };
+        let text = match self.voice.as_str() {
+            SNAKE => in_snake_case(&text),
+            DOUBLED => format!("{},{}", &text[..text.len() - 1], &in_snake_case(&text)[1..]),
+            _ => text,
         };
         self.client.answer(Message::text(text), error).await?;
         if over {

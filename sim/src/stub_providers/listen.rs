@@ -54,6 +54,14 @@ pub(super) fn key(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
+/// Key of a project whose requests must opt out of the improvement of models.
+const PRIVATE_PROJECT: &str = "private-project";
+
+/// Returns whether a project with this key takes a request.
+pub(super) fn takes_privacy(key: Option<&str>, opts_out: bool) -> bool {
+    opts_out || key != Some(PRIVATE_PROJECT)
+}
+
 /// An accepted client.
 pub(super) struct Client {
     pub(super) fault: Fault,
@@ -72,6 +80,10 @@ pub(super) fn enter(stub: &Stub, service: Service, query: Option<&str>, headers:
         return Err(401);
     }
     let query = parameters(query);
+    let opts_out = parameter(&query, "mip_opt_out").is_some_and(|value| value == "true");
+    if !takes_privacy(key(headers), opts_out) {
+        return Err(403);
+    }
     let rate = parameter(&query, "sample_rate").and_then(|rate| rate.parse().ok());
     let recogniser = Recogniser::new(&parameter(&query, "encoding").unwrap_or_default(), rate.unwrap_or(0));
     Ok(Client {
@@ -86,6 +98,10 @@ pub(super) fn refusal(status: u16) -> Response {
     let (code, words) = match status {
         401 => ("INVALID_AUTH", "Invalid credentials."),
         402 => ("ASR_PAYMENT_REQUIRED", "Project does not have enough credits."),
+        403 => (
+            "INSUFFICIENT_PERMISSIONS",
+            "Project does not allow requests without mip_opt_out.",
+        ),
         429 => ("TOO_MANY_REQUESTS", "Too many requests. Please try again later."),
         413 => ("PAYLOAD_TOO_LARGE", "The text is too long."),
         400..=499 => ("Bad Request", "Unsupported encoding, sample rate or parameter."),

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::{
     Fault, Service, Stub,
-    listen::{key, refusal},
+    listen::{key, refusal, takes_privacy},
     speaking::{Body, ClientSocket, Closing, Gone, Speech, Speeches, format, upgrade},
 };
 
@@ -39,6 +39,8 @@ struct ModelRequest {
     encoding: Option<String>,
     sample_rate: Option<u32>,
     container: Option<String>,
+    #[serde(default)]
+    mip_opt_out: bool,
 }
 
 impl ModelRequest {
@@ -73,6 +75,9 @@ async fn plain(
     if !stub.takes(key(&headers)) {
         return refusal(401);
     }
+    if !takes_privacy(key(&headers), asked.mip_opt_out) {
+        return refusal(403);
+    }
     let body: Value = serde_json::from_str(&body).unwrap_or_default();
     let text = body.get("text").and_then(Value::as_str).unwrap_or_default();
     if text.chars().count() > MOST_CHARACTERS {
@@ -99,6 +104,9 @@ async fn socket(
     }
     if !stub.takes(key(&headers)) {
         return refusal(401);
+    }
+    if !takes_privacy(key(&headers), asked.mip_opt_out) {
+        return refusal(403);
     }
     let Some(format) = asked.format() else {
         return refusal(400);

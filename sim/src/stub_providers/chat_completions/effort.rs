@@ -10,6 +10,9 @@ use super::Refusal;
 /// Deployment at Azure that runs `gpt-5.6` by another name.
 const DEPLOYMENT: &str = "front-desk";
 
+/// A model that takes function tools at another address only, whatever the effort.
+const WITHOUT_TOOLS: &str = "gpt-5.9";
+
 /// Refuses a request whose effort the model does not accept.
 pub(super) fn check(model: &str, request: &Value) -> Result<(), Refusal> {
     let model = if model == DEPLOYMENT { "gpt-5.6" } else { model };
@@ -26,7 +29,7 @@ pub(super) fn check(model: &str, request: &Value) -> Result<(), Refusal> {
                 "{with_tools} To use function tools, use /v1/responses or set reasoning_effort to 'none'."
             ));
         }
-        "gpt-5.2" | "gpt-5.4" if has_tools && effort.is_some() => {
+        "gpt-5.2" | "gpt-5.4" | WITHOUT_TOOLS if has_tools && (effort.is_some() || model == WITHOUT_TOOLS) => {
             return named(format!("{with_tools} Please use /v1/responses instead."));
         }
         model if model.starts_with("gpt-5.") => &["none", "low", "medium", "high"],
