@@ -1,14 +1,21 @@
 //! `ringback carriers check` with carriers that answer and carriers that do not; and `ringback carriers
 //! stub`, which the check accepts as the carrier.
 
+use std::sync::Arc;
+
 use axum::{
     Json, Router,
     extract::Request,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
+use domain::time::SystemClock;
 use serde_json::{Value, json};
-use sim::stub_carriers::vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET};
+use sim::stub_carriers::{
+    StubCarrierSettings,
+    telnyx::{API_KEY, CONNECTION, TelnyxSettings, TelnyxStub},
+    vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET},
+};
 
 use support::{
     client::Client,
@@ -32,7 +39,10 @@ async fn answer(request: Request) -> Response {
     let key = shown == "Basic cGFpcjp0ZWxsLW5vYm9keQ==";
     let bearer = shown == format!("Bearer {SECRET}");
     let token = shown.starts_with("Bearer ey");
-    let (allowed, said) = match request.uri().path() {
+    let path = request.uri().path();
+    // A Telnyx that refuses the fields of a media stream.
+    let is_narrow = path.starts_with("/narrow/");
+    let (allowed, said) = match path.strip_prefix("/narrow").unwrap_or(path) {
         "/2010-04-01/Accounts/user.json" => (basic, json!({ "status": "active" })),
         "/2010-04-01/Accounts/user/IncomingPhoneNumbers.json" => (
             basic || key,
@@ -44,6 +54,10 @@ async fn answer(request: Request) -> Response {
         "/phone_numbers" => (bearer, json!({ "data": [{ "phone_number": "+15550000002" }] })),
         "/v1/calls" => (token, json!({ "count": 0 })),
         "/ari/asterisk/info" => (basic, json!({ "system": { "version": "22.6.0" } })),
+        command if is_narrow && command.ends_with("/actions/streaming_start") => {
+            let error = json!({ "code": "10015", "detail": "no such codec", "source": { "pointer": "/stream_codec" } });
+            return (StatusCode::UNPROCESSABLE_ENTITY, Json(json!({ "errors": [error] }))).into_response();
+        }
         _ => return StatusCode::NOT_FOUND.into_response(),
     };
     match allowed {
@@ -81,7 +95,7 @@ async fn check(arguments: &'static [&'static str], changed: &[(&str, &str)]) -> 
     .to_vec();
     for (name, value) in changed {
         settings.retain(|(set, _)| set != name);
-        settings.push(((*name).to_owned(), (*value).to_owned()));
+        settings.push(((*name).to_owned(), value.replace("URL", &url)));
     }
     let run = move || {
         let settings: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
@@ -153,6 +167,10 @@ async fn what_does_not_work_is_named_with_its_cure_and_without_its_key() {
             ("ASTERISK_ARI_URL", "http://127.0.0.1:9/ari"),
             "asked at http://127.0.0.1:9/ari",
         ),
+        (
+            ("TELNYX_BASE_URL", "URL/narrow"),
+            "the command streaming_start fails for inbound calls: rejected by the carrier: no such codec",
+        ),
     ] {
         let ended = check(WORDS, &[changed]).await;
         assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -207,7 +225,8 @@ fn borrowed(variables: &[(String, String)]) -> Vec<(&str, &str)> {
 
 #[test]
 fn each_stub_is_taken_for_its_carrier() {
-    let service = "http://127.0.0.1:8080";
+    // Nothing listens there.
+    let service = "http://127.0.0.1:9";
     for (carrier, numbers, endpoint) in [
         ("twilio", json!([NUMBER]), "inbound"),
         ("signalwire", json!([NUMBER]), "inbound"),
@@ -227,6 +246,72 @@ fn each_stub_is_taken_for_its_carrier() {
             format!("{service}/carriers/{carrier}/{endpoint}")
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn telnyx_is_sent_the_commands_of_an_inbound_call() {
+    let settings = StubCarrierSettings::on_loopback(Arc::new(SystemClock), &[]);
+    let stub = TelnyxStub::start(TelnyxSettings::of(settings)).await.unwrap();
+    let (url, public_key) = (stub.url(), stub.public_key());
+    let run = move || {
+        let settings = [
+            ("RINGBACK_PUBLIC_URL", PUBLIC),
+            ("RINGBACK_CARRIER", "telnyx"),
+            ("TELNYX_BASE_URL", &*url),
+            ("TELNYX_API_KEY", API_KEY),
+            ("TELNYX_PUBLIC_KEY", &*public_key),
+            ("TELNYX_CONNECTION_ID", CONNECTION),
+        ];
+        Program::new().run_with(JSON, &settings)
+    };
+    let ended = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let commands = stub.commands();
+    let names: Vec<&str> = commands.iter().map(|(name, _)| &**name).collect();
+    assert_eq!(names, ["answer", "streaming_start"]);
+    let stream = &commands[1].1;
+    let address = stream["stream_url"].as_str().unwrap();
+    assert!(
+        address.starts_with("wss://calls.example.com/carriers/telnyx/media/"),
+        "{stream}"
+    );
+    assert!(stream["stream_auth_token"].is_string(), "{stream}");
+    assert_eq!(stub.complaints(), Vec::<String>::new());
+}
+
+#[test]
+fn instructions_for_signalwire_are_fetched_from_the_service_as_it_does() {
+    let program = Program::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let (listen, service) = (free.to_string(), format!("http://{free}"));
+    let (_stub, _, mut variables) = stub(&program, "signalwire", &service);
+    let check = |variables: &[(String, String)]| {
+        let ended = program.run_with(JSON, &borrowed(variables));
+        let found: Value = serde_json::from_str(&ended.stdout).unwrap();
+        (ended.code, found[0].clone())
+    };
+    let (code, found) = check(&variables);
+    let answer = found["answer"].as_str().unwrap();
+    assert!(code == Some(0) && answer.contains("no service answers"), "{found}");
+    let mut running = variables.clone();
+    running.push(("RINGBACK_LISTEN".to_owned(), listen));
+    let (_service, _) = program.serve_with(&borrowed(&running));
+    let (code, found) = check(&variables);
+    assert_eq!(
+        (code, &found["answer"]),
+        (Some(0), &json!("account active; instructions can be fetched"))
+    );
+    let key = variables.iter_mut().find(|(name, _)| name == "SIGNALWIRE_SIGNING_KEY");
+    key.unwrap().1 = "PSK_of_another_project".to_owned();
+    let (code, found) = check(&variables);
+    let why = found["problem"].as_str().unwrap();
+    assert!(
+        code == Some(1) && why.contains("403") && why.contains("SIGNALWIRE_SIGNING_KEY"),
+        "{why}"
+    );
 }
 
 /// The steps in README: a service with a stub's environment, an agent, and a phone that calls it.

@@ -1,25 +1,38 @@
-//! The command `ringback carriers check`. It sends one small read request to each configured carrier and
+//! The command `ringback carriers check`. It sends small requests without an effect to each configured carrier and
 //! shows whether the account is accepted, which numbers it has, and what must be entered there to receive
 //! inbound calls.
 
 mod ask;
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
+use domain::{
+    id::AttemptId,
+    ports::carrier::{CarrierCallId, CarrierError, WayBack},
+    time::SystemClock,
+};
 use net::http_client::{parse_base_url, parse_local_base_url};
 
 use futures_util::future::{OptionFuture, join_all};
+use reqwest::StatusCode;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::{
     asterisk::account::{AsteriskAccount, Media},
     settings::{CarrierSettings, NAMES, wanted},
-    telnyx::account::TelnyxAccount,
-    twilio::account::{Flavour, TwilioAccount},
+    telnyx::{account::TelnyxAccount, client::TelnyxCarrier, mark::StreamTokens},
+    twilio::{
+        account::{Flavour, TwilioAccount},
+        documents::Documents,
+        instructions::HANG_UP,
+        signature::Guard,
+    },
     vonage::account::VonageAccount,
+    words::plain_words,
 };
-use ask::{Asker, asked_of};
+use ask::{Asker, NOT_ITS_OWN, asked_of};
 
 /// Arguments of `ringback carriers check`.
 #[derive(Debug, Clone, Args)]
@@ -43,8 +56,44 @@ pub struct CarriersCheckArgs {
 
 /// Placeholder in addresses if the public address is not set.
 const UNKNOWN: &str = "RINGBACK_PUBLIC_URL";
-/// Problem text for an answer that does not come from the carrier.
-const NOT_ITS_OWN: &str = "it answers, but not like this carrier; check the address";
+
+/// Twilio's account, or a page of its calls.
+#[derive(Deserialize)]
+struct TwilioAnswer {
+    status: Option<String>,
+    calls: Option<Vec<IgnoredAny>>,
+}
+
+#[derive(Deserialize, Default)]
+struct TwilioNumbers {
+    incoming_phone_numbers: Vec<Number>,
+}
+
+#[derive(Deserialize, Default)]
+struct TelnyxAnswer<T> {
+    data: T,
+}
+
+#[derive(Deserialize)]
+struct Balance {
+    balance: String,
+    currency: String,
+}
+
+#[derive(Deserialize)]
+struct Number {
+    phone_number: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct AsteriskInfo {
+    system: System,
+}
+
+#[derive(Deserialize)]
+struct System {
+    version: String,
+}
 
 /// Result of the check of one carrier.
 struct Finding {
@@ -138,7 +187,7 @@ impl Check {
 
     async fn simulated(&self, url: &str) -> Finding {
         let request = self.ask.get(&format!("{url}/v1/calls?to=%2B15550100010&sinceMicros=0"));
-        let asked = self.ask.json(request).await;
+        let asked = self.ask.json::<IgnoredAny>(request).await;
         Finding {
             carrier: "simulated",
             result: asked
@@ -155,9 +204,10 @@ impl Check {
     }
 
     /// Checks that a carrier on the internet can reach the service, which needs an `https://` address.
-    fn reachable(&self, carrier: &str, api: &str) -> Result<(), String> {
+    /// Returns that address.
+    fn reachable(&self, carrier: &str, api: &str) -> Result<&str, String> {
         match self.public.as_deref() {
-            Some(public) if public.starts_with("https://") || api.starts_with("http://") => Ok(()),
+            Some(public) if public.starts_with("https://") || api.starts_with("http://") => Ok(public),
             _ => Err(format!(
                 "the account is accepted, but {carrier} must reach the service: set RINGBACK_PUBLIC_URL to its https:// address"
             )),
@@ -174,33 +224,40 @@ impl Check {
         };
         // An API key may be allowed to place calls but not to read its own account.
         let asks_with_a_key = !account.user.eq_ignore_ascii_case(&account.account);
-        let asked = match asks_with_a_key {
-            true => self.ask.json(get("/Calls.json?PageSize=1")).await,
-            false => self.ask.json(get(".json")).await,
+        let path = match asks_with_a_key {
+            true => "/Calls.json?PageSize=1",
+            false => ".json",
         };
+        let asked = self.ask.json(get(path)).await;
         let settings = match account.flavour {
             Flavour::Twilio if asks_with_a_key => "TWILIO_ACCOUNT_SID, TWILIO_API_KEY, TWILIO_API_SECRET",
             Flavour::Twilio => "TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN",
             Flavour::SignalWire => "SIGNALWIRE_SPACE, SIGNALWIRE_PROJECT_ID, SIGNALWIRE_TOKEN",
         };
         let asked = asked.map_err(|why| asked_of(&account.base_url, &why, settings));
-        let result = asked.and_then(|said| match said["status"].as_str() {
-            _ if said["calls"].is_array() => Ok("the account's calls can be read".to_owned()),
+        let result = asked.and_then(|said: TwilioAnswer| match said.status.as_deref() {
+            _ if said.calls.is_some() => Ok("the account's calls can be read".to_owned()),
             Some("active") => Ok("account active".to_owned()),
-            Some(status) => Err(format!(
-                "the account is {}: it places no calls",
-                domain::ports::carrier::plain_words(status)
-            )),
+            Some(status) => Err(format!("the account is {}: it places no calls", plain_words(status))),
             None => Err(asked_of(&account.base_url, NOT_ITS_OWN, settings)),
         });
-        let numbers = match &result {
+        let numbers: TwilioNumbers = match &result {
             Ok(_) => self.ask.json(get("/IncomingPhoneNumbers.json?PageSize=50")).await,
-            Err(_) => Ok(Value::Null),
+            Err(_) => Ok(TwilioNumbers::default()),
+        }
+        .unwrap_or_default();
+        let public = self.reachable(carrier, &account.base_url);
+        let result = match result.and_then(|said| public.map(|public| (said, public))) {
+            Ok((said, public)) if account.flavour == Flavour::SignalWire => {
+                let fetched = self.document(account, public).await;
+                fetched.map(|fetched| format!("{said}; {fetched}"))
+            }
+            other => other.map(|(said, _)| said),
         };
         Finding {
             carrier,
-            result: result.and_then(|said| self.reachable(carrier, &account.base_url).map(|()| said)),
-            numbers: texts(&numbers.unwrap_or_default()["incoming_phone_numbers"], "phone_number"),
+            result,
+            numbers: plain(numbers.incoming_phone_numbers),
             entries: vec![
                 (
                     "each number, \"A call comes in\", webhook, POST",
@@ -214,6 +271,27 @@ impl Check {
         }
     }
 
+    /// Fetches instructions from the service as SignalWire does in each call: at an address that holds them sealed, with
+    /// the account's signature. The service need not run yet.
+    async fn document(&self, account: &TwilioAccount, public: &str) -> Result<String, String> {
+        let guard = Guard::new(account, public);
+        let documents = Documents::new(guard.document_key(), Arc::new(SystemClock));
+        let sealed = documents.seal(HANG_UP).map_err(|error| error.to_string())?;
+        let address = self.callback("signalwire", &format!("document/{sealed}"));
+        match self.ask.posted(&address, guard.signature_of(&address)).await {
+            Some((StatusCode::OK, said)) if said == HANG_UP => Ok("instructions can be fetched".to_owned()),
+            // A proxy says so of a service that does not run.
+            Some((status, _)) if !status.is_server_error() => Err(format!(
+                "instructions cannot be fetched: asked at {public}/carriers/signalwire/document/…, the service answers \
+                 {status}. It must run with the same SIGNALWIRE_SIGNING_KEY and RINGBACK_PUBLIC_URL, behind a proxy that \
+                 changes no path"
+            )),
+            _ => Ok(format!(
+                "no service answers at {public} yet, so the addresses of instructions are not checked"
+            )),
+        }
+    }
+
     async fn telnyx(&self, account: &TelnyxAccount) -> Finding {
         let get = |path: &str| {
             let request = self.ask.get(&format!("{}{path}", account.base_url));
@@ -221,21 +299,24 @@ impl Check {
         };
         let asked = self.ask.json(get("/balance")).await;
         let asked = asked.map_err(|why| asked_of(&account.base_url, &why, "TELNYX_API_KEY"));
-        let result = asked.and_then(|said| {
-            let of = |name: &str| said["data"][name].as_str().map(domain::ports::carrier::plain_words);
-            match of("balance").zip(of("currency")) {
-                Some((balance, currency)) => Ok(format!("balance {balance} {currency}")),
-                None => Err(asked_of(&account.base_url, NOT_ITS_OWN, "TELNYX_BASE_URL")),
-            }
+        let result = asked.map(|said: TelnyxAnswer<Balance>| {
+            let Balance { balance, currency } = said.data;
+            format!("balance {} {}", plain_words(&balance), plain_words(&currency))
         });
-        let numbers = match &result {
+        let numbers: TelnyxAnswer<Vec<Number>> = match &result {
             Ok(_) => self.ask.json(get("/phone_numbers?page%5Bsize%5D=50")).await,
-            Err(_) => Ok(Value::Null),
+            Err(_) => Ok(TelnyxAnswer::default()),
+        }
+        .unwrap_or_default();
+        let public = self.reachable("telnyx", &account.base_url);
+        let result = match result.and_then(|said| public.map(|public| (said, public))) {
+            Ok((said, public)) => inbound_commands(account, public).await.map(|()| said),
+            Err(why) => Err(why),
         };
         Finding {
             carrier: "telnyx",
-            result: result.and_then(|said| self.reachable("telnyx", &account.base_url).map(|()| said)),
-            numbers: texts(&numbers.unwrap_or_default()["data"], "phone_number"),
+            result,
+            numbers: plain(numbers.data),
             entries: vec![(
                 "the Call Control application, webhook URL (API v2)",
                 self.callback("telnyx", "inbound"),
@@ -248,7 +329,7 @@ impl Check {
         let result = match account.key.token(&account.application, now) {
             Ok(token) => {
                 let request = self.ask.get(&format!("{}/v1/calls?page_size=1", account.base_url));
-                let asked = self.ask.json(request.bearer_auth(token)).await;
+                let asked = self.ask.json::<IgnoredAny>(request.bearer_auth(token)).await;
                 asked.map_err(|why| asked_of(&account.base_url, &why, "VONAGE_APPLICATION_ID, VONAGE_PRIVATE_KEY"))
             }
             Err(error) => Err(error.to_string()),
@@ -257,7 +338,7 @@ impl Check {
             carrier: "vonage",
             result: result
                 .and_then(|_| self.reachable("vonage", &account.base_url))
-                .map(|()| "the application's calls can be read".to_owned()),
+                .map(|_| "the application's calls can be read".to_owned()),
             numbers: Vec::new(),
             entries: vec![
                 ("the application, answer URL, POST", self.callback("vonage", "inbound")),
@@ -270,10 +351,7 @@ impl Check {
         let request = self.ask.get(&format!("{}/asterisk/info", account.ari_url));
         let request = request.basic_auth(&account.user, Some(account.password.secret()));
         let asked = self.ask.json(request).await;
-        let asked = asked.and_then(|said| match said["system"]["version"].as_str() {
-            Some(version) => Ok(format!("Asterisk {}", domain::ports::carrier::plain_words(version))),
-            None => Err(NOT_ITS_OWN.to_owned()),
-        });
+        let asked = asked.map(|said: AsteriskInfo| format!("Asterisk {}", plain_words(&said.system.version)));
         let settings = "ASTERISK_ARI_URL, ASTERISK_ARI_USER, ASTERISK_ARI_PASSWORD";
         let result = asked.map_err(|why| asked_of(&account.ari_url, &why, settings));
         let mut entries = vec![(
@@ -296,11 +374,30 @@ impl Check {
     }
 }
 
-/// Returns the text field `name` of each item of a list.
-fn texts(list: &Value, name: &str) -> Vec<String> {
-    let items = list.as_array().into_iter().flatten();
-    items
-        .filter_map(|item| item[name].as_str())
-        .map(super::words::plain_words)
-        .collect()
+/// Sends Telnyx the commands of an inbound call, as in a call. This call does not exist, so they must fail for that
+/// reason alone.
+async fn inbound_commands(account: &TelnyxAccount, public: &str) -> Result<(), String> {
+    let tokens = StreamTokens::new(account.api_key.secret());
+    let carrier = TelnyxCarrier::new(account.clone(), public, tokens).map_err(|error| error.to_string())?;
+    let call = CarrierCallId(format!("v3:{}", uuid::Uuid::new_v4().simple()));
+    let back = WayBack {
+        attempt: AttemptId::new(),
+        status_token: "0".repeat(64),
+        media_token: "0".repeat(64),
+    };
+    for (command, answer) in [
+        ("answer", carrier.answer(&call, &back).await),
+        ("streaming_start", carrier.start_stream(&call, &back).await),
+    ] {
+        match answer {
+            Ok(()) | Err(CarrierError::NotFound) => {}
+            Err(error) => return Err(format!("the command {command} fails for inbound calls: {error}")),
+        }
+    }
+    Ok(())
+}
+
+fn plain(numbers: Vec<Number>) -> Vec<String> {
+    let numbers = numbers.into_iter().filter_map(|number| number.phone_number);
+    numbers.map(|number| plain_words(&number)).collect()
 }

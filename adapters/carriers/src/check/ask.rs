@@ -1,7 +1,8 @@
 //! Requests of a check. They are small and read only, and problems are worded so that a person can act on
 //! them. No key is ever shown.
 
-use reqwest::{RequestBuilder, StatusCode};
+use reqwest::{RequestBuilder, StatusCode, header::CONTENT_TYPE};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{
@@ -9,6 +10,9 @@ use crate::{
     words::plain_words,
 };
 use net::http_client::body;
+
+/// Problem text for an answer that does not come from the carrier.
+pub(super) const NOT_ITS_OWN: &str = "it answers, but not like this carrier; check the address";
 
 /// Client for the requests of a check.
 pub(super) struct Asker(Clients);
@@ -22,15 +26,23 @@ impl Asker {
         self.0.client.get(address)
     }
 
+    /// Sends a form to an address. Returns the status and the text of the answer, or `None` if nobody answers.
+    pub(super) async fn posted(&self, address: &str, (header, value): (&str, String)) -> Option<(StatusCode, String)> {
+        let request = self.0.client.post(address).header(header, value);
+        let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let answer = send(request).await.ok()?;
+        let status = answer.status();
+        let said = body(answer).await.ok()?;
+        Some((status, String::from_utf8_lossy(&said).into_owned()))
+    }
+
     /// Returns the answer, or the problem.
-    pub(super) async fn json(&self, request: RequestBuilder) -> Result<Value, String> {
+    pub(super) async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, String> {
         let answer = send(request).await.map_err(|error| error.to_string())?;
         let status = answer.status();
         let said = body(answer).await.map_err(|error| error.to_string())?;
         match status {
-            status if status.is_success() => {
-                serde_json::from_slice(&said).map_err(|_| "it answers, but not with JSON; check the address".to_owned())
-            }
+            status if status.is_success() => serde_json::from_slice(&said).map_err(|_| NOT_ITS_OWN.to_owned()),
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
                 let words = own_words(&said).map_or_else(String::new, |words| format!(": {words}"));
                 Err(format!("the account or its key was refused ({status}{words})"))

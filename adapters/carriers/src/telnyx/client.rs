@@ -96,14 +96,14 @@ impl TelnyxCarrier {
 
     /// Answers an inbound call. The command has no field for the token and the sample rate of a stream, so the
     /// stream is requested separately.
-    pub(super) async fn answer(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+    pub(crate) async fn answer(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let command = json!({ "command_id": format!("{}-answer", back.attempt) });
         let wish = wish(&[json!(self.api.reports(back)), command]);
         self.api.command_once(call, "answer", wish).await
     }
 
     /// Requests a media stream. Telnyx refuses it before the call is answered, and while another one is open.
-    pub(super) async fn start_stream(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
+    pub(crate) async fn start_stream(&self, call: &CarrierCallId, back: &WayBack) -> Result<(), CarrierError> {
         let stream = json!(self.api.stream(back));
         self.api.command_once(call, "streaming_start", stream).await
     }

@@ -15,6 +15,8 @@ use crate::{
 
 /// Error code of a command for a finished call: "Call has already ended".
 pub const ALREADY_ENDED: &str = "90018";
+/// Error code of a command for a call that Telnyx does not know: "Invalid Call Control ID".
+const UNKNOWN_CALL: &str = "90015";
 /// Error code of too many requests, with any status.
 const TOO_MANY: &str = "10011";
 
@@ -78,7 +80,7 @@ impl Refusal for ErrorAnswer {
 
     fn of_wish(&self, status: StatusCode) -> CarrierError {
         match (status.as_u16(), &*self.code) {
-            (400..=499, ALREADY_ENDED) => CarrierError::NotFound,
+            (400..=499, ALREADY_ENDED | UNKNOWN_CALL) => CarrierError::NotFound,
             (400..=499, TOO_MANY) => CarrierError::Unavailable("too many requests".to_owned()),
             (404 | 429 | 500.., _) => unexpected(status),
             (400..=499, _) => CarrierError::Refused(words_or(&self.words, status)),
@@ -112,6 +114,11 @@ mod tests {
         for (status, body, expected) in [
             (422, error("90018", "over", ""), CarrierError::NotFound),
             (404, error("10005", "unknown", ""), CarrierError::NotFound),
+            (
+                422,
+                error("90015", "not valid", "/call_control_id"),
+                CarrierError::NotFound,
+            ),
             (403, error("10011", "slow down", ""), unavailable("too many requests")),
             (429, String::new(), unavailable("too many requests")),
             (503, String::new(), unavailable("503 Service Unavailable")),

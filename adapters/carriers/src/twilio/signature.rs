@@ -103,6 +103,12 @@ impl Guard {
         }
     }
 
+    /// Returns the header by which the carrier signs an empty form posted to `address`: its name and value.
+    pub fn signature_of(&self, address: &str) -> (&'static str, String) {
+        let mac = keyed::<Hmac<Sha1>>(&self.key).chain_update(address);
+        (self.header(), BASE64.encode(mac.finalize().into_bytes()))
+    }
+
     /// Returns the token that SignalWire presents when it opens the socket at `path`. It does not sign that
     /// request, but sends a token from the instructions.
     pub fn bearer(&self, path: &str) -> String {

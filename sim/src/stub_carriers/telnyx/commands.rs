@@ -36,7 +36,7 @@ pub(super) async fn command(
 }
 
 fn unknown() -> Refused {
-    refusal(StatusCode::NOT_FOUND, "10005", "Resource not found", "")
+    unprocessable("90015", "Invalid Call Control ID", "/call_control_id")
 }
 
 fn over() -> Refused {
