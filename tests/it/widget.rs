@@ -1,5 +1,7 @@
 //! Access of web pages to an agent: the element, the look of agents that have one, and nothing else.
 
+mod browser;
+
 use std::{sync::Arc, time::Duration};
 
 use domain::{ports::store::DirectoryStore, time::TokioClock};
