@@ -1,5 +1,9 @@
 //! Sentences that an agent says by itself, in its language, if a provider fails or a call has to end.
 
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use crate::prompt::main_code;
+
 /// Sentences of one language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phrases {
@@ -40,183 +44,29 @@ const ENGLISH: Phrases = Phrases {
     opt_out_meant: "Do you want us never to call you again?",
 };
 
-const OTHERS: [(&str, Phrases); 10] = [
-    (
-        "de",
-        Phrases {
-            fillers: &[
-                "Einen Moment, bitte.",
-                "Eine Sekunde noch.",
-                "Ich bin noch da, einen Moment.",
-            ],
-            pardon: "Entschuldigung, können Sie das bitte wiederholen?",
-            broken: "Es tut mir leid, bei uns funktioniert gerade etwas nicht. Auf Wiederhören.",
-            time_is_up: "Unsere Zeit ist leider um. Auf Wiederhören.",
-            handing_on: "Einen Moment, ich verbinde Sie.",
-            nobody_there: "Es tut mir leid, dort ist niemand zu erreichen. Kann ich etwas für Sie tun?",
-            cut_off: "Entschuldigung, die Leitung war kurz weg. Sind Sie noch da?",
-            lost_you: "Entschuldigung, ich hatte Sie kurz verloren.",
-            opted_out: "Verstanden, wir rufen Sie nicht mehr an. Auf Wiederhören.",
-            opt_out_meant: "Möchten Sie, dass wir Sie nie wieder anrufen?",
-        },
-    ),
-    (
-        "es",
-        Phrases {
-            fillers: &["Un momento, por favor.", "Un segundo.", "Sigo aquí, un momento."],
-            pardon: "Perdone, ¿puede repetirlo, por favor?",
-            broken: "Lo siento, algo no funciona por nuestra parte. Adiós.",
-            time_is_up: "Lo siento, se nos ha acabado el tiempo. Adiós.",
-            handing_on: "Un momento, le paso la llamada.",
-            nobody_there: "Lo siento, no hay nadie disponible. ¿Puedo ayudarle yo?",
-            cut_off: "Perdone, se ha cortado la línea un momento. ¿Sigue ahí?",
-            lost_you: "Perdone, le he perdido un momento.",
-            opted_out: "Entendido, no volveremos a llamarle. Adiós.",
-            opt_out_meant: "¿Quiere que no le llamemos nunca más?",
-        },
-    ),
-    (
-        "fr",
-        Phrases {
-            fillers: &[
-                "Un instant, s'il vous plaît.",
-                "Une seconde.",
-                "Je suis toujours là, un instant.",
-            ],
-            pardon: "Pardon, pouvez-vous répéter, s'il vous plaît ?",
-            broken: "Je suis désolé, quelque chose ne fonctionne pas chez nous. Au revoir.",
-            time_is_up: "Notre temps est malheureusement écoulé. Au revoir.",
-            handing_on: "Un instant, je vous mets en relation.",
-            nobody_there: "Je suis désolé, personne n'est joignable. Puis-je vous aider ?",
-            cut_off: "Pardon, la ligne a été coupée un instant. Êtes-vous toujours là ?",
-            lost_you: "Excusez-moi, la ligne a coupé un instant.",
-            opted_out: "C'est compris, nous ne vous appellerons plus. Au revoir.",
-            opt_out_meant: "Souhaitez-vous que nous ne vous appelions plus jamais ?",
-        },
-    ),
-    (
-        "hi",
-        Phrases {
-            fillers: &["एक मिनट रुकिए।", "बस एक सेकंड।", "मैं यहीं हूँ, एक मिनट।"],
-            pardon: "माफ़ कीजिए, क्या आप फिर से बोल सकते हैं?",
-            broken: "माफ़ कीजिए, हमारी तरफ़ कुछ गड़बड़ी है। नमस्ते।",
-            time_is_up: "माफ़ कीजिए, हमारा समय समाप्त हो गया है। नमस्ते।",
-            handing_on: "एक क्षण, मैं आपको जोड़ता हूँ।",
-            nobody_there: "माफ़ कीजिए, वहाँ कोई उपलब्ध नहीं है। क्या मैं आपकी मदद कर सकता हूँ?",
-            cut_off: "माफ़ कीजिए, लाइन एक क्षण के लिए कट गई थी। क्या आप वहाँ हैं?",
-            lost_you: "माफ़ कीजिए, एक पल के लिए संपर्क टूट गया था।",
-            opted_out: "समझ गया, हम आपको दोबारा कॉल नहीं करेंगे। नमस्ते।",
-            opt_out_meant: "क्या आप चाहते हैं कि हम आपको दोबारा कभी कॉल न करें?",
-        },
-    ),
-    (
-        "it",
-        Phrases {
-            fillers: &[
-                "Un momento, per favore.",
-                "Solo un secondo.",
-                "Sono ancora qui, un momento.",
-            ],
-            pardon: "Scusi, può ripetere, per favore?",
-            broken: "Mi dispiace, qualcosa da parte nostra non funziona. Arrivederci.",
-            time_is_up: "Purtroppo il nostro tempo è finito. Arrivederci.",
-            handing_on: "Un momento, la metto in contatto.",
-            nobody_there: "Mi dispiace, non risponde nessuno. Posso aiutarla io?",
-            cut_off: "Mi scusi, la linea è caduta per un momento. È ancora lì?",
-            lost_you: "Mi scusi, la linea si è interrotta per un momento.",
-            opted_out: "Capito, non la chiameremo più. Arrivederci.",
-            opt_out_meant: "Vuole che non la chiamiamo mai più?",
-        },
-    ),
-    (
-        "ja",
-        Phrases {
-            fillers: &["少々お待ちください。", "もう少しお待ちください。"],
-            pardon: "申し訳ございません、もう一度おっしゃっていただけますか。",
-            broken: "申し訳ございません、こちらのシステムに問題が発生しました。失礼いたします。",
-            time_is_up: "申し訳ございません、お時間となりました。失礼いたします。",
-            handing_on: "少々お待ちください、おつなぎします。",
-            nobody_there: "申し訳ございません、担当者につながりませんでした。私でお手伝いできることはありますか？",
-            cut_off: "失礼しました、回線が一瞬切れました。お聞きになれますか？",
-            lost_you: "失礼しました、お声が一瞬途切れました。",
-            opted_out: "承知いたしました。今後お電話はいたしません。失礼いたします。",
-            opt_out_meant: "今後お電話を差し上げないほうがよろしいですか？",
-        },
-    ),
-    (
-        "nl",
-        Phrases {
-            fillers: &[
-                "Een moment, alstublieft.",
-                "Nog een seconde.",
-                "Ik ben er nog, een moment.",
-            ],
-            pardon: "Sorry, kunt u dat herhalen?",
-            broken: "Het spijt me, er werkt iets niet aan onze kant. Tot ziens.",
-            time_is_up: "Helaas is onze tijd om. Tot ziens.",
-            handing_on: "Een moment, ik verbind u door.",
-            nobody_there: "Het spijt me, daar is niemand bereikbaar. Kan ik iets voor u doen?",
-            cut_off: "Sorry, de lijn was even weg. Bent u er nog?",
-            lost_you: "Sorry, ik was u even kwijt.",
-            opted_out: "Begrepen, we bellen u niet meer. Tot ziens.",
-            opt_out_meant: "Wilt u dat we u nooit meer bellen?",
-        },
-    ),
-    (
-        "pl",
-        Phrases {
-            fillers: &["Chwileczkę, proszę.", "Jeszcze sekundę.", "Jestem tu, chwileczkę."],
-            pardon: "Przepraszam, czy można prosić o powtórzenie?",
-            broken: "Przepraszam, coś po naszej stronie nie działa. Do widzenia.",
-            time_is_up: "Niestety nasz czas minął. Do widzenia.",
-            handing_on: "Chwileczkę, już łączę.",
-            nobody_there: "Przykro mi, nikt nie odbiera. Czy mogę w czymś pomóc?",
-            cut_off: "Przepraszam, połączenie na chwilę się zerwało. Czy jest Pan lub Pani nadal przy telefonie?",
-            lost_you: "Przepraszam, na chwilę straciliśmy połączenie.",
-            opted_out: "Rozumiem, nie będziemy już dzwonić. Do widzenia.",
-            opt_out_meant: "Czy mamy już nigdy do Pana lub Pani nie dzwonić?",
-        },
-    ),
-    (
-        "pt",
-        Phrases {
-            fillers: &[
-                "Um momento, por favor.",
-                "Só um segundo.",
-                "Ainda estou aqui, um momento.",
-            ],
-            pardon: "Desculpe, pode repetir, por favor?",
-            broken: "Desculpe, algo não está a funcionar do nosso lado. Adeus.",
-            time_is_up: "Infelizmente o nosso tempo acabou. Adeus.",
-            handing_on: "Um momento, vou passar a chamada.",
-            nobody_there: "Lamento, ninguém está disponível. Posso ajudar?",
-            cut_off: "Desculpe, a linha caiu por um momento. Ainda está aí?",
-            lost_you: "Desculpe, perdi a ligação por um momento.",
-            opted_out: "Entendido, não voltaremos a ligar. Adeus.",
-            opt_out_meant: "Quer que nunca mais lhe liguemos?",
-        },
-    ),
-    (
-        "zh",
-        Phrases {
-            fillers: &["请稍等。", "请再等一下。"],
-            pardon: "不好意思，您能再说一遍吗？",
-            broken: "很抱歉，我们这边出了点问题。再见。",
-            time_is_up: "很抱歉，通话时间到了。再见。",
-            handing_on: "请稍等，我为您转接。",
-            nobody_there: "很抱歉，那边无人接听。我可以帮您做些什么吗？",
-            cut_off: "不好意思，线路刚才断了一下。您还在吗？",
-            lost_you: "不好意思，刚才断了一下。",
-            opted_out: "明白了，我们不会再给您打电话。再见。",
-            opt_out_meant: "您是希望我们以后不再给您打电话吗？",
-        },
-    ),
-];
+/// The sentences of all languages but English: blocks of a code and named sentences, several of one name
+/// separated by `|`. Its test keeps the table complete.
+static OTHERS: LazyLock<BTreeMap<&str, Phrases>> = LazyLock::new(|| read(include_str!("phrases.txt")));
+
+fn read(table: &'static str) -> BTreeMap<&'static str, Phrases> {
+    let blocks = table.split("\n\n").filter_map(|block| block.split_once('\n'));
+    let phrases = |lines: &'static str| {
+        let mut phrases = ENGLISH;
+        for (name, text) in lines.lines().filter_map(|line| line.split_once(": ")) {
+            match phrases.sentence(name) {
+                Some(sentence) => *sentence = text,
+                None => phrases.fillers = text.split(" | ").collect::<Vec<_>>().leak(),
+            }
+        }
+        phrases
+    };
+    blocks.map(|(code, lines)| (code, phrases(lines))).collect()
+}
 
 /// Returns whether a text, as far as it was heard, ends with the opt-out question.
 pub fn asks_about_opt_out(text: &str) -> bool {
     let text = text.trim_end();
-    let mut all = OTHERS.iter().map(|(_, phrases)| phrases).chain([&ENGLISH]);
+    let mut all = OTHERS.values().chain([&ENGLISH]);
     all.any(|phrases| {
         let question = phrases.opt_out_meant;
         // Half of the question is enough to recognise it.
@@ -226,47 +76,86 @@ pub fn asks_about_opt_out(text: &str) -> bool {
 }
 
 impl Phrases {
-    /// Returns the sentences for a language code such as `pt-BR`; English ones without fillers if the
-    /// language is unknown.
-    pub fn of(language: &str) -> Self {
-        let main = language.split('-').next().unwrap_or_default().to_ascii_lowercase();
-        if main == "en" {
-            return ENGLISH;
+    /// Returns the built-in sentences for a language code such as `pt-BR`, if there are any.
+    pub fn built_in(language: &str) -> Option<Self> {
+        match main_code(language).as_str() {
+            "en" => Some(ENGLISH),
+            code => OTHERS.get(code).copied(),
         }
-        let known = OTHERS.iter().find(|(code, _)| *code == main);
-        known.map_or(
-            Self {
-                fillers: &[],
-                ..ENGLISH
-            },
-            |(_, phrases)| *phrases,
-        )
+    }
+
+    /// Returns English sentences for a language without built-in ones, without fillers.
+    pub fn foreign() -> Self {
+        Self {
+            fillers: &[],
+            ..ENGLISH
+        }
+    }
+
+    /// Returns the sentence of a name in the table.
+    fn sentence(&mut self, name: &str) -> Option<&mut &'static str> {
+        Some(match name {
+            "pardon" => &mut self.pardon,
+            "broken" => &mut self.broken,
+            "time_is_up" => &mut self.time_is_up,
+            "handing_on" => &mut self.handing_on,
+            "nobody_there" => &mut self.nobody_there,
+            "cut_off" => &mut self.cut_off,
+            "lost_you" => &mut self.lost_you,
+            "opted_out" => &mut self.opted_out,
+            "opt_out_meant" => &mut self.opt_out_meant,
+            _ => return None,
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pieces::{is_whole, spoken};
+    use crate::{
+        pieces::{is_whole, spoken},
+        prompt::NAMES as LANGUAGES,
+    };
+
+    const NAMES: [&str; 9] = [
+        "pardon",
+        "broken",
+        "time_is_up",
+        "handing_on",
+        "nobody_there",
+        "cut_off",
+        "lost_you",
+        "opted_out",
+        "opt_out_meant",
+    ];
 
     #[test]
-    fn every_language_has_whole_sentences_that_are_spoken_as_they_are() {
-        for (_, phrases) in OTHERS.iter().chain([&("en", ENGLISH)]) {
-            let others = [
-                &phrases.pardon,
-                &phrases.broken,
-                &phrases.time_is_up,
-                &phrases.handing_on,
-                &phrases.nobody_there,
-                &phrases.cut_off,
-                &phrases.lost_you,
-                &phrases.opted_out,
-                &phrases.opt_out_meant,
-            ];
-            for text in phrases.fillers.iter().chain(others) {
-                assert!(is_whole(text) && spoken(text) == **text, "{text}");
+    fn every_language_with_a_name_has_all_sentences_in_its_own_words() {
+        assert_eq!(LANGUAGES.len(), OTHERS.len() + 1);
+        for (code, _) in LANGUAGES.iter().filter(|(code, _)| *code != "en") {
+            let (mut own, mut english) = (Phrases::built_in(code).unwrap(), ENGLISH);
+            assert!((2..=3).contains(&own.fillers.len()), "{code}");
+            assert!(
+                own.fillers.iter().all(|filler| !ENGLISH.fillers.contains(filler)),
+                "{code}"
+            );
+            for name in NAMES {
+                assert_ne!(own.sentence(name), english.sentence(name), "{code}");
             }
-            assert!(!phrases.fillers.is_empty());
+        }
+    }
+
+    #[test]
+    fn every_sentence_is_whole_and_spoken_as_it_is_written() {
+        for (code, phrases) in OTHERS.iter().chain([(&"en", &ENGLISH)]) {
+            let mut phrases = *phrases;
+            let others = NAMES.map(|name| *phrases.sentence(name).unwrap());
+            for text in phrases.fillers.iter().copied().chain(others) {
+                // A question in Greek ends with a semicolon.
+                let whole = is_whole(text) || (*code == "el" && text.ends_with(';'));
+                assert!(whole && spoken(text) == text, "{code}: {text}");
+                assert!(!text.contains(['{', '|']), "{code}: {text}");
+            }
         }
     }
 
@@ -286,9 +175,12 @@ mod tests {
 
     #[test]
     fn a_language_is_found_by_its_code_and_an_unknown_one_has_no_fillers() {
-        assert_eq!(Phrases::of("pt-BR").fillers[0], "Um momento, por favor.");
-        assert_eq!(Phrases::of("EN-us"), ENGLISH);
-        assert!(Phrases::of("xx").fillers.is_empty());
-        assert_eq!(Phrases::of("xx").pardon, ENGLISH.pardon);
+        let fillers = |code| Phrases::built_in(code).unwrap().fillers;
+        assert_eq!(fillers("pt-BR")[0], "Um momento, por favor.");
+        assert_eq!(fillers("nb-NO"), fillers("no"));
+        assert_eq!(Phrases::built_in("EN-us"), Some(ENGLISH));
+        assert_eq!(Phrases::built_in("xx"), None);
+        assert!(Phrases::foreign().fillers.is_empty());
+        assert_eq!(Phrases::foreign().pardon, ENGLISH.pardon);
     }
 }

@@ -14,8 +14,10 @@ mod tools;
 
 use serde_json::Value;
 
+#[cfg(test)]
+pub(crate) use self::language::NAMES;
 pub use self::{
-    language::name as language_name,
+    language::{in_words as language_in_words, main_code, name as language_name},
     tools::{EntityLine, is_built_in},
 };
 use crate::ports::language_model::ReplyRequest;

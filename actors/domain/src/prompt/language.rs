@@ -1,7 +1,7 @@
 //! The instruction about the language to speak.
 
 /// Names of the languages that voices and recognisers commonly support, by ISO 639 code.
-const NAMES: [(&str, &str); 44] = [
+pub(crate) const NAMES: [(&str, &str); 44] = [
     ("ar", "Arabic"),
     ("bg", "Bulgarian"),
     ("bn", "Bengali"),
@@ -48,9 +48,18 @@ const NAMES: [(&str, &str); 44] = [
     ("zh", "Chinese"),
 ];
 
+/// Returns the code of the language without its region: `pt` of `pt-BR`. Bokmål (`nb`) is Norwegian.
+pub fn main_code(code: &str) -> String {
+    let language = code.split(['-', '_']).next().unwrap_or_default().to_lowercase();
+    match language.as_str() {
+        "nb" => "no".to_owned(),
+        _ => language,
+    }
+}
+
 /// Returns the English name of a language code such as `fr` or `pt-BR`; none if it is unknown.
 pub fn name(code: &str) -> Option<&'static str> {
-    let language = code.split(['-', '_']).next().unwrap_or_default().to_lowercase();
+    let language = main_code(code);
     NAMES
         .iter()
         .find(|(known, _)| *known == language)
@@ -67,8 +76,8 @@ pub(super) fn rule(code: &str, hinglish: bool) -> String {
     format!("Speak {}.", in_words(code))
 }
 
-/// Describes a language in words.
-pub(super) fn in_words(code: &str) -> String {
+/// Describes the language of a code in words.
+pub fn in_words(code: &str) -> String {
     let (_, region) = code.split_once('-').unwrap_or((code, ""));
     match (name(code), region) {
         (Some(name), "") => name.to_owned(),

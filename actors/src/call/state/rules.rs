@@ -148,7 +148,7 @@ impl Rules {
             carrier: CarrierAbilities::default(),
             smart_opt_out: agent.platform_settings.call_actions.smart_opt_out,
             llm: config.agent.prompt.llm.clone(),
-            phrases: Phrases::of(&config.agent.primary_language),
+            phrases: Phrases::built_in(&config.agent.primary_language).unwrap_or_else(Phrases::foreign),
             directions: Arc::new(Directions::of(agent)),
             byte_ms: (BYTE_MS / config.tts.speed.max(0.1)) as u64,
             speculation: Speculation::default(),
