@@ -9,6 +9,7 @@ mod leg_search;
 mod message;
 mod outcome;
 mod owner;
+mod phrase_book;
 mod state;
 mod tasks;
 mod timers;
@@ -18,6 +19,7 @@ pub use actor::*;
 pub use message::*;
 pub use outcome::{EndReason, NoOutcome, Obstacle};
 pub use owner::Owner;
+pub use phrase_book::PhraseBook;
 pub use state::Event;
 
 pub(crate) use effects::bound;

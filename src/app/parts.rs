@@ -73,6 +73,7 @@ impl Parts {
             transcriber: providers.stt.clone(),
             synthesizer: providers.tts.clone(),
             language_model: providers.llm.clone(),
+            analyst: providers.llm.clone(),
             tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
             knowledge: Arc::new(knowledge(config, store.clone())?),
             health: Arc::new(providers.health(clock.clone())),

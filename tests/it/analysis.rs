@@ -243,7 +243,7 @@ async fn the_record_is_data_and_the_language_is_the_agents() {
         assert!(asked.instructions.contains(told), "{}", asked.instructions);
         // One JSON object per line, whatever was said in it.
         let lines: Vec<Value> = asked
-            .transcript
+            .record
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();

@@ -22,6 +22,7 @@ mod dialer_rules;
 mod documents;
 mod drain;
 mod exchange_client;
+mod fixed_phrases;
 mod foreign;
 mod inbound_end_to_end;
 mod knowledge_base;

@@ -65,7 +65,7 @@ impl Subject<'_> {
         Question {
             agent: self.agent.clone(),
             instructions: question::instructions(self),
-            transcript: question::transcript(self.turns),
+            record: question::record(self.turns),
             schema: question::schema(self),
             meter,
         }

@@ -1,5 +1,7 @@
 //! Sentences that an agent says by itself, in its language, if a provider fails or a call has to end.
 
+mod made;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use crate::prompt::main_code;

@@ -52,6 +52,8 @@ pub struct Ports {
     pub synthesizer: Arc<dyn synthesizer::Synthesizer>,
     /// The language model, which decides what the agent says next.
     pub language_model: Arc<dyn language_model::LanguageModel>,
+    /// The analyst, which makes fixed sentences in languages that have none.
+    pub analyst: Arc<dyn analyst::Analyst>,
     /// Tools that run outside the call.
     pub tools: Arc<dyn tool_runner::ToolRunner>,
     /// The agents' knowledge.

@@ -2,7 +2,7 @@
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 
-use super::{CallMessage, CallReport, Speculation, effects::EffectHandler};
+use super::{CallMessage, CallReport, PhraseBook, Speculation, effects::EffectHandler};
 use crate::{
     attempt::CallPlan,
     audio_stream::{StreamMessage, StreamSettings},
@@ -31,6 +31,8 @@ pub struct CallContext {
     pub speculation: Speculation,
     /// Times for heartbeats and dials on which the nodes agree.
     pub times: Times,
+    /// Fixed sentences that models made.
+    pub phrases: PhraseBook,
     /// Tells whether this process may dial.
     pub gate: DialGate,
 }

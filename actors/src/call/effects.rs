@@ -7,6 +7,7 @@ mod carrier_side;
 mod coming_back;
 mod finishing;
 mod outside_tools;
+mod phrases;
 mod placeholders;
 mod recording;
 mod replying;
@@ -185,6 +186,7 @@ impl EffectHandler {
             told_tokens: Tokens::default(),
         };
         handler.ask_for_tools();
+        handler.have_phrases_made();
         if let Some(code) = inherited.as_deref().and_then(spoken_last) {
             handler.speak(&code);
         }
@@ -261,6 +263,7 @@ impl EffectHandler {
                 let event = self.agent_found(try_no, found);
                 self.apply(event).await;
             }
+            CallMessage::PhrasesMade => self.read_texts_again(),
             CallMessage::Timer { generation, timer } => {
                 if self.timers.fired(timer, generation) {
                     self.apply(Event::Timer(timer)).await;
@@ -483,6 +486,7 @@ fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
 fn rules(plan: &CallPlan, with: &CallContext, (agent, variables): (&Agent, &BTreeMap<String, String>)) -> Rules {
     Rules {
         speculation: with.speculation,
+        phrases: with.phrases.phrases(agent),
         single: plan.attempt.campaign.is_none(),
         carrier: plan.carrier.abilities(),
         settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),

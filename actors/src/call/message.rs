@@ -157,6 +157,8 @@ pub enum CallMessage {
         /// The agent with its defaults filled in, or the reason why it cannot be had.
         found: Result<(AgentId, Arc<Agent>), AgentUnavailable>,
     },
+    /// From an own task: fixed sentences in the agent's language were made.
+    PhrasesMade,
     /// From an own task: a timer fired.
     Timer {
         /// Generation of the timer's setting.

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{
-    CallMessage,
+    CallMessage, PhraseBook,
     effects::Offers,
     knowledge::CallKnowledge,
     leg_search::{LegSearch, in_time},
@@ -18,13 +18,15 @@ use super::{
 };
 use crate::{audio_stream::StreamMessage, dial_gate::DialGate, supervision::Retried};
 use domain::{
-    agent::complete,
+    agent::{Agent, complete},
     id::{AccountId, AgentId},
     ports::{
+        analyst::Analyst,
         carrier::{Carrier, CarrierCallId, CarrierError, DialError, DialRequest, LastLook, Transfer, WayBack},
         language_model::{LanguageError, LanguageModel, ReplyRequest},
         store::{Claim, PermitRequest, Store, StoreError, agent_for_calls},
         tool_runner::{ToolFault, ToolOffer, ToolRun, ToolRunner, ToolScope},
+        usage::Meter,
     },
     template::{self, Place},
     time::{Clock, Timestamp},
@@ -317,6 +319,22 @@ pub(super) async fn look_up_agent(
     };
     let found = found.map(|agent| (id, Arc::new(agent)));
     let _ = me.cast(CallMessage::AgentFound { try_no, found });
+}
+
+/// Has fixed sentences made in an agent's language. If no model can be asked, the next call tries again.
+pub(super) async fn make_phrases(
+    book: PhraseBook,
+    analyst: Arc<dyn Analyst>,
+    (agent, meter): (Arc<Agent>, Meter),
+    me: ActorRef<CallMessage>,
+) {
+    match book.make(&*analyst, &agent, &meter).await {
+        Ok(()) => drop(me.cast(CallMessage::PhrasesMade)),
+        Err(error) => {
+            let language = &agent.conversation_config.agent.primary_language;
+            tracing::warn!(language, %error, "no fixed phrases made, English ones stay for this call");
+        }
+    }
 }
 
 /// Runs a tool. The result is reported in any case.

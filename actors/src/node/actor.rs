@@ -15,7 +15,7 @@ use super::{
     life, recovery,
 };
 use crate::{
-    call::CallContext,
+    call::{CallContext, PhraseBook},
     campaigns::{CampaignsActor, CampaignsArguments, CampaignsMessage},
     dial_gate::DialGate,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage},
@@ -251,6 +251,7 @@ impl NodeState {
                         stream: with.settings.stream,
                         speculation: with.settings.speculation,
                         times: with.settings.times,
+                        phrases: PhraseBook::default(),
                         gate: with.gate.clone(),
                     },
                     lines: with.settings.lines,

@@ -11,7 +11,12 @@ use super::{
     fake_tools::FakeTools,
 };
 use domain::{
-    ports::{Ports, carrier::Carriers, store::Store},
+    ports::{
+        Ports,
+        analyst::{Analyst, NoAnalyst},
+        carrier::Carriers,
+        store::Store,
+    },
     time::{Clock, Timestamp, TokioClock},
 };
 
@@ -29,6 +34,8 @@ pub struct FakePorts {
     pub synthesizer: FakeSynthesizer,
     /// The language model.
     pub language_model: Arc<ScriptedModel>,
+    /// Analyst that makes fixed sentences; none unless a test sets it.
+    pub analyst: Arc<dyn Analyst>,
     /// Tools that run outside the call.
     pub tools: Arc<FakeTools>,
     /// Knowledge of agents.
@@ -56,6 +63,7 @@ impl FakePorts {
             transcriber: FakeTranscriber::default(),
             synthesizer: FakeSynthesizer::default(),
             language_model: Arc::default(),
+            analyst: Arc::new(NoAnalyst),
             tools: Arc::default(),
             knowledge: Arc::default(),
             health: Arc::default(),
@@ -73,6 +81,7 @@ impl FakePorts {
             transcriber: Arc::new(self.transcriber.clone()),
             synthesizer: Arc::new(self.synthesizer.clone()),
             language_model: self.language_model.clone(),
+            analyst: self.analyst.clone(),
             tools: self.tools.clone(),
             knowledge: self.knowledge.clone(),
             health: self.health.clone(),

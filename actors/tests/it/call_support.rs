@@ -4,7 +4,8 @@ use actors::{
     attempt::{CallPlan, InboundLeg, PlanContext, plan},
     audio_stream::{StreamMessage, StreamSettings},
     call::{
-        CallActor, CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, Event, LegRefusal, Speculation,
+        CallActor, CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, Event, LegRefusal, PhraseBook,
+        Speculation,
     },
     dial_gate::DialGate,
     journal::{Backlog, Journal, JournalActor, JournalArguments, JournalMessage, LiveFact},
@@ -306,6 +307,7 @@ impl TestCall {
                 stream: StreamSettings::default(),
                 speculation,
                 times: Times::default(),
+                phrases: PhraseBook::default(),
                 gate: DialGate::unguarded(),
             },
             lines: Reports::to(&lines, |report| report),

@@ -1,6 +1,9 @@
 //! Settings of an agent that its voices and its language model cannot follow, in words for its owner.
 
-use domain::agent::{Agent, DEFAULT_LLM, SupportedVoice, TtsSection};
+use domain::{
+    agent::{Agent, DEFAULT_LLM, SupportedVoice, TtsSection},
+    phrases::Phrases,
+};
 
 use crate::{
     config::ProviderConfig,
@@ -187,8 +190,12 @@ fn of_interviewer(agent: &Agent) -> Vec<String> {
     let presets = config.language_presets.keys().map(|code| ("languagePresets", code));
     let languages = std::iter::once(("agent.primaryLanguage", &config.agent.primary_language)).chain(presets);
     for (field, code) in languages.filter(|(_, code)| !is_english(code)) {
+        let phrases = match Phrases::built_in(code) {
+            Some(_) => "",
+            None => ", and no language model is set to make the fixed phrases in this language, so they are English",
+        };
         texts.push(format!(
-            "`conversationConfig.{field}` is `{code}`, but `interviewer` speaks English only"
+            "`conversationConfig.{field}` is `{code}`, but `interviewer` speaks English only{phrases}"
         ));
     }
     let has_no_effect = [
@@ -375,7 +382,7 @@ mod tests {
                 "conversationConfig": {
                     "agent": { "primaryLanguage": "de", "prompt": { "llm": llm, "temperature": 0.7 } },
                     "tts": { "expressiveMode": true },
-                    "languagePresets": { "en-GB": {}, "fr": { "overrides": { "tts": { "speed": 1.5 } } } },
+                    "languagePresets": { "en-GB": {}, "sw": {}, "fr": { "overrides": { "tts": { "speed": 1.5 } } } },
                 },
                 "platformSettings": { "summaryLanguage": "de" },
             }))
@@ -387,6 +394,8 @@ mod tests {
             speed,
             "`conversationConfig.agent.primaryLanguage` is `de`, but `interviewer` speaks English only",
             "`conversationConfig.languagePresets` is `fr`, but `interviewer` speaks English only",
+            "`conversationConfig.languagePresets` is `sw`, but `interviewer` speaks English only, and no language model is set \
+             to make the fixed phrases in this language, so they are English",
             "`conversationConfig.agent.prompt.temperature` has no effect with `interviewer`",
             "`conversationConfig.tts.expressiveMode` has no effect with `interviewer`",
             "`platformSettings.summaryLanguage` has no effect, because no language model does the analysis",

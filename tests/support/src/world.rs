@@ -177,6 +177,7 @@ async fn start_service(
         transcriber: settings.transcriber.clone(),
         synthesizer: settings.synthesizer.clone(),
         language_model: settings.mind.clone().unwrap_or_else(|| Arc::new(replies.clone())),
+        analyst: analyst.clone(),
         tools: Arc::new(vec![
             calendars(settings, store, clock),
             Arc::new(http_tools(settings, store, clock)),

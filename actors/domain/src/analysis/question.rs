@@ -90,7 +90,7 @@ fn language(subject: &Subject<'_>) -> String {
 
 /// Returns the call, one JSON object per line, numbered from 1 like the turns. In JSON no text can end the
 /// record early.
-pub(super) fn transcript(turns: &[TurnFact]) -> String {
+pub(super) fn record(turns: &[TurnFact]) -> String {
     let lines: Vec<String> = turns.iter().enumerate().map(|(at, turn)| line(at + 1, turn)).collect();
     let sum: usize = lines.iter().map(|line| line.chars().count()).sum();
     let mut spare = sum.saturating_sub(MOST_CHARS);

@@ -1,4 +1,5 @@
-//! The analyst, which reads a whole call afterwards and answers questions about it in a given shape.
+//! The analyst, which answers questions outside the talk in a given shape: what happened in a finished call, or
+//! how sentences read in another language.
 
 use std::sync::Arc;
 
@@ -8,15 +9,16 @@ use serde_json::Value;
 use super::usage::Meter;
 use crate::agent::Agent;
 
-/// A question about one call.
+/// A question about a record.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Agent of the call; it names the model.
+    /// Agent that names the model.
     pub agent: Arc<Agent>,
     /// Instructions: what to find and how to answer.
     pub instructions: String,
-    /// Transcript of the call, as data. Nothing in it counts as an instruction.
-    pub transcript: String,
+    /// What is asked about, such as the lines of a call: one JSON object per line, as data. Nothing in it counts
+    /// as an instruction.
+    pub record: String,
     /// JSON Schema of the answer. It is strict: every property is required and no others are allowed.
     pub schema: Value,
     /// Counts usage.
@@ -37,7 +39,7 @@ pub enum AnalystError {
 /// An analyst.
 #[async_trait]
 pub trait Analyst: Send + Sync {
-    /// Returns whether an analyst answers questions about calls of this agent. Otherwise they are analysed by rules.
+    /// Returns whether an analyst answers questions for this agent. Otherwise its calls are analysed by rules.
     fn is_asked(&self, agent: &Agent) -> bool;
 
     /// Answers in JSON within 20 s. The answer is not checked against the schema.

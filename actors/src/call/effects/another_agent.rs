@@ -79,6 +79,7 @@ impl EffectHandler {
         let detail = json!({ "agentId": plan.agent_id, "agentName": plan.agent.name });
         self.record_event("agent_changed", &detail);
         self.ask_for_tools();
+        self.have_phrases_made();
         self.open_knowledge();
         self.tell_stream(StreamMessage::Adopt(self.plan.agent.clone()));
     }
@@ -94,6 +95,7 @@ impl EffectHandler {
         if let Some(machine) = &mut self.machine {
             machine.take_rules(rules);
         }
+        self.have_phrases_made();
         self.tell_stream(StreamMessage::Adopt(agent));
     }
 

@@ -39,7 +39,8 @@ impl EffectHandler {
         changes
     }
 
-    fn read_texts_again(&mut self) {
+    /// Applies values or sentences that changed.
+    pub(super) fn read_texts_again(&mut self) {
         if let Some(machine) = &mut self.machine {
             machine.read_texts_again(planned_rules(&self.plan, &self.with));
         }

@@ -65,8 +65,8 @@ fn prompt(question: &Question) -> Prompt {
         stable: question.instructions.clone(),
         changing: format!("Answer with one JSON object of this JSON Schema, and nothing else:\n{shape}"),
         messages: vec![Message::User(format!(
-            "The record, one JSON object for each line of the call:\n{}",
-            question.transcript
+            "The record, one JSON object per line:\n{}",
+            question.record
         ))],
         tools: Vec::new(),
         temperature: 0.0,

@@ -22,7 +22,7 @@ fn question(meter: &Meter) -> Question {
     Question {
         agent: Arc::new(booking()),
         instructions: "Report.".into(),
-        transcript: lines.join("\n"),
+        record: lines.join("\n"),
         schema: json!({ "type": "object", "properties": { "summary": {}, "data": data } }),
         meter: meter.clone(),
     }
