@@ -41,6 +41,7 @@ mod several_nodes;
 mod storage_outage;
 mod takeover;
 mod tls;
+mod transfer_by_rule;
 mod two_nodes;
 mod voices;
 mod widget;
