@@ -283,12 +283,11 @@ async fn receive(
         from: call.from.clone().unwrap_or_else(PhoneNumber::withheld),
         to: call.to.clone(),
         ticket: ticket.flatten(),
+        variables: variables.unwrap_or_default(),
     };
     let received = ports.store.receive_call(node, new).await.map_err(|e| not_taken(&e))?;
-    let mut received = received.ok_or(InboundRefusal::NobodyAnswers)?;
+    let received = received.ok_or(InboundRefusal::NobodyAnswers)?;
     let seen_to = registry.see_to(received.attempt.claim);
-    // Such a call is never dialed again, so its values are needed only here.
-    received.attempt.variables = variables.unwrap_or_default();
     let context = PlanContext {
         agent,
         agent_version: None,

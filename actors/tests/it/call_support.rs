@@ -210,6 +210,7 @@ async fn from_outside(store: &MemoryStore, node: NodeId, mut plan: CallPlan) -> 
         from: plan.attempt.contact.phone_number.clone(),
         to: to.clone(),
         ticket: None,
+        variables: Map::new(),
     };
     let received = store.receive_call(node, new).await.unwrap().unwrap();
     let token = received.token;
@@ -241,6 +242,7 @@ impl TestCall {
             from: self.plan.attempt.contact.phone_number.clone(),
             to,
             ticket: None,
+            variables: Map::new(),
         };
         let received = self.store.receive_call(self.claim.owner, new).await.unwrap();
         assert!(received.is_some());

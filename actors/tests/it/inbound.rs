@@ -19,7 +19,7 @@ use domain::{
         },
     },
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use testkit::fake_carrier::{FakeSocket, media_leg};
 use tokio::time::Instant;
 
@@ -607,7 +607,7 @@ async fn an_account_holds_few_lines_with_calls_that_are_brought_no_socket() {
             account,
             agent,
             ticket: None,
-            variables: serde_json::Map::new(),
+            variables: Map::new(),
         };
         node.switchboard.announce(call, Some(wanted)).await
     };
@@ -650,6 +650,7 @@ async fn what_a_dead_process_left_is_hung_up_and_ends_media_lost() {
         from: contact(1).phone_number,
         to: ours(),
         ticket: None,
+        variables: Map::new(),
     };
     let attempt = new.attempt;
     world.store.receive_call(dead, new).await.unwrap().unwrap();
@@ -678,6 +679,7 @@ async fn an_attempt_whose_making_was_not_answered_is_settled_and_its_leg_left_to
         from: contact(1).phone_number,
         to: ours(),
         ticket: None,
+        variables: Map::new(),
     };
     let attempt = new.attempt;
     world.store.receive_call(node.node(), new).await.unwrap().unwrap();

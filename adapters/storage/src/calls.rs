@@ -53,7 +53,8 @@ impl CallStore for SqlStore {
     }
 
     async fn call_variables(&self, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
-        self.read(move |work| Box::pin(variables(work, attempt))).await
+        self.read(move |work| Box::pin(async move { variables(&mut { work }, attempt).await }))
+            .await
     }
 
     async fn cancel_queued(&self, account: AccountId, attempt: AttemptId) -> StoreResult<()> {
@@ -95,6 +96,23 @@ async fn create(
     idempotency::settle(&mut work, ticket.as_ref(), CREATED, &id.to_string()).await?;
     let row = conversations::get(work, Some(account), id).await?;
     Ok(QueuedCall::Queued(Box::new(row)))
+}
+
+/// Keeps the values given for a call from outside, which is never dialed.
+pub(super) async fn keep_variables(
+    work: &mut Work<'_>,
+    attempt: AttemptId,
+    variables: &Map<String, Value>,
+) -> StoreResult<()> {
+    if variables.is_empty() {
+        return Ok(());
+    }
+    let insert =
+        sqlx::query("INSERT INTO single_calls (attempt, name, variables, dial_before) VALUES ($1, NULL, $2, $3)")
+            .bind(attempt.to_string())
+            .bind(to_json(variables)?)
+            .bind(work.now.0);
+    affected(insert, &mut *work.conn).await.map(drop)
 }
 
 /// Copies a single call's values to its next attempt; does nothing for an attempt of a campaign.
@@ -197,9 +215,10 @@ pub(super) async fn read_claimed(work: &mut Work<'_>, node: NodeId, row: &AnyRow
     })
 }
 
-async fn variables(work: Work<'_>, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
+/// Returns the values given for a call without a campaign.
+pub(super) async fn variables(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<Map<String, Value>> {
     let query = sqlx::query("SELECT variables FROM single_calls WHERE attempt = $1").bind(attempt.to_string());
-    match query.fetch_optional(work.conn).await.map_err(unavailable)? {
+    match query.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
         Some(row) => row.json("variables"),
         None => Ok(Map::new()),
     }

@@ -13,7 +13,7 @@ use domain::{
 use serde_json::{Map, Value};
 
 use super::{
-    SqlStore, Work, agents, idempotency,
+    SqlStore, Work, agents, calls, idempotency,
     rows::{Columns, unavailable, unique},
 };
 
@@ -69,6 +69,7 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
         return Ok(None);
     }
     let id = new.attempt.to_string();
+    calls::keep_variables(&mut work, new.attempt, &new.variables).await?;
     idempotency::settle(&mut work, new.ticket.as_ref(), CREATED, &id).await?;
     let attempt = claimed(&mut work, node, new).await?;
     Ok(Some(ReceivedCall { attempt, token }))
@@ -125,6 +126,6 @@ async fn claimed(work: &mut Work<'_>, node: NodeId, new: NewInboundCall) -> Stor
         tries: Tries::default(),
         contact,
         saved_extra,
-        variables: Map::new(),
+        variables: new.variables,
     })
 }

@@ -5,6 +5,7 @@ use serde_json::Map;
 
 use super::{
     MemoryStore,
+    calls::SingleCall,
     tables::{AttemptEntry, Place, Tables},
 };
 use domain::{
@@ -96,6 +97,7 @@ impl InboundStore for MemoryStore {
         let made = (CREATED, new.attempt.to_string());
         tables.settle(new.ticket.as_ref(), made, self.now())?;
         let token = DialToken::random();
+        let variables = new.variables.clone();
         let entry = dialed(node, new, &token, self.now());
         let contact = tables.caller(&entry);
         let saved = contact.contact.and_then(|id| tables.contacts.get(&id));
@@ -112,9 +114,17 @@ impl InboundStore for MemoryStore {
             attempt_no: 1,
             tries: entry.tries,
             saved_extra: saved.map(|row| row.extra.clone()).unwrap_or_default(),
-            variables: Map::new(),
+            variables: variables.clone(),
             contact,
         };
+        if !variables.is_empty() {
+            let call = SingleCall {
+                name: None,
+                variables,
+                dial_before: self.now(),
+            };
+            tables.calls.insert(entry.id, call);
+        }
         tables.carrier_calls.insert(key, entry.id);
         tables.unfinished.insert(entry.id);
         tables.attempts.insert(entry.id, entry);

@@ -42,6 +42,7 @@ fn call(scene: &Scene, agent: AgentId, leg: &str) -> NewInboundCall {
         from: number(7),
         to: caller_number(),
         ticket: None,
+        variables: Map::new(),
     }
 }
 

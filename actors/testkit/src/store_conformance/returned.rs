@@ -13,7 +13,7 @@ use domain::{
         language_model::Speaker,
         store::{
             CallDirection, Claim, ClaimedAttempt, ConversationStatus, EventFact, Fact, NewCall, NewInboundCall,
-            ReturnedCall, ReturningCall, StoreError, StoreResult, TurnFact,
+            ReturnedCall, ReturningCall, StoreError, StoreResult, TurnFact, WaitingCalls,
         },
     },
 };
@@ -255,8 +255,14 @@ pub async fn single_calls_and_calls_from_outside_are_taken_over_too(fixture: Fix
         // An agent that is requested by its id needs no number.
         to: PhoneNumber::withheld(),
         ticket: None,
+        variables: json!({ "order": "78" }).as_object().cloned().unwrap(),
     };
+    let given = inbound.variables.clone();
     let received = store.receive_call(scene.node, inbound).await.unwrap().unwrap();
+    assert_eq!(received.attempt.variables, given);
+    let kept = store.call_variables(received.attempt.claim.attempt).await.unwrap();
+    assert_eq!(kept, given);
+    assert_eq!(store.waiting_calls().await.unwrap(), WaitingCalls::default());
 
     let node = scene.beside().await;
     let taken = scene.brought(node, single.claim, "out").await.unwrap();

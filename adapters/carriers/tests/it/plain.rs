@@ -1,8 +1,17 @@
 //! Tests of calls through the plain media link, from a client that needs only a WebSocket.
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use carriers::plain;
+use domain::{
+    agent::Agent,
+    ports::analyst::{Analyst, AnalystError, Question},
+};
 use futures_util::{SinkExt, StreamExt};
 use media::{
     babble::{Listener, ListenerEvent, Speaker, Transcript, Voice},
@@ -374,6 +383,51 @@ async fn a_calls_own_values_fill_the_agents_texts() {
     let wrong = json!({ "agentId": agent, "dynamicVariables": { "city": ["Lisbon"] } });
     let refused = world.client.post(CALLS, wrong).await.expect(400);
     assert_eq!(refused.fields(), [("dynamicVariables.city", "wrong_type")]);
+}
+
+/// Keeps the instructions of each question.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl Analyst for Asked {
+    fn is_asked(&self, _: &Agent) -> bool {
+        true
+    }
+
+    async fn answer(&self, question: Question) -> Result<Value, AnalystError> {
+        self.0.lock().unwrap().push(question.instructions);
+        Err(AnalystError::Unavailable("only listens".into()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_calls_own_values_fill_the_question_about_it_afterwards() {
+    let asked = Asked::default();
+    let world = World::start_with(WorldSettings {
+        trunk: Some(Arc::new(|_: &str| plain::trunk())),
+        analyst: Arc::new(asked.clone()),
+        ..WorldSettings::default()
+    })
+    .await;
+    let mut agent = answering_agent();
+    agent["platformSettings"]["dataCollection"]["entities"]["preferredDay"]["description"] =
+        json!("Which day suits you for a visit in {{city}}?");
+    let agent = world.agent(agent).await;
+    let body = json!({ "agentId": agent, "dynamicVariables": { "city": "Lisbon" } });
+    let (id, url) = call(&world, body).await;
+    let mut caller = Caller::open(&url, "pcm_8000", true).await;
+    caller.until_heard("visit in Lisbon").await;
+    caller.say("Monday suits me.");
+    caller.until_heard("first visit").await;
+    caller.socket.close(None).await.unwrap();
+    world.until_over(&id, 10).await;
+    world.pass(30).await;
+    let asked = asked.0.lock().unwrap().clone();
+    assert!(
+        asked.first().is_some_and(|text| text.contains("a visit in Lisbon?")),
+        "{asked:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]

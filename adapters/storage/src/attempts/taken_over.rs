@@ -167,6 +167,7 @@ fn claim_of(node: NodeId, row: &AnyRow) -> StoreResult<Claim> {
 async fn called_in(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResult<ClaimedAttempt> {
     let account = row.id("account")?;
     let (contact, saved_extra) = inbound::caller(work, account, row.number("phone_number")?).await?;
+    let variables = calls::variables(work, row.id("id")?).await?;
     Ok(ClaimedAttempt {
         claim: claim_of(node, row)?,
         account,
@@ -177,6 +178,6 @@ async fn called_in(work: &mut Work<'_>, node: NodeId, row: &AnyRow) -> StoreResu
         tries: tries(row)?,
         contact,
         saved_extra,
-        variables: Map::new(),
+        variables,
     })
 }

@@ -82,6 +82,6 @@ pub trait CallStore: Send + Sync {
     /// a campaign. Returns `NotFound`, or `Stale` if it does not wait, or no longer.
     async fn cancel_queued(&self, account: AccountId, attempt: AttemptId) -> StoreResult<()>;
 
-    /// Returns the values of placeholders given for a single call; none for any other attempt.
+    /// Returns the values of placeholders given for a single call or a call from outside; none for any other attempt.
     async fn call_variables(&self, attempt: AttemptId) -> StoreResult<Map<String, Value>>;
 }

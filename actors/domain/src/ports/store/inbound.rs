@@ -4,6 +4,7 @@
 //! any other attempt, and it is never queued again.
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 
 use super::{AgentRow, ClaimedAttempt, KeyTicket, StoreResult};
 use crate::{
@@ -34,6 +35,8 @@ pub struct NewInboundCall {
     pub to: PhoneNumber,
     /// Idempotency key of the request that creates it.
     pub ticket: Option<KeyTicket>,
+    /// Values of placeholders that its client gave, with the language to begin in.
+    pub variables: Map<String, Value>,
 }
 
 /// An incoming call with its attempt.
