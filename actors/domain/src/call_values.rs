@@ -63,7 +63,6 @@ pub fn call_values<'a>(
     let all = section.dynamic_variables.iter().chain(free);
     let mut values: BTreeMap<String, String> = all.map(|(name, value)| (name.clone(), text(value))).collect();
     let mut set = |name: &str, value: String| values.insert(name.to_owned(), value);
-    let spelled = |number: Option<&PhoneNumber>| number.map(ToString::to_string).unwrap_or_default();
     let person = Some(&contact.phone_number).filter(|number| !number.is_nobodys());
     set("phoneNumber", spelled(person));
     if let Some(name) = &contact.name {
@@ -72,16 +71,34 @@ pub fn call_values<'a>(
     if let Some(email) = &contact.email {
         set("email", email.clone());
     }
-    let zone: Tz = section.prompt.timezone.parse().unwrap_or(Tz::UTC);
-    let local = call.at.to_utc().with_timezone(&zone);
-    set("system__agent_id", call.agent_id.to_string());
-    set("system__conversation_id", call.attempt.to_string());
-    set(CALLER_NUMBER, spelled(call.calling));
-    set(CALLED_NUMBER, spelled(call.called));
-    set("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string());
-    set("system__timezone", zone.name().to_owned());
-    set(CALL_DURATION, call.duration_s.to_string());
+    values.extend(system_values(agent, call));
     values
+}
+
+/// Returns the values that the service fills in itself, with the time in the agent's zone.
+pub fn system_values(agent: &Agent, call: &CallFacts<'_>) -> impl Iterator<Item = (String, String)> + use<> {
+    let zone: Tz = agent
+        .conversation_config
+        .agent
+        .prompt
+        .timezone
+        .parse()
+        .unwrap_or(Tz::UTC);
+    let local = call.at.to_utc().with_timezone(&zone);
+    let values = [
+        ("system__agent_id", call.agent_id.to_string()),
+        ("system__conversation_id", call.attempt.to_string()),
+        (CALLER_NUMBER, spelled(call.calling)),
+        (CALLED_NUMBER, spelled(call.called)),
+        ("system__time", local.format("%Y-%m-%d %H:%M:%S").to_string()),
+        ("system__timezone", zone.name().to_owned()),
+        (CALL_DURATION, call.duration_s.to_string()),
+    ];
+    values.into_iter().map(|(name, value)| (name.to_owned(), value))
+}
+
+fn spelled(number: Option<&PhoneNumber>) -> String {
+    number.map(ToString::to_string).unwrap_or_default()
 }
 
 /// Returns the agent's own values of the placeholders that neither `given`, nor the contact, nor the system fills.

@@ -35,14 +35,8 @@ pub const SYSTEM_VARIABLES: [&str; 7] = [
     CALL_DURATION,
 ];
 
-/// Placeholders that the service fills itself in the subject of a mail.
-pub const MAIL_VARIABLES: [&str; 5] = [
-    "system__agent_id",
-    "system__conversation_id",
-    CALL_DURATION,
-    "status",
-    "agentName",
-];
+/// Further placeholders that the service fills itself in the subject of a mail.
+pub const MAIL_VARIABLES: [&str; 2] = ["status", "agentName"];
 
 /// Returns whether a value leaves its placeholder empty.
 pub fn is_blank(value: &Value) -> bool {

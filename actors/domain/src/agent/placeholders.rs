@@ -32,7 +32,8 @@ pub fn open_placeholders(agent: &Agent, tools: &[String]) -> Vec<String> {
     }
     let mail = &agent.platform_settings.call_actions.post_call_email;
     let subject = mail.email_configuration.get("subject").and_then(Value::as_str);
-    let names: Vec<&str> = entities.keys().map(String::as_str).chain(MAIL_VARIABLES).collect();
+    let filled = SYSTEM_VARIABLES.into_iter().chain(MAIL_VARIABLES);
+    let names: Vec<&str> = entities.keys().map(String::as_str).chain(filled).collect();
     open.add(subject.filter(|_| mail.enabled).into_iter(), &[own], &names);
     open.names
 }

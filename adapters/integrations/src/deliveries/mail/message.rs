@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use domain::{
-    agent,
+    agent::{self, Agent},
+    call_values::{CallFacts, system_values},
     deliveries::MailTarget,
     ports::store::{Delivery, Store, StoreError, StoreResult},
     template::{self, Place},
@@ -93,13 +94,11 @@ pub(super) async fn values(
 ) -> StoreResult<BTreeMap<String, String>> {
     let conversation = store.conversation(delivery.account, delivery.attempt).await?;
     let agent = match store.kept_agent(delivery.account, conversation.agent).await {
-        Ok(row) => agent::complete(&row.document).ok(),
-        Err(StoreError::NotFound) => None,
+        Ok(row) => agent::complete(&row.document).unwrap_or_default(),
+        Err(StoreError::NotFound) => Agent::default(),
         Err(other) => return Err(other),
     };
-    let own = agent
-        .map(|agent| agent.conversation_config.agent.dynamic_variables)
-        .unwrap_or_default();
+    let own = &agent.conversation_config.agent.dynamic_variables;
     let nothing = Map::new();
     let person = told["contact"].as_object().unwrap_or(&nothing);
     let of_call = store.call_variables(delivery.attempt).await?;
@@ -109,10 +108,8 @@ pub(super) async fn values(
         .chain(person)
         .map(|(name, value)| (name.clone(), text(value)))
         .collect();
-    values.extend(conversation.collected);
-    values.insert("system__conversation_id".into(), delivery.attempt.to_string());
-    values.insert("system__agent_id".into(), conversation.agent.to_string());
-    values.insert("system__call_duration_secs".into(), text(&told["conversationDuration"]));
+    let system = system_values(&agent, &CallFacts::of(&conversation));
+    values.extend(conversation.collected.into_iter().chain(system));
     values.insert("status".into(), text(&told["status"]));
     values.insert("agentName".into(), text(&told["agentName"]));
     Ok(values)

@@ -204,3 +204,16 @@ async fn a_subject_knows_what_a_single_call_was_given() {
     let subject = mail.lines.iter().find(|line| line.starts_with("Subject: "));
     assert_eq!(subject.map(String::as_str), Some("Subject: A-4711 of Bo: completed"));
 }
+
+#[tokio::test]
+async fn a_subject_knows_every_value_of_the_system() {
+    let server = SmtpServer::start(&["250 taken"]).await;
+    let subject = "{{system__time}} {{system__timezone}} {{system__called_number}} {{system__call_duration_secs}}";
+    let mut world = world(&server, json!({ "to": ["desk@example.com"], "subject": subject })).await;
+    world.single_call(&json!({ "system__time": "never" })).await;
+    until("mail", async || !server.mails().is_empty()).await;
+    let mail = server.mails().remove(0);
+    let subject = mail.lines.iter().find(|line| line.starts_with("Subject: ")).unwrap();
+    let expected = "Subject: 2026-01-05 12:00:00 UTC +15550100001 65";
+    assert_eq!(subject, expected);
+}
