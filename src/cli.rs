@@ -1,6 +1,9 @@
 //! The command line.
 
 mod parsed;
+mod unknown;
+
+pub use unknown::warn_of_unknown_settings;
 
 use std::{net::SocketAddr, path::PathBuf};
 

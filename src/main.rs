@@ -11,7 +11,7 @@ use ringback::{
     app::App,
     cli::{
         AccountArgs, AccountCommand, CarriersCommand, CarriersStubArgs, Cli, Command, PhonesArgs, ProvidersCommand,
-        ProvidersStubArgs,
+        ProvidersStubArgs, warn_of_unknown_settings,
     },
     config::ServeConfig,
     demo, telemetry,
@@ -85,6 +85,7 @@ async fn serve(config: ServeConfig) -> Result<ExitCode, AnyError> {
     let grace = Duration::from_secs(config.drain_seconds);
     // Installed first: as soon as the listen address is printed, a stop signal may arrive.
     let mut stop = StopSignals::catch()?;
+    warn_of_unknown_settings();
     // The database may be away for long.
     let opened = tokio::select! {
         opened = App::open(config) => opened?,

@@ -12,6 +12,7 @@ const INTRODUCTION: &str = "\
 
 Every setting is an environment variable. Most are also an option of a command, as shown.
 This page is generated from the program; `ringback COMMAND --help` shows the same texts.
+At start, `ringback serve` logs a warning about variables that begin with `RINGBACK_` and are no setting.
 
 Accounts and keys have variables of their own, listed with their service:
 [providers](providers.md) and [carriers](carriers.md).
