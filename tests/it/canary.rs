@@ -322,6 +322,15 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
             if matches!(shown.data()["status"].as_str(), Some("completed" | "failed")) {
                 over += 1;
                 seen.add(&path, shown.body.to_string());
+                for part in ["turns", "events"] {
+                    let path = format!("{path}/{part}");
+                    let shown = client.get(&path).await.expect(200);
+                    assert!(
+                        part == "turns" || !shown.data().as_array().unwrap().is_empty(),
+                        "{path}"
+                    );
+                    seen.add(path, shown.body.to_string());
+                }
                 break;
             }
             if Instant::now() > limit {

@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use actors::call::EndReason;
 use domain::{
     id::NodeId,
-    ports::store::{AttemptStore, CallStore, NodeStore},
+    ports::{
+        language_model::Speaker,
+        store::{AttemptStore, CallStore, EventFact, Fact, NodeStore, RecordStore, TurnDetail, TurnFact},
+    },
 };
 use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
@@ -167,6 +170,23 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     let node = NodeId::new();
     app.store.register_node(node, None).await.unwrap();
     for claimed in app.store.claim_calls(node, 1).await.unwrap() {
+        let event = EventFact {
+            name: "built_in_tool".to_owned(),
+            at_ms: 1,
+            detail: json!({ "name": word }).to_string(),
+        };
+        let turn = TurnFact {
+            seq: 0,
+            speaker: Speaker::User,
+            text: word.to_owned(),
+            started_ms: 1,
+            ended_ms: 2,
+            interrupted: false,
+            damaged: false,
+            detail: TurnDetail::default(),
+        };
+        let facts = [Fact::Event(event), Fact::Turn(turn)].map(|fact| (claimed.claim.attempt, fact));
+        app.store.append_facts(&facts).await.unwrap();
         let outcome = EndReason::agent(word).outcome(false, BTreeMap::default());
         app.store.finish(claimed.claim, outcome, None).await.unwrap();
     }

@@ -36,6 +36,7 @@ mod layout;
 mod machines_end_to_end;
 mod openapi;
 mod opt_out;
+mod record;
 mod safeguards;
 mod several_nodes;
 mod storage_outage;

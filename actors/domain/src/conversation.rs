@@ -1,5 +1,6 @@
 //! Representation of conversations in REST answers and in deliveries.
 
+mod record;
 mod view;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::{
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
+pub use record::{CallEvent, EventType, Turn, TurnLatency, event, turns};
 pub use view::*;
 
 /// Returns the list item of a conversation.
@@ -68,6 +70,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         conversation_duration: of_list.conversation_duration,
         summary: of_list.summary,
         transcript: transcript(facts.turns),
+        turns: None,
         sentiment: analysis.map(|found| found.sentiment.clone()),
         key_moments: analysis.map(|found| found.key_moments.clone()),
         appointment_scheduled: row.appointment.as_ref().map_or_else(understood, appointment),

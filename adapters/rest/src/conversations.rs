@@ -1,7 +1,9 @@
 //! Conversations: the results of attempts.
 
 pub mod end;
+pub mod events;
 pub mod recording;
+pub mod turns;
 
 use axum::extract::State;
 use domain::{
@@ -18,7 +20,7 @@ use super::{
     envelope::Reply,
     error::{ApiResult, OrNoSuch},
     path_id::PathId,
-    query::{NoParameters, Parameters, Query, RawQuery, plain_integer},
+    query::{Parameters, Query, RawQuery, plain_integer},
 };
 
 /// Parameters of the list.
@@ -94,19 +96,41 @@ pub async fn list(
     ))
 }
 
+/// Parameters of a single conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct ShowParameters {
+    with_turns: bool,
+}
+
+impl Parameters for ShowParameters {
+    const NAMES: &'static [&'static str] = &["include"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        let turns = query.parsed("include", "`turns`", |text| (text == "turns").then_some(()));
+        Self {
+            with_turns: turns.is_some(),
+        }
+    }
+}
+
 /// Handles `GET /public/v1/conversations/{conversationId}`.
 pub async fn show(
     State(state): State<RestState>,
     Caller(account): Caller,
     PathId(id): PathId<AttemptId>,
-    _: Query<NoParameters>,
+    Query(ShowParameters { with_turns }): Query<ShowParameters>,
 ) -> ApiResult<Reply> {
     let row = state
         .store
         .conversation(account.id, id)
         .await
         .or_no_such("conversation")?;
-    Ok(Reply::ok(detail_of(&state, &account, &row).await?))
+    let mut shown = detail_of(&state, &account, &row).await?;
+    if with_turns {
+        let facts = state.store.turns(id).await?;
+        shown.turns = Some(conversation::turns(&*state.store, id, facts).await?);
+    }
+    Ok(Reply::ok(shown))
 }
 
 /// Returns the full view of a conversation.

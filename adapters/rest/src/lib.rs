@@ -198,6 +198,14 @@ pub fn routes(state: RestState) -> Router {
             post(conversations::end::end),
         )
         .route(
+            "/public/v1/conversations/{conversationId}/turns",
+            get(conversations::turns::list),
+        )
+        .route(
+            "/public/v1/conversations/{conversationId}/events",
+            get(conversations::events::list),
+        )
+        .route(
             "/public/v1/conversations/{conversationId}/recording",
             get(conversations::recording::recording),
         )

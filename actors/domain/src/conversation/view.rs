@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::Turn;
 use crate::{
     agent::EntityKind,
     id::{AccountId, AgentId, AttemptId, CampaignId},
@@ -145,6 +146,9 @@ pub struct Conversation {
     /// Transcript in lines `Agent: …` and `User: …`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transcript: Option<String>,
+    /// Turns, if they were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<Vec<Turn>>,
     /// Sentiment of the conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sentiment: Option<Sentiment>,

@@ -12,7 +12,7 @@ pub(super) const BUILT_IN_TOOL: &str = "built_in_tool";
 const MOST_BYTES: usize = 4 * 1024;
 
 /// Bytes that a call may keep in its first minute, and in each further one.
-const MINUTE_BYTES: u64 = 8 * 1024;
+const MINUTE_BYTES: u64 = 6 * 1024;
 
 impl State {
     /// Records an event of a tool. Values that are too long are cut to the beginning of their JSON text.

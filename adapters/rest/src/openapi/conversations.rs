@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use domain::conversation::{Conversation, ConversationItem};
+use domain::conversation::{CallEvent, Conversation, ConversationItem, Turn};
 
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
 use crate::calls::inbound::NewMediaSocket;
@@ -73,7 +73,26 @@ pub fn operations() -> Vec<Operation> {
             "getConversation",
             "Read a conversation",
         )
+        .query(
+            "include",
+            "`turns` adds the turns",
+            json!({ "type": "string", "enum": ["turns"], "x-ringback-extension": true }),
+        )
         .ok::<Conversation>(samples::conversation()),
+        record(
+            "/public/v1/conversations/{conversationId}/turns",
+            "listTurns",
+            "List the turns of a conversation, oldest first",
+        )
+        .note("What an older version did not record is left out.")
+        .page::<Turn>(samples::turn()),
+        record(
+            "/public/v1/conversations/{conversationId}/events",
+            "listEvents",
+            "List the events of a conversation, oldest first",
+        )
+        .note("Secrets in the arguments and answers of tools are replaced by `***`.")
+        .page::<CallEvent>(samples::call_event()),
         Operation::post(
             "/public/v1/conversations/{conversationId}/end",
             "endConversation",
@@ -114,6 +133,10 @@ pub fn operations() -> Vec<Operation> {
         call(),
         inbound_call(),
     ]
+}
+
+fn record(path: &'static str, id: &str, summary: &str) -> Operation {
+    Operation::get(path, id, summary).ours().paged()
 }
 
 fn list() -> Operation {

@@ -182,6 +182,44 @@ pub fn conversation() -> Value {
     shown
 }
 
+/// Returns a turn of a conversation.
+pub fn turn() -> Value {
+    json!({
+        "number": 2,
+        "speaker": "agent",
+        "words": "On Tuesday we have",
+        "startMs": 9_300,
+        "endMs": 10_700,
+        "interrupted": true,
+        "intended": "On Tuesday we have nine or ten o'clock.",
+        "damaged": false,
+        "voice": "elevenlabs:21m00Tcm4TlvDq8ikWAM",
+        "model": "openai/gpt-4.1-mini",
+        "latency": {
+            "endOfSpeechMs": 8_540,
+            "lastWordMs": 210,
+            "turnEndMs": 450,
+            "askedMs": 60,
+            "firstTokenMs": 420,
+            "firstAudioMs": 640,
+            "playoutMs": 760,
+            "speculated": true,
+            "filled": false,
+        },
+        "tokens": { "input": 812, "cached": 0, "output": 19 },
+    })
+}
+
+/// Returns an event of a conversation.
+pub fn call_event() -> Value {
+    json!({
+        "type": "tool_answered",
+        "atMs": 8_420,
+        "recordedAt": AT,
+        "detail": { "name": "openingHours", "run": 1, "ok": true, "ms": 310, "result": { "opens": "nine" } },
+    })
+}
+
 /// Returns a document of the knowledge base.
 pub fn document() -> Value {
     json!({

@@ -117,7 +117,16 @@ impl Dialer {
             };
             (attempt.claim.attempt, Fact::Turn(fact))
         };
-        let facts = [turn(0, Speaker::Agent, "Hello,\n Ada."), turn(1, Speaker::User, "Hi.")];
+        let event = EventFact {
+            name: "built_in_tool".into(),
+            at_ms: 1,
+            detail: r#"{"arguments":{"name":"Ada"}}"#.into(),
+        };
+        let facts = [
+            turn(0, Speaker::Agent, "Hello,\n Ada."),
+            turn(1, Speaker::User, "Hi."),
+            (attempt.claim.attempt, Fact::Event(event)),
+        ];
         self.app.store.append_facts(&facts).await.unwrap();
         tokio::time::advance(Duration::from_secs(90)).await;
         self.finish(
@@ -561,6 +570,10 @@ async fn an_erased_contact_leaves_an_anonymous_conversation() {
         assert!(after.data().get(field).is_none(), "{field}: {}", after.body);
     }
     assert_eq!(after.data()["dataCollected"], json!({ "items": [] }));
+    for part in ["turns", "events"] {
+        let path = format!("{CONVERSATIONS}/{id}/{part}");
+        assert_eq!(*client.get(&path).await.expect(200).data(), json!([]), "{part}");
+    }
     let campaign = client
         .get(&format!("/public/v1/campaigns/{}", dialer.campaign))
         .await

@@ -257,7 +257,7 @@ fn what_a_record_keeps_of_tools_is_bounded_and_has_no_secret() {
         }
         details.push(began);
     }
-    assert!((8_000..=8_192).contains(&kept), "{kept}");
+    assert!((6_000..=6_144).contains(&kept), "{kept}");
     assert!(
         details[0]["arguments"]
             .as_str()
