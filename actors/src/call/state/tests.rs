@@ -292,7 +292,7 @@ fn a_call_ended_for_good_is_cancelled_where_it_would_be_queued_again() {
         let [Effect::Record(Fact::Event(event)), Effect::Finish(ending)] = effects else {
             panic!("{effects:?}")
         };
-        assert_eq!(event.detail, r#"{"by":"request","status":"cancelled"}"#);
+        assert_eq!(event.detail, r#"{"status":"cancelled","by":"request"}"#);
         assert_eq!(*ending, cancelled);
     };
     for answer in [PermitAnswer::Granted, PermitAnswer::Late, PermitAnswer::Unanswered] {

@@ -234,7 +234,7 @@ fn recorded(effects: &[Effect], name: &str) -> Vec<serde_json::Value> {
 #[test]
 fn what_a_record_keeps_of_tools_is_bounded_and_has_no_secret() {
     let long = "ä".repeat(5_000);
-    let arguments = json!({ "q": long, "password": "p-4711" });
+    let arguments = json!({ "password": "p-4711", "q": long });
     let mut state = offered(at(CallPhase::Thinking));
     let mut kept = 0;
     let mut details = Vec::new();
