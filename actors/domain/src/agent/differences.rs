@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    fn agent(variables: Value, rest: Value) -> Map<String, Value> {
+    fn agent(variables: &Value, rest: &Value) -> Map<String, Value> {
         let mut agent = json!({ "name": "Ava", "conversationConfig": { "agent": { "dynamicVariables": variables } } });
         agent.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         agent.as_object().unwrap().clone()
@@ -80,10 +80,10 @@ mod tests {
     #[test]
     fn fields_that_differ_are_listed_and_defaults_count() {
         let old = agent(
-            json!({ "city": "Bonn", "shop": 1 }),
-            json!({ "tags": ["a"], "direction": "outbound" }),
+            &json!({ "city": "Bonn", "shop": 1 }),
+            &json!({ "tags": ["a"], "direction": "outbound" }),
         );
-        let new = agent(json!({ "city": "Bonn", "zip": null }), json!({ "tags": ["a", "b"] }));
+        let new = agent(&json!({ "city": "Bonn", "zip": null }), &json!({ "tags": ["a", "b"] }));
         let expected = [
             ("tags", Some(json!(["a"])), Some(json!(["a", "b"]))),
             ("conversationConfig.agent.dynamicVariables.shop", Some(json!(1)), None),
@@ -101,10 +101,10 @@ mod tests {
     #[test]
     fn neither_many_fields_nor_long_names_make_a_long_list() {
         let many: Map<String, Value> = (0..1_000).map(|n| (format!("v{n}"), json!(n))).collect();
-        let plain = agent(json!({}), json!({}));
-        let found = changed_fields(&plain, &agent(many.into(), json!({})));
+        let plain = agent(&json!({}), &json!({}));
+        let found = changed_fields(&plain, &agent(&many.into(), &json!({})));
         assert_eq!(found.len(), DIFFERENCES_LISTED);
-        let long = agent(json!({ "x".repeat(1_000): 1, "y": 2 }), json!({}));
+        let long = agent(&json!({ "x".repeat(1_000): 1, "y": 2 }), &json!({}));
         assert_eq!(
             changed_fields(&plain, &long),
             ["conversationConfig.agent.dynamicVariables"]

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, atomic::Ordering};
 use axum::{
     Json,
     extract::{Path, State},
-    http::{HeaderMap, StatusCode},
+    http::HeaderMap,
     response::{IntoResponse, Response},
 };
 use serde_json::{Value, json};
 
 use super::{
     Telnyx,
-    api::{Refused, broken, new_id, refusal, telephone, unprocessable},
+    api::{Refused, broken, new_id, telephone, unprocessable},
     call::{Call, Change, Order, StreamAsk},
     take_one,
 };
