@@ -168,9 +168,12 @@ async fn turns_tell_what_was_heard_and_how_long_each_step_took() {
         if let Some(latency) = turn.get("latency") {
             latencies += 1;
             assert_eq!(latency["endOfSpeechMs"], before["endMs"], "{turn}");
-            assert!(ms(&latency["lastWordMs"]) <= ms(&latency["turnEndMs"]), "{turn}");
-            assert!(ms(&latency["firstTokenMs"]) <= ms(&latency["firstAudioMs"]), "{turn}");
-            assert!(ms(&latency["firstAudioMs"]) <= ms(&latency["playoutMs"]), "{turn}");
+            // The greeting waits for no model.
+            assert_eq!(latency["firstTokenMs"].is_i64(), turn.get("model").is_some(), "{turn}");
+            let at = |step: &str| latency[step].as_i64().unwrap_or(i64::MIN);
+            assert!(at("lastWordMs") <= at("turnEndMs"), "{turn}");
+            assert!(at("firstTokenMs") <= at("firstAudioMs"), "{turn}");
+            assert!(at("firstAudioMs") <= at("playoutMs"), "{turn}");
             let played = ms(&latency["endOfSpeechMs"]) + ms(&latency["playoutMs"]);
             assert_eq!(played, ms(&turn["startMs"]), "{turn}");
         }
@@ -191,9 +194,10 @@ async fn turns_tell_what_was_heard_and_how_long_each_step_took() {
     let interrupted: Vec<&Value> = turns.iter().filter(|turn| turn["interrupted"] == true).collect();
     let [cut] = interrupted[..] else { panic!("{turns:#?}") };
     let (heard, intended) = (cut["words"].as_str().unwrap(), cut["intended"].as_str().unwrap());
-    assert_eq!(intended, ANSWER);
+    // A filler may come before the answer.
+    assert!(intended.ends_with(ANSWER), "{cut}");
     assert!(
-        heard.starts_with("It is sixty euros") && heard.len() < intended.len(),
+        heard.contains("It is sixty euros") && heard.len() < intended.len(),
         "{cut}"
     );
 
