@@ -75,7 +75,9 @@ async fn last_words(world: &World, name: &str, language: &str) -> String {
     let agent = world.agent(agent).await;
     let campaign = world.launch(&agent, &[(NUMBER, "silent")], json!({})).await;
     world.until_status(&campaign, "completed", 300).await;
-    lines(&world.conversation(&campaign, NUMBER).await, "Agent").pop().unwrap()
+    lines(&world.conversation(&campaign, NUMBER).await, "Agent")
+        .pop()
+        .unwrap()
 }
 
 #[tokio::test(start_paused = true)]

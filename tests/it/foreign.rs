@@ -33,7 +33,7 @@ const NOBODYS_NUMBER: &str = "+15550109999";
 const NOBODYS_VERSION: &str = "7731";
 
 /// Names that end like ids and are not resources of an account.
-const NO_IDS: [&str; 2] = ["voiceId", "eventsIds"];
+const NO_IDS: [&str; 4] = ["voiceId", "eventsIds", "pronunciationDictionaryId", "versionId"];
 /// Fields that contain ids although their name does not say so.
 const OTHER_IDS: [&str; 1] = ["knowledgeBase"];
 

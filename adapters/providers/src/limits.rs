@@ -393,9 +393,9 @@ mod tests {
         let interviewer = [
             speed,
             "`conversationConfig.agent.primaryLanguage` is `de`, but `interviewer` speaks English only",
-            "`conversationConfig.languagePresets` is `fr`, but `interviewer` speaks English only",
             "`conversationConfig.languagePresets` is `sw`, but `interviewer` speaks English only, and no language model is set \
              to make the fixed phrases in this language, so they are English",
+            "`conversationConfig.languagePresets` is `fr`, but `interviewer` speaks English only",
             "`conversationConfig.agent.prompt.temperature` has no effect with `interviewer`",
             "`conversationConfig.tts.expressiveMode` has no effect with `interviewer`",
             "`platformSettings.summaryLanguage` has no effect, because no language model does the analysis",

@@ -219,6 +219,7 @@ impl ModelRequest {
         };
         agent.name = below(NAME_HEADING).unwrap_or_default();
         let section = &mut agent.conversation_config.agent;
+        section.prompt.built_in_tools.end_call.enabled = self.tools.iter().any(|(name, _)| name == "endCall");
         let prompt = self.system.split(LINE_HEADING).next().unwrap_or_default();
         prompt.trim().clone_into(&mut section.prompt.prompt);
         section.greeting_message = below(GREETING_HEADING);

@@ -129,21 +129,8 @@ mod tests {
         .unwrap();
         let open = open_placeholders(&agent, &["{{tool}} {{one}}".to_owned()]);
         let expected = [
-            "one",
-            "two",
-            "blank",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "tool",
-            "nine",
-            "ten",
-            "eleven",
+            "one", "two", "blank", "three", "four", "five", "six", "seven", "eight", "tool", "nine", "ten", "eleven",
             "twelve",
-            "system__time",
         ];
         assert_eq!(open, expected);
     }

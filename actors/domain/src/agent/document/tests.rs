@@ -92,7 +92,8 @@ fn a_name_and_a_prompt_are_enough_and_all_else_reads_back_with_the_contracts_def
                 "optimizeStreamingLatency": 3,
                 "stability": 0.5,
                 "speed": 1,
-                "similarityBoost": 0.8
+                "similarityBoost": 0.8,
+                "pronunciationDictionary": []
             },
             "conversation": { "maxDurationSeconds": 300 },
             "languagePresets": {}

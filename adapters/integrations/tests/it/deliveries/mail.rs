@@ -214,6 +214,6 @@ async fn a_subject_knows_every_value_of_the_system() {
     until("mail", async || !server.mails().is_empty()).await;
     let mail = server.mails().remove(0);
     let subject = mail.lines.iter().find(|line| line.starts_with("Subject: ")).unwrap();
-    let expected = "Subject: 2026-01-05 12:00:00 UTC +15550100001 65";
+    let expected = "Subject: 2026-01-01 00:00:00 UTC +15550000000 65";
     assert_eq!(subject, expected);
 }
