@@ -133,16 +133,16 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_is_away_is_awaited_and_one_that_refuses_is_not() {
+    async fn an_unreachable_server_is_awaited_and_one_that_refuses_is_not() {
         let why = || StoreError::Unavailable("the server cannot be reached".into());
-        let away = |_| Err(OpenError::Unreachable(why()));
-        let back_at = |back: u64| move |now| if now < back { away(now) } else { Ok(()) };
-        assert_eq!(seconds(Some(60), away).await, (60, false));
+        let unreachable = |_| Err(OpenError::Unreachable(why()));
+        let back_at = |back: u64| move |now| if now < back { unreachable(now) } else { Ok(()) };
+        assert_eq!(seconds(Some(60), unreachable).await, (60, false));
         assert_eq!(seconds(Some(60), back_at(7)).await, (7, true));
         assert_eq!(seconds(None, back_at(3_600)).await, (3_600, true));
         let refuses_at_2 = |now| {
             if now < 2 {
-                away(now)
+                unreachable(now)
             } else {
                 Err(OpenError::Refused(why()))
             }

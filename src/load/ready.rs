@@ -23,7 +23,7 @@ use storage::SqlStore;
 /// A database that takes longer counts as unavailable.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-const DATABASE_AWAY: &str = "database_away";
+const DATABASE_UNREACHABLE: &str = "database_away";
 
 /// State of `GET /ready`.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ impl ReadyEndpoint {
         let all = [
             (self.node.switchboard.is_draining(), "draining"),
             (held.is_some(), held.unwrap_or_default()),
-            (!matches!(database, Ok(Ok(()))), DATABASE_AWAY),
+            (!matches!(database, Ok(Ok(()))), DATABASE_UNREACHABLE),
             (self.store.is_full(), "disk_full"),
             (self.store.dial_journal_fails(), "dial_journal"),
             (self.gate.holds(Work::Writes), "overloaded"),
@@ -72,7 +72,10 @@ pub fn database_awaited() -> Router {
         )
     };
     Router::new()
-        .route("/ready", get(async || answer(&[DATABASE_AWAY], &Gate::default())))
+        .route(
+            "/ready",
+            get(async || answer(&[DATABASE_UNREACHABLE], &Gate::default())),
+        )
         .fallback(unavailable)
 }
 

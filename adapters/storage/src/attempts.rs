@@ -25,7 +25,7 @@ use domain::{
 use super::{SqlStore, safeguards};
 
 pub use counters::SAFEGUARDS;
-pub(super) use steps::{ended_unsent, told_again};
+pub(super) use steps::told_again;
 pub(super) use waiting::{cancel_waiting, hand_waiting_to};
 
 #[async_trait]

@@ -14,8 +14,8 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work,
+    attempt_ends::ended_unsent,
     attempt_guard::tries,
-    attempts::ended_unsent,
     campaign_rows::LOOK_AGAIN,
     contact_states::{self, ContactKey, ContactState},
     conversations, idempotency,

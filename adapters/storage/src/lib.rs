@@ -8,6 +8,7 @@ mod agent_holds;
 mod agent_versions;
 mod agents;
 mod appointments;
+mod attempt_ends;
 mod attempt_guard;
 mod attempts;
 mod calls;

@@ -13,7 +13,7 @@ use sqlx::{AnyConnection, any::AnyRow};
 
 use super::steps;
 use crate::{
-    Work,
+    Work, attempt_ends,
     attempt_guard::{Guarded, SENT, bind_claim},
     contact_states::{self, ContactState},
     dial_journal::DialNote,
@@ -170,7 +170,7 @@ async fn refuse(work: &mut Work<'_>, claim: Claim, ended: Ended, error: String) 
         .run(work, |query| query.bind(error).bind(now).bind(status.as_str()))
         .await?;
     contact_states::set(work, held.contact, state, false).await?;
-    steps::ended_unsent(work, claim.attempt).await
+    attempt_ends::ended_unsent(work, claim.attempt).await
 }
 
 async fn grant(work: &mut Work<'_>, claim: Claim, request: PermitRequest) -> StoreResult<Permit> {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use domain::{
-    agent,
     id::AttemptId,
     ports::{
         carrier::CarrierCallId,
@@ -18,7 +17,7 @@ use domain::{
 
 use super::waiting;
 use crate::{
-    Work,
+    Work, attempt_ends,
     attempt_guard::{Guarded, SENT},
     contact_states::{self, ContactState},
     deliveries, jobs,
@@ -93,7 +92,7 @@ async fn cancel(work: &mut Work<'_>, claim: Claim) -> StoreResult<()> {
     );
     let held = update.run(work, |query| query.bind(now)).await?;
     contact_states::set(work, held.contact, ContactState::Cancelled, false).await?;
-    ended_unsent(work, claim.attempt).await
+    attempt_ends::ended_unsent(work, claim.attempt).await
 }
 
 /// Puts the attempt back in the queue under the next epoch, due at `due_at` or when it was due before.
@@ -282,33 +281,10 @@ pub(super) async fn finish(
     if let Some(next) = next {
         waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
     }
-    keep_issue_tracking(&mut work, claim.attempt).await?;
+    attempt_ends::keep_issue_tracking(&mut work, claim.attempt).await?;
     match held.row.maybe_time("answered_at")? {
         // Nobody spoke, so there is nothing to analyse.
         None => deliveries::make(&mut work, claim.attempt).await,
         Some(_) => jobs::add_analysis(&mut work, claim.attempt, now.plus(analysed_after)).await,
     }
-}
-
-/// Keeps what an attempt that ended unsent has of its agent, and creates its deliveries.
-pub(crate) async fn ended_unsent(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
-    keep_issue_tracking(work, attempt).await?;
-    deliveries::make(work, attempt).await
-}
-
-/// Keeps with an ended attempt whether its agent tracks issues now.
-async fn keep_issue_tracking(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
-    // Most agents do not, and their documents may be long.
-    let query = sqlx::query(
-        "SELECT g.document FROM attempts a JOIN agents g ON g.id = a.agent \
-         WHERE a.id = $1 AND g.document LIKE '%\"issueTracking\"%'",
-    );
-    let row = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn).await;
-    let tracked = match row.map_err(unavailable)? {
-        Some(row) => agent::tracks_issues(&row.json("document")?),
-        None => false,
-    };
-    let update = sqlx::query("UPDATE attempts SET issue_tracking = $2 WHERE id = $1 AND state = 'final'");
-    let update = update.bind(attempt.to_string()).bind(i64::from(tracked));
-    affected(update, &mut *work.conn).await.map(drop)
 }

@@ -7,7 +7,7 @@ use domain::{
 
 use super::steps;
 use crate::{
-    Work,
+    Work, attempt_ends,
     attempt_guard::{Held, tries},
     calls,
     contact_states::{self, ContactKey, ContactState},
@@ -76,7 +76,7 @@ pub(crate) async fn cancel_waiting(work: &mut Work<'_>, campaign: CampaignId) ->
     let ended = ended.bind(campaign.to_string()).bind(work.now.0);
     for row in ended.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
         contact_states::set(work, ContactKey::read(&row)?, ContactState::Cancelled, false).await?;
-        steps::ended_unsent(work, row.id("id")?).await?;
+        attempt_ends::ended_unsent(work, row.id("id")?).await?;
     }
     Ok(())
 }

@@ -40,15 +40,15 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools, OpenError> {
     let connected = timeout(CONNECT_WITHIN, AnyConnection::connect(url.secret())).await;
     let mut conn = connected
         .map_err(|_| OpenError::Unreachable(unreachable(&format!("no answer within {CONNECT_WITHIN:?}"))))?
-        .map_err(|error| sorted(is_away(&error), refused(&error)))?;
+        .map_err(|error| sorted(is_unreachable(&error), refused(&error)))?;
     check_version(&mut conn).await?;
     // Use a connection without the limits of the others: changing a large table may take long. Other
     // processes that start now wait for it.
     let migrated = MIGRATIONS.run_direct(None, &mut conn, false).await;
     migrated.map_err(|error| {
-        let away =
-            matches!(&error, MigrateError::Execute(why) | MigrateError::ExecuteMigration(why, _) if is_away(why));
-        sorted(away, StoreError::Unavailable(format!("cannot migrate: {error}")))
+        let unreachable =
+            matches!(&error, MigrateError::Execute(why) | MigrateError::ExecuteMigration(why, _) if is_unreachable(why));
+        sorted(unreachable, StoreError::Unavailable(format!("cannot migrate: {error}")))
     })?;
     // This connection is no longer needed.
     let _ = conn.close().await;
@@ -98,7 +98,7 @@ async fn pool(
 }
 
 /// Returns whether the server is unreachable, starts, stops, or has no free connection.
-fn is_away(error: &sqlx::Error) -> bool {
+fn is_unreachable(error: &sqlx::Error) -> bool {
     match error {
         // TLS reports an untrusted server with this kind.
         sqlx::Error::Io(error) => error.kind() != std::io::ErrorKind::InvalidData,
@@ -111,8 +111,8 @@ fn is_away(error: &sqlx::Error) -> bool {
     }
 }
 
-fn sorted(away: bool, error: StoreError) -> OpenError {
-    match away {
+fn sorted(unreachable: bool, error: StoreError) -> OpenError {
+    match unreachable {
         true => OpenError::Unreachable(error),
         false => OpenError::Refused(error),
     }
@@ -120,7 +120,7 @@ fn sorted(away: bool, error: StoreError) -> OpenError {
 
 /// Maps an error after the first connection.
 fn unopened(error: sqlx::Error) -> OpenError {
-    sorted(is_away(&error), unavailable(error))
+    sorted(is_unreachable(&error), unavailable(error))
 }
 
 /// Explains why the first connection failed, with a way out. The driver's texts never contain the password.

@@ -235,11 +235,11 @@ async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
         OpenError::Refused(error) => error.to_string(),
         error @ OpenError::Unreachable(_) => panic!("{error}"),
     };
-    let away = async |url: &str| match opened(url).await {
+    let reason = async |url: &str| match opened(url).await {
         OpenError::Unreachable(error) => error.to_string(),
         error @ OpenError::Refused(_) => panic!("{error}"),
     };
-    let unavailable = away("postgres://ada:hidden@127.0.0.1:1/ringback").await;
+    let unavailable = reason("postgres://ada:hidden@127.0.0.1:1/ringback").await;
     assert!(unavailable.contains("is it running"), "{unavailable}");
     let unknown = open("postgres://ada:hidden@127.0.0.1:1/ringback?sslmod=require").await;
     assert!(unknown.contains("no parameter `sslmod`"), "{unknown}");
@@ -270,7 +270,7 @@ async fn why_a_database_cannot_be_opened_is_said_without_its_password() {
     .await;
     url.set_username(&user).unwrap();
     url.set_password(Some("hidden")).unwrap();
-    let full = away(url.as_str()).await;
+    let full = reason(url.as_str()).await;
     execute(&database.url, &format!("DROP ROLE {user}")).await;
     assert!(full.contains("raise the server's max_connections"), "{full}");
 }

@@ -1,0 +1,31 @@
+//! Writes that follow the end of an attempt.
+
+use domain::{agent, id::AttemptId, ports::store::StoreResult};
+
+use super::{
+    Work, deliveries,
+    rows::{Columns, affected, unavailable},
+};
+
+/// Keeps what an attempt that ended unsent has of its agent, and creates its deliveries.
+pub(super) async fn ended_unsent(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
+    keep_issue_tracking(work, attempt).await?;
+    deliveries::make(work, attempt).await
+}
+
+/// Keeps with an ended attempt whether its agent tracks issues now.
+pub(super) async fn keep_issue_tracking(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
+    // Most agents do not, and their documents may be long.
+    let query = sqlx::query(
+        "SELECT g.document FROM attempts a JOIN agents g ON g.id = a.agent \
+         WHERE a.id = $1 AND g.document LIKE '%\"issueTracking\"%'",
+    );
+    let row = query.bind(attempt.to_string()).fetch_optional(&mut *work.conn).await;
+    let tracked = match row.map_err(unavailable)? {
+        Some(row) => agent::tracks_issues(&row.json("document")?),
+        None => false,
+    };
+    let update = sqlx::query("UPDATE attempts SET issue_tracking = $2 WHERE id = $1 AND state = 'final'");
+    let update = update.bind(attempt.to_string()).bind(i64::from(tracked));
+    affected(update, &mut *work.conn).await.map(drop)
+}
