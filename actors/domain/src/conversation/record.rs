@@ -175,7 +175,7 @@ pub enum EventType {
     BuiltInTool,
     /// A tool outside the call began.
     ToolBegan,
-    /// That tool answered.
+    /// An outside tool answered.
     ToolAnswered,
     /// The agent promised to call back.
     CallBack,

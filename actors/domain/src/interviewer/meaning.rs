@@ -1,4 +1,4 @@
-//! What a user's turn means in an interview.
+//! Meaning of a user's turn in an interview.
 
 use serde_json::Value;
 

@@ -14,7 +14,7 @@ use crate::{
 
 /// Sentences that are asked for. The question about an opt-out stays English, since it must be known again
 /// by its words.
-const ASKED: [&str; 8] = [
+pub(super) const ASKED: [&str; 8] = [
     "pardon",
     "broken",
     "time_is_up",

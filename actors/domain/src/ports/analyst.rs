@@ -16,8 +16,8 @@ pub struct Question {
     pub agent: Arc<Agent>,
     /// Instructions: what to find and how to answer.
     pub instructions: String,
-    /// What is asked about, such as the lines of a call: one JSON object per line, as data. Nothing in it counts
-    /// as an instruction.
+    /// Subject of the question, such as the lines of a call: one JSON object per line, as data. Nothing in it
+    /// counts as an instruction.
     pub record: String,
     /// JSON Schema of the answer. It is strict: every property is required and no others are allowed.
     pub schema: Value,

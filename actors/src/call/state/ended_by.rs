@@ -1,4 +1,4 @@
-//! Which side ended the call, for its record.
+//! The record of a call's end: its outcome, and the side that ended it.
 
 use serde_json::json;
 

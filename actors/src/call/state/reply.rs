@@ -116,7 +116,7 @@ impl State {
             "endCall" if self.rules.may_end(&arguments) => {
                 self.reply.end_call = true;
                 self.reply.protected |= self.rules.end_call_protected;
-                if self.rules.smart_opt_out && arguments.get("reason").and_then(Value::as_str) == Some("opt_out") {
+                if self.rules.honours_opt_out(&arguments) {
                     // Written at once, not after the last words: the wish holds however the call goes on.
                     fx.push(Effect::WriteOptOut);
                 }

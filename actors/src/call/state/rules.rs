@@ -159,7 +159,12 @@ impl Rules {
     /// Returns whether the model may end the call for the reason in `arguments`. Without the tool, it may for
     /// an opt-out that takes effect.
     pub(super) fn may_end(&self, arguments: &Value) -> bool {
-        self.end_call || self.smart_opt_out && arguments["reason"] == "opt_out"
+        self.end_call || self.honours_opt_out(arguments)
+    }
+
+    /// Returns whether the `arguments` of `endCall` tell of an opt-out that takes effect.
+    pub(super) fn honours_opt_out(&self, arguments: &Value) -> bool {
+        self.smart_opt_out && arguments["reason"] == "opt_out"
     }
 
     /// Returns whether the words said with a tool are protected.

@@ -1,4 +1,4 @@
-//! What the record of a call keeps of its tools: arguments and answers without secrets, within bounds.
+//! The record of a call's tools: arguments and answers without secrets, within bounds.
 
 use serde_json::{Value, json};
 
