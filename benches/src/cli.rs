@@ -91,6 +91,10 @@ pub struct BenchApiArgs {
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=600))]
     pub seconds: u32,
 
+    /// Make the database with this earlier version of the program, without a left-over import, and measure its update
+    #[arg(long)]
+    pub previous: Option<PathBuf>,
+
     /// Also fail if a figure misses its target
     #[arg(long)]
     pub strict: bool,
@@ -130,6 +134,10 @@ pub struct BenchCallsArgs {
     /// How many of a hundred calls have providers that hang or drop midway, at every third request
     #[arg(long, default_value_t = 0, requires = "providers", value_parser = clap::value_parser!(u32).range(0..=50))]
     pub faulty: u32,
+
+    /// Clients that read the account's event stream meanwhile
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000))]
+    pub streams: u32,
 
     /// Record the calls, and check that every recording decodes and contains the words of its transcript
     #[arg(long)]

@@ -86,6 +86,26 @@ impl Connection {
         Ok(Answer { status, body })
     }
 
+    /// Sends `GET path` for a response that never ends, which [`Connection::receive_on`] reads.
+    pub async fn begin(&mut self, path: &str, key: &str) -> Result<(), BenchError> {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nx-api-key: {key}\r\n\r\n",
+            self.address
+        );
+        self.stream.write_all(request.as_bytes()).await?;
+        self.receive().await?;
+        match self.received.starts_with(b"HTTP/1.1 200") {
+            true => Ok(()),
+            false => Err(format!("{path}: {}", String::from_utf8_lossy(&self.received)).into()),
+        }
+    }
+
+    /// Reads what came, and keeps only that.
+    pub async fn receive_on(&mut self) -> Result<(), BenchError> {
+        self.received.clear();
+        self.receive().await
+    }
+
     async fn receive(&mut self) -> Result<(), BenchError> {
         if self.stream.read_buf(&mut self.received).await? == 0 {
             return Err("the service closed the connection".into());

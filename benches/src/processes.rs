@@ -31,6 +31,8 @@ pub struct Process {
 /// Start options of the service under test.
 #[derive(Clone)]
 pub struct ServiceSettings {
+    /// Program to measure.
+    pub program: PathBuf,
     /// Listen address.
     pub listen: SocketAddr,
     /// Folder of its database and recordings.
@@ -55,6 +57,7 @@ impl ServiceSettings {
     /// Returns options for twenty concurrent calls and twenty dials per second, on one thread and any core.
     pub fn new(folder: &Path, exchange: SocketAddr) -> Result<Self, BenchError> {
         Ok(Self {
+            program: service()?,
             listen: free_address()?,
             folder: folder.to_owned(),
             exchange,
@@ -91,8 +94,7 @@ fn service() -> Result<PathBuf, BenchError> {
     }
 }
 
-fn command(core: Option<usize>, arguments: &[OsString]) -> Result<Command, BenchError> {
-    let program = service()?;
+fn command(program: &Path, core: Option<usize>, arguments: &[OsString]) -> Command {
     let pinned = core.filter(|_| Path::new("/usr/bin/taskset").exists());
     let mut command = match pinned {
         Some(core) => {
@@ -109,7 +111,7 @@ fn command(core: Option<usize>, arguments: &[OsString]) -> Result<Command, Bench
         .stdout(Stdio::null());
     let log = std::env::var("RINGBACK_BENCH_LOG");
     command.env("RUST_LOG", log.unwrap_or_else(|_| "error".into()));
-    Ok(command)
+    command
 }
 
 impl Process {
@@ -121,14 +123,14 @@ impl Process {
 
     /// Starts the service and waits until it is healthy.
     pub async fn service(settings: &ServiceSettings) -> Result<Self, BenchError> {
-        let process = Self::spawn(Self::serving(settings)?)?;
+        let process = Self::spawn(Self::serving(settings))?;
         wait_for(&format!("{}/public/health", settings.base_url())).await?;
         Ok(process)
     }
 
     /// Starts the service and returns the time to its first healthy response.
     pub async fn timed_service(settings: &ServiceSettings) -> Result<(Self, Duration), BenchError> {
-        let command = Self::serving(settings)?;
+        let command = Self::serving(settings);
         let began = Instant::now();
         let process = Self::spawn(command)?;
         while !is_healthy(settings.listen).await {
@@ -140,7 +142,7 @@ impl Process {
         Ok((process, began.elapsed()))
     }
 
-    fn serving(settings: &ServiceSettings) -> Result<Command, BenchError> {
+    fn serving(settings: &ServiceSettings) -> Command {
         let workers = settings.workers.to_string();
         let mut arguments: Vec<OsString> = vec!["--workers".into(), workers.into(), "serve".into()];
         let mut option = |name: &str, value: String| arguments.extend([name.into(), value.into()]);
@@ -153,13 +155,13 @@ impl Process {
         if let Some(pause) = settings.fixed_pause_ms {
             option("--fixed-pause-ms", pause.to_string());
         }
-        let mut command = command(settings.core, &arguments)?;
+        let mut command = command(&settings.program, settings.core, &arguments);
         // The bench sends more requests for one account than the default allows.
         command.env("RINGBACK_RATE_LIMIT", "0");
         // Measures the machine's limit, not the point at which the service begins to shed load.
         command.env("RINGBACK_SHED_CPU", "100");
         command.envs(settings.environment.iter().map(|(name, value)| (*name, value)));
-        Ok(command)
+        command
     }
 
     /// Starts the phones with these options and waits until they answer.
@@ -172,7 +174,7 @@ impl Process {
         let mut arguments: Vec<OsString> = vec!["phones".into(), "--listen".into(), listen.to_string().into()];
         arguments.extend(["--log".into(), log.into(), "--max-calls".into(), "5000".into()]);
         arguments.extend(options.iter().map(OsString::from));
-        let process = Self::spawn(command(core, &arguments)?)?;
+        let process = Self::spawn(command(&service()?, core, &arguments))?;
         wait_for(&format!("http://{listen}/v1/calls")).await?;
         Ok(process)
     }
@@ -184,7 +186,7 @@ impl Process {
             .map(OsString::from)
             .chain([listen.to_string().into(), "--times".into(), times.into()])
             .collect();
-        let process = Self::spawn(command(core, &arguments)?)?;
+        let process = Self::spawn(command(&service()?, core, &arguments))?;
         wait_for(&format!("http://{listen}/health")).await?;
         Ok(process)
     }
@@ -273,7 +275,7 @@ pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchE
         "--database-url",
     ]
     .map(OsString::from);
-    let output = Command::new(service()?)
+    let output = Command::new(&settings.program)
         .args(arguments)
         .arg(settings.database_url())
         .output()

@@ -42,6 +42,15 @@ impl Site {
         })
     }
 
+    /// Sets a version of the program to measure, and creates the account again in a new database of that version.
+    pub async fn begin_again(&mut self, program: PathBuf) -> Result<(), BenchError> {
+        self.settings.program = program;
+        self.settings.folder = self.folder.path().join("earlier");
+        std::fs::create_dir(&self.settings.folder)?;
+        self.key = create_account(&self.settings).await?;
+        Ok(())
+    }
+
     /// Starts the service; returns it with a client.
     pub async fn serve(&self) -> Result<(Process, ApiClient), BenchError> {
         Ok((Process::service(&self.settings).await?, self.api()?))

@@ -2,13 +2,13 @@
 //! waited, and a full disk.
 
 use domain::{
-    id::{AccountId, AgentId, CampaignId},
-    ports::store::StoreResult,
+    id::{AccountId, AgentId, AttemptId, CampaignId},
+    ports::store::{Analysis, StoreError, StoreResult},
 };
 
 use super::{
     SqlStore, Work,
-    rows::{Columns, affected, unavailable},
+    rows::{Columns, affected, to_json, unavailable},
 };
 
 /// Conversations per transaction.
@@ -18,14 +18,53 @@ const PIECE: i64 = 20_000;
 /// after up to ten minutes, five failed and one was cancelled.
 const CONVERSATIONS: &str = "INSERT INTO attempts (id, account, agent, campaign, attempt_no, kind, phone_number, state, \
      epoch, due_at, started_at, dialing_at, answered_at, ended_at, duration_s, status, voicemail, transferred, \
-     collected, created_at) \
+     collected, analysis, created_at) \
      WITH RECURSIVE numbers (n) AS (SELECT CAST($3 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < $4), \
      calls (n, at, digits, duration_s) AS (SELECT n, $5 + n * 1000000, SUBSTR(CAST(1000000000000 + n AS TEXT), 2), \
        CASE WHEN n % 10 < 4 THEN n * 7919 % 600 ELSE 0 END FROM numbers) \
      SELECT '01900000-0000-7000-8000-' || digits, $1, $2, $6, 1, 'first', '+1555' || SUBSTR(digits, 6), 'final', 1, at, \
        at, at, CASE WHEN n % 10 < 4 THEN at ELSE NULL END, at + duration_s * 1000000, duration_s, \
-       CASE WHEN n % 10 < 4 THEN 'completed' WHEN n % 10 < 9 THEN 'failed' ELSE 'cancelled' END, 0, 0, '{}', at \
+       CASE WHEN n % 10 < 4 THEN 'completed' WHEN n % 10 < 9 THEN 'failed' ELSE 'cancelled' END, 0, 0, '{}', \
+       CASE WHEN n % 10 < 4 THEN $7 ELSE NULL END, at \
      FROM calls";
+
+/// Inserts the turns of the completed conversations `$1` to `$2` (exclusive): `$3` turns each, with words that all of
+/// them have ("visit") and words that few have ("caller123").
+const TURNS: &str = "INSERT INTO turns (attempt, seq, speaker, words, started_ms, ended_ms, interrupted, damaged) \
+     WITH RECURSIVE numbers (n) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < $2), \
+     places (place) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT place + 1 FROM places WHERE place + 1 < $3) \
+     SELECT '01900000-0000-7000-8000-' || SUBSTR(CAST(1000000000000 + n AS TEXT), 2), place, \
+       CASE place % 2 WHEN 0 THEN 'agent' ELSE 'user' END, \
+       CASE place % 2 WHEN 0 THEN 'Good morning, this is the practice. Would a visit in week ' || (n + place) % 52 || \
+         ' suit you?' ELSE 'Yes, that suits me. I am caller' || n * 7919 % 50000 || ' of street ' || n % 1000 || '.' END, \
+       place * 3000, place * 3000 + 2500, 0, 0 \
+     FROM numbers CROSS JOIN places WHERE n % 10 < 4";
+
+/// Inserts the latencies of the agent's turns that [`TURNS`] inserts.
+const REPLIES: &str = "INSERT INTO journal (id, attempt, name, at_ms, detail, created_at) \
+     WITH RECURSIVE numbers (n) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < $2), \
+     places (place) AS (SELECT CAST(2 AS BIGINT) UNION ALL SELECT place + 2 FROM places WHERE place + 2 < $3), \
+     calls (n, digits) AS (SELECT n, SUBSTR(CAST(1000000000000 + n AS TEXT), 2) FROM numbers WHERE n % 10 < 4) \
+     SELECT '01900000-0000-7001-' || (8000 + place / 2) || '-' || digits, '01900000-0000-7000-8000-' || digits, 'reply', \
+       place * 3000, '{\"turnEndMs\":210,\"askedMs\":215,\"firstTokenMs\":400,\"firstAudioMs\":600,\"playoutMs\":' || \
+       600 + n % 300 || '}', $4 + n * 1000000 \
+     FROM calls CROSS JOIN places";
+
+/// Turns of a seeded conversation.
+const TURNS_OF_EACH: i64 = 6;
+/// Turns of the last completed one: a call of an hour.
+const TURNS_OF_LONGEST: i64 = 1_200;
+
+async fn seed_turns(work: Work<'_>, numbers: std::ops::Range<i64>, each: i64, first_at: i64) -> StoreResult<()> {
+    for (statement, has_time) in [(TURNS, false), (REPLIES, true)] {
+        let mut insert = sqlx::query(statement).bind(numbers.start).bind(numbers.end).bind(each);
+        if has_time {
+            insert = insert.bind(first_at);
+        }
+        affected(insert, &mut *work.conn).await?;
+    }
+    Ok(())
+}
 
 async fn seed(
     work: Work<'_>,
@@ -40,8 +79,18 @@ async fn seed(
         .bind(numbers.start)
         .bind(numbers.end)
         .bind(first_at)
-        .bind(owner.1.to_string());
+        .bind(owner.1.to_string())
+        .bind(to_json(&Analysis::of_summary("A visit was agreed.".to_owned()))?);
     affected(insert, work.conn).await.map(drop)
+}
+
+async fn lengthen(work: Work<'_>, number: i64, first_at: i64) -> StoreResult<()> {
+    for table in ["turns", "journal"] {
+        let delete = format!("DELETE FROM {table} WHERE attempt = $1");
+        let delete = sqlx::query(sqlx::AssertSqlSafe(delete)).bind(format!("01900000-0000-7000-8000-{number:012}"));
+        affected(delete, &mut *work.conn).await?;
+    }
+    seed_turns(work, number..number + 1, TURNS_OF_LONGEST, first_at).await
 }
 
 async fn waits(work: Work<'_>) -> StoreResult<Vec<i64>> {
@@ -71,13 +120,14 @@ impl SqlStore {
         self.write(move |work| Box::pin(limit_pages(work, more))).await
     }
 
-    /// Creates `count` conversations, one per second until now, in long stretches per agent and campaign.
+    /// Creates `count` conversations with their turns and latencies, one per second until now, in long stretches per
+    /// agent and campaign. Returns the id of the longest one, of 1,200 turns.
     pub async fn seed_conversations(
         &self,
         account: AccountId,
         owners: &[(AgentId, CampaignId)],
         count: i64,
-    ) -> StoreResult<()> {
+    ) -> StoreResult<AttemptId> {
         let first_at = self.clock.now().0 - count * 1_000_000;
         let stretch = PIECE.min(count / (4 * owners.len() as i64).max(1)).max(1);
         let mut turns = owners.iter().copied().cycle();
@@ -85,10 +135,17 @@ impl SqlStore {
         while let (true, Some(owner)) = (next < count, turns.next()) {
             let numbers = next..(next + stretch).min(count);
             next = numbers.end;
-            self.write(move |work| Box::pin(seed(work, account, owner, numbers, first_at)))
+            let own = numbers.clone();
+            self.write(move |work| Box::pin(seed(work, account, owner, own, first_at)))
+                .await?;
+            self.write(move |work| Box::pin(seed_turns(work, numbers, TURNS_OF_EACH, first_at)))
                 .await?;
         }
-        Ok(())
+        let longest = (count - 1) / 10 * 10;
+        self.write(move |work| Box::pin(lengthen(work, longest, first_at)))
+            .await?;
+        let id = format!("01900000-0000-7000-8000-{longest:012}");
+        id.parse().map_err(|_| StoreError::Damaged(id))
     }
 
     /// Returns for each dialed attempt the time from its claim to its permit, in microseconds.

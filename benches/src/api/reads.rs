@@ -13,6 +13,8 @@ use sim::samples::Samples;
 
 /// Connections that read an agent concurrently.
 const READERS: usize = 8;
+/// Reads of the same thing, one after the other.
+const READS: usize = 100;
 /// Pages of a hundred conversations read by each filter.
 const PAGES: usize = 60;
 
@@ -48,6 +50,101 @@ pub async fn lists(site: &Site, seeded: &Seeded, report: &mut Report) -> Result<
     for (most_ms, name, filter) in lists {
         let p99 = pages(site, name, &filter, report).await?;
         report.at_most(format!("conversations, {name}, p99"), p99, "ms", most_ms);
+    }
+    Ok(())
+}
+
+/// Reads the record of a long call, searches transcripts, and reads the analytics.
+pub async fn records(site: &Site, seeded: &Seeded, report: &mut Report) -> Result<(), BenchError> {
+    let (longest, agent) = (&seeded.longest, &seeded.agents[1]);
+    let reads = [
+        (
+            20.0,
+            "turns of an hour, first page",
+            format!("conversations/{longest}/turns?pageSize=100"),
+        ),
+        (
+            300.0,
+            "search, a word of every call",
+            "conversations?search=visit".to_owned(),
+        ),
+        (
+            300.0,
+            "search, a word of few calls",
+            "conversations?search=caller7919".to_owned(),
+        ),
+        (
+            300.0,
+            "search, a word of no call",
+            "conversations?search=zebra".to_owned(),
+        ),
+        (
+            300.0,
+            "search, a phrase",
+            "conversations?search=%22would+a+visit%22".to_owned(),
+        ),
+        (
+            300.0,
+            "search, the begin of a word",
+            "conversations?search=caller49*".to_owned(),
+        ),
+        (
+            300.0,
+            "search, two words",
+            "conversations?search=caller7919+visit".to_owned(),
+        ),
+        (
+            300.0,
+            "search, of an agent",
+            format!("conversations?search=visit&agentId={agent}"),
+        ),
+        (
+            300.0,
+            "search, rare, of an agent",
+            format!("conversations?search=caller7919&agentId={agent}"),
+        ),
+        (50.0, "analytics by day", "analytics?groupBy=day".to_owned()),
+        (50.0, "analytics by agent", "analytics?groupBy=agent".to_owned()),
+        (50.0, "analytics by campaign", "analytics?groupBy=campaign".to_owned()),
+        (
+            250.0,
+            "conversations of a number",
+            "conversations?phoneNumber=%2B15550000010".to_owned(),
+        ),
+        (
+            250.0,
+            "conversations with a neutral sentiment",
+            "conversations?sentiment=neutral".to_owned(),
+        ),
+        (
+            250.0,
+            "conversations with a recording",
+            "conversations?hasRecording=true".to_owned(),
+        ),
+    ];
+    let mut connection = Connection::open(site.settings.listen).await?;
+    for (most_ms, name, path) in reads {
+        let path = format!("/public/v1/{path}");
+        let mut times = Samples::default();
+        while times.len() < READS {
+            let asked = Instant::now();
+            let answer = connection.get(&path, &site.key).await?;
+            times.push(ms(asked.elapsed()));
+            if answer.status != 200 {
+                report.fault(format!(
+                    "{path}: {} {}",
+                    answer.status,
+                    String::from_utf8_lossy(&answer.body)
+                ));
+                break;
+            }
+        }
+        report.at_most(
+            format!("{name}, p99"),
+            times.percentile(0.99).unwrap_or_default(),
+            "ms",
+            most_ms,
+        );
     }
     Ok(())
 }

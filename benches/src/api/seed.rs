@@ -1,10 +1,10 @@
 //! Contents of the database before the service starts and after it has ended.
 
-use std::sync::Arc;
+use std::{fs::File, sync::Arc};
 
 use domain::{
-    id::{AccountId, AgentId, CampaignId},
-    ports::store::{CampaignContact, CampaignStore, DirectoryStore, StoreResult},
+    id::{AccountId, AgentId, AttemptId, CampaignId},
+    ports::store::{CampaignContact, CampaignStore, StoreResult},
     time::SystemClock,
 };
 use serde_json::json;
@@ -14,7 +14,8 @@ use crate::cli::BenchApiArgs;
 use crate::{
     BenchError,
     processes::ServiceSettings,
-    seeds::{account_of, campaign, contact},
+    seeds::{campaign, contact},
+    site::Site,
 };
 use sim::samples::Samples;
 use storage::SqlStore;
@@ -29,35 +30,60 @@ pub struct Seeded {
     pub campaigns: Vec<CampaignId>,
     /// Number of conversations.
     pub conversations: u32,
+    /// Conversation with the most turns.
+    pub longest: AttemptId,
 }
 
 async fn open(settings: &ServiceSettings) -> Result<SqlStore, BenchError> {
     Ok(SqlStore::open(&settings.database_url(), Arc::new(SystemClock)).await?)
 }
 
-/// Creates agents, their conversations, and an import that was never finished.
-pub async fn fill(settings: &ServiceSettings, key: &str, args: &BenchApiArgs) -> Result<Seeded, BenchError> {
-    let store = open(settings).await?;
-    let account = account_of(&store, key).await?;
+/// Creates agents, their conversations, and an import that was never finished; all but the import with the previous
+/// version of the program if there is one.
+pub async fn fill(site: &mut Site, args: &BenchApiArgs) -> Result<Seeded, BenchError> {
+    let present = site.settings.program.clone();
+    if let Some(previous) = &args.previous {
+        site.begin_again(previous.clone()).await?;
+    }
+    let (service, api) = site.serve().await?;
     let mut owners = Vec::new();
     for n in 0..AGENTS {
-        let document = json!({ "name": format!("Agent {n}"), "conversationConfig": { "agent": {
+        let agent = json!({ "name": format!("Agent {n}"), "conversationConfig": { "agent": {
             "prompt": { "prompt": "Ask for the caller's name. ".repeat(20) }, "greetingMessage": "Hello." } } });
-        let document = document.as_object().cloned().unwrap_or_default();
-        let agent = store.create_agent(account, document, None).await?.id;
-        let import = store.begin_import(account, campaign("Seed", agent)).await?;
-        owners.push((agent, store.finish_import(import, None).await?.id));
+        let agent = api.create_agent(agent).await?;
+        let contacts = json!([{ "phoneNumber": "+15550000000" }]);
+        let campaign = json!({ "name": "Seed", "agentId": agent, "contacts": contacts });
+        let campaign = api.post("/public/v1/campaigns", campaign).await?;
+        let campaign = campaign["data"]["campaignId"].as_str().ok_or("no campaign")?;
+        owners.push((agent.parse::<AgentId>()?, campaign.parse::<CampaignId>()?));
     }
-    store
+    let account: AccountId = api.get("/public/v1/me").await?["data"]["userId"]
+        .as_str()
+        .ok_or("no account")?
+        .parse()?;
+    service.kill().await?;
+
+    // While the file's lock is held the store does not change the tables, so they stay those of the previous version.
+    let lock = File::create(site.settings.folder.join("ringback.db.lock"))?;
+    lock.lock()?;
+    let store = SqlStore::open_beside(&site.settings.database_url(), Arc::new(SystemClock)).await?;
+    let longest = store
         .seed_conversations(account, &owners, i64::from(args.conversations))
         .await?;
-    leave_import(&store, account, owners[0].0, args.rows).await?;
     store.close().await;
+    drop(lock);
+    site.settings.program = present;
+    if args.previous.is_none() {
+        let store = open(&site.settings).await?;
+        leave_import(&store, account, owners[0].0, args.rows).await?;
+        store.close().await;
+    }
     let (agents, campaigns) = owners.into_iter().unzip();
     Ok(Seeded {
         agents,
         campaigns,
         conversations: args.conversations,
+        longest,
     })
 }
 

@@ -23,6 +23,9 @@ const CORES_PER_CALL: f64 = 0.0020;
 /// Most memory a call may take, in KiB.
 const KIB_PER_CALL: f64 = 300.0;
 
+/// Most disk that a minute of a call may take, in KiB.
+const DISK_KIB: f64 = 10.0;
+
 /// Targets of the response beyond the pause, in ms: p50 and p99.
 const RESPONSE_MS: [f64; 2] = [10.0, 30.0];
 /// Most calls for which these targets apply.
@@ -77,6 +80,7 @@ pub fn figures(round: &Round) -> Vec<Figure> {
         Figure::new("service, cores", round.service_cores, "", 3),
         Figure::new("cores per call", round.cores_per_call(), "", 5).at_most(CORES_PER_CALL),
         Figure::new("KiB per call", round.kib_per_call, "", 0).at_most(KIB_PER_CALL),
+        Figure::new("KiB on disk per minute of a call", round.disk_kib_per_minute, "", 1).at_most(DISK_KIB),
         Figure::new("idle service, MiB", round.idle_mib, "", 0),
         Figure::count("turns checked, user", verdict.turns[0]),
         Figure::count("turns checked, agent", verdict.turns[1]),
@@ -211,6 +215,7 @@ fn round_json(round: &Round) -> Value {
         "serviceCores": round.service_cores, "coresPerCall": round.cores_per_call(),
         "serviceWaitedShare": round.service_waited,
         "kibPerCall": round.kib_per_call, "idleMib": round.idle_mib,
+        "diskKibPerMinute": round.disk_kib_per_minute,
         "turns": { "user": verdict.turns[0], "agent": verdict.turns[1] },
         "notCompleted": verdict.not_completed,
         "faulty": { "calls": verdict.faulty[0], "notCompleted": verdict.faulty[1] },

@@ -15,11 +15,13 @@ use super::{
 use crate::cli::BenchCallsArgs;
 use crate::{
     BenchError,
+    connection::Connection,
     processes::{Process, free_address},
     site::{Site, rested},
 };
 use ringback::{api_client::ApiClient, cli::StubTimesMode};
 use sim::exchange::read_log;
+use tokio::task::JoinSet;
 
 /// Steady noise on every line.
 const LINE_NOISE: [&str; 2] = ["--line-noise-dbfs", "-50"];
@@ -103,6 +105,8 @@ pub struct Round {
     pub idle_mib: f64,
     /// Peak memory of the service during the measurement, above the idle memory and per call.
     pub kib_per_call: f64,
+    /// Growth of the database during the calls, per call and minute of talk.
+    pub disk_kib_per_minute: f64,
     /// Results of checking the recordings, if there are any.
     pub recordings: Option<Recordings>,
     /// Delays that the service added to audio meanwhile.
@@ -151,9 +155,12 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         seconds: args.seconds,
         recordings: args.recordings,
     };
+    let _streams = open_streams(&site, args.streams).await?;
+    let disk = disk_kib(&site)?;
     let campaigns = talk.launch(&api, behind).await?;
     let measured = measure((&service, site.settings.listen), &site.phones, args.seconds).await?;
     let conversations = ended(&api, &campaigns).await?;
+    let disk = disk_kib(&site)? - disk;
     let class_of = |number: &str| class_of(number, mix);
     let recordings = match args.recordings {
         true => Some(recordings::check(&api, &conversations, class_of).await?),
@@ -165,6 +172,7 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         recordings,
         idle_mib,
         kib_per_call: (measured.peak_mib - idle_mib) * 1024.0 / f64::from(calls),
+        disk_kib_per_minute: disk / minutes(&conversations),
         service_cores: measured.service_cores,
         phone_cores: measured.phone_cores,
         service_waited: measured.service_waited,
@@ -175,6 +183,34 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         site.keep();
     }
     Ok(round)
+}
+
+/// Opens streams of the account's events; they end when the result is dropped.
+async fn open_streams(site: &Site, count: u32) -> Result<JoinSet<()>, BenchError> {
+    let mut streams = JoinSet::new();
+    for _ in 0..count {
+        let mut stream = Connection::open(site.settings.listen).await?;
+        stream.begin("/public/v1/events", &site.key).await?;
+        streams.spawn(async move { while stream.receive_on().await.is_ok() {} });
+    }
+    Ok(streams)
+}
+
+/// Returns the size of the database with its log, in KiB.
+fn disk_kib(site: &Site) -> Result<f64, BenchError> {
+    let mut bytes = 0;
+    for name in ["ringback.db", "ringback.db-wal"] {
+        bytes += std::fs::metadata(site.settings.folder.join(name)).map_or(0, |file| file.len());
+    }
+    Ok(bytes as f64 / 1024.0)
+}
+
+/// Returns the length of all conversations together, in minutes.
+fn minutes(conversations: &[Value]) -> f64 {
+    let seconds = conversations
+        .iter()
+        .filter_map(|one| one["conversationDuration"].as_f64());
+    seconds.sum::<f64>() / 60.0
 }
 
 fn environment(behind: Option<Behind>, stubs: SocketAddr, args: &BenchCallsArgs) -> Vec<(&'static str, String)> {

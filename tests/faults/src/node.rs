@@ -50,7 +50,8 @@ pub struct Node {
     pub running: Running,
     folder: PathBuf,
     environment: Vec<(String, String)>,
-    program: PathBuf,
+    /// Binary that the next start runs.
+    pub program: PathBuf,
     process: Option<Kept>,
     started: Instant,
     database: Option<Proxy>,

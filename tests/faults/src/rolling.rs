@@ -1,5 +1,6 @@
 //! A rolling replacement. Three nodes are behind a front that probes readiness; campaigns and a steady stream
-//! of requests run. Each node in turn is told to end, ends, and is followed by a new one. Nobody may notice.
+//! of requests run. Each node in turn is told to end, ends, and is followed by a new one, which may be of another
+//! version of the program. Nobody may notice.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -68,6 +69,9 @@ pub struct RollingArgs {
     /// Path of the service's binary
     #[arg(long, default_value = "target/release/ringback")]
     program: PathBuf,
+    /// Path of the binary with which the nodes begin, such as that of the previous version
+    #[arg(long)]
+    from: Option<PathBuf>,
 }
 
 /// One replacement.
@@ -98,7 +102,7 @@ struct Outcome {
 /// Runs it and judges. Returns `true` if nobody noticed.
 pub async fn run(args: RollingArgs) -> io::Result<bool> {
     let mut world = World::new(&Recipe {
-        program: args.program.clone(),
+        program: args.from.as_ref().unwrap_or(&args.program).clone(),
         postgres: true,
         nodes: args.nodes.into(),
         seed: args.seed,
@@ -138,6 +142,7 @@ async fn in_world(args: &RollingArgs, world: &mut World) -> io::Result<bool> {
     let mut replaced = Vec::new();
     for _ in 0..args.rounds {
         for node in 0..world.nodes.len() {
+            world.nodes[node].program.clone_from(&args.program);
             let one = replace(world, node).await?;
             println!("{:>6.1} s  {one}", began.elapsed().as_secs_f64());
             replaced.push(one);
@@ -171,7 +176,7 @@ async fn in_world(args: &RollingArgs, world: &mut World) -> io::Result<bool> {
 fn command(args: &RollingArgs) -> String {
     format!(
         "tests/faults/run rolling --nodes {} --rounds {} --seed {} --contacts {} --lines {} --calls-per-second {} \
-         --requests-per-second {}{}",
+         --requests-per-second {}{}{}",
         args.nodes,
         args.rounds,
         args.seed,
@@ -179,7 +184,8 @@ fn command(args: &RollingArgs) -> String {
         args.lines,
         args.calls_per_second,
         args.requests_per_second,
-        if args.tenth { " --tenth" } else { "" }
+        if args.tenth { " --tenth" } else { "" },
+        if args.from.is_some() { " --from PREVIOUS" } else { "" },
     )
 }
 
