@@ -409,7 +409,7 @@ impl Speaking {
         // Texts without any audio count as said only if the speech came to its end.
         let heard = match finished {
             true => current.speech.text().trim_end(),
-            false => current.speech.heard(current.heard),
+            false => current.speech.heard_at_cut(current.heard),
         };
         let (speech, heard) = (current.id, heard.to_owned());
         match how {
