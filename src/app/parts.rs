@@ -31,7 +31,7 @@ use providers::{
     knowledge::{Embeddings, KnowledgeCache},
     prober, summary,
 };
-use storage::{SqlStore, recordings::WavRecordings, retention};
+use storage::{SqlStore, call_notes, recordings::WavRecordings, retention};
 
 /// Parts of the service.
 #[derive(Clone)]
@@ -104,6 +104,7 @@ impl Parts {
         tasks.spawn(calendars::keep(self.calendars.clone()));
         let (folder, kept) = (recordings_dir(config), config.storage.kept);
         tasks.spawn(retention::run(store.clone(), self.clock.clone(), folder, kept));
+        tasks.spawn(call_notes::run(store.clone(), self.gate.clone()));
         tasks.spawn(load::watch(
             config.load,
             self.gate.clone(),

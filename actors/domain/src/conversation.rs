@@ -36,6 +36,7 @@ pub fn item(row: &ConversationRow, account: &Account) -> ConversationItem {
         end_time_unix: row.ended_at.map(Timestamp::unix_seconds),
         conversation_duration: duration_s(row),
         summary: row.analysis.as_ref().map(|analysis| analysis.summary.clone()),
+        matches: None,
         metadata: Made::of(account, row.created_at),
     }
 }
@@ -181,6 +182,12 @@ fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> O
     });
     let found = row.analysis.iter().flat_map(|analysis| analysis.issues.iter().cloned());
     Some(damaged.chain(ended).chain(found).collect())
+}
+
+/// Returns whether a call that is over has issues, and its agent tracked them.
+pub fn has_issue(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow>) -> bool {
+    let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
+    issues(row, turns, agent.as_ref()).is_some_and(|issues| !issues.is_empty())
 }
 
 /// Returns the entities that an agent asks for, in its order.

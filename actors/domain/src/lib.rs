@@ -35,4 +35,5 @@ pub mod suggestion;
 pub mod template;
 pub mod text;
 pub mod time;
+pub mod transcript_search;
 pub mod transfer;

@@ -29,6 +29,7 @@ mod records;
 mod returned;
 mod returns;
 mod safeguards;
+mod search;
 mod tools;
 mod transfer_rules;
 
@@ -54,6 +55,7 @@ pub use records::*;
 pub use returned::*;
 pub use returns::*;
 pub use safeguards::*;
+pub use search::*;
 pub use tools::*;
 pub use transfer_rules::*;
 
@@ -206,6 +208,11 @@ macro_rules! store_conformance {
             every_end_of_an_attempt_keeps_its_agents_issue_tracking
             conversations_are_filtered
             conversations_page_without_gap_or_repeat
+            noted_calls_are_found_by_their_words
+            rare_conversations_are_found_by_every_filter
+            what_is_erased_or_said_later_changes_what_is_found
+            a_deleted_conversation_is_read_by_nobody_and_counts
+            no_query_breaks_the_index
             an_answered_call_is_analysed_once
             an_analysis_waits_for_facts_that_follow_the_outcome
             turns_that_come_late_are_analysed_too

@@ -230,6 +230,14 @@ pub async fn delete(
 /// Removes recordings first: after a crash in between, the contact still exists and its erasure can be requested again.
 async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiResult<()> {
     let calls = over(state.store.calls_of_contact(account, id).await.or_no_such("contact")?)?;
+    erase_recordings(state, calls).await?;
+    over(state.store.erase_contact(account, id).await.or_no_such("contact")?)?;
+    (state.forget_speech)();
+    Ok(())
+}
+
+/// Deletes the recordings of calls on this node.
+pub async fn erase_recordings(state: &RestState, calls: Vec<AttemptId>) -> ApiResult<()> {
     let folder = state.recordings_dir.clone();
     let removing =
         tokio::task::spawn_blocking(move || calls.into_iter().try_for_each(|call| recordings::erase(&folder, call)));
@@ -237,10 +245,7 @@ async fn erase_all(state: &RestState, account: AccountId, id: ContactId) -> ApiR
     removed.map_err(|error| {
         tracing::error!(%error, "recording removal failed");
         ApiError::Unavailable("a recording cannot be removed at the moment; try again".into())
-    })?;
-    over(state.store.erase_contact(account, id).await.or_no_such("contact")?)?;
-    (state.forget_speech)();
-    Ok(())
+    })
 }
 
 fn over(calls: ContactCalls) -> ApiResult<Vec<AttemptId>> {

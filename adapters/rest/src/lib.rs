@@ -192,7 +192,11 @@ pub fn routes(state: RestState) -> Router {
         .merge(tools::routes())
         .merge(transfer_rules::routes())
         .route("/public/v1/conversations", get(conversations::list))
-        .route("/public/v1/conversations/{conversationId}", get(conversations::show))
+        .route("/public/v1/conversations/export", get(conversations::export::export))
+        .route(
+            "/public/v1/conversations/{conversationId}",
+            get(conversations::show).delete(conversations::delete::delete),
+        )
         .route(
             "/public/v1/conversations/{conversationId}/end",
             post(conversations::end::end),

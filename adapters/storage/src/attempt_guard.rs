@@ -137,18 +137,19 @@ mod tests {
         for (file, sql) in found {
             let (_, condition) = sql.split_once("WHERE").unwrap();
             let guarded = condition.contains("id = $1 AND COALESCE(owner, '') = $2 AND epoch = $3");
-            // Nobody holds a queued attempt. A final one only receives its analysis, collected values and its agent's
-            // `issueTracking`.
+            // Nobody holds a queued attempt. A final one only receives its analysis, collected values, its agent's
+            // `issueTracking` and what searches need.
             let nobodys = condition.contains("state = 'queued'");
             let its_own = "SET summary = $1, analysis = $2, collected = COALESCE($4, collected) ";
             let analysis = sql.contains(its_own) && condition.contains("state = 'final'");
             let tracking = sql.contains("SET issue_tracking = $2 ") && condition.contains("state = 'final'");
-            // Erasing a person changes only rows that nobody holds.
+            let note = sql.contains(" has_issue = ") && condition.contains("state = 'final'");
+            // Erasing a person or a call changes only rows that nobody holds.
             let erasure = condition.contains("state IN ('queued', 'final')");
             // A forgotten row is written again; its holder lost it together with the row.
             let reinstated = file.ends_with("dial_recovery/rows.rs") && condition.contains("epoch <= $3");
             assert!(
-                guarded || nobodys || analysis || tracking || erasure || reinstated,
+                guarded || nobodys || analysis || tracking || note || erasure || reinstated,
                 "{file}: {sql}"
             );
         }

@@ -1,36 +1,97 @@
 //! The SQL for a page of conversations. It takes the ids in order from an index alone, and reads only the
 //! rows of the page itself.
+//!
+//! Filters that no index has in order are checked on the newest conversations, a limited number for each page. If
+//! a small index shows that few conversations can match, all of those are checked instead.
 
 use domain::{
     id::AccountId,
-    ports::store::{ConversationFilter, ConversationStatus},
+    ports::store::{CallDirection, CallOutcome, ConversationFilter, ConversationStatus, OutcomeSign},
+    time::Timestamp,
 };
 
-use super::rows::{AnyQuery, Bound, bind_all, composed};
+use super::{
+    rows::{AnyQuery, Bound, bind_all, composed},
+    word_index::{PLACES, WordIndex},
+};
 
-/// Limit up to which all long enough conversations are examined; if there are more, the newest are found soon enough.
-const FEW: i64 = 3_000;
+/// How many conversations are examined for a page.
+#[derive(Debug, Clone, Copy)]
+pub struct PageLimits {
+    /// Limit up to which all conversations of a small index are examined; if there are more, the newest are found
+    /// soon enough.
+    pub few: i64,
+    /// Conversations that are examined for one page by filters that no index has in order.
+    pub examined: i64,
+}
 
-/// The conversations of account `$1` that lasted `$2` seconds or more. The last condition makes the query use
-/// their own small index.
-const LONG: &str = "FROM attempts l WHERE l.account = $1 AND l.duration_s >= $2 AND l.duration_s > 0";
+impl Default for PageLimits {
+    fn default() -> Self {
+        Self {
+            few: 3_000,
+            examined: 3_000,
+        }
+    }
+}
 
 const ORDER: &str = "ORDER BY k.started_at DESC, k.id DESC";
+
+/// A small index that contains all conversations of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Narrow {
+    /// Of the words of calls.
+    Words,
+    /// Of the calls of a number.
+    Number,
+    /// Of calls by their duration.
+    Long,
+}
 
 /// A requested page.
 pub(super) struct Pages {
     account: AccountId,
     filter: ConversationFilter,
     limit: i64,
+    words: WordIndex,
+    limits: PageLimits,
+    /// Index whose conversations are all examined, because they are few.
+    few: Option<Narrow>,
+    /// Start of the last conversation that is examined, if there are more.
+    horizon: Option<Timestamp>,
 }
 
 impl Pages {
-    pub(super) fn new(account: AccountId, filter: ConversationFilter, limit: i64) -> Self {
+    pub(super) fn new(
+        account: AccountId,
+        mut filter: ConversationFilter,
+        limit: i64,
+        (words, limits): (WordIndex, PageLimits),
+    ) -> Self {
+        // An index has the status.
+        if let Some(OutcomeSign::Status(status)) = filter.outcome.map(CallOutcome::sign)
+            && filter.status.is_none_or(|asked| asked == status)
+        {
+            (filter.status, filter.outcome) = (Some(status), None);
+        }
         Self {
             account,
             filter,
             limit: limit.max(0),
+            words,
+            limits,
+            few: None,
+            horizon: None,
         }
+    }
+
+    pub(super) fn with_few(mut self, few: Option<Narrow>) -> Self {
+        self.few = few;
+        self
+    }
+
+    pub(super) fn with_horizon(mut self, horizon: Option<Timestamp>) -> Self {
+        self.horizon = horizon;
+        self
     }
 
     /// Returns the minimum duration, if it excludes any conversation.
@@ -38,68 +99,165 @@ impl Pages {
         self.filter.min_duration.filter(|seconds| *seconds > 0)
     }
 
-    /// Builds the query for the flag `few`, if a minimum duration makes it matter.
-    pub(super) fn few<'q>(&self) -> Option<AnyQuery<'q>> {
-        let seconds = self.seconds()?;
+    /// Returns the small indexes that the filter allows.
+    pub(super) fn narrow(&self) -> impl Iterator<Item = Narrow> + use<> {
+        let words = self.filter.search.is_some().then_some(Narrow::Words);
+        let number = self.filter.number.is_some().then_some(Narrow::Number);
+        let long = self.seconds().is_some().then_some(Narrow::Long);
+        [words, number, long].into_iter().flatten()
+    }
+
+    /// Returns whether matches may be rare among the newest conversations.
+    fn is_examined(&self) -> bool {
+        let filter = &self.filter;
+        let checked = filter.direction.is_some() || filter.outcome.is_some() || filter.sentiment.is_some();
+        let checked = checked
+            || filter.agents.is_some()
+            || filter.has_issue.is_some()
+            || filter.number.is_some()
+            || filter.search.is_some();
+        checked && self.few.is_none()
+    }
+
+    /// Returns the conversations `l` of a small index.
+    fn of(&self, narrow: Narrow, keys: &mut Keys) -> String {
+        match narrow {
+            Narrow::Words => self.words.found(&self.query_place(keys)),
+            Narrow::Number => {
+                let number = self.filter.number.clone().map(String::from).unwrap_or_default();
+                format!(
+                    "FROM attempts l WHERE l.account = $1 AND l.phone_number = {}",
+                    keys.place(number)
+                )
+            }
+            // The last condition makes the query use their own small index.
+            Narrow::Long => format!(
+                "FROM attempts l WHERE l.account = $1 AND l.duration_s >= {} AND l.duration_s > 0",
+                keys.place(self.seconds().unwrap_or_default())
+            ),
+        }
+    }
+
+    fn query_place(&self, keys: &mut Keys) -> String {
+        let query = self.filter.search.as_ref();
+        let query = query.map(|query| self.words.query(self.account, &self.filter, query));
+        keys.place(query.unwrap_or_default())
+    }
+
+    fn keys(&self) -> Keys {
+        let mut keys = Keys::default();
+        // Its placeholder is `$1`.
+        keys.place(self.account.to_string());
+        keys
+    }
+
+    /// Builds the query for the flag `few` of a small index.
+    pub(super) fn few<'q>(&self, narrow: Narrow) -> AnyQuery<'q> {
+        let mut keys = self.keys();
+        let most = self.limits.few;
         let sql = format!(
-            "SELECT CAST(CASE WHEN COUNT(*) > {FEW} THEN 0 ELSE 1 END AS BIGINT) AS few \
-             FROM (SELECT l.id {LONG} LIMIT {FEW} + 1) AS few_ones"
+            "SELECT CAST(CASE WHEN COUNT(*) > {most} THEN 0 ELSE 1 END AS BIGINT) AS few \
+             FROM (SELECT l.id {} LIMIT {most} + 1) AS few_ones",
+            self.of(narrow, &mut keys)
         );
-        Some(composed(sql).bind(self.account.to_string()).bind(seconds))
+        bind_all(composed(sql), keys.values)
+    }
+
+    /// Builds the query for the `started_at` of the last conversation that is examined, if that number is limited.
+    pub(super) fn horizon<'q>(&self) -> Option<AnyQuery<'q>> {
+        if !self.is_examined() {
+            return None;
+        }
+        let mut keys = self.keys();
+        let examined = self.limits.examined;
+        let text = match self.reads_words() {
+            true => format!("{} LIMIT {examined}", self.spoken(&mut keys)),
+            false => {
+                let conditions = self.indexed(&mut keys);
+                self.newest(&conditions).replace(LIMIT, &examined.to_string())
+            }
+        };
+        let sql = format!(
+            "SELECT k.started_at FROM ({text}) AS k {ORDER} LIMIT 1 OFFSET {}",
+            examined - 1
+        );
+        Some(bind_all(composed(sql), keys.values))
     }
 
     /// Builds the page's query; `select` names columns of the attempt `a` and its agent `g`.
-    pub(super) fn query<'q>(&self, few: bool, select: &str) -> AnyQuery<'q> {
-        let mut keys = Keys::default();
-        let account = keys.place(self.account.to_string());
-        let text = match (few, self.seconds()) {
-            (true, Some(seconds)) => self.of_few(&mut keys, seconds),
-            (_, seconds) => self.newest(&mut keys, seconds),
+    pub(super) fn query<'q>(&self, select: &str) -> AnyQuery<'q> {
+        let mut keys = self.keys();
+        let text = match self.few {
+            Some(narrow) => {
+                let few = self.of(narrow, &mut keys);
+                self.among(&format!("SELECT l.id {few} LIMIT {}", self.limits.few), &mut keys)
+            }
+            None if self.reads_words() => {
+                let spoken = self.spoken(&mut keys);
+                self.among(&spoken, &mut keys)
+            }
+            None => {
+                let mut conditions = self.indexed(&mut keys);
+                conditions.extend(self.checked(&mut keys));
+                self.newest(&conditions)
+            }
         };
         let limit = keys.place(self.limit);
         // SQLite reads the sides of a cross join in order; with another join it may scan the whole account.
         let sql = format!(
             "{select} FROM ({}) AS k CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
-             WHERE a.id = k.id AND a.account = {account} {ORDER} LIMIT {limit}",
+             WHERE a.id = k.id AND a.account = $1 {ORDER} LIMIT {limit}",
             text.replace(LIMIT, &limit)
         );
         bind_all(composed(sql), keys.values)
     }
 
-    /// Selects all of the few long conversations that match.
-    fn of_few(&self, keys: &mut Keys, seconds: i64) -> String {
-        // Its placeholder is `$2`, because the account came first.
-        keys.place(seconds);
-        let others = self.others(keys);
-        let started = self.started(keys);
-        let long = format!("SELECT l.id, l.started_at {LONG} LIMIT {FEW}");
-        if others.is_empty() {
-            let fit = joined(&[started]);
-            return format!("SELECT k.id, k.started_at FROM ({long}) AS k{fit} {ORDER} LIMIT {LIMIT}");
-        }
-        let fit = joined(&[others, started]);
+    /// Selects those of a few conversations that match.
+    fn among(&self, few: &str, keys: &mut Keys) -> String {
+        let mut conditions = self.indexed(keys);
+        conditions.extend(self.checked(keys));
+        let fit = joined(&conditions);
+        // SQLite would otherwise begin with the account's conversations.
         format!(
-            "SELECT k.id, k.started_at FROM ({long}) AS few_ones JOIN attempts k ON k.id = few_ones.id{fit} \
-             {ORDER} LIMIT {LIMIT}"
+            "SELECT k.id, k.started_at FROM ({few}) AS few_ones CROSS JOIN attempts k{fit} AND k.id = few_ones.id {ORDER} LIMIT {LIMIT}"
         )
     }
 
-    /// Selects the newest that match. An index of an agent or a campaign is ordered by status first.
-    fn newest(&self, keys: &mut Keys, seconds: Option<i64>) -> String {
-        let mut conditions = self.others(keys);
-        // The owner of an agent or a campaign owns its conversations, so their index is enough.
-        let of_account = self.filter.agent.is_none() && self.filter.campaign.is_none();
-        if of_account {
-            conditions.push("k.account = $1".to_owned());
+    /// Returns whether matches are read from the index of words in the order of their starts.
+    fn reads_words(&self) -> bool {
+        self.filter.search.is_some() && self.words == WordIndex::Fts5
+    }
+
+    /// Selects what the index of words finds, newest first.
+    fn spoken(&self, keys: &mut Keys) -> String {
+        let mut text = format!(
+            "SELECT l.id, l.started_at {}",
+            self.words.found(&self.query_place(keys))
+        );
+        let (filter, place) = (&self.filter, |at: i64| at.saturating_mul(PLACES));
+        let before = filter.started_before.map(|before| before.0);
+        let cursor = filter.after.map(|(started_at, _)| started_at.0.saturating_add(1));
+        if let Some(end) = before.into_iter().chain(cursor).min() {
+            text += &format!(" AND w.rowid < {}", keys.place(place(end)));
         }
-        conditions.extend(self.started(keys));
-        conditions.extend(seconds.map(|seconds| format!("k.duration_s >= {}", keys.place(seconds))));
+        let after = filter.started_after.map(|after| after.0.saturating_add(1));
+        if let Some(begin) = self.horizon.map(|horizon| horizon.0).or(after) {
+            text += &format!(" AND w.rowid >= {}", keys.place(place(begin)));
+        }
+        text + " ORDER BY w.rowid DESC"
+    }
+
+    /// Selects the newest that match. An index of an agent or a campaign is ordered by status first.
+    fn newest(&self, conditions: &[String]) -> String {
         let select = |status: Option<ConversationStatus>| {
             let status = status.map(|status| format!("k.status = '{}'", status.as_str()));
-            let fit = joined(&[status.into_iter().collect(), conditions.clone()]);
-            format!("SELECT k.id, k.started_at FROM attempts k{fit} {ORDER} LIMIT {LIMIT}")
+            let all: Vec<String> = status.into_iter().chain(conditions.iter().cloned()).collect();
+            format!(
+                "SELECT k.id, k.started_at FROM attempts k{} {ORDER} LIMIT {LIMIT}",
+                joined(&all)
+            )
         };
-        if of_account || self.filter.status.is_some() {
+        if self.is_of_account() || self.filter.status.is_some() {
             return select(None);
         }
         let each = ConversationStatus::ALL.map(|status| {
@@ -109,16 +267,28 @@ impl Pages {
         each.join(" UNION ALL ")
     }
 
-    fn others(&self, keys: &mut Keys) -> Vec<String> {
+    fn is_of_account(&self) -> bool {
+        self.filter.agent.is_none() && self.filter.campaign.is_none()
+    }
+
+    /// Builds the conditions that an index has in order.
+    fn indexed(&self, keys: &mut Keys) -> Vec<String> {
+        let filter = &self.filter;
         let equal = [
-            ("agent", self.filter.agent.map(|id| id.to_string())),
-            ("campaign", self.filter.campaign.map(|id| id.to_string())),
-            ("status", self.filter.status.map(|status| status.as_str().to_owned())),
+            ("agent", filter.agent.map(|id| id.to_string())),
+            ("campaign", filter.campaign.map(|id| id.to_string())),
+            ("status", filter.status.map(|status| status.as_str().to_owned())),
         ];
         let wanted = equal.into_iter().filter_map(|(column, value)| Some((column, value?)));
-        wanted
+        let mut conditions: Vec<String> = wanted
             .map(|(column, value)| format!("k.{column} = {}", keys.place(value)))
-            .collect()
+            .collect();
+        // The owner of an agent or a campaign owns its conversations, so their index is enough.
+        if self.is_of_account() {
+            conditions.push("k.account = $1".to_owned());
+        }
+        conditions.extend(self.started(keys));
+        conditions
     }
 
     /// Builds the conditions on the start time. An index can stop at one bound only: the cursor's, unless
@@ -126,8 +296,11 @@ impl Pages {
     fn started(&self, keys: &mut Keys) -> Vec<String> {
         let mut conditions = Vec::new();
         let filter = &self.filter;
-        if let Some(after) = filter.started_after {
-            conditions.push(format!("k.started_at > {}", keys.place(after.0)));
+        // The horizon is not before the lower limit.
+        match (self.horizon, filter.started_after) {
+            (Some(horizon), _) => conditions.push(format!("k.started_at >= {}", keys.place(horizon.0))),
+            (None, Some(after)) => conditions.push(format!("k.started_at > {}", keys.place(after.0))),
+            (None, None) => {}
         }
         let cursor = filter.after.map(|(started_at, _)| started_at);
         if let Some(before) = filter.started_before
@@ -141,13 +314,52 @@ impl Pages {
         }
         conditions
     }
+
+    /// Builds the conditions that are checked on each row.
+    fn checked(&self, keys: &mut Keys) -> Vec<String> {
+        let filter = &self.filter;
+        let mut conditions = vec!["k.deleted_at IS NULL".to_owned()];
+        if let Some(number) = &filter.number {
+            // Written so that the index of the number, which has another order, is not used.
+            let number = keys.place(number.as_str().to_owned());
+            conditions.push(format!("COALESCE(k.phone_number, '') = {number}"));
+        }
+        if let Some(agents) = &filter.agents {
+            let agents: Vec<String> = agents.iter().map(|id| keys.place(id.to_string())).collect();
+            // Written so that the index of the agent is not used, which has another order.
+            conditions.push(format!("COALESCE(k.agent, '') IN ({})", agents.join(",")));
+        }
+        conditions.extend(filter.direction.map(|direction| match direction {
+            CallDirection::Inbound => "k.kind = 'inbound'".to_owned(),
+            CallDirection::Outbound => "k.kind <> 'inbound'".to_owned(),
+        }));
+        conditions.extend(filter.outcome.map(|outcome| match outcome.sign() {
+            OutcomeSign::Status(status) => format!("k.status = '{}'", status.as_str()),
+            OutcomeSign::Machine => "k.voicemail = 1 AND k.ended_at IS NOT NULL".to_owned(),
+            OutcomeSign::Error(word) => {
+                format!("k.ended_at IS NOT NULL AND (k.error = '{word}' OR k.error LIKE '{word}:%')")
+            }
+        }));
+        conditions.extend(
+            filter
+                .sentiment
+                .map(|label| format!("k.sentiment = '{}'", label.as_str())),
+        );
+        conditions.extend(filter.has_issue.map(|has| format!("k.has_issue = {}", i64::from(has))));
+        let seconds = self.seconds().filter(|_| self.few != Some(Narrow::Long));
+        conditions.extend(seconds.map(|seconds| format!("k.duration_s >= {}", keys.place(seconds))));
+        if filter.search.is_some() && self.few != Some(Narrow::Words) && !(self.reads_words() && self.few.is_none()) {
+            let query = self.query_place(keys);
+            conditions.push(self.words.finds(&query));
+        }
+        conditions
+    }
 }
 
 /// Placeholder for the limit, which is bound last.
 const LIMIT: &str = "@limit";
 
-fn joined(conditions: &[Vec<String>]) -> String {
-    let conditions = conditions.concat();
+fn joined(conditions: &[String]) -> String {
     if conditions.is_empty() {
         return String::new();
     }

@@ -3,14 +3,15 @@
 use domain::{
     id::{AccountId, AttemptId},
     ports::store::{
-        Analysis, CallDirection, ConversationFilter, ConversationRow, ConversationStatus, StoreError, StoreResult,
+        Analysis, CallDirection, ConversationFilter, ConversationPage, ConversationRow, ConversationStatus, StoreError,
+        StoreResult,
     },
 };
 use sqlx::any::AnyRow;
 
 use super::{
     Work, appointments,
-    conversation_pages::Pages,
+    conversation_pages::{PageLimits, Pages},
     rows::{Columns, composed, unavailable},
 };
 
@@ -53,7 +54,8 @@ fn read(row: &AnyRow) -> StoreResult<ConversationRow> {
 /// Returns one conversation; `account` is none for the service's own jobs.
 pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: AttemptId) -> StoreResult<ConversationRow> {
     let query = composed(format!(
-        "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2)"
+        "SELECT {COLUMNS}, a.analysis {FROM} WHERE a.id = $1 AND ($2 IS NULL OR a.account = $2) \
+         AND a.deleted_at IS NULL"
     ));
     let row = query
         .bind(id.to_string())
@@ -68,22 +70,32 @@ pub(super) async fn get(mut work: Work<'_>, account: Option<AccountId>, id: Atte
     Ok(conversation)
 }
 
-pub(super) async fn list(
+pub(super) async fn page(
     work: Work<'_>,
     account: AccountId,
     filter: ConversationFilter,
-    limit: i64,
-) -> StoreResult<Vec<ConversationRow>> {
-    let pages = Pages::new(account, filter, limit);
-    let few = match pages.few() {
-        Some(count) => count
-            .fetch_one(&mut *work.conn)
-            .await
-            .map_err(unavailable)?
-            .flag("few")?,
-        None => false,
+    (limit, limits): (i64, PageLimits),
+) -> StoreResult<ConversationPage> {
+    let mut pages = Pages::new(account, filter, limit, (work.dialect.words, limits));
+    for narrow in pages.narrow() {
+        let count = pages.few(narrow).fetch_one(&mut *work.conn).await;
+        if count.map_err(unavailable)?.flag("few")? {
+            pages = pages.with_few(Some(narrow));
+            break;
+        }
+    }
+    let last = match pages.horizon() {
+        Some(query) => query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?,
+        None => None,
     };
-    let query = pages.query(few, &format!("SELECT {COLUMNS}"));
+    let horizon = last.map(|row| row.time("started_at")).transpose()?;
+    let query = pages.with_horizon(horizon).query(&format!("SELECT {COLUMNS}"));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
-    rows.iter().map(read).collect()
+    let rows: Vec<ConversationRow> = rows.iter().map(read).collect::<StoreResult<_>>()?;
+    let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= limit);
+    Ok(ConversationPage {
+        rows,
+        // All that start at the same instant were examined.
+        reached: horizon.filter(|_| !is_full).map(|start| (start, AttemptId::FIRST)),
+    })
 }

@@ -1,5 +1,7 @@
 //! SQL fragments that differ between databases. Everything else is one SQL text.
 
+use super::word_index::WordIndex;
+
 /// SQL fragments and settings of one database.
 #[derive(Debug)]
 pub(super) struct Dialect {
@@ -19,6 +21,8 @@ pub(super) struct Dialect {
     /// further fields, as rows of list `$1` from index `$2` on. Binding each column separately would take
     /// twice the time.
     pub(super) contacts_of_json: &'static str,
+    /// Index of the words of calls.
+    pub(super) words: WordIndex,
     /// Statements run once on a connection that writes.
     pub(super) writer_setup: &'static [&'static str],
     /// Statements run once on a connection that reads.
@@ -35,6 +39,7 @@ pub(super) static SQLITE: Dialect = Dialect {
     many_nodes: false,
     contacts_of_json: "SELECT $1, $2 + j.key, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3 \
                        FROM json_each($3) AS j",
+    words: WordIndex::Fts5,
     // FULL syncs the log at each commit; with NORMAL a power cut may lose a dial permit.
     writer_setup: &[
         "PRAGMA busy_timeout = 5000",
@@ -59,6 +64,7 @@ pub(super) static POSTGRES: Dialect = Dialect {
     many_nodes: true,
     contacts_of_json: "SELECT $1, $2 + j.place - 1, j.value ->> 0, j.value ->> 1, j.value ->> 2, j.value ->> 3 \
                        FROM json_array_elements(CAST($3 AS JSON)) WITH ORDINALITY AS j (value, place)",
+    words: WordIndex::Gin,
     writer_setup: &[
         // Whatever the server's default is: a permit must survive a crash.
         "SET synchronous_commit = on",

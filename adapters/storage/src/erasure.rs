@@ -11,13 +11,19 @@ use domain::{
     },
     time::Timestamp,
 };
+use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work,
     contact_states::ContactKey,
     deliveries,
     rows::{Columns, affected, composed, unavailable},
+    transcripts,
 };
+
+/// Values of an attempt whose words are erased.
+const WORDLESS: &str = "collected = '{}', summary = NULL, analysis = NULL, sentiment = NULL, has_issue = NULL, \
+     words_kept = 0";
 
 async fn number_of(work: &mut Work<'_>, account: AccountId, id: ContactId) -> StoreResult<PhoneNumber> {
     let row = sqlx::query("SELECT phone_number FROM contacts WHERE id = $1 AND account = $2")
@@ -41,24 +47,53 @@ async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber)
     .map_err(unavailable)?;
     let mut calls = Vec::with_capacity(rows.len());
     for row in &rows {
-        let over = match row.word("state", AttemptState::parse)? {
-            AttemptState::Queued => true,
-            AttemptState::Final => {
-                let over_since = row.maybe_int("over_since")?;
-                over_since.is_none_or(|since| work.now.0 - since >= SETTLING_US)
-            }
-            AttemptState::Claimed
-            | AttemptState::Dialing
-            | AttemptState::Dialed
-            | AttemptState::Answered
-            | AttemptState::Unknown => false,
-        };
-        if !over {
+        let queued = row.word("state", AttemptState::parse)? == AttemptState::Queued;
+        if !queued && !is_settled(row, work.now)? {
             return Ok(ContactCalls::Going);
         }
         calls.push(row.id("id")?);
     }
     Ok(ContactCalls::Over(calls))
+}
+
+/// Returns whether the call is over and writes nothing any more.
+fn is_settled(row: &AnyRow, now: Timestamp) -> StoreResult<bool> {
+    let over_since = row.maybe_int("over_since")?;
+    let is_final = row.word("state", AttemptState::parse)? == AttemptState::Final;
+    Ok(is_final && over_since.is_none_or(|since| now.0 - since >= SETTLING_US))
+}
+
+async fn conversation_is_settled(work: &mut Work<'_>, account: AccountId, id: AttemptId) -> StoreResult<bool> {
+    let row = sqlx::query(
+        "SELECT state, COALESCE(end_written_at, ended_at) AS over_since FROM attempts \
+         WHERE id = $1 AND account = $2 AND deleted_at IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(account.to_string())
+    .fetch_optional(&mut *work.conn)
+    .await
+    .map_err(unavailable)?;
+    is_settled(&row.ok_or(StoreError::NotFound)?, work.now)
+}
+
+async fn delete_conversation(mut work: Work<'_>, account: AccountId, id: AttemptId) -> StoreResult<()> {
+    if !conversation_is_settled(&mut work, account, id).await? {
+        return Err(StoreError::Stale);
+    }
+    let update = composed(format!(
+        "UPDATE attempts SET {WORDLESS} WHERE id = $1 AND state IN ('queued', 'final')"
+    ));
+    affected(update.bind(id.to_string()), work.conn).await?;
+    erase_content(&mut work, id).await?;
+    let update = sqlx::query("UPDATE attempts SET deleted_at = $1 WHERE id = $2 AND state IN ('queued', 'final')");
+    affected(update.bind(work.now.0).bind(id.to_string()), work.conn).await?;
+    for statement in [
+        "DELETE FROM deliveries WHERE attempt = $1",
+        "DELETE FROM journal WHERE attempt = $1",
+    ] {
+        affected(sqlx::query(statement).bind(id.to_string()), work.conn).await?;
+    }
+    Ok(())
 }
 
 async fn calls(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
@@ -90,15 +125,19 @@ async fn places(mut work: Work<'_>, account: AccountId, id: ContactId) -> StoreR
 }
 
 async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
-    let update = sqlx::query(
-        "UPDATE attempts SET phone_number = $1, collected = '{}', summary = NULL, analysis = NULL, words_kept = 0 \
-         WHERE id = $2 AND state IN ('queued', 'final')",
-    );
+    let update = composed(format!(
+        "UPDATE attempts SET {WORDLESS}, phone_number = $1 WHERE id = $2 AND state IN ('queued', 'final')"
+    ));
     let update = update.bind(String::from(PhoneNumber::erased())).bind(call.to_string());
     if affected(update, work.conn).await? == 0 {
         // It was claimed since it was read: somebody may be dialing it now.
         return Err(StoreError::Stale);
     }
+    erase_content(work, call).await
+}
+
+/// Deletes what a call stored beside its row.
+async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
     affected(forget.bind(call.to_string()), work.conn).await?;
     for statement in [
@@ -115,6 +154,8 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
 
 /// Deletes a call's turns, its events and the job to analyse it. The usage stays: it tells nothing of what was said.
 async fn erase_record(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    // The index needs the turns to forget them.
+    transcripts::forget(work, call).await?;
     let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
     affected(turns, work.conn).await?;
     let events = sqlx::query("DELETE FROM journal WHERE attempt = $1 AND name <> $2").bind(call.to_string());
@@ -132,7 +173,7 @@ async fn erase_words(mut work: Work<'_>, ended_before: Timestamp, limit: i64) ->
     let query = composed(format!(
         "WITH old AS MATERIALIZED (SELECT id FROM attempts \
          WHERE state = 'final' AND words_kept = 1 AND ended_at < $1 ORDER BY ended_at, id LIMIT $2{skip_locked}) \
-         UPDATE attempts SET collected = '{{}}', summary = NULL, analysis = NULL, words_kept = 0 \
+         UPDATE attempts SET {WORDLESS} \
          WHERE id IN (SELECT id FROM old) RETURNING id"
     ))
     .bind(ended_before.0)
@@ -186,6 +227,16 @@ impl ErasureStore for SqlStore {
     async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls> {
         let places = self.read(move |work| Box::pin(places(work, account, id))).await?;
         self.write(move |work| Box::pin(erase(work, account, id, places.clone())))
+            .await
+    }
+
+    async fn is_settled(&self, account: AccountId, id: AttemptId) -> StoreResult<bool> {
+        self.read(move |mut work| Box::pin(async move { conversation_is_settled(&mut work, account, id).await }))
+            .await
+    }
+
+    async fn delete_conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<()> {
+        self.write(move |work| Box::pin(delete_conversation(work, account, id)))
             .await
     }
 

@@ -4,29 +4,14 @@ use std::collections::BTreeSet;
 
 use domain::{
     id::{AttemptId, EventId},
-    ports::{
-        language_model::Speaker,
-        store::{EventFact, EventRow, Fact, StoreResult, TurnDetail, TurnFact},
-    },
+    ports::store::{EventFact, EventRow, Fact, StoreResult, TurnDetail, TurnFact},
 };
 
 use super::{
     Work, jobs,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, to_json, unavailable},
+    transcripts, turns,
 };
-
-fn speaker_word(speaker: Speaker) -> &'static str {
-    match speaker {
-        Speaker::Agent => "agent",
-        Speaker::User => "user",
-    }
-}
-
-fn parse_speaker(word: &str) -> Option<Speaker> {
-    [Speaker::Agent, Speaker::User]
-        .into_iter()
-        .find(|speaker| speaker_word(*speaker) == word)
-}
 
 pub(super) async fn append(mut work: Work<'_>, facts: Vec<(AttemptId, Fact)>) -> StoreResult<()> {
     let mut turns = Vec::new();
@@ -46,21 +31,24 @@ pub(super) async fn append(mut work: Work<'_>, facts: Vec<(AttemptId, Fact)>) ->
     Ok(())
 }
 
-async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> StoreResult<()> {
+async fn append_turns(work: &mut Work<'_>, facts: &[(AttemptId, TurnFact)]) -> StoreResult<()> {
+    let calls: BTreeSet<AttemptId> = facts.iter().map(|(call, _)| *call).collect();
+    let calls: Vec<AttemptId> = calls.into_iter().collect();
+    transcripts::before_turns(work, &calls).await?;
     let mut insert = insert_rows(
         "INSERT INTO turns (attempt, seq, speaker, words, started_ms, ended_ms, interrupted, damaged, detail) \
          VALUES",
-        turns.len(),
+        facts.len(),
         9,
         "ON CONFLICT (attempt, seq) DO NOTHING",
     );
-    for (attempt, turn) in turns {
+    for (attempt, turn) in facts {
         let known = turn.detail != TurnDetail::default();
         let detail = known.then(|| to_json(&turn.detail)).transpose()?;
         insert = insert
             .bind(attempt.to_string())
             .bind(turn.seq)
-            .bind(speaker_word(turn.speaker))
+            .bind(turns::speaker_word(turn.speaker))
             .bind(turn.text.clone())
             .bind(turn.started_ms)
             .bind(turn.ended_ms)
@@ -69,8 +57,7 @@ async fn append_turns(work: &mut Work<'_>, turns: &[(AttemptId, TurnFact)]) -> S
             .bind(detail);
     }
     affected(insert, &mut *work.conn).await?;
-    let attempts: BTreeSet<AttemptId> = turns.iter().map(|(attempt, _)| *attempt).collect();
-    jobs::analyse_again(work, &attempts.into_iter().collect::<Vec<_>>()).await
+    jobs::analyse_again(work, &calls).await
 }
 
 /// Appends events as part of a larger transaction.
@@ -91,34 +78,6 @@ pub(super) async fn append_events(work: &mut Work<'_>, events: &[(AttemptId, Eve
             .bind(work.now.0);
     }
     affected(insert, work.conn).await.map(drop)
-}
-
-pub(super) async fn turns(work: Work<'_>, attempt: AttemptId) -> StoreResult<Vec<TurnFact>> {
-    let rows = sqlx::query(
-        "SELECT seq, speaker, words, started_ms, ended_ms, interrupted, damaged, detail FROM turns \
-         WHERE attempt = $1 ORDER BY seq",
-    )
-    .bind(attempt.to_string())
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
-    rows.iter()
-        .map(|row| {
-            Ok(TurnFact {
-                seq: row.int("seq")?,
-                speaker: row.word("speaker", parse_speaker)?,
-                text: row.text("words")?,
-                started_ms: row.int("started_ms")?,
-                ended_ms: row.int("ended_ms")?,
-                interrupted: row.flag("interrupted")?,
-                damaged: row.flag("damaged")?,
-                detail: match row.maybe_text("detail")? {
-                    Some(_) => row.json("detail")?,
-                    None => TurnDetail::default(),
-                },
-            })
-        })
-        .collect()
 }
 
 pub(super) async fn last_event(work: Work<'_>, attempt: AttemptId, name: String) -> StoreResult<Option<EventFact>> {

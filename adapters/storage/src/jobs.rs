@@ -11,6 +11,7 @@ use domain::{
 use super::{
     Work, contacts, deliveries,
     rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
+    transcripts,
 };
 
 /// Time before a job that was handed out is handed out again.
@@ -104,6 +105,7 @@ pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analys
     if !analysis.contact.is_empty() {
         contacts::keep(&mut work, job.attempt, &analysis.contact).await?;
     }
+    transcripts::note(&mut work, job.attempt).await?;
     deliveries::make(&mut work, job.attempt).await
 }
 

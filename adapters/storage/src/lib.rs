@@ -11,6 +11,7 @@ mod appointments;
 mod attempt_ends;
 mod attempt_guard;
 mod attempts;
+pub mod call_notes;
 mod calls;
 mod campaign_contacts;
 mod campaign_edits;
@@ -46,8 +47,11 @@ mod safeguards;
 mod server_history;
 mod tools;
 mod transactions;
+mod transcripts;
 mod transfer_rules;
+mod turns;
 mod url;
+mod word_index;
 mod write_health;
 mod writer;
 
@@ -78,6 +82,7 @@ use writer::Writer;
 use crate::dial_journal::DialJournal;
 
 pub use attempts::SAFEGUARDS;
+pub use conversation_pages::PageLimits;
 pub use open::OpenError;
 pub use url::{DatabaseUrl, DatabaseUrlError, without_password};
 
@@ -106,6 +111,7 @@ pub struct SqlStore {
     /// None for a SQLite file, which has no failover.
     history: Option<Arc<ServerHistory>>,
     write_health: WriteHealth,
+    page_limits: PageLimits,
 }
 
 /// Way of writing to the database.
@@ -185,6 +191,7 @@ impl SqlStore {
             live: OnceLock::new(),
             history,
             write_health: WriteHealth::default(),
+            page_limits: PageLimits::default(),
         })
     }
 
@@ -206,6 +213,12 @@ impl SqlStore {
             servers_clock: true,
             ..self
         }
+    }
+
+    /// Sets how many conversations are examined for a page.
+    #[must_use]
+    pub fn examining(self, page_limits: PageLimits) -> Self {
+        Self { page_limits, ..self }
     }
 
     fn liveness(&self) -> Liveness {

@@ -5,13 +5,12 @@ mod postgres;
 use std::{
     fs::{File, TryLockError},
     path::Path,
-    sync::LazyLock,
     time::Duration,
 };
 
 use domain::ports::store::{StoreError, StoreResult};
 use sqlx::{
-    AnyConnection, AnyPool, Connection, Row, SqlStr,
+    AnyConnection, AnyPool, AssertSqlSafe, Connection, Row, SqlSafeStr,
     any::AnyPoolOptions,
     migrate::{Migration, MigrationType, Migrator},
 };
@@ -47,22 +46,30 @@ const FILES: &[(&str, &str)] = &files![
     "0012_issue_tracking",
     "0013_turn_detail",
     "0014_agent_versions",
+    "0017_search",
 ];
 
-static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+/// Returns the migrations for one database, by its name in the files.
+fn migrator(database: &str) -> Migrator {
     let numbered = (1..).zip(FILES);
     let migrations = numbered.map(|(version, (name, sql))| {
         let description = name[5..].replace('_', " ").into();
-        Migration::new(
-            version,
-            description,
-            MigrationType::Simple,
-            SqlStr::from_static(sql),
-            false,
-        )
+        let sql = AssertSqlSafe(text_for(database, sql)).into_sql_str();
+        Migration::new(version, description, MigrationType::Simple, sql, false)
     });
     Migrator::with_migrations(migrations.collect())
-});
+}
+
+/// Begins the part of a file that is for one database alone. The text before the first part is for both.
+const ONLY: &str = "-- only ";
+
+/// Returns the text of a file for a database.
+fn text_for(database: &str, sql: &str) -> String {
+    let mut parts = sql.split(ONLY);
+    let shared = parts.next().unwrap_or_default();
+    let own = parts.filter_map(|part| part.strip_prefix(database));
+    std::iter::once(shared).chain(own).collect()
+}
 
 /// Most reader connections; more would only wait for the processor.
 const READERS: u32 = 4;
@@ -167,7 +174,7 @@ async fn open_sqlite(url: &str, sharing: FileSharing) -> StoreResult<Sqlite> {
     }
     set_up(&mut writer).await.map_err(|error| in_file(url, error))?;
     if !held_elsewhere {
-        MIGRATIONS
+        migrator("SQLite")
             .run_direct(None, &mut writer, false)
             .await
             .map_err(|error| StoreError::Unavailable(format!("cannot migrate {url}: {error}")))?;
@@ -314,6 +321,17 @@ mod tests {
     async fn another_kind_of_database_is_refused_by_name() {
         let error = open("mysql://localhost/x", FileSharing::Exclusive).await.err().unwrap();
         assert!(error.to_string().contains("write sqlite://FILE"), "{error}");
+    }
+
+    #[test]
+    fn a_file_may_have_parts_for_one_database() {
+        let file = "a;\n-- only SQLite\nb;\n-- only PostgreSQL\nc;\n";
+        assert_eq!(text_for("SQLite", file), "a;\n\nb;\n");
+        assert_eq!(text_for("PostgreSQL", file), "a;\n\nc;\n");
+        // Databases know the files by their texts.
+        for (name, sql) in FILES.iter().filter(|(_, sql)| !sql.contains(ONLY)) {
+            assert_eq!(text_for("SQLite", sql), *sql, "{name}");
+        }
     }
 
     #[test]

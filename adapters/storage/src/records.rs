@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use domain::{
     id::{AccountId, AttemptId, EventId},
     ports::store::{
-        Analysis, ConversationFilter, ConversationRow, EventFact, EventRow, Fact, Job, RecordStore, StoreResult,
-        TurnFact,
+        Analysis, ConversationFilter, ConversationPage, ConversationRow, EndPlace, EventFact, EventRow, Fact, Job,
+        RecordStore, StoreError, StoreResult, TurnFact,
     },
 };
 
-use super::{SqlStore, Work, conversations, facts, jobs, rows::unavailable};
+use super::{SqlStore, Work, conversations, facts, jobs, rows::unavailable, transcripts, turns};
 
 async fn ping(work: Work<'_>) -> StoreResult<()> {
     let row = sqlx::query("SELECT 1 AS alive").fetch_one(work.conn).await;
@@ -28,18 +28,42 @@ impl RecordStore for SqlStore {
             .await
     }
 
-    async fn conversations(
+    async fn conversation_page(
         &self,
         account: AccountId,
         filter: ConversationFilter,
         limit: i64,
-    ) -> StoreResult<Vec<ConversationRow>> {
-        self.read(move |work| Box::pin(conversations::list(work, account, filter, limit)))
+    ) -> StoreResult<ConversationPage> {
+        let limits = (limit, self.page_limits);
+        self.read(move |work| Box::pin(conversations::page(work, account, filter, limits)))
             .await
     }
 
+    async fn note_calls(&self, after: EndPlace, limit: i64) -> StoreResult<Option<EndPlace>> {
+        let calls = self.read(move |work| Box::pin(transcripts::over_since(work, after, limit)));
+        let calls = calls.await?;
+        let new: Vec<AttemptId> = calls
+            .iter()
+            .filter(|(_, is_new)| *is_new)
+            .map(|((_, id), _)| *id)
+            .collect();
+        for some in new.chunks(transcripts::NOTED_AT_ONCE) {
+            let some = some.to_vec();
+            match self
+                .write(move |work| Box::pin(transcripts::note_all(work, some)))
+                .await
+            {
+                Ok(()) => {}
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                // Trying again would not help, and keep all later calls from being noted.
+                Err(error) => tracing::error!(%error, "some calls cannot be noted for searches"),
+            }
+        }
+        Ok(calls.last().map(|(place, _)| *place))
+    }
+
     async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>> {
-        self.read(move |work| Box::pin(facts::turns(work, id))).await
+        self.read(move |work| Box::pin(turns::of(work, id))).await
     }
 
     async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {

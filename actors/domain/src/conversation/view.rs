@@ -13,6 +13,7 @@ use crate::{
     phone_number::PhoneNumber,
     ports::store::{Account, AnalysedBy, CallDirection, ConversationStatus, KeyMoment, Sentiment},
     time::Timestamp,
+    transcript_search::SearchMatch,
 };
 
 /// Owner of a resource.
@@ -98,6 +99,10 @@ pub struct ConversationItem {
     /// Summary in a few sentences, after the analysis.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+    /// Up to three places that match `search`, if that was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(max_items = 3)]
+    pub matches: Option<Vec<SearchMatch>>,
     /// Time and owner of its creation.
     pub metadata: Made,
 }
@@ -185,6 +190,17 @@ pub struct Conversation {
     pub usage: Option<Value>,
     /// Time and owner of its creation.
     pub metadata: Made,
+}
+
+/// A deleted conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationDeleted {
+    /// Id of the conversation.
+    #[schema(value_type = String, format = "uuid")]
+    pub conversation_id: AttemptId,
+    /// Always `true`.
+    pub deleted: bool,
 }
 
 /// Values that the agent collected; `entity` and `value` are the first of `items`.

@@ -128,6 +128,11 @@ impl Outbox {
         });
     }
 
+    /// Removes the deliveries of a call.
+    pub(super) fn remove(&mut self, attempt: AttemptId) {
+        self.deliveries.retain(|_, entry| entry.delivery.attempt != attempt);
+    }
+
     fn of(&self, attempt: AttemptId) -> impl Iterator<Item = &DeliveryEntry> {
         let all = self.deliveries.values();
         all.filter(move |entry| entry.delivery.attempt == attempt)

@@ -51,6 +51,17 @@ impl Tables {
         if let Some(entry) = self.attempts.get_mut(&id) {
             entry.phone_number = PhoneNumber::erased();
         }
+        self.erase_content(id, now);
+    }
+
+    fn conversation_is_settled(&self, account: AccountId, id: AttemptId, now: Timestamp) -> StoreResult<bool> {
+        let entry = self.attempts.get(&id).filter(|entry| entry.account == account);
+        let entry = entry.filter(|_| !self.deleted_conversations.contains(&id));
+        let entry = entry.ok_or(StoreError::NotFound)?;
+        Ok(entry.state == AttemptState::Final && !is_going(entry, now))
+    }
+
+    fn erase_content(&mut self, id: AttemptId, now: Timestamp) {
         self.erase_appointments(id);
         self.erase_words(id, now);
         if let Some(call) = self.calls.get_mut(&id) {
@@ -115,6 +126,22 @@ impl ErasureStore for MemoryStore {
             tables.contacts.remove(&id);
         }
         Ok(calls)
+    }
+
+    async fn is_settled(&self, account: AccountId, id: AttemptId) -> StoreResult<bool> {
+        self.open()?.conversation_is_settled(account, id, self.now())
+    }
+
+    async fn delete_conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        if !tables.conversation_is_settled(account, id, self.now())? {
+            return Err(StoreError::Stale);
+        }
+        tables.erase_content(id, self.now());
+        tables.events.retain(|(attempt, _)| *attempt != id);
+        tables.outbox.remove(id);
+        tables.deleted_conversations.insert(id);
+        Ok(())
     }
 
     async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize> {

@@ -10,11 +10,11 @@ use super::{
     tables::{AttemptEntry, JobEntry, Tables},
 };
 use domain::{
-    analysis,
+    analysis, conversation,
     id::{AccountId, AttemptId, EventId, JobId},
     ports::store::{
-        Analysis, AttemptState, ConversationFilter, ConversationRow, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job,
-        RecordStore, StoreError, StoreResult, TurnFact,
+        Analysis, AttemptState, CallOutcome, ConversationFilter, ConversationPage, ConversationRow, EndPlace,
+        EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job, OutcomeSign, RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
 };
@@ -115,7 +115,52 @@ fn passes(filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
         && filter
             .min_duration
             .is_none_or(|seconds| duration_us(entry) >= seconds.saturating_mul(1_000_000))
+        && filter
+            .number
+            .as_ref()
+            .is_none_or(|number| entry.phone_number == *number)
+        && filter.direction.is_none_or(|direction| entry.direction == direction)
         && filter.after.is_none_or(|last| (started, entry.id) < last)
+}
+
+fn has_outcome(row: &ConversationRow, outcome: CallOutcome) -> bool {
+    match outcome.sign() {
+        OutcomeSign::Status(status) => row.status == status,
+        OutcomeSign::Machine => row.voicemail && row.ended_at.is_some(),
+        OutcomeSign::Error(word) => {
+            let error = row.error.as_deref().and_then(|error| error.strip_prefix(word));
+            error.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        }
+    }
+}
+
+impl Tables {
+    /// Returns whether filters fit that the SQL store knows of noted calls only; here every call is noted at once.
+    fn fits(&self, filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
+        let asked = (filter.outcome, filter.sentiment, filter.has_issue, &filter.search);
+        if asked == (None, None, None, &None) {
+            return true;
+        }
+        let row = self.read_conversation(entry);
+        let turns: Vec<TurnFact> = self.turns_of(entry.id).cloned().collect();
+        let sentiment = row
+            .analysis
+            .as_ref()
+            .map(|analysis| analysis.sentiment.sentiment_overall);
+        let is_noted = entry.state == AttemptState::Final && entry.words_kept;
+        let has_issue = || conversation::has_issue(&row, &turns, self.agents.get(&entry.agent));
+        filter.outcome.is_none_or(|outcome| has_outcome(&row, outcome))
+            && filter.sentiment.is_none_or(|label| sentiment == Some(label))
+            && filter.has_issue.is_none_or(|has| is_noted && has_issue() == has)
+            && filter
+                .search
+                .as_ref()
+                .is_none_or(|query| is_noted && query.matches(&turns))
+    }
+
+    pub(super) fn turns_of(&self, id: AttemptId) -> impl Iterator<Item = &TurnFact> {
+        self.turns.range((id, i64::MIN)..=(id, i64::MAX)).map(|(_, turn)| turn)
+    }
 }
 
 #[async_trait]
@@ -138,20 +183,23 @@ impl RecordStore for MemoryStore {
     async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow> {
         let tables = self.open()?;
         let entry = tables.attempts.get(&id).filter(|entry| entry.account == account);
+        let entry = entry.filter(|entry| !tables.deleted_conversations.contains(&entry.id));
         entry
             .map(|entry| tables.read_conversation(entry))
             .ok_or(StoreError::NotFound)
     }
 
-    async fn conversations(
+    async fn conversation_page(
         &self,
         account: AccountId,
         filter: ConversationFilter,
         limit: i64,
-    ) -> StoreResult<Vec<ConversationRow>> {
+    ) -> StoreResult<ConversationPage> {
         let tables = self.open()?;
         let own = tables.attempts.values().filter(|entry| entry.account == account);
-        let mut found: Vec<&AttemptEntry> = own.filter(|entry| passes(&filter, entry)).collect();
+        let own = own.filter(|entry| !tables.deleted_conversations.contains(&entry.id));
+        let own = own.filter(|entry| passes(&filter, entry) && tables.fits(&filter, entry));
+        let mut found: Vec<&AttemptEntry> = own.collect();
         found.sort_by_key(|entry| Reverse((entry.started_at(), entry.id)));
         found.truncate(usize::try_from(limit).unwrap_or(0));
         let mut rows: Vec<_> = found.into_iter().map(|entry| tables.read_conversation(entry)).collect();
@@ -159,13 +207,16 @@ impl RecordStore for MemoryStore {
             row.appointment = None;
             row.analysis = row.analysis.take().map(|full| Analysis::of_summary(full.summary));
         }
-        Ok(rows)
+        Ok(ConversationPage { rows, reached: None })
+    }
+
+    async fn note_calls(&self, _: EndPlace, _: i64) -> StoreResult<Option<EndPlace>> {
+        self.open().map(|_| None)
     }
 
     async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>> {
         let tables = self.open()?;
-        let own = tables.turns.range((id, i64::MIN)..=(id, i64::MAX));
-        Ok(own.map(|(_, turn)| turn.clone()).collect())
+        Ok(tables.turns_of(id).cloned().collect())
     }
 
     async fn last_event(&self, id: AttemptId, name: &str) -> StoreResult<Option<EventFact>> {

@@ -49,6 +49,8 @@ pub(super) struct Tables {
     pub(super) campaigns: HashMap<CampaignId, CampaignEntry>,
     pub(super) lists: HashMap<i64, ContactList>,
     pub(super) attempts: BTreeMap<AttemptId, AttemptEntry>,
+    /// Attempts whose conversation was deleted.
+    pub(super) deleted_conversations: BTreeSet<AttemptId>,
     /// Attempts that belong to no campaign.
     pub(super) calls: HashMap<AttemptId, SingleCall>,
     /// Attempts that are not final, for claims, permits and takeovers.

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use domain::conversation::{CallEvent, Conversation, ConversationItem, Turn};
+use domain::{
+    conversation::{CallEvent, Conversation, ConversationDeleted, ConversationItem, Turn},
+    ports::store::{CallOutcome, SentimentLabel},
+};
 
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
-use crate::calls::inbound::NewMediaSocket;
+use crate::{calls::inbound::NewMediaSocket, conversations::export::HEADERS};
 
 /// A call to place.
 #[derive(ToSchema)]
@@ -68,6 +71,15 @@ pub enum Variable {
 pub fn operations() -> Vec<Operation> {
     vec![
         list(),
+        export(),
+        Operation::delete(
+            "/public/v1/conversations/{conversationId}",
+            "deleteConversation",
+            "Delete a conversation with all its content",
+        )
+        .ours()
+        .ok::<ConversationDeleted>(json!({ "conversationId": samples::CONVERSATION, "deleted": true }))
+        .conflict("in_use", "the conversation is in progress; end it and try again"),
         Operation::get(
             "/public/v1/conversations/{conversationId}",
             "getConversation",
@@ -140,35 +152,104 @@ fn record(path: &'static str, id: &str, summary: &str) -> Operation {
 }
 
 fn list() -> Operation {
-    let time = || json!({ "type": "integer", "minimum": 0 });
-    let uuid = || json!({ "type": "string", "format": "uuid" });
-    let mut campaign = uuid();
-    campaign["x-ringback-extension"] = json!(true);
-    Operation::get(
+    filtered(Operation::get(
         "/public/v1/conversations",
         "listConversations",
         "List conversations, newest first",
+    ))
+    .note(
+        "A page may hold fewer conversations than `pageSize`, even none, and still have a `nextCursor`: only so many \
+         are examined for each.",
     )
-    .query("agentId", "Only conversations of this agent", uuid())
-    .query("campaignId", "Only conversations of this campaign", campaign)
-    .query(
-        "status",
-        "Only conversations with this status",
-        json!({ "$ref": "#/components/schemas/ConversationStatus" }),
-    )
-    .query(
-        "startedBefore",
-        "Started before this Unix time, in seconds or (from 10^11 on) milliseconds",
-        time(),
-    )
-    .query(
-        "startedAfter",
-        "Started after this Unix time, in seconds or (from 10^11 on) milliseconds",
-        time(),
-    )
-    .query("minDuration", "Minimum duration in seconds", time())
     .paged()
     .page::<ConversationItem>(samples::conversation_item())
+}
+
+fn export() -> Operation {
+    filtered(Operation::get(
+        "/public/v1/conversations/export",
+        "exportConversations",
+        "Get conversations as a file, newest first",
+    ))
+    .ours()
+    .query(
+        "format",
+        "`csv`: one row for each conversation. `jsonl`: one conversation in JSON on each line",
+        json!({ "type": "string", "enum": ["csv", "jsonl"], "default": "csv" }),
+    )
+    .raw(
+        "200",
+        "text/csv",
+        "The file",
+        json!({ "type": "string" }),
+        json!(format!("{}\r\n", HEADERS.join(","))),
+    )
+    .raw(
+        "200",
+        "application/jsonl",
+        "The file",
+        json!({ "type": "string" }),
+        Value::Null,
+    )
+}
+
+/// Adds the filters of conversations.
+fn filtered(operation: Operation) -> Operation {
+    let time = || json!({ "type": "integer", "minimum": 0 });
+    let uuid = || json!({ "type": "string", "format": "uuid" });
+    let ours = |mut schema: Value| {
+        schema["x-ringback-extension"] = json!(true);
+        schema
+    };
+    let words = |words: &[&str]| json!({ "type": "string", "enum": words });
+    operation
+        .query("agentId", "Only conversations of this agent", uuid())
+        .query("campaignId", "Only conversations of this campaign", ours(uuid()))
+        .query(
+            "status",
+            "Only conversations with this status",
+            json!({ "$ref": "#/components/schemas/ConversationStatus" }),
+        )
+        .query(
+            "startedBefore",
+            "Started before this Unix time, in seconds or (from 10^11 on) milliseconds",
+            time(),
+        )
+        .query(
+            "startedAfter",
+            "Started after this Unix time, in seconds or (from 10^11 on) milliseconds",
+            time(),
+        )
+        .query("minDuration", "Minimum duration in seconds", time())
+        .query(
+            "phoneNumber",
+            "Only conversations with this number of the other person",
+            ours(json!({ "type": "string" })),
+        )
+        .query("contactId", "Only conversations with the number of this contact", ours(uuid()))
+        .query(
+            "tag",
+            "Only conversations of agents that have this tag now",
+            ours(json!({ "type": "string" })),
+        )
+        .query("direction", "Only conversations of this direction", ours(words(&["inbound", "outbound"])))
+        .query(
+            "outcome",
+            "Only conversations with this outcome. `completed` includes `voicemail`",
+            ours(words(&CallOutcome::ALL.map(CallOutcome::as_str))),
+        )
+        .query(
+            "sentiment",
+            "Only conversations with this overall sentiment",
+            ours(words(&SentimentLabel::ALL.map(SentimentLabel::as_str))),
+        )
+        .query("hasRecording", "Whether there is a recording", ours(json!({ "type": "boolean" })))
+        .query("hasIssue", "Whether the call had issues", ours(json!({ "type": "boolean" })))
+        .query(
+            "search",
+            "What was said: words, `\"exact phrases\"` and beginnings of words such as `appoint*`, all of which must occur",
+            ours(json!({ "type": "string", "maxLength": 500 })),
+        )
 }
 
 fn call() -> Operation {

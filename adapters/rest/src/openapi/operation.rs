@@ -293,15 +293,17 @@ impl Operation {
         self
     }
 
-    /// Adds a success that is not in the envelope.
+    /// Adds a success that is not in the envelope, or a further content type of it.
     pub fn raw(mut self, status: &str, content_type: &str, text: &str, schema: Value, example: Value) -> Self {
         let mut media = json!({ "schema": schema });
         if !example.is_null() {
             media["examples"] = json!({ "success": { "value": example } });
         }
-        let response =
-            json!({ "description": text, "headers": answers::headers(false), "content": { content_type: media } });
-        self.responses.insert(status.into(), response);
+        let response = self
+            .responses
+            .entry(status)
+            .or_insert_with(|| json!({ "description": text, "headers": answers::headers(false), "content": {} }));
+        response["content"][content_type] = media;
         self
     }
 

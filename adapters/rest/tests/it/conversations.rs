@@ -20,19 +20,19 @@ use storage::retention::{self, Kept};
 
 use support::app::{START, TestApp};
 
-const CONVERSATIONS: &str = "/public/v1/conversations";
+pub const CONVERSATIONS: &str = "/public/v1/conversations";
 
 /// An account with a running campaign.
-struct Dialer {
-    app: TestApp,
+pub struct Dialer {
+    pub app: TestApp,
     node: NodeId,
-    agent: String,
-    campaign: CampaignId,
+    pub agent: String,
+    pub campaign: CampaignId,
     clock: TokioClock,
 }
 
 impl Dialer {
-    async fn start(contacts: u64) -> Self {
+    pub async fn start(contacts: u64) -> Self {
         let clock = TokioClock::starting_at(START);
         let app = TestApp::start().await;
         let agent = app.agent().await;
@@ -59,7 +59,7 @@ impl Dialer {
     }
 
     /// Dials the next contact after one second.
-    async fn dial(&self) -> ClaimedAttempt {
+    pub async fn dial(&self) -> ClaimedAttempt {
         tokio::time::advance(Duration::from_secs(1)).await;
         let attempt = self
             .app
@@ -86,7 +86,7 @@ impl Dialer {
         self.app.store.answered(attempt.claim, now).await.unwrap();
     }
 
-    async fn finish(&self, attempt: &ClaimedAttempt, status: ConversationStatus, collected: &[(&str, &str)]) {
+    pub async fn finish(&self, attempt: &ClaimedAttempt, status: ConversationStatus, collected: &[(&str, &str)]) {
         let error = (status == ConversationStatus::Failed).then(|| "busy".to_owned());
         let collected = collected.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
         let outcome = Outcome {
@@ -102,7 +102,7 @@ impl Dialer {
     }
 
     /// Answers and talks for 90 s.
-    async fn talk(&self, attempt: &ClaimedAttempt) {
+    pub async fn talk(&self, attempt: &ClaimedAttempt) {
         self.answer(attempt).await;
         let turn = |seq, speaker, text: &str| {
             let fact = TurnFact {
@@ -137,7 +137,7 @@ impl Dialer {
         .await;
     }
 
-    async fn ids(&self, query: &str) -> Vec<String> {
+    pub async fn ids(&self, query: &str) -> Vec<String> {
         let answer = self
             .app
             .client
@@ -152,7 +152,7 @@ impl Dialer {
     }
 }
 
-fn analysis() -> Analysis {
+pub fn analysis() -> Analysis {
     Analysis {
         summary: "Ada gave her city.".into(),
         sentiment: Sentiment {

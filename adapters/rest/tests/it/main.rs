@@ -17,6 +17,8 @@ mod campaign_schedules;
 mod campaigns;
 mod contacts;
 mod contract;
+mod conversation_files;
+mod conversation_search;
 mod conversations;
 mod directory;
 mod envelope;

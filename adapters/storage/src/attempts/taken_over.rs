@@ -20,6 +20,7 @@ use crate::{
     attempt_guard::{Guarded, Held, SENT, tries},
     calls, campaign_contacts, facts, inbound,
     rows::{Columns, composed, to_json, unavailable, unique},
+    turns,
 };
 
 #[async_trait]
@@ -84,7 +85,7 @@ async fn returned(work: &mut Work<'_>, node: NodeId, held: &Held) -> StoreResult
     let token = token.ok_or_else(|| StoreError::Damaged(format!("attempt {id} was sent and has no token")))?;
     let answered_at = row.maybe_time("answered_at")?.unwrap_or(work.now);
     let elapsed_ms = ((work.now.0 - answered_at.0) / 1_000).max(0);
-    let turns = facts::turns(work.again(), id).await?;
+    let turns = turns::of(work.again(), id).await?;
     let events = events(work, held).await?;
     let taken = events.iter().filter(|event| event.name == TAKEN_OVER).count();
     if taken >= MOST_TAKEN_OVER {

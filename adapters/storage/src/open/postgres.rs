@@ -6,7 +6,7 @@ use domain::ports::store::StoreError;
 use sqlx::{AnyConnection, AnyPool, Connection, any::AnyPoolOptions, migrate::MigrateError};
 use tokio::time::timeout;
 
-use super::{MIGRATIONS, OpenError};
+use super::{OpenError, migrator};
 use crate::{
     dialect::POSTGRES,
     rows::{Columns, unavailable},
@@ -44,7 +44,7 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Pools, OpenError> {
     check_version(&mut conn).await?;
     // Use a connection without the limits of the others: changing a large table may take long. Other
     // processes that start now wait for it.
-    let migrated = MIGRATIONS.run_direct(None, &mut conn, false).await;
+    let migrated = migrator("PostgreSQL").run_direct(None, &mut conn, false).await;
     migrated.map_err(|error| {
         let unreachable =
             matches!(&error, MigrateError::Execute(why) | MigrateError::ExecuteMigration(why, _) if is_unreachable(why));

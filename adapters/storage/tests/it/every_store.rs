@@ -7,14 +7,15 @@ use std::{sync::Arc, time::Duration};
 use domain::ports::{
     language_model::Speaker,
     store::{
-        AttemptStore, CampaignStore, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore, Patience, RecordStore,
-        StoreError, TurnFact,
+        AttemptStore, CampaignStore, ConversationFilter, DirectoryStore, ErasureStore, Fact, NewContact, NodeStore,
+        Patience, RecordStore, StoreError, TurnFact,
     },
 };
+use domain::transcript_search::Query;
 use futures_util::future::join_all;
-use storage::SqlStore;
+use storage::{PageLimits, SqlStore};
 use tempfile::TempDir;
-use testkit::store_conformance::{Fixture, ManualClock, new_account, number};
+use testkit::store_conformance::{Fixture, ManualClock, new_account, note, number};
 
 fn url(folder: &TempDir) -> String {
     format!("sqlite://{}", folder.path().join("ringback.db").display())
@@ -33,7 +34,10 @@ mod conformance_on_disk {
 
 async fn in_memory() -> (Fixture, ()) {
     let clock = Arc::new(ManualClock::new());
-    let store = Arc::new(SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap());
+    let store = SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap();
+    // So small that the checks get pages of many matches, too.
+    let limits = PageLimits { few: 2, examined: 3 };
+    let store = Arc::new(store.examining(limits));
     (Fixture { store, clock }, ())
 }
 
@@ -121,6 +125,80 @@ fn found(folder: &TempDir, text: &str) -> usize {
     let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
     let counts = bytes.map(|bytes| bytes.windows(text.len()).filter(|at| *at == text.as_bytes()).count());
     counts.sum()
+}
+
+#[tokio::test]
+async fn each_way_of_erasing_takes_words_out_of_every_file() {
+    const CANARY: &str = "zwitscherkanarie";
+    const OTHER: &str = "amsellied";
+    for way in ["age", "contact", "conversation"] {
+        let folder = tempfile::tempdir().unwrap();
+        let clock = Arc::new(ManualClock::new());
+        let sql = Arc::new(SqlStore::open(&url(&folder), clock.clone()).await.unwrap());
+        let fixture = Fixture {
+            store: sql.clone(),
+            clock: clock.clone(),
+        };
+        let scene = fixture.scene().await;
+        let new = NewContact {
+            phone_number: number(0),
+            name: None,
+            email: None,
+            extra: serde_json::Map::new(),
+        };
+        let contact = sql.create_contact(scene.account, new, None).await.unwrap().id;
+        let campaign = scene.running(0..200).await;
+        let mut calls = Vec::new();
+        for n in 0..200 {
+            let call = scene.completed(campaign, 20).await.attempt;
+            let text = match n {
+                0 => format!("I said {CANARY}, and again {CANARY}s"),
+                _ => format!("I said {OTHER} and number {n}"),
+            };
+            let turn = TurnFact {
+                seq: 0,
+                speaker: Speaker::User,
+                text,
+                started_ms: 0,
+                ended_ms: 1,
+                interrupted: false,
+                damaged: false,
+                detail: Default::default(),
+            };
+            sql.append_facts(&[(call, Fact::Turn(turn))]).await.unwrap();
+            calls.push(call);
+        }
+        note(&scene).await;
+        sql.close().await;
+        // In the turn and in the index, which shares beginnings.
+        assert!(found(&folder, CANARY) >= 3, "{way}");
+
+        let sql = SqlStore::open(&url(&folder), clock.clone()).await.unwrap();
+        match way {
+            "age" => {
+                let first = sql.conversation(scene.account, calls[0]).await.unwrap();
+                let after = first.ended_at.unwrap().plus(Duration::from_millis(1));
+                assert_eq!(sql.erase_words(after, 9).await, Ok(1));
+            }
+            "contact" => drop(sql.erase_contact(scene.account, contact).await.unwrap()),
+            _ => sql.delete_conversation(scene.account, calls[0]).await.unwrap(),
+        }
+        sql.close().await;
+        // The index keeps beginnings of words too.
+        assert_eq!(found(&folder, &CANARY[..8]), 0, "{way}");
+        assert!(found(&folder, OTHER) >= 199, "{way}");
+        let sql = SqlStore::open(&url(&folder), clock.clone()).await.unwrap();
+        let filter = ConversationFilter {
+            search: Some(Query::parse(OTHER).unwrap()),
+            ..ConversationFilter::default()
+        };
+        assert_eq!(
+            sql.conversations(scene.account, filter, 999).await.unwrap().len(),
+            199,
+            "{way}"
+        );
+        sql.close().await;
+    }
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use domain::{
     time::SystemClock,
 };
 use futures_util::future::join_all;
-use storage::{OpenError, SqlStore};
+use storage::{OpenError, PageLimits, SqlStore};
 use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
 use crate::model;
@@ -22,7 +22,10 @@ use crate::postgres::{Database, database, execute};
 async fn on_postgres() -> (Fixture, Database) {
     let database = database().await.unwrap();
     let clock = Arc::new(ManualClock::new());
-    let store = Arc::new(SqlStore::open(&database.url, clock.clone()).await.unwrap());
+    let store = SqlStore::open(&database.url, clock.clone()).await.unwrap();
+    // So small that the checks get pages of many matches, too.
+    let limits = PageLimits { few: 2, examined: 3 };
+    let store = Arc::new(store.examining(limits));
     (Fixture { store, clock }, database)
 }
 

@@ -38,6 +38,14 @@ pub trait ErasureStore: Send + Sync {
     /// analyses of calls to its number, unless a call is in progress. Returns `NotFound`.
     async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls>;
 
+    /// Returns whether [`ErasureStore::delete_conversation`] is possible: the call is over and settled. Returns
+    /// `NotFound`.
+    async fn is_settled(&self, account: AccountId, id: AttemptId) -> StoreResult<bool>;
+
+    /// Deletes a conversation with all its content. Its row stays for the counts of campaigns and safeguards,
+    /// and no reader sees it any more. Returns `Stale` if the call is not settled, and `NotFound`.
+    async fn delete_conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<()>;
+
     /// Erases transcripts, collected values and analyses of calls that ended before an instant, the oldest
     /// first and at most `limit`. Returns their number; fewer than `limit` means that none is left.
     async fn erase_words(&self, ended_before: Timestamp, limit: i64) -> StoreResult<usize>;

@@ -15,6 +15,7 @@ use crate::{
     id::{AccountId, AgentId, AttemptId, CampaignId, EventId, JobId},
     phone_number::PhoneNumber,
     time::Timestamp,
+    transcript_search::Query,
 };
 
 /// Sentiment of a turn.
@@ -42,6 +43,8 @@ pub enum SentimentLabel {
     /// Bad.
     Negative,
 }
+
+spelled!(SentimentLabel, Positive "positive", Neutral "neutral", Negative "negative");
 
 /// Sentiment of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -186,6 +189,68 @@ impl ConversationRow {
     }
 }
 
+/// Outcome of a call that is over, in the words of a campaign's results: how it ended, or why it failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallOutcome {
+    /// Answered, also by a machine.
+    Completed,
+    /// Answered by a machine.
+    Voicemail,
+    /// Not reached, or broken off.
+    Failed,
+    /// Ended by us before it was answered.
+    Cancelled,
+    /// The line was busy.
+    Busy,
+    /// Nobody answered.
+    NoAnswer,
+    /// The callee declined.
+    Rejected,
+    /// There is no such number.
+    InvalidNumber,
+    /// The carrier failed.
+    CarrierError,
+    /// The audio broke off.
+    MediaLost,
+    /// The agent failed.
+    AgentError,
+    /// The number is restricted.
+    Restricted,
+    /// The number is on the do-not-call list.
+    DoNotCall,
+    /// A safeguard refused the call.
+    NotAllowed,
+}
+
+spelled!(CallOutcome, Completed "completed", Voicemail "voicemail", Failed "failed", Cancelled "cancelled",
+    Busy "busy", NoAnswer "no-answer", Rejected "rejected", InvalidNumber "invalid-number",
+    CarrierError "carrier-error", MediaLost "media-lost", AgentError "agent-error", Restricted "restricted",
+    DoNotCall "do-not-call", NotAllowed "not-allowed");
+
+/// Part of an outcome that a conversation's row shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutcomeSign {
+    /// Its status.
+    Status(ConversationStatus),
+    /// A machine answered.
+    Machine,
+    /// Its error is this word, alone or before a colon.
+    Error(&'static str),
+}
+
+impl CallOutcome {
+    /// Returns what a conversation with this outcome shows.
+    pub fn sign(self) -> OutcomeSign {
+        match self {
+            Self::Completed => OutcomeSign::Status(ConversationStatus::Completed),
+            Self::Failed => OutcomeSign::Status(ConversationStatus::Failed),
+            Self::Cancelled => OutcomeSign::Status(ConversationStatus::Cancelled),
+            Self::Voicemail => OutcomeSign::Machine,
+            reason => OutcomeSign::Error(reason.as_str()),
+        }
+    }
+}
+
 /// Filters of the conversations list.
 #[derive(Debug, Clone, Default)]
 pub struct ConversationFilter {
@@ -201,9 +266,40 @@ pub struct ConversationFilter {
     pub started_after: Option<Timestamp>,
     /// Least duration from the answer, in whole seconds.
     pub min_duration: Option<i64>,
+    /// Agents, one of which must be the conversation's.
+    pub agents: Option<Vec<AgentId>>,
+    /// Number of the other person.
+    pub number: Option<PhoneNumber>,
+    /// Direction.
+    pub direction: Option<CallDirection>,
+    /// Outcome.
+    pub outcome: Option<CallOutcome>,
+    /// Overall sentiment; known once the call is noted, see [`RecordStore::note_calls`].
+    pub sentiment: Option<SentimentLabel>,
+    /// Whether the call has issues; known once it is noted.
+    pub has_issue: Option<bool>,
+    /// What must have been said; known once the call is noted.
+    pub search: Option<Query>,
     /// The cursor: list only rows after this one (newest first by start, then id).
     pub after: Option<(Timestamp, AttemptId)>,
 }
+
+/// A page of conversations, newest first.
+#[derive(Debug, Clone, Default)]
+pub struct ConversationPage {
+    /// The conversations; of the analysis only the summary.
+    pub rows: Vec<ConversationRow>,
+    /// If it has fewer rows than asked for because only so many conversations are examined at once: the place
+    /// after which to go on.
+    pub reached: Option<(Timestamp, AttemptId)>,
+}
+
+/// Place of a call in the order of ends.
+pub type EndPlace = (Timestamp, AttemptId);
+
+/// Time after its end before [`RecordStore::note_calls`] looks at a call, in microseconds. The analysis is
+/// usually done by then, and notes the call itself.
+pub const NOTED_AFTER_US: i64 = 30 * 1_000_000;
 
 /// A stored event of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -236,14 +332,28 @@ pub trait RecordStore: Send + Sync {
     /// Returns a conversation. Returns `NotFound`.
     async fn conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<ConversationRow>;
 
-    /// Returns the account's conversations, newest first, at most `limit`. Of the analysis only the summary
-    /// is included.
+    /// Returns a page of the account's conversations with at most `limit` rows.
+    async fn conversation_page(
+        &self,
+        account: AccountId,
+        filter: ConversationFilter,
+        limit: i64,
+    ) -> StoreResult<ConversationPage>;
+
+    /// Returns the rows of [`RecordStore::conversation_page`].
     async fn conversations(
         &self,
         account: AccountId,
         filter: ConversationFilter,
         limit: i64,
-    ) -> StoreResult<Vec<ConversationRow>>;
+    ) -> StoreResult<Vec<ConversationRow>> {
+        Ok(self.conversation_page(account, filter, limit).await?.rows)
+    }
+
+    /// Looks through calls that are over, by end and id after the place `after` and at most `limit`, and notes
+    /// of those that are not noted yet what filters and searches need. Returns the place it reached; none if
+    /// there was no further call.
+    async fn note_calls(&self, after: EndPlace, limit: i64) -> StoreResult<Option<EndPlace>>;
 
     /// Returns the turns of a call in order.
     async fn turns(&self, id: AttemptId) -> StoreResult<Vec<TurnFact>>;

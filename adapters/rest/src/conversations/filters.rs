@@ -1,0 +1,249 @@
+//! Filters of conversations: their query parameters, and the pages that pass them.
+
+use std::path::PathBuf;
+
+use domain::{
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
+    phone_number::PhoneNumber,
+    ports::store::{
+        AgentFilter, CallDirection, CallOutcome, ConversationFilter, ConversationPage, ConversationRow,
+        ConversationStatus, SentimentLabel, Store, StoreError,
+    },
+    time::Timestamp,
+    transcript_search,
+};
+use storage::recordings::file_of;
+
+use crate::{
+    RestState,
+    error::{ApiError, ApiResult},
+    query::{Parameters, RawQuery, plain_integer},
+};
+
+/// Names of the filters.
+macro_rules! filters {
+    ($($more:literal),*) => {
+        &[
+            "agentId",
+            "campaignId",
+            "contactId",
+            "direction",
+            "hasIssue",
+            "hasRecording",
+            "minDuration",
+            "outcome",
+            "phoneNumber",
+            "search",
+            "sentiment",
+            "startedAfter",
+            "startedBefore",
+            "status",
+            "tag",
+            $($more),*
+        ]
+    };
+}
+pub(super) use filters;
+
+/// Conversations that are looked at together for their recordings, and how often for one page.
+const LOOKED_AT: i64 = 200;
+const LOOKS: usize = 10;
+
+/// Most agents with a tag.
+const AGENTS: usize = 500;
+
+/// Filters of a list or an export.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Filters of the store.
+    pub filter: ConversationFilter,
+    contact: Option<ContactId>,
+    tag: Option<String>,
+    has_recording: Option<bool>,
+}
+
+/// Parameters of the list.
+#[derive(Debug, Clone)]
+pub struct ListParameters {
+    pub(super) wanted: Wanted,
+    pub(super) cursor: Option<String>,
+    pub(super) page_size: i64,
+}
+
+impl Parameters for ListParameters {
+    const NAMES: &'static [&'static str] = filters!["cursor", "pageSize"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            wanted: Wanted::read(query),
+            cursor: query.text("cursor"),
+            page_size: query.page_size(),
+        }
+    }
+}
+
+const UNIX_TIME: &str = "a Unix time in whole seconds or milliseconds";
+
+/// Smallest Unix time that is read as milliseconds.
+const MILLISECONDS_FROM: i64 = 100_000_000_000;
+
+fn unix_time(text: &str) -> Option<Timestamp> {
+    let value = plain_integer(text)?;
+    let factor = if value >= MILLISECONDS_FROM { 1_000 } else { 1_000_000 };
+    value.checked_mul(factor).map(Timestamp)
+}
+
+/// Reads a phone number. In a query a `+` that is not percent-encoded arrives as a space.
+fn phone_number(text: &str) -> Option<PhoneNumber> {
+    let plus = text.strip_prefix(' ').map(|rest| format!("+{rest}"));
+    PhoneNumber::parse(plus.as_deref().unwrap_or(text)).ok()
+}
+
+fn one_of(words: &[&str]) -> String {
+    format!("one of {}", words.join(", "))
+}
+
+impl Wanted {
+    /// Reads the filters.
+    pub(super) fn read(query: &mut RawQuery) -> Self {
+        let statuses = one_of(&ConversationStatus::ALL.map(ConversationStatus::as_str));
+        let outcomes = one_of(&CallOutcome::ALL.map(CallOutcome::as_str));
+        let sentiments = one_of(&SentimentLabel::ALL.map(SentimentLabel::as_str));
+        let search = query.search().map(|text| transcript_search::Query::parse(&text));
+        if let Some(Err(why)) = &search {
+            query.problem("search", "invalid_value", why.to_string());
+        }
+        Self {
+            filter: ConversationFilter {
+                agent: query.parsed("agentId", "an agent's id (a UUID)", |text| text.parse::<AgentId>().ok()),
+                campaign: query.parsed("campaignId", "a campaign's id (a UUID)", |text| {
+                    text.parse::<CampaignId>().ok()
+                }),
+                status: query.parsed("status", &statuses, ConversationStatus::parse),
+                started_before: query.parsed("startedBefore", UNIX_TIME, unix_time),
+                started_after: query.parsed("startedAfter", UNIX_TIME, unix_time),
+                min_duration: query.parsed("minDuration", "whole seconds, 0 or more", plain_integer),
+                number: query.parsed("phoneNumber", "a phone number such as +15551234567", phone_number),
+                direction: query.parsed("direction", "`inbound` or `outbound`", CallDirection::parse),
+                outcome: query.parsed("outcome", &outcomes, CallOutcome::parse),
+                sentiment: query.parsed("sentiment", &sentiments, SentimentLabel::parse),
+                has_issue: query.boolean("hasIssue"),
+                search: search.and_then(Result::ok),
+                agents: None,
+                after: None,
+            },
+            contact: query.parsed("contactId", "a contact's id (a UUID)", |text| {
+                text.parse::<ContactId>().ok()
+            }),
+            tag: query.text("tag").filter(|tag| !tag.is_empty()),
+            has_recording: query.boolean("hasRecording"),
+        }
+    }
+
+    /// Returns a page of the conversations after a place, with at most `limit` rows.
+    pub(super) async fn page(
+        &self,
+        state: &RestState,
+        account: AccountId,
+        (after, limit): (Option<(Timestamp, AttemptId)>, i64),
+    ) -> ApiResult<ConversationPage> {
+        let Some(mut filter) = self.resolved(state, account).await? else {
+            return Ok(ConversationPage::default());
+        };
+        filter.after = after;
+        let Some(has_recording) = self.has_recording else {
+            return Ok(state.store.conversation_page(account, filter, limit).await?);
+        };
+        let mut rows = Vec::new();
+        for _ in 0..LOOKS {
+            let page = state
+                .store
+                .conversation_page(account, filter.clone(), LOOKED_AT)
+                .await?;
+            let is_full = i64::try_from(page.rows.len()).is_ok_and(|rows| rows == LOOKED_AT);
+            let last = page.rows.last().filter(|_| is_full).map(|row| (row.started_at, row.id));
+            filter.after = page.reached.or(last);
+            rows.extend(with_recordings(state.recordings_dir.clone(), page.rows, has_recording).await?);
+            let found = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+            if found >= limit || filter.after.is_none() {
+                rows.truncate(usize::try_from(limit).unwrap_or_default());
+                return Ok(ConversationPage { rows, reached: None });
+            }
+        }
+        let reached = filter.after;
+        Ok(ConversationPage { rows, reached })
+    }
+
+    /// Returns the store's filter with the number of the saved contact and the agents with the tag; none if nothing
+    /// can match.
+    async fn resolved(&self, state: &RestState, account: AccountId) -> ApiResult<Option<ConversationFilter>> {
+        let mut filter = self.filter.clone();
+        if let Some(tag) = &self.tag {
+            let agents = tagged(&*state.store, account, tag).await?;
+            if agents.is_empty() {
+                return Ok(None);
+            }
+            filter.agents = Some(agents);
+        }
+        let Some(contact) = self.contact else {
+            return Ok(Some(filter));
+        };
+        let number = match state.store.contact(account, contact).await {
+            Ok(contact) => contact.phone_number,
+            Err(StoreError::NotFound) => return Ok(None),
+            Err(other) => return Err(other.into()),
+        };
+        let is_other = filter.number.is_some_and(|asked| asked != number);
+        filter.number = Some(number);
+        Ok((!is_other).then_some(filter))
+    }
+}
+
+/// Returns the agents with a tag, the newest ones if they are very many.
+async fn tagged(store: &dyn Store, account: AccountId, tag: &str) -> ApiResult<Vec<AgentId>> {
+    let mut agents = Vec::new();
+    let mut after = None;
+    while agents.len() < AGENTS {
+        let filter = AgentFilter {
+            tag: Some(tag.to_owned()),
+            after,
+            ..AgentFilter::default()
+        };
+        let page = store.agents(account, filter, 100).await?;
+        after = page.rows.last().map(|row| (row.created_at, row.id));
+        agents.extend(page.rows.iter().map(|row| row.id));
+        if !page.more {
+            break;
+        }
+    }
+    agents.truncate(AGENTS);
+    Ok(agents)
+}
+
+/// Keeps the conversations that have a recording here, or those that have none.
+async fn with_recordings(
+    folder: PathBuf,
+    mut rows: Vec<ConversationRow>,
+    has_recording: bool,
+) -> ApiResult<Vec<ConversationRow>> {
+    let looking = tokio::task::spawn_blocking(move || {
+        rows.retain(|row| (row.ended_at.is_some() && file_of(&folder, row.id).exists()) == has_recording);
+        rows
+    });
+    looking.await.map_err(|_| ApiError::Internal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_seconds_below_ten_to_the_eleventh_and_milliseconds_from_there() {
+        assert_eq!(unix_time("1700000000"), Some(Timestamp(1_700_000_000_000_000)));
+        assert_eq!(unix_time("1700000000123"), Some(Timestamp(1_700_000_000_123_000)));
+        assert_eq!(unix_time("99999999999"), Some(Timestamp(99_999_999_999_000_000)));
+        for bad in ["", "-1", "1.5", "x", "9223372036854775807"] {
+            assert_eq!(unix_time(bad), None, "{bad}");
+        }
+    }
+}

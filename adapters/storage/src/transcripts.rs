@@ -1,0 +1,191 @@
+//! Notes of calls that are over, by which they are found: sentiment, issues, and the index of their words.
+//!
+//! The index has the words of the call's turns as they are when it is noted. FTS5 needs the same words to
+//! forget them, so a call leaves the index before its turns change. If texts are ever split in another way, a
+//! migration must empty the index and set `has_issue` to null.
+
+use std::collections::BTreeMap;
+
+use domain::{
+    conversation,
+    id::AttemptId,
+    ports::store::{AgentRow, ConversationRow, EndPlace, NOTED_AFTER_US, StoreError, StoreResult, TurnFact},
+    transcript_search::{TURN, indexed},
+};
+
+use super::{
+    Work, agents, conversations,
+    rows::{Columns, affected, composed, unavailable},
+    turns,
+    word_index::{PLACES, WordIndex},
+};
+
+/// Calls that [`note_all`] notes in one transaction, so that others hardly wait for it.
+pub(super) const NOTED_AT_ONCE: usize = 20;
+
+/// Returns the words of a call as FTS5 splits them.
+fn text(words: &[String]) -> String {
+    words.join(" ")
+}
+
+/// Returns the words of a call with their positions, as PostgreSQL reads a vector. It keeps 255 positions of a
+/// word, and counts none above 16,383.
+fn vector(words: &[String]) -> String {
+    let mut positions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (word, at) in words.iter().zip(1_u32..).filter(|(word, _)| *word != TURN) {
+        let known = positions.entry(word).or_default();
+        if known.is_empty() || (known.len() < 255 && at < 16_383) {
+            known.push(at.min(16_383).to_string());
+        }
+    }
+    let entries = positions.iter().map(|(word, at)| format!("'{word}':{}", at.join(",")));
+    entries.collect::<Vec<_>>().join(" ")
+}
+
+fn words_of(row: &ConversationRow, turns: &[TurnFact]) -> Vec<String> {
+    let campaign = row.campaign.map(|id| id.to_string());
+    let scope: Vec<String> = [row.account.to_string(), row.agent.to_string()]
+        .into_iter()
+        .chain(campaign)
+        .collect();
+    indexed(&scope, turns)
+}
+
+async fn agent_of(work: &mut Work<'_>, row: &ConversationRow) -> StoreResult<Option<AgentRow>> {
+    match agents::kept(work.again(), row.account, row.agent).await {
+        Ok(agent) => Ok(Some(agent)),
+        Err(StoreError::NotFound) => Ok(None),
+        Err(other) => Err(other),
+    }
+}
+
+/// Notes a call that is over and whose words are kept, again if it was noted before.
+pub(super) async fn note(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    // An erasure waits for this transaction, or has changed the row before it.
+    let lock = sqlx::query(
+        "UPDATE attempts SET has_issue = COALESCE(has_issue, 0) WHERE id = $1 AND state = 'final' AND words_kept = 1",
+    );
+    if affected(lock.bind(call.to_string()), work.conn).await? == 0 {
+        return Ok(());
+    }
+    let row = conversations::get(work.again(), None, call).await?;
+    let turns = turns::of(work.again(), call).await?;
+    let agent = agent_of(work, &row).await?;
+    let analysis = row.analysis.as_ref();
+    let sentiment = analysis.map(|analysis| analysis.sentiment.sentiment_overall.as_str());
+    let update = sqlx::query("UPDATE attempts SET sentiment = $2, has_issue = $3 WHERE id = $1 AND state = 'final'");
+    let update = update.bind(call.to_string()).bind(sentiment);
+    let update = update.bind(i64::from(conversation::has_issue(&row, &turns, agent.as_ref())));
+    affected(update, work.conn).await?;
+    forget(work, call).await?;
+    match turns.is_empty() {
+        true => Ok(()),
+        false => index(work, &row, &words_of(&row, &turns)).await,
+    }
+}
+
+async fn index(work: &mut Work<'_>, row: &ConversationRow, words: &[String]) -> StoreResult<()> {
+    let (id, account, started_at) = (row.id.to_string(), row.account.to_string(), row.started_at.0);
+    match work.dialect.words {
+        WordIndex::Gin => {
+            let insert = sqlx::query(
+                "INSERT INTO transcripts (id, account, started_at, words) VALUES ($1, $2, $3, CAST($4 AS tsvector)) \
+                 ON CONFLICT (id) DO UPDATE SET words = excluded.words",
+            );
+            let insert = insert.bind(id).bind(account).bind(started_at).bind(vector(words));
+            affected(insert, work.conn).await.map(drop)
+        }
+        WordIndex::Fts5 => {
+            let free = sqlx::query(
+                "SELECT CAST(COALESCE(MAX(place) + 1, $1) AS BIGINT) AS place FROM transcripts \
+                 WHERE place >= $1 AND place < $2",
+            );
+            let free = free.bind(started_at * PLACES).bind((started_at + 1) * PLACES);
+            let place = free
+                .fetch_one(&mut *work.conn)
+                .await
+                .map_err(unavailable)?
+                .int("place")?;
+            let insert =
+                sqlx::query("INSERT INTO transcripts (place, id, account, started_at) VALUES ($1, $2, $3, $4)");
+            affected(insert.bind(place).bind(id).bind(account).bind(started_at), work.conn).await?;
+            let insert = sqlx::query("INSERT INTO transcript_words (rowid, words) VALUES ($1, $2)");
+            affected(insert.bind(place).bind(text(words)), work.conn)
+                .await
+                .map(drop)
+        }
+    }
+}
+
+/// Takes a call out of the index. Its turns must still be as they were when it was noted.
+pub(super) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    if work.dialect.words == WordIndex::Fts5 {
+        let place = sqlx::query("SELECT CAST(place AS BIGINT) AS place FROM transcripts WHERE id = $1");
+        let place = place.bind(call.to_string()).fetch_optional(&mut *work.conn);
+        let Some(place) = place.await.map_err(unavailable)? else {
+            return Ok(());
+        };
+        let row = conversations::get(work.again(), None, call).await?;
+        let turns = turns::of(work.again(), call).await?;
+        let delete =
+            sqlx::query("INSERT INTO transcript_words (transcript_words, rowid, words) VALUES ('delete', $1, $2)");
+        let delete = delete.bind(place.int("place")?).bind(text(&words_of(&row, &turns)));
+        affected(delete, work.conn).await?;
+    }
+    let delete = sqlx::query("DELETE FROM transcripts WHERE id = $1").bind(call.to_string());
+    affected(delete, work.conn).await.map(drop)
+}
+
+/// Takes calls out of the index that get further turns; their analysis notes them again.
+pub(super) async fn before_turns(work: &mut Work<'_>, calls: &[AttemptId]) -> StoreResult<()> {
+    if work.dialect.words != WordIndex::Fts5 {
+        return Ok(());
+    }
+    let places: Vec<String> = (1..=calls.len()).map(|place| format!("${place}")).collect();
+    let query = composed(format!("SELECT id FROM transcripts WHERE id IN ({})", places.join(",")));
+    let query = calls.iter().fold(query, |query, id| query.bind(id.to_string()));
+    for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        forget(work, row.id("id")?).await?;
+    }
+    Ok(())
+}
+
+/// Returns the calls after a place in the order of ends, and of each whether it is still to be noted.
+pub(super) async fn over_since(work: Work<'_>, after: EndPlace, limit: i64) -> StoreResult<Vec<(EndPlace, bool)>> {
+    let query = sqlx::query(
+        "SELECT id, ended_at, CAST(CASE WHEN has_issue IS NULL THEN 1 ELSE 0 END AS BIGINT) AS is_new FROM attempts \
+         WHERE state = 'final' AND words_kept = 1 AND (ended_at, id) > ($1, $2) AND ended_at < $3 \
+         ORDER BY ended_at, id LIMIT $4",
+    );
+    let (ended_at, id) = after;
+    let query = query.bind(ended_at.0).bind(id.to_string());
+    let query = query.bind(work.now.0 - NOTED_AFTER_US).bind(limit.max(0));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter()
+        .map(|row| Ok(((row.time("ended_at")?, row.id("id")?), row.flag("is_new")?)))
+        .collect()
+}
+
+pub(super) async fn note_all(mut work: Work<'_>, calls: Vec<AttemptId>) -> StoreResult<()> {
+    for call in calls {
+        note(&mut work, call).await?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vector_has_few_positions_of_a_word_and_none_that_postgresql_would_move() {
+        let mut words = vec!["§a".to_owned(), TURN.to_owned(), "so".to_owned()];
+        words.extend(std::iter::repeat_n("so".to_owned(), 400));
+        words.extend(std::iter::repeat_n("well".to_owned(), 20_000));
+        words.push("end".to_owned());
+        let vector = vector(&words);
+        assert!(vector.starts_with("'end':16383 'so':3,4,5,"), "{vector}");
+        assert_eq!(vector.matches(',').count(), 2 * 254);
+        assert!(vector.ends_with("'§a':1"), "{vector}");
+    }
+}
