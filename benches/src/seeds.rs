@@ -28,6 +28,7 @@ pub fn campaign(name: &str, agent: AgentId) -> NewCampaign {
         schedule: ScheduleText::default(),
         follow_up: FollowUp::default(),
         max_concurrent_calls: None,
+        ring_timeout_s: None,
     }
 }
 

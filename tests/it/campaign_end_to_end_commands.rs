@@ -161,3 +161,77 @@ async fn a_carrier_that_comes_late_is_waited_for_and_dials_everybody_once() {
     assert_eq!((dialed.len(), everybody), (10, callees().into_iter().collect()));
     assert_eq!(world.conversations(&campaign).await.len(), 10);
 }
+
+#[tokio::test(start_paused = true)]
+async fn contacts_added_while_it_dials_are_dialed_once_too() {
+    let world = World::start().await;
+    let campaign = launched(&world).await;
+    in_the_middle(&world).await;
+    let more: Vec<String> = (0..5).map(|n| format!("+1555020{n}210")).collect();
+    let mut contacts: Vec<_> = more
+        .iter()
+        .map(|number| json!({ "phoneNumber": number, "persona": "cooperative" }))
+        .collect();
+    contacts.push(json!({ "phoneNumber": callees()[0] }));
+    contacts.push(json!({ "phoneNumber": callees()[9] }));
+    let path = format!("/public/v1/campaigns/{campaign}/contacts");
+    let added = world
+        .client
+        .post(&path, json!({ "contacts": contacts }))
+        .await
+        .expect(200);
+    let (added, status) = (added.data()["added"].clone(), added.data()["status"].clone());
+    assert_eq!((added, status), (json!(5), json!("running")));
+    let state = world.until_status(&campaign, "completed", 600).await;
+    assert_eq!(
+        (&state["startIndex"], &state["progress"]["completed"]),
+        (&json!(15), &json!(15))
+    );
+    let dialed = world.phones().dialed();
+    let everybody: BTreeSet<String> = dialed.iter().cloned().collect();
+    assert_eq!(
+        (dialed.len(), everybody),
+        (15, callees().into_iter().chain(more).collect())
+    );
+
+    // A completed campaign goes on with its next launch.
+    let contacts = json!([{ "phoneNumber": "+15550300210", "persona": "cooperative" }]);
+    let added = world
+        .client
+        .post(&path, json!({ "contacts": contacts }))
+        .await
+        .expect(200);
+    assert_eq!(added.data()["status"], "paused");
+    world.pass(30).await;
+    assert_eq!(world.phones().dialed().len(), 15);
+    world.command(&campaign, "launch").await;
+    world.until_status(&campaign, "completed", 300).await;
+    assert_eq!(world.phones().dialed()[15..], ["+15550300210"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_rings_longer_than_the_campaign_says_and_can_be_called_again() {
+    let world = World::start().await;
+    let agent = world.agent(interviewing_agent()).await;
+    let number = "+15550100017";
+    let campaign = world
+        .launch(&agent, &[(number, "no-answer")], json!({ "ringTimeoutSeconds": 12 }))
+        .await;
+    let state = world.until_status(&campaign, "completed", 20).await;
+    assert_eq!(state["progress"]["failed"], 1, "{state}");
+    assert_eq!(world.phones().dialed(), [number]);
+    let path = format!("/public/v1/campaigns/{campaign}/call-again");
+    let called = world
+        .client
+        .post(&path, json!({ "outcomes": ["no-answer"] }))
+        .await
+        .expect(200);
+    assert_eq!(
+        (&called.data()["contacts"], &called.data()["status"]),
+        (&json!(1), &json!("paused"))
+    );
+    world.command(&campaign, "launch").await;
+    world.until_status(&campaign, "completed", 30).await;
+    assert_eq!(world.phones().dialed(), [number, number]);
+    assert_eq!(world.conversations(&campaign).await.len(), 2);
+}

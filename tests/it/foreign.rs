@@ -264,6 +264,8 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
         }
         ("/campaigns", "/contacts/[]/contactId") => json!({ "name": "Mine", "agentId": agent, "contacts": [contact] }),
         ("/campaigns", "/contactIds") => json!({ "name": "Mine", "agentId": agent, "contactIds": [id] }),
+        ("/campaigns/{campaignId}/contacts", "/contacts/[]/contactId") => json!({ "contacts": [contact] }),
+        ("/campaigns/{campaignId}/contacts", "/contactIds") => json!({ "contactIds": [id] }),
         ("/campaigns/csv" | "/campaigns/{campaignId}" | "/calls/inbound", "/agentId") => json!({ "agentId": id }),
         ("/campaigns/{campaignId}", "/contacts/[]/contactId") => json!({ "contacts": [contact] }),
         ("/campaigns/{campaignId}", "/contactIds") => json!({ "contactIds": [id] }),

@@ -39,6 +39,8 @@ pub struct CampaignUpdate {
     pub follow_up: Option<FollowUp>,
     /// `maxConcurrentCalls`. An inner `None` removes the limit.
     pub max_concurrent_calls: Option<Option<u32>>,
+    /// `ringTimeoutSeconds`.
+    pub ring_timeout_s: Option<u32>,
     /// `startTime`. An inner `None` clears it, as in the following fields.
     pub start_time: Option<Option<String>>,
     /// `endTime`.

@@ -38,6 +38,7 @@ fn row(status: CampaignStatus) -> CampaignRow {
         closes_at: None,
         follow_up: FollowUp::default(),
         max_concurrent_calls: None,
+        ring_timeout_s: None,
         contact_count: 10,
         start_index: 0,
         reason: None,

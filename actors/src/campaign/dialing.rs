@@ -285,7 +285,10 @@ impl CampaignState {
         let context = PlanContext {
             agent: Arc::clone(agent),
             agent_version: Some(*version),
-            ring_timeout: self.ring_timeout,
+            ring_timeout: self
+                .row
+                .ring_timeout_s
+                .map_or(self.ring_timeout, |seconds| Duration::from_secs(seconds.into())),
             now: self.ports.clock.now(),
         };
         let mut dialed = 0;

@@ -13,6 +13,7 @@ mod erasure;
 mod idempotency;
 mod inbound;
 mod knowledge;
+mod more_to_dial;
 mod nodes;
 mod records;
 mod returned;

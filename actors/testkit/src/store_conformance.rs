@@ -22,6 +22,7 @@ mod fixture;
 mod idempotency;
 mod inbound;
 mod knowledge;
+mod more_to_dial;
 mod nodes;
 mod orphaned;
 mod permits;
@@ -48,6 +49,7 @@ pub use fixture::*;
 pub use idempotency::*;
 pub use inbound::*;
 pub use knowledge::*;
+pub use more_to_dial::*;
 pub use nodes::*;
 pub use orphaned::*;
 pub use permits::*;
@@ -113,6 +115,10 @@ macro_rules! store_conformance {
             contacts_keep_their_order_and_fields
             a_large_import_is_whole
             abandoned_imports_are_swept
+            added_contacts_are_claimed_once_each_and_no_number_comes_twice
+            added_contacts_wake_a_campaign_that_has_an_end
+            contacts_are_called_again_once_after_their_final_outcome
+            recent_dials_are_counted
             creation_times_are_unique_in_an_account
             campaigns_are_listed_newest_first_and_filtered
             a_page_of_results_is_in_order_with_each_last_attempt

@@ -147,6 +147,7 @@ async fn running(store: &MemoryStore, owner: AccountId, agent: AgentId) -> Campa
         schedule: ScheduleText::default(),
         follow_up: FollowUp::default(),
         max_concurrent_calls: None,
+        ring_timeout_s: None,
     };
     let import = store.begin_import(owner, campaign).await.unwrap();
     let contact = CampaignContact {

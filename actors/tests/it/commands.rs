@@ -183,6 +183,7 @@ async fn contacts_that_were_replaced_are_removed_within_a_minute() {
         schedule: Default::default(),
         follow_up: Default::default(),
         max_concurrent_calls: None,
+        ring_timeout_s: None,
     };
     let update = CampaignUpdate {
         contacts: Some(world.import(new, 100..103).await),

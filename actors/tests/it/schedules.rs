@@ -294,6 +294,7 @@ async fn contacts_are_replaced_when_no_call_is_live_and_dialed_from_the_first() 
             schedule: Default::default(),
             follow_up: Default::default(),
             max_concurrent_calls: None,
+            ring_timeout_s: None,
         };
         let update = CampaignUpdate {
             contacts: Some(world.import(new, 100..103).await),

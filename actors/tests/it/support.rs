@@ -159,6 +159,7 @@ impl World {
             schedule: Default::default(),
             follow_up: Default::default(),
             max_concurrent_calls: most,
+            ring_timeout_s: None,
         };
         let id = self.import(new, contacts).await;
         self.store.finish_import(id, None).await.unwrap().id
@@ -176,6 +177,7 @@ impl World {
                 intervals_minutes,
             },
             max_concurrent_calls: None,
+            ring_timeout_s: None,
         };
         let id = self.import(new, 0..contacts).await;
         self.store.finish_import(id, None).await.unwrap().id
@@ -196,6 +198,7 @@ impl World {
             schedule,
             follow_up: Default::default(),
             max_concurrent_calls: None,
+            ring_timeout_s: None,
         };
         let id = self.import(new, 0..contacts).await;
         let row = self.store.finish_import(id, None).await.unwrap();

@@ -1,4 +1,4 @@
-//! `POST /public/v1/campaigns/csv`: a campaign from an uploaded file. The file is stored on disk and checked
+//! `POST /public/v1/campaigns/csv` and `…/contacts/csv`: a campaign, or more contacts, from an uploaded file. The file is stored on disk and checked
 //! as a whole, then imported in small transactions. No reader sees a partial import.
 
 mod check;
@@ -20,7 +20,7 @@ use axum::{
     response::Response,
 };
 use domain::{
-    agent::Problem,
+    agent::{Agent, Problem},
     id::AccountId,
     ports::store::{CampaignContact, CampaignRow, KeyTicket},
 };
@@ -30,13 +30,16 @@ use super::{
     RestState,
     auth::Caller,
     campaigns::{
+        add::{Added, again, check_number, commit, reply},
         begin::{answer, answer_again, joined, require_ready},
+        command::Target,
         contacts::count_variables,
         import::{CHUNK, Import},
         settings::dialing_agent,
+        update::agent_of,
         variables::OpenVariables,
     },
-    error::{ApiError, ApiResult},
+    error::{ApiError, ApiResult, OrNoSuch},
     idempotency::{IdempotencyKey, Turn},
     query::{NoParameters, Query},
     request_id::RequestId,
@@ -47,7 +50,9 @@ use columns::{Columns, Overrides};
 use rows::Records;
 use upload::Upload;
 
-/// Handles the request.
+const TOO_MANY_UPLOADS: &str = "too many uploads are in progress or waiting; try again later";
+
+/// Handles `POST /public/v1/campaigns/csv`.
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -57,11 +62,10 @@ pub async fn create(
     request: Request,
 ) -> ApiResult<Response> {
     let Some(_slot) = state.upload_limit.wait(account.id).await else {
-        let message = "too many uploads are in progress or waiting; try again later";
-        return Err(ApiError::Unavailable(message.into()));
+        return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
     let has_key = key.is_given();
-    let upload = upload::receive(request, &state.spool_dir, has_key).await?;
+    let upload = upload::receive(request, &state.spool_dir, has_key, &upload::TEXTS).await?;
     let begin = form::begin(&upload.texts);
     let hash = || upload.hash();
     match key.take(&state, account.id, "upload campaign", hash).await? {
@@ -103,11 +107,25 @@ async fn make(
     }
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;
+    let outside = save(state, account, checked, &import, &mut open).await?;
+    let row = import.finish(ticket).await?;
+    let warnings: Vec<String> = outside.into_iter().chain(open.warning()).collect();
+    Ok((row, joined(&warnings)))
+}
+
+/// Appends the contacts of a valid file to an import. Returns a warning about their destinations.
+async fn save(
+    state: &RestState,
+    account: AccountId,
+    checked: Checked,
+    import: &Import,
+    open: &mut OpenVariables,
+) -> ApiResult<Option<String>> {
     let (mut missing, outside) = (checked.rows, checked.destinations.warning());
     let mut chunks = checked.contacts();
     while let Some(chunk) = chunks.recv().await {
         let chunk = chunk?;
-        count_variables(&state.store, account, &chunk, &mut open).await?;
+        count_variables(&state.store, account, &chunk, open).await?;
         import.append(&chunk).await?;
         missing = missing.saturating_sub(chunk.len() as u64);
     }
@@ -115,9 +133,49 @@ async fn make(
         tracing::error!(missing, "uploaded file is shorter than when it was checked");
         return Err(ApiError::Internal);
     }
-    let row = import.finish(ticket).await?;
-    let warnings: Vec<String> = outside.into_iter().chain(open.warning()).collect();
-    Ok((row, joined(&warnings)))
+    Ok(outside)
+}
+
+/// Handles `POST /public/v1/campaigns/{campaignId}/contacts/csv`.
+pub async fn add(
+    State(state): State<RestState>,
+    target: Target,
+    key: IdempotencyKey,
+    request: Request,
+) -> ApiResult<Response> {
+    let account = target.account.id;
+    let row = state.store.campaign(account, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let Some(_slot) = state.upload_limit.wait(account).await else {
+        return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
+    };
+    let upload = upload::receive(request, &state.spool_dir, key.is_given(), &upload::COLUMN_TEXTS).await?;
+    let hash = || {
+        let mut hash = upload.hash();
+        hash.part(row.id.to_string().as_bytes());
+        hash
+    };
+    let turn = key.take(&state, account, "upload contacts", hash).await?;
+    turn.answer(async |ticket| append(&state, &row, upload, ticket).await, again, reply)
+        .await
+}
+
+/// Adds the file's contacts to a campaign.
+async fn append(state: &RestState, row: &CampaignRow, upload: Upload, ticket: Option<KeyTicket>) -> ApiResult<Added> {
+    let columns = form::columns(&upload.texts);
+    let destinations = Destinations::of(&*state.store, row.account).await?;
+    let agent = agent_of(state, row, None).await?;
+    let languages = agent.as_ref().map(Agent::first_languages);
+    let checked = check(upload.file, columns, (languages, destinations), upload.problems).await?;
+    check_number(checked.rows)?;
+    let mut open = match &agent {
+        Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,
+        None => OpenVariables::default(),
+    };
+    let import = Import::hidden(state, row).await?;
+    let outside = save(state, row.account, checked, &import, &mut open).await?;
+    let warnings = outside.into_iter().chain(open.warning()).collect();
+    commit(state, row, import, warnings, ticket.as_ref()).await
 }
 
 /// Checks a file and reads its contacts as an upload does. Returns their number, or `None` if the file is

@@ -1,9 +1,12 @@
 //! Campaigns: list, read, and the commands that start and end dialing.
 
+pub mod add;
 pub mod begin;
-mod command;
+pub mod call_again;
+pub mod command;
 pub mod contacts;
 pub mod create;
+pub mod duplicate;
 pub mod events;
 pub mod import;
 pub mod results;

@@ -175,6 +175,15 @@ pub fn whole(value: &Value) -> Option<i64> {
 /// Maximum characters of a name.
 pub const NAME_CHARACTERS: usize = 200;
 
+/// End of the name of a copy.
+const COPY: &str = " (copy)";
+
+/// Returns the name of a copy, which is a valid name too.
+pub fn name_of_copy(name: &str) -> String {
+    let kept: String = name.chars().take(NAME_CHARACTERS - COPY.len()).collect();
+    format!("{}{COPY}", kept.trim_end())
+}
+
 /// Trims a name and checks that it is not blank. Returns a code and a message otherwise.
 pub fn check_name(text: &str) -> Result<String, (&'static str, String)> {
     let trimmed = text.trim();
@@ -192,6 +201,17 @@ pub fn check_name(text: &str) -> Result<String, (&'static str, String)> {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    #[test]
+    fn the_name_of_a_copy_fits() {
+        assert_eq!(name_of_copy("Ava"), "Ava (copy)");
+        let long = "ä ".repeat(NAME_CHARACTERS / 2);
+        let copy = name_of_copy(&long);
+        assert!(
+            copy.ends_with("ä (copy)") && copy.chars().count() <= NAME_CHARACTERS,
+            "{copy}"
+        );
+    }
 
     use super::*;
 

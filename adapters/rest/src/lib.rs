@@ -174,7 +174,19 @@ pub fn routes(state: RestState) -> Router {
         )
         .route(
             "/public/v1/campaigns/{campaignId}/contacts",
-            get(campaigns::results::list),
+            get(campaigns::results::list).post(campaigns::add::add),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/contacts/csv",
+            post(campaign_csv::add),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/call-again",
+            post(campaigns::call_again::call_again),
+        )
+        .route(
+            "/public/v1/campaigns/{campaignId}/duplicate",
+            post(campaigns::duplicate::duplicate),
         )
         .route(
             "/public/v1/campaigns/{campaignId}/results.csv",

@@ -8,7 +8,7 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{
         Callee, CampaignReadStore, ChangedConversation, ContactPage, ContactResult, ContactRow, ContactStatus,
-        ConversationStatus, LastAttempt, StoreResult,
+        ConversationStatus, LastAttempt, RecentDials, StoreResult,
     },
     time::Timestamp,
 };
@@ -129,6 +129,22 @@ async fn results(
 /// Time when an attempt reached its present status; spelled as in its index.
 const CHANGED: &str = "COALESCE(a.end_written_at, a.ended_at, a.dialing_at, a.created_at)";
 
+/// Reads the dials of the last minutes. A dial does not come after the last change of its conversation, so
+/// the index on that change finds them.
+async fn recent_dials(work: Work<'_>, campaign: CampaignId, minutes: i64) -> StoreResult<RecentDials> {
+    let query = composed(format!(
+        "SELECT COUNT(*) AS dials, MIN(a.dialing_at) AS first_dial FROM attempts a \
+         WHERE a.campaign = $1 AND {CHANGED} >= $2 AND a.dialing_at >= $2"
+    ));
+    let query = query.bind(campaign.to_string()).bind(work.now.0 - minutes * 60_000_000);
+    let row = query.fetch_one(work.conn).await.map_err(unavailable)?;
+    Ok(RecentDials {
+        dials: row.int("dials")?,
+        first: row.maybe_time("first_dial")?,
+        now: work.now,
+    })
+}
+
 /// Builds a query for the conversations of campaign `$1` with the columns of `read_change`.
 fn changes(condition: &str) -> AnyQuery<'static> {
     composed(format!(
@@ -211,6 +227,11 @@ impl CampaignReadStore for SqlStore {
         limit: i64,
     ) -> StoreResult<Vec<ChangedConversation>> {
         self.read(move |work| Box::pin(changed(work, campaign, after, limit)))
+            .await
+    }
+
+    async fn recent_dials(&self, campaign: CampaignId, minutes: i64) -> StoreResult<RecentDials> {
+        self.read(move |work| Box::pin(recent_dials(work, campaign, minutes)))
             .await
     }
 

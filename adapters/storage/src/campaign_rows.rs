@@ -14,7 +14,7 @@ use super::{
 /// Columns for `read` from `campaigns c`.
 pub(super) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.status, c.version, c.active, c.scheduled, \
      c.start_time, c.end_time, c.timezone, c.next_run_at, c.opens_from, c.closes_at, c.follow_up, \
-     c.max_concurrent_calls, c.contact_count, c.reason, c.created_at, c.updated_at, \
+     c.max_concurrent_calls, c.ring_timeout_s, c.contact_count, c.reason, c.created_at, c.updated_at, \
      COALESCE((SELECT MIN(s.idx) FROM contact_states s \
                WHERE s.list = c.contact_list AND s.state = 'pending' AND s.attempts = 0), \
               (SELECT l.next_index FROM contact_lists l WHERE l.id = c.contact_list AND l.next_index < c.contact_count), \
@@ -25,7 +25,7 @@ pub(super) const SELECT: &str = "SELECT c.id, c.account, c.name, c.agent, c.stat
 pub(super) const VISIBLE: &str = "c.importing = 0 AND c.deleted_at IS NULL";
 
 pub(super) fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
-    let max_concurrent_calls = row.maybe_int("max_concurrent_calls")?;
+    let number = |name| Ok(row.maybe_int(name)?.and_then(|value| u32::try_from(value).ok()));
     Ok(CampaignRow {
         id: row.id("id")?,
         account: row.id("account")?,
@@ -44,7 +44,8 @@ pub(super) fn read(row: &AnyRow) -> StoreResult<CampaignRow> {
         opens_from: row.maybe_time("opens_from")?,
         closes_at: row.maybe_time("closes_at")?,
         follow_up: row.json("follow_up")?,
-        max_concurrent_calls: max_concurrent_calls.and_then(|calls| u32::try_from(calls).ok()),
+        max_concurrent_calls: number("max_concurrent_calls")?,
+        ring_timeout_s: number("ring_timeout_s")?,
         contact_count: row.int("contact_count")?,
         start_index: row.int("start_index")?,
         reason: row.maybe_text("reason")?,

@@ -2,10 +2,11 @@
 
 use async_trait::async_trait;
 use domain::{
-    id::{AccountId, CampaignId, NodeId},
+    id::{AccountId, AttemptId, CampaignId, NodeId},
     ports::store::{
-        Account, ActiveCampaign, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow, CampaignStatus,
-        CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
+        Account, ActiveCampaign, CREATED, CalledAgain, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow,
+        CampaignStatus, CampaignStore, ContactsAdded, KeyTicket, NewCampaign, Progress, StateChange, StoreError,
+        StoreResult,
     },
     time::Timestamp,
 };
@@ -14,7 +15,7 @@ use sqlx::any::AnyRow;
 use super::{
     SqlStore, Work, accounts, campaign_contacts, campaign_edits,
     campaign_rows::{SELECT, VISIBLE, get, read},
-    contact_states, idempotency, locks,
+    contact_states, idempotency, locks, more_to_dial,
     rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
 };
 
@@ -62,7 +63,8 @@ async fn begin_import(
     let insert = sqlx::query(
         "INSERT INTO campaigns (id, account, name, name_folded, agent, start_time, end_time, timezone, follow_up, \
          max_concurrent_calls, created_at, updated_at, status, contact_list, version, active, scheduled, contact_count, \
-         importing, imported_by) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1, $14)",
+         importing, imported_by, ring_timeout_s) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, $12, $13, 1, 0, 0, 0, 1, $14, $15)",
     )
     .bind(id.to_string())
     .bind(account.to_string())
@@ -77,7 +79,8 @@ async fn begin_import(
     .bind(created_at.0)
     .bind(CampaignStatus::Draft.as_str())
     .bind(list)
-    .bind(by.map(|node| node.to_string()));
+    .bind(by.map(|node| node.to_string()))
+    .bind(new.ring_timeout_s.map(i64::from));
     affected(insert, work.conn).await?;
     Ok(id)
 }
@@ -265,6 +268,29 @@ impl CampaignStore for SqlStore {
         change: StateChange,
     ) -> StoreResult<CampaignRow> {
         self.write(move |work| Box::pin(campaign_edits::update(work, (id, version), edit, change)))
+            .await
+    }
+
+    async fn add_contacts(
+        &self,
+        id: CampaignId,
+        import: CampaignId,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactsAdded> {
+        let ticket = ticket.cloned();
+        self.write(move |work| Box::pin(more_to_dial::add_contacts(work, id, import, ticket)))
+            .await
+    }
+
+    async fn call_again(
+        &self,
+        id: CampaignId,
+        last: &[AttemptId],
+        earlier: i64,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<CalledAgain> {
+        let (last, settled) = (last.to_vec(), (earlier, ticket.cloned()));
+        self.write(move |work| Box::pin(more_to_dial::call_again(work, id, last, settled)))
             .await
     }
 

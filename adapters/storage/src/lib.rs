@@ -37,6 +37,7 @@ mod jobs;
 mod knowledge;
 mod locks;
 mod measuring;
+mod more_to_dial;
 mod nodes;
 mod open;
 pub mod recordings;

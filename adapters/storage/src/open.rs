@@ -47,6 +47,7 @@ const FILES: &[(&str, &str)] = &files![
     "0013_turn_detail",
     "0014_agent_versions",
     "0017_search",
+    "0019_ring_timeout",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

@@ -212,6 +212,7 @@ fn edit(row: &CampaignRow, update: CampaignUpdate) -> CampaignEdit {
         }),
         follow_up: update.follow_up,
         max_concurrent_calls: update.max_concurrent_calls,
+        ring_timeout_s: update.ring_timeout_s,
         contacts: update.contacts,
     }
 }

@@ -13,7 +13,7 @@ use domain::{
     phone_number::PhoneNumber,
     ports::store::{
         AttemptState, Callee, CampaignContact, CampaignReadStore, ChangedConversation, ContactPage, ContactResult,
-        ContactRow, ContactStatus, ConversationStatus, LastAttempt, StoreResult,
+        ContactRow, ContactStatus, ConversationStatus, LastAttempt, RecentDials, StoreResult,
     },
     time::Timestamp,
 };
@@ -125,6 +125,24 @@ impl CampaignReadStore for MemoryStore {
         changes.retain(|change| (change.changed_at, change.id) > after);
         changes.truncate(usize::try_from(limit).unwrap_or(0));
         Ok(changes)
+    }
+
+    async fn recent_dials(&self, campaign: CampaignId, minutes: i64) -> StoreResult<RecentDials> {
+        let tables = self.open()?;
+        let now = self.now();
+        let own = tables
+            .attempts
+            .values()
+            .filter(|entry| entry.campaign == Some(campaign));
+        let dialed: Vec<Timestamp> = own
+            .filter_map(|entry| entry.dialing_at)
+            .filter(|at| at.0 >= now.0 - minutes * 60_000_000)
+            .collect();
+        Ok(RecentDials {
+            dials: dialed.len() as i64,
+            first: dialed.into_iter().min(),
+            now,
+        })
     }
 
     async fn latest_conversations(&self, campaign: CampaignId, newest: i64) -> StoreResult<Vec<ChangedConversation>> {

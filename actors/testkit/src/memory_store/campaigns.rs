@@ -6,19 +6,20 @@ use async_trait::async_trait;
 
 use super::{
     MemoryStore,
-    tables::{CampaignEntry, ContactEntry, ContactList, ContactState, Tables},
+    tables::{CampaignEntry, ContactList, ContactState, Tables},
 };
 use domain::{
     id::{AccountId, AttemptId, CampaignId, NodeId},
     ports::store::{
-        Account, ActiveCampaign, AttemptState, CREATED, CampaignContact, CampaignEdit, CampaignFilter, CampaignRow,
-        CampaignStatus, CampaignStore, KeyTicket, NewCampaign, Progress, StateChange, StoreError, StoreResult,
+        Account, ActiveCampaign, AttemptState, CREATED, CalledAgain, CampaignContact, CampaignEdit, CampaignFilter,
+        CampaignRow, CampaignStatus, CampaignStore, ContactsAdded, KeyTicket, NewCampaign, Progress, StateChange,
+        StoreError, StoreResult,
     },
     time::Timestamp,
 };
 
 impl Tables {
-    fn row(&self, entry: &CampaignEntry) -> CampaignRow {
+    pub(super) fn row(&self, entry: &CampaignEntry) -> CampaignRow {
         let list = self.lists.get(&entry.list);
         let count = list.map_or(0, |list| list.contacts.len());
         let first = list.and_then(|list| list.untried.first());
@@ -74,7 +75,7 @@ impl Tables {
         }
     }
 
-    fn change(
+    pub(super) fn change(
         &mut self,
         id: CampaignId,
         version: i64,
@@ -121,6 +122,7 @@ impl Tables {
         row.schedule = edit.schedule.unwrap_or_else(|| std::mem::take(&mut row.schedule));
         row.follow_up = edit.follow_up.unwrap_or_else(|| std::mem::take(&mut row.follow_up));
         row.max_concurrent_calls = edit.max_concurrent_calls.unwrap_or(row.max_concurrent_calls);
+        row.ring_timeout_s = edit.ring_timeout_s.or(row.ring_timeout_s);
         let agent = row.agent;
         for attempt in self.attempts.values_mut() {
             if attempt.campaign == Some(id) && attempt.state == AttemptState::Queued {
@@ -147,6 +149,7 @@ fn new_row(account: AccountId, new: NewCampaign, now: Timestamp) -> CampaignRow 
         closes_at: None,
         follow_up: new.follow_up,
         max_concurrent_calls: new.max_concurrent_calls,
+        ring_timeout_s: new.ring_timeout_s,
         contact_count: 0,
         start_index: 0,
         reason: None,
@@ -191,12 +194,7 @@ impl CampaignStore for MemoryStore {
         let list = entry.ok_or(StoreError::NotFound)?.list;
         let list = tables.lists.get_mut(&list).ok_or(StoreError::NotFound)?;
         for contact in contacts {
-            list.untried.insert(list.contacts.len());
-            list.contacts.push(ContactEntry {
-                contact: contact.clone(),
-                state: ContactState::Pending,
-                voicemail: false,
-            });
+            list.push(contact.clone());
         }
         Ok(())
     }
@@ -312,6 +310,25 @@ impl CampaignStore for MemoryStore {
         }
         tables.edit(id, edit)?;
         tables.change(id, version, change, now)
+    }
+
+    async fn add_contacts(
+        &self,
+        id: CampaignId,
+        import: CampaignId,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactsAdded> {
+        self.open()?.add_contacts(id, import, ticket, self.now())
+    }
+
+    async fn call_again(
+        &self,
+        id: CampaignId,
+        last: &[AttemptId],
+        earlier: i64,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<CalledAgain> {
+        self.open()?.call_again(id, last, (earlier, ticket), self.now())
     }
 
     async fn delete_campaign(&self, id: CampaignId, version: i64) -> StoreResult<()> {

@@ -103,6 +103,18 @@ pub(super) struct ContactList {
     pub(super) untried: BTreeSet<usize>,
 }
 
+impl ContactList {
+    /// Adds a contact that has no attempt.
+    pub(super) fn push(&mut self, contact: CampaignContact) {
+        self.untried.insert(self.contacts.len());
+        self.contacts.push(ContactEntry {
+            contact,
+            state: ContactState::Pending,
+            voicemail: false,
+        });
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContactState {
     Pending,

@@ -36,6 +36,7 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
     assert_eq!((&row.name, &row.schedule), (&draft.name, &draft.schedule));
     assert_eq!((row.agent, &row.follow_up), (draft.agent, &draft.follow_up));
     assert_eq!((row.max_concurrent_calls, row.contact_count), (Some(7_000), 2));
+    assert_eq!(row.ring_timeout_s, Some(25));
     assert_eq!((row.version, row.updated_at), (version + 1, scene.clock.now()));
 
     let agent = scene.store.create_agent(scene.account, super::document("Bob"), None);
@@ -49,6 +50,7 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
         }),
         follow_up: Some(FollowUp::default()),
         max_concurrent_calls: Some(None),
+        ring_timeout_s: Some(40),
         contacts: None,
     };
     let waiting = StateChange {
@@ -82,6 +84,7 @@ pub async fn an_edit_changes_what_it_names_and_needs_the_present_version(fixture
         (edit.schedule.as_ref(), &FollowUp::default())
     );
     assert_eq!((row.max_concurrent_calls, row.scheduled), (None, true));
+    assert_eq!(row.ring_timeout_s, Some(40));
     assert_eq!(
         (row.opens_from, row.closes_at),
         (Some(Timestamp(5)), Some(Timestamp(9)))

@@ -192,6 +192,7 @@ impl Scene {
                 intervals_minutes: vec![5, 10],
             },
             max_concurrent_calls: Some(7_000),
+            ring_timeout_s: Some(25),
         }
     }
 

@@ -15,14 +15,11 @@ use crate::{
     auth::Caller,
     body::OptionalJsonObject,
     error::{ApiError, ApiResult, OrNoSuch},
-    fields::{Fields, NAME_CHARACTERS},
+    fields::{Fields, name_of_copy},
     idempotency::{IdempotencyKey, RequestHash},
     path_id::PathId,
     query::{NoParameters, Query},
 };
-
-/// End of the name of a copy.
-const SUFFIX: &str = " (copy)";
 
 /// Numbers named in a warning.
 const LISTED: usize = 20;
@@ -81,11 +78,6 @@ async fn copy(
     Ok(state.store.create_agent(account.id, document, ticket).await?)
 }
 
-fn name_of_copy(name: &str) -> String {
-    let kept: String = name.chars().take(NAME_CHARACTERS - SUFFIX.len()).collect();
-    format!("{}{SUFFIX}", kept.trim_end())
-}
-
 /// Returns the numbers that only one agent can have.
 fn answered(original: &AgentRow) -> Vec<PhoneNumber> {
     let numbers = named_numbers(&original.document).into_iter();
@@ -104,20 +96,4 @@ fn left_out(original: &AgentRow) -> Option<String> {
             named.join(", ")
         )
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_copy_fits() {
-        assert_eq!(name_of_copy("Ava"), "Ava (copy)");
-        let long = "ä ".repeat(NAME_CHARACTERS / 2);
-        let copy = name_of_copy(&long);
-        assert!(
-            copy.ends_with("ä (copy)") && copy.chars().count() <= NAME_CHARACTERS,
-            "{copy}"
-        );
-    }
 }

@@ -1,12 +1,15 @@
 //! The text fields of the form, with their types.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, ops::RangeInclusive};
 
 use domain::{agent::Problem, id::AgentId, ports::store::ScheduleText};
 
 use super::columns::Overrides;
 use crate::{
-    campaigns::{begin::Begin, settings::Settings},
+    campaigns::{
+        begin::Begin,
+        settings::{CONCURRENT_CALLS, RING_SECONDS, Settings},
+    },
     fields::check_name,
     query::plain_integer,
 };
@@ -35,15 +38,21 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
         follow_up_intervals: form.parsed("followUpIntervals", "minutes separated by commas", |text| {
             text.split(',').map(|part| plain_integer(part.trim())).collect()
         }),
-        max_concurrent_calls: None,
-    };
-    let overrides = Overrides {
-        phone: form.text("phoneColumn"),
-        name: form.text("nameColumn"),
-        email: form.text("emailColumn"),
+        max_concurrent_calls: form.ranged("maxConcurrentCalls", CONCURRENT_CALLS),
+        ring_timeout_s: form.ranged("ringTimeoutSeconds", RING_SECONDS),
     };
     settings.check(problems);
-    (settings, overrides)
+    (settings, columns(texts))
+}
+
+/// Reads the named columns.
+pub fn columns(texts: &BTreeMap<&'static str, String>) -> Overrides {
+    let text = |name| texts.get(name).cloned();
+    Overrides {
+        phone: text("phoneColumn"),
+        name: text("nameColumn"),
+        email: text("emailColumn"),
+    }
 }
 
 /// Returns how the campaign is to begin.
@@ -79,6 +88,15 @@ impl Form<'_> {
             self.problem(name, "invalid_value", format!("`{text:.100}` is not {expected}"));
         }
         value
+    }
+
+    fn ranged(&mut self, name: &str, range: RangeInclusive<i64>) -> Option<i64> {
+        let value = self.parsed(name, "a whole number", plain_integer)?;
+        if !range.contains(&value) {
+            let message = format!("must be from {} to {}, not {value}", range.start(), range.end());
+            self.problem(name, "out_of_range", message);
+        }
+        range.contains(&value).then_some(value)
     }
 
     fn flag(&mut self, name: &str) -> bool {
@@ -177,6 +195,18 @@ mod tests {
             ),
             (&[("followUpAttempts", "-1")], &[("followUpAttempts", "invalid_value")]),
             (&[("followUpAttempts", "0")], &[("followUpAttempts", "out_of_range")]),
+            (&[("maxConcurrentCalls", "3"), ("ringTimeoutSeconds", "120")], &[]),
+            (
+                &[("maxConcurrentCalls", "0"), ("ringTimeoutSeconds", "121")],
+                &[
+                    ("maxConcurrentCalls", "out_of_range"),
+                    ("ringTimeoutSeconds", "out_of_range"),
+                ],
+            ),
+            (
+                &[("ringTimeoutSeconds", "9.5")],
+                &[("ringTimeoutSeconds", "invalid_value")],
+            ),
         ];
         for (texts, expected) in cases {
             let expected: Vec<_> = expected

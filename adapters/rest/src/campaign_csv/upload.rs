@@ -27,7 +27,7 @@ const BODY_BYTES: u64 = FILE_BYTES + 1024 * 1024;
 const LISTED: usize = 100;
 
 /// Text fields of the form.
-pub const TEXTS: [&str; 13] = [
+pub const TEXTS: [&str; 15] = [
     "name",
     "agentId",
     "launch",
@@ -41,7 +41,12 @@ pub const TEXTS: [&str; 13] = [
     "followUpCall",
     "followUpAttempts",
     "followUpIntervals",
+    "maxConcurrentCalls",
+    "ringTimeoutSeconds",
 ];
+
+/// Text fields of a form with nothing but contacts.
+pub const COLUMN_TEXTS: [&str; 3] = ["phoneColumn", "nameColumn", "emailColumn"];
 
 /// A received form.
 #[derive(Debug, Default)]
@@ -56,8 +61,8 @@ pub struct Upload {
     file_hash: Option<Sha256>,
 }
 
-/// Reads a form, with its fields in any order. With `hashed`, also hashes the file for [`Upload::hash`].
-pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiResult<Upload> {
+/// Reads a form with these text fields, in any order. With `hashed`, also hashes the file for [`Upload::hash`].
+pub async fn receive(request: Request, spool_dir: &Path, hashed: bool, texts: &[&'static str]) -> ApiResult<Upload> {
     require_type(request.headers(), "multipart/form-data")?;
     let sent = request
         .headers()
@@ -71,8 +76,8 @@ pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiRes
     let upload = fields(
         Multipart::with_constraints(&mut body, boundary, limits),
         &allowance,
-        spool_dir,
-        hashed,
+        (spool_dir, hashed),
+        texts,
     )
     .await?;
     // A body that ends early after the last boundary is still incomplete.
@@ -84,7 +89,12 @@ pub async fn receive(request: Request, spool_dir: &Path, hashed: bool) -> ApiRes
 }
 
 /// Reads the form up to its last boundary.
-async fn fields(mut form: Multipart<'_>, allowance: &Allowance, spool_dir: &Path, hashed: bool) -> ApiResult<Upload> {
+async fn fields(
+    mut form: Multipart<'_>,
+    allowance: &Allowance,
+    (spool_dir, hashed): (&Path, bool),
+    texts: &[&'static str],
+) -> ApiResult<Upload> {
     let mut upload = Upload {
         file_hash: hashed.then(Sha256::new),
         ..Upload::default()
@@ -103,11 +113,11 @@ async fn fields(mut form: Multipart<'_>, allowance: &Allowance, spool_dir: &Path
         } else if name == "file" {
             upload.file = Some(spool(field, spool_dir, upload.file_hash.as_mut()).await?);
             seen.push(name);
-        } else if let Some(known) = TEXTS.into_iter().find(|known| *known == name) {
+        } else if let Some(known) = texts.iter().copied().find(|known| *known == name) {
             upload.text(known, field).await?;
             seen.push(name);
         } else {
-            let names: Vec<&str> = TEXTS.into_iter().chain(["file"]).collect();
+            let names: Vec<&str> = texts.iter().copied().chain(["file"]).collect();
             let message = format!("is not a field of this form{}", suggestion(&name, &names));
             upload.complain(&name, "unknown_field", message);
             skip(field).await?;

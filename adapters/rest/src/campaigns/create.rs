@@ -11,7 +11,7 @@ use super::{
     begin::{Begin, answer, answer_again, joined, require_ready},
     contacts,
     import::{CHUNK, Import},
-    settings::{Settings, dialing_agent},
+    settings::{CONCURRENT_CALLS, RING_SECONDS, Settings, dialing_agent},
     variables::OpenVariables,
 };
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
     request_id::RequestId,
 };
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "name",
     "agentId",
     "contacts",
@@ -39,6 +39,7 @@ const NAMES: [&str; 13] = [
     "followUpAttempts",
     "followUpIntervals",
     "maxConcurrentCalls",
+    "ringTimeoutSeconds",
 ];
 
 /// Handles the request.
@@ -118,7 +119,8 @@ fn settings(fields: &mut Fields<'_>) -> Settings {
         follow_up_call: fields.flag("followUpCall"),
         follow_up_attempts: fields.integer("followUpAttempts", 1..=100),
         follow_up_intervals: intervals(fields),
-        max_concurrent_calls: fields.integer("maxConcurrentCalls", 1..=100_000),
+        max_concurrent_calls: fields.integer("maxConcurrentCalls", CONCURRENT_CALLS),
+        ring_timeout_s: fields.integer("ringTimeoutSeconds", RING_SECONDS),
     };
     settings.check(&mut fields.problems);
     settings

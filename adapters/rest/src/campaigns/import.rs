@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use domain::{
     id::{AccountId, CampaignId},
-    ports::store::{CampaignContact, CampaignRow, KeyTicket, NewCampaign, Store, StoreResult},
+    ports::store::{CampaignContact, CampaignRow, FollowUp, KeyTicket, NewCampaign, ScheduleText, Store, StoreResult},
 };
 use tokio::sync::Semaphore;
 
-use crate::error::{ApiError, ApiResult};
+use crate::{
+    RestState,
+    error::{ApiError, ApiResult},
+};
 
 /// Contacts per transaction.
 pub const CHUNK: usize = 2_000;
@@ -47,6 +50,19 @@ impl Import {
     /// Returns the hidden campaign with the contacts, for a commit that takes them over.
     pub fn campaign(&self) -> Option<CampaignId> {
         self.id
+    }
+
+    /// Begins a hidden import whose contacts another campaign takes over.
+    pub async fn hidden(state: &RestState, row: &CampaignRow) -> ApiResult<Self> {
+        let new = NewCampaign {
+            name: row.name.clone(),
+            agent: row.agent,
+            schedule: ScheduleText::default(),
+            follow_up: FollowUp::default(),
+            max_concurrent_calls: None,
+            ring_timeout_s: None,
+        };
+        Self::begin(state.store.clone(), row.account, new).await
     }
 
     /// Marks the contacts as taken over by another campaign: nothing is left to abandon.
@@ -88,7 +104,7 @@ mod tests {
     use domain::{
         agent,
         id::AgentId,
-        ports::store::{Account, CampaignStore, DirectoryStore, FollowUp, NewAccount, ScheduleText},
+        ports::store::{Account, CampaignStore, DirectoryStore, NewAccount},
         time::SystemClock,
     };
     use serde_json::json;
@@ -124,6 +140,7 @@ mod tests {
             schedule: ScheduleText::default(),
             follow_up: FollowUp::default(),
             max_concurrent_calls: None,
+            ring_timeout_s: None,
         };
         Import::begin(store.clone(), account, new).await.unwrap()
     }

@@ -15,6 +15,12 @@ use crate::error::{ApiError, ApiResult, OrNoSuch};
 /// Valid delays of a follow-up call in minutes: up to a week.
 const INTERVAL_MINUTES: std::ops::RangeInclusive<i64> = 1..=10_080;
 
+/// Values of `maxConcurrentCalls`.
+pub const CONCURRENT_CALLS: std::ops::RangeInclusive<i64> = 1..=100_000;
+
+/// Values of `ringTimeoutSeconds`, which every carrier takes.
+pub const RING_SECONDS: std::ops::RangeInclusive<i64> = 10..=120;
+
 /// Requested settings, as far as the fields could be read.
 #[derive(Debug, Default, Clone)]
 pub struct Settings {
@@ -36,6 +42,8 @@ pub struct Settings {
     pub follow_up_intervals: Option<Vec<i64>>,
     /// Value of `maxConcurrentCalls`.
     pub max_concurrent_calls: Option<i64>,
+    /// Value of `ringTimeoutSeconds`.
+    pub ring_timeout_s: Option<i64>,
 }
 
 impl Settings {
@@ -83,6 +91,7 @@ impl Settings {
             follow_up: follow_up.made(),
             schedule: self.schedule,
             max_concurrent_calls: self.max_concurrent_calls.and_then(|n| u32::try_from(n).ok()),
+            ring_timeout_s: self.ring_timeout_s.and_then(|n| u32::try_from(n).ok()),
         }
     }
 }

@@ -13,7 +13,7 @@ use futures_util::{StreamExt, stream};
 use serde_json::json;
 use tokio::task::JoinHandle;
 
-use super::view::{Campaign, ShownContact};
+use super::view::{Campaign, Pacing, ShownContact};
 use crate::{
     RestState,
     envelope::{Enveloped, etag},
@@ -62,7 +62,9 @@ impl Answer {
     pub async fn send(self, state: &RestState, row: &CampaignRow) -> ApiResult<Response> {
         let progress = state.store.progress(row.id).await?;
         let first = state.store.campaign_contacts(row.id, 0, PAGE).await?;
+        let recent = state.store.recent_dials(row.id, Pacing::MINUTES).await?;
         let campaign = Campaign {
+            pacing: Some(Pacing::of(row, &progress, recent)),
             progress: Some(progress),
             ..Campaign::of(row)
         };

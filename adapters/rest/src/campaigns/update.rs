@@ -4,7 +4,8 @@ use actors::campaign::{CampaignCommand, CampaignUpdate};
 use axum::{extract::State, response::Response};
 use domain::{
     agent::Agent,
-    ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, NewCampaign, ScheduleText},
+    id::AgentId,
+    ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, ScheduleText},
 };
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ use super::{
     create::{agent_id, intervals},
     import::{CHUNK, Import},
     schedule_texts,
-    settings::{FollowUpFields, dialing_agent},
+    settings::{CONCURRENT_CALLS, FollowUpFields, RING_SECONDS, dialing_agent},
     variables::OpenVariables,
     view::CampaignDeleted,
 };
@@ -29,7 +30,7 @@ use crate::{
     optimistic::IfMatch,
 };
 
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "name",
     "agentId",
     "contacts",
@@ -43,6 +44,7 @@ const NAMES: [&str; 13] = [
     "followUpAttempts",
     "followUpIntervals",
     "maxConcurrentCalls",
+    "ringTimeoutSeconds",
 ];
 
 /// Schedule fields that `null` clears.
@@ -62,10 +64,12 @@ pub async fn patch(
     update.version = expected.0;
     let begins = update.scheduled == Some(true) || update.active == Some(true);
     let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
-    let agent = agent_of(&state, &row, &update).await?;
+    let agent = agent_of(&state, &row, update.agent).await?;
     let mut warnings = Vec::new();
     let import = match contacts {
         None => None,
+        // Nothing is imported for a command that will certainly be refused.
+        Some(_) if row.status == CampaignStatus::Running => return Err(running()),
         Some(contacts) => {
             let (import, warning) = hide(&state, &row, agent.as_ref(), &contacts).await?;
             warnings.extend(warning);
@@ -89,10 +93,10 @@ pub async fn patch(
 }
 
 /// Returns the agent that will dial. An agent that can no longer dial only prevents a start.
-async fn agent_of(state: &RestState, row: &CampaignRow, update: &CampaignUpdate) -> ApiResult<Option<Agent>> {
-    let agent = dialing_agent(&*state.store, row.account, update.agent.unwrap_or(row.agent)).await;
+pub async fn agent_of(state: &RestState, row: &CampaignRow, new: Option<AgentId>) -> ApiResult<Option<Agent>> {
+    let agent = dialing_agent(&*state.store, row.account, new.unwrap_or(row.agent)).await;
     match agent {
-        Err(ApiError::NotFound(_) | ApiError::Invalid(_)) if update.agent.is_none() => Ok(None),
+        Err(ApiError::NotFound(_) | ApiError::Invalid(_)) if new.is_none() => Ok(None),
         found => Ok(Some(found?)),
     }
 }
@@ -103,16 +107,12 @@ fn running() -> ApiError {
 }
 
 /// Saves the contacts as a hidden import. Returns it with warnings about the contacts.
-async fn hide(
+pub async fn hide(
     state: &RestState,
     row: &CampaignRow,
     agent: Option<&Agent>,
     contacts: &[CampaignContact],
 ) -> ApiResult<(Import, Option<String>)> {
-    // Nothing is imported for a command that will certainly be refused.
-    if row.status == CampaignStatus::Running {
-        return Err(running());
-    }
     if let Some(agent) = agent {
         contacts::check_languages(agent, contacts)?;
     }
@@ -121,14 +121,7 @@ async fn hide(
         None => OpenVariables::default(),
     };
     contacts::count_variables(&state.store, row.account, contacts, &mut open).await?;
-    let new = NewCampaign {
-        name: row.name.clone(),
-        agent: row.agent,
-        schedule: ScheduleText::default(),
-        follow_up: FollowUp::default(),
-        max_concurrent_calls: None,
-    };
-    let import = Import::begin(state.store.clone(), row.account, new).await?;
+    let import = Import::hidden(state, row).await?;
     for chunk in contacts.chunks(CHUNK) {
         import.append(chunk).await?;
     }
@@ -148,8 +141,11 @@ async fn read(
         name: name(&mut fields),
         agent: agent_id(&mut fields),
         max_concurrent_calls: fields
-            .integer("maxConcurrentCalls", 1..=100_000)
+            .integer("maxConcurrentCalls", CONCURRENT_CALLS)
             .map(|calls| u32::try_from(calls).ok()),
+        ring_timeout_s: fields
+            .integer("ringTimeoutSeconds", RING_SECONDS)
+            .and_then(|seconds| u32::try_from(seconds).ok()),
         start_time: clearable(&mut fields, body, "startTime"),
         end_time: clearable(&mut fields, body, "endTime"),
         timezone: clearable(&mut fields, body, "timezone"),

@@ -5,7 +5,7 @@ use domain::{
     conversation::{self, DataCollected},
     id::{AgentId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
-    ports::store::{self, CampaignRow, CampaignStatus, ContactResult, ContactStatus, FollowUp, Progress},
+    ports::store::{self, CampaignRow, CampaignStatus, ContactResult, ContactStatus, FollowUp, Progress, RecentDials},
     time::Timestamp,
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -54,11 +54,18 @@ pub struct Campaign {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1)]
     pub max_concurrent_calls: Option<u32>,
+    /// Longest ringing time of a call in seconds, if it has its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>, minimum = 10, maximum = 120)]
+    pub ring_timeout_seconds: Option<u32>,
     /// When the campaign was created, changed and deleted.
     pub metadata: CampaignMetadata,
     /// Progress of the campaign; omitted in lists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<Progress>,
+    /// Pace of the dialing; omitted in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<Pacing>,
     /// Contacts of the campaign; omitted in lists.
     // A response streams them after the rest, so that they are never held here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -99,16 +106,53 @@ impl Campaign {
             contact_count: row.contact_count,
             follow_up: row.follow_up.clone(),
             max_concurrent_calls: row.max_concurrent_calls,
+            ring_timeout_seconds: row.ring_timeout_s,
             metadata: CampaignMetadata {
                 created_at: Some(row.created_at.to_iso8601()),
                 updated_at: Some(row.updated_at.to_iso8601()),
                 deleted_at: None,
             },
             progress: None,
+            pacing: None,
             contacts: None,
         }
     }
 }
+
+/// Pace of the dialing.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pacing {
+    /// Dials per minute, in the last five minutes.
+    #[schema(minimum = 0)]
+    pub dials_per_minute: f64,
+    /// When the pending contacts will have been dialed at this pace, in UTC. Null if the campaign is not dialing,
+    /// or if its window closes before.
+    #[schema(required, format = DateTime)]
+    pub expected_end: Option<String>,
+}
+
+impl Pacing {
+    /// Minutes whose dials count.
+    pub const MINUTES: i64 = 5;
+
+    /// Returns the pace of a campaign. A minute is the shortest time from which a pace is computed.
+    pub fn of(row: &CampaignRow, progress: &Progress, recent: RecentDials) -> Self {
+        let now = recent.now.0;
+        let measured_us = recent.first.map_or(0, |first| now - first.0).max(MINUTE_US);
+        let per_minute = recent.dials as f64 * MINUTE_US as f64 / measured_us as f64;
+        let dialing = row.status == CampaignStatus::Running && recent.dials > 0;
+        let left_us = (progress.pending as f64 / per_minute * MINUTE_US as f64).ceil();
+        let end = Some(Timestamp(now.saturating_add(left_us as i64))).filter(|_| dialing);
+        let closes_at = row.closes_at.unwrap_or(Timestamp(i64::MAX));
+        Self {
+            dials_per_minute: (per_minute * 10.0).round() / 10.0,
+            expected_end: end.filter(|end| *end < closes_at).map(Timestamp::to_iso8601),
+        }
+    }
+}
+
+const MINUTE_US: i64 = 60_000_000;
 
 /// Id of a deleted campaign.
 #[derive(Serialize, ToSchema)]

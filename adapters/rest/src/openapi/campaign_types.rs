@@ -3,6 +3,7 @@
 use utoipa::ToSchema;
 
 use super::common::{Email, Name, PhoneNumberSent};
+use crate::campaigns::call_again::LastOutcome;
 
 /// A contact to call. Up to 100 custom fields of 4 KiB each are stored, and are available as variables in the call.
 #[derive(ToSchema)]
@@ -60,6 +61,9 @@ pub struct NewCampaign {
     /// Maximum concurrent calls of this campaign.
     #[schema(minimum = 1, maximum = 100_000)]
     pub max_concurrent_calls: Option<i64>,
+    /// Longest ringing time of a call in seconds; without it, that of the service.
+    #[schema(minimum = 10, maximum = 120)]
+    pub ring_timeout_seconds: Option<i64>,
 }
 
 /// Id of a contact.
@@ -117,6 +121,74 @@ pub struct NewCsvCampaign {
     /// Minutes before each follow-up call, separated by commas, one per call.
     #[schema(required = false, example = "30,120")]
     pub follow_up_intervals: String,
+    /// Maximum concurrent calls of this campaign.
+    #[schema(required = false, minimum = 1, maximum = 100_000)]
+    pub max_concurrent_calls: i64,
+    /// Longest ringing time of a call in seconds; without it, that of the service.
+    #[schema(required = false, minimum = 10, maximum = 120)]
+    pub ring_timeout_seconds: i64,
+}
+
+/// Contacts to add to a campaign: `contacts`, `contactIds` or both.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MoreContacts {
+    /// Contacts to call; required without `contactIds`.
+    #[schema(required = false, min_items = 1)]
+    pub contacts: Vec<NewCampaignContact>,
+    /// Saved contacts to call; required without `contacts`.
+    #[schema(required = false, min_items = 1)]
+    pub contact_ids: Vec<ContactId>,
+}
+
+/// A file with contacts to add to a campaign.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MoreCsvContacts {
+    /// CSV file in UTF-8, with a header line, at most 64 MiB and 100,000 rows.
+    #[schema(format = Binary, content_media_type = "text/csv")]
+    pub file: String,
+    /// Header of the phone column.
+    #[schema(required = false, example = "phone")]
+    pub phone_column: String,
+    /// Header of the name column.
+    #[schema(required = false, example = "name")]
+    pub name_column: String,
+    /// Header of the e-mail column.
+    #[schema(required = false, example = "email")]
+    pub email_column: String,
+}
+
+/// Contacts to call again.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CallAgainOptions {
+    /// Last outcomes of the contacts; `failed` if left out, which includes those that did not answer.
+    #[schema(required = false, min_items = 1)]
+    pub outcomes: Vec<LastOutcome>,
+}
+
+/// Contacts of a copy.
+#[derive(ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "describes a text")]
+pub enum CopiedContacts {
+    /// All contacts, none of them called.
+    All,
+    /// No contacts.
+    None,
+}
+
+/// Options of a copy.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CampaignCopy {
+    /// Name of the copy; without it, the name with ` (copy)`.
+    #[schema(required = false)]
+    pub name: Name,
+    /// Contacts of the copy; `all` if left out.
+    #[schema(required = false)]
+    pub contacts: CopiedContacts,
 }
 
 /// Changes of a campaign. Omitted fields stay unchanged. `null` clears parts of the schedule.
@@ -162,6 +234,9 @@ pub struct CampaignPatch {
     /// Maximum concurrent calls of this campaign.
     #[schema(required = false, minimum = 1, maximum = 100_000)]
     pub max_concurrent_calls: i64,
+    /// Longest ringing time of a call in seconds; without it, that of the service.
+    #[schema(required = false, minimum = 10, maximum = 120)]
+    pub ring_timeout_seconds: i64,
 }
 
 /// Schedule of the dialing.

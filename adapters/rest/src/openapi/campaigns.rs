@@ -1,9 +1,13 @@
 //! Campaigns.
 
+use domain::ports::store::{CalledAgain, ContactsAdded};
 use serde_json::{Value, json};
 
 use super::{
-    campaign_types::{CampaignPatch, NewCampaign, NewCsvCampaign, NewSchedule, NoFields, StopOptions},
+    campaign_types::{
+        CallAgainOptions, CampaignCopy, CampaignPatch, MoreContacts, MoreCsvContacts, NewCampaign, NewCsvCampaign,
+        NewSchedule, NoFields, StopOptions,
+    },
     operation::Operation,
     samples,
 };
@@ -18,6 +22,7 @@ pub fn operations() -> Vec<Operation> {
     let mut operations = vec![list(), create(), create_csv()];
     operations.extend(one());
     operations.extend(commands());
+    operations.extend(more_to_dial());
     operations.extend(results());
     operations
 }
@@ -254,6 +259,92 @@ fn commands() -> Vec<Operation> {
                 "invalid_transition",
                 "a draft campaign cannot be stopped; allowed now: launch, schedule",
             ),
+    ]
+}
+
+fn more_to_dial() -> Vec<Operation> {
+    let added = || {
+        json!({
+            "campaignId": samples::CAMPAIGN,
+            "status": "running",
+            "contactCount": 3,
+            "added": 2,
+            "alreadyPresent": 1,
+            "alreadyPresentRows": [2],
+        })
+    };
+    let note = "Nothing is added unless all of it is valid. A number that the campaign has already is reported \
+                and not added. A completed campaign is paused afterwards; launch it to dial.";
+    vec![
+        Operation::post(
+            "/public/v1/campaigns/{campaignId}/contacts",
+            "addCampaignContacts",
+            "Add contacts to a campaign",
+        )
+        .ours()
+        .note(note)
+        .idempotent()
+        .body::<MoreContacts>(json!({
+            "contacts": { "contacts": [{ "phoneNumber": samples::PHONE, "name": "Maria" }] },
+        }))
+        .warns()
+        .ok::<ContactsAdded>(added())
+        .invalid("contacts", "required", "must hold at least one contact"),
+        Operation::post(
+            "/public/v1/campaigns/{campaignId}/contacts/csv",
+            "addCampaignContactsFromCsv",
+            "Add the contacts of a file to a campaign",
+        )
+        .ours()
+        .note(note)
+        .idempotent()
+        .form::<MoreCsvContacts>(json!({ "file": { "file": "phone,name\n+15550100010,Maria\n" } }))
+        .warns()
+        .ok::<ContactsAdded>(added())
+        .invalid_rows(),
+        Operation::post(
+            "/public/v1/campaigns/{campaignId}/call-again",
+            "callCampaignContactsAgain",
+            "Call contacts again that were not reached",
+        )
+        .ours()
+        .note(
+            "Each contact whose last outcome is named gets one more attempt, due at once. A call of unknown outcome \
+             is not repeated. A completed campaign is paused afterwards; launch it to dial.",
+        )
+        .idempotent()
+        .optional_body::<CallAgainOptions>(json!({
+            "nothing": {},
+            "machines": { "outcomes": ["no-answer", "voicemail"] },
+        }))
+        .warns()
+        .ok::<CalledAgain>(json!({ "campaignId": samples::CAMPAIGN, "status": "running", "contacts": 12 }))
+        .invalid(
+            "outcomes[0]",
+            "invalid_value",
+            "`lost` is not one of failed, no-answer, busy, rejected, voicemail, cancelled",
+        ),
+        linked(
+            Operation::post(
+                "/public/v1/campaigns/{campaignId}/duplicate",
+                "duplicateCampaign",
+                "Create a draft with the settings and contacts of a campaign",
+            )
+            .ours()
+            .idempotent()
+            .optional_body::<CampaignCopy>(json!({
+                "nothing": {},
+                "empty": { "name": "Check-ups, autumn", "contacts": "none" },
+            }))
+            .warns()
+            .versioned()
+            .created::<Campaign>(samples::campaign_detail())
+            .missing("agent")
+            .conflict(
+                "conflict",
+                "its contacts were replaced at the same time; send the request again",
+            ),
+        ),
     ]
 }
 

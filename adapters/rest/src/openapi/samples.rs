@@ -122,6 +122,7 @@ pub fn campaign() -> Value {
 pub fn campaign_detail() -> Value {
     let mut campaign = campaign();
     campaign["progress"] = progress();
+    campaign["pacing"] = json!({ "dialsPerMinute": 4.2, "expectedEnd": null });
     campaign["contacts"] = json!([campaign_contact()]);
     campaign
 }

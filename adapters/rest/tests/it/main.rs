@@ -12,6 +12,7 @@ mod campaign_csv;
 mod campaign_csv_rules;
 mod campaign_cuts;
 mod campaign_events;
+mod campaign_growth;
 mod campaign_results;
 mod campaign_schedules;
 mod campaigns;

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{
     id::NodeId,
@@ -18,7 +18,7 @@ use proptest::{prelude::*, sample::Index};
 use storage::SqlStore;
 use testkit::{
     memory_store::MemoryStore,
-    store_conformance::{Fixture, ManualClock, Scene, change, number, outcome, request},
+    store_conformance::{Fixture, ManualClock, Scene, change, contact, number, outcome, request},
 };
 
 use crate::postgres::database;
@@ -41,6 +41,9 @@ enum Op {
     Lease(i64),
     SaveAnalysis(Index),
     RetryJob(Index, i64),
+    /// Adds contacts from a number on.
+    Add(Index, usize, usize),
+    CallAgain(Index),
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -74,6 +77,8 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0..3_i64).prop_map(Op::Lease),
         2 => index().prop_map(Op::SaveAnalysis),
         1 => (index(), 0..90_000_i64).prop_map(|(job, delay_ms)| Op::RetryJob(job, delay_ms)),
+        2 => (index(), 0..20_usize, 1..4_usize).prop_map(|(campaign, from, count)| Op::Add(campaign, from, count)),
+        2 => index().prop_map(Op::CallAgain),
     ]
 }
 
@@ -123,6 +128,8 @@ impl World {
 
     async fn apply(&mut self, op: &Op) -> String {
         let result = match op {
+            Op::Add(campaign, from, count) => self.add(*campaign, *from..*from + *count).await,
+            Op::CallAgain(claim) => self.call_again(*claim).await,
             Op::Claim(..) | Op::Release(_) | Op::Turn(..) | Op::Restart => self.apply_to_campaign(op).await,
             Op::Lease(_) | Op::SaveAnalysis(_) | Op::RetryJob(..) => self.apply_to_jobs(op).await,
             Op::Advance(seconds) => {
@@ -137,6 +144,44 @@ impl World {
             _ => self.apply_to_attempt(op).await,
         };
         self.anonymous(result)
+    }
+
+    async fn add(&mut self, campaign: Index, numbers: std::ops::Range<usize>) -> String {
+        let Scene { store, account, .. } = &self.scene;
+        let campaign = campaign.get(&self.campaigns).id;
+        let import = store
+            .begin_import(*account, self.scene.new_campaign("More"))
+            .await
+            .unwrap();
+        let contacts: Vec<_> = numbers.map(contact).collect();
+        store.append_contacts(import, &contacts).await.unwrap();
+        let added = store.add_contacts(campaign, import, None).await;
+        // No number is in a campaign twice.
+        let all = store.campaign_contacts(campaign, 0, 100).await.unwrap();
+        let numbers: HashSet<_> = all.iter().map(|contact| &contact.phone_number).collect();
+        assert_eq!(numbers.len(), all.len());
+        format!("{added:?} {all:?}")
+    }
+
+    async fn call_again(&mut self, claim: Index) -> String {
+        let Some(claim) = self.claim(claim) else {
+            return String::new();
+        };
+        // Attempts that are due at the same time are ordered by their ids.
+        self.scene.clock.advance(Duration::from_millis(1));
+        let mut results = String::new();
+        for campaign in &self.campaigns {
+            let store = &self.scene.store;
+            results += &format!("{:?}", store.call_again(campaign.id, &[claim.attempt], 0, None).await);
+            let page = store.contact_results(campaign.id, None, 0, 100).await.unwrap();
+            for last in page.results.iter().filter_map(|result| result.last.as_ref()) {
+                let id = last.id.to_string();
+                if !self.names.contains(&id) {
+                    self.names.push(id);
+                }
+            }
+        }
+        results
     }
 
     async fn apply_to_campaign(&mut self, op: &Op) -> String {

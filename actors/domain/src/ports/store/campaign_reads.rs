@@ -92,6 +92,17 @@ pub struct ChangedConversation {
     pub changed_at: Timestamp,
 }
 
+/// Dials of a campaign in the last minutes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecentDials {
+    /// Number of dials.
+    pub dials: i64,
+    /// Time of the first of them.
+    pub first: Option<Timestamp>,
+    /// The store's present instant.
+    pub now: Timestamp,
+}
+
 /// Reads about campaigns. An index answers each of them, whatever the size of the campaign.
 #[async_trait]
 pub trait CampaignReadStore: Send + Sync {
@@ -104,6 +115,9 @@ pub trait CampaignReadStore: Send + Sync {
         from: i64,
         limit: i64,
     ) -> StoreResult<ContactPage>;
+
+    /// Returns the campaign's dials in the last `minutes`.
+    async fn recent_dials(&self, campaign: CampaignId, minutes: i64) -> StoreResult<RecentDials>;
 
     /// Returns the conversations after `after` in the order of their last change of status, at most `limit`.
     /// A claim that has not been dialed is left out, because it may disappear without a trace.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{Account, KeyTicket, StoreResult};
 pub use crate::schedule::ScheduleText;
 use crate::{
-    id::{AccountId, AgentId, CampaignId, ContactId},
+    id::{AccountId, AgentId, AttemptId, CampaignId, ContactId},
     phone_number::PhoneNumber,
     schedule::Schedule,
     time::Timestamp,
@@ -65,6 +65,8 @@ pub struct NewCampaign {
     pub follow_up: FollowUp,
     /// Most concurrent calls; none for as many as there are lines.
     pub max_concurrent_calls: Option<u32>,
+    /// Longest ringing time of a call in seconds; none for the service's setting.
+    pub ring_timeout_s: Option<u32>,
 }
 
 /// A campaign's row.
@@ -98,6 +100,8 @@ pub struct CampaignRow {
     pub follow_up: FollowUp,
     /// Most concurrent calls; none for as many as there are lines.
     pub max_concurrent_calls: Option<u32>,
+    /// Longest ringing time of a call in seconds; none for the service's setting.
+    pub ring_timeout_s: Option<u32>,
     /// Number of contacts.
     pub contact_count: i64,
     /// Index of the first contact not yet dialed; the number of contacts if all were. Derived.
@@ -119,6 +123,74 @@ impl CampaignRow {
             .filter(|_| self.scheduled)?;
         Some((schedule, self.opens_from?))
     }
+
+    /// Returns the state once there is more to dial, because of added contacts or contacts to call again. A
+    /// completed campaign is paused, so that it can be launched. A waiting one dials at its next opening from
+    /// `now` on. Every other state stays.
+    pub fn with_more_to_dial(&self, now: Timestamp) -> StateChange {
+        let opening = || {
+            self.attached_schedule()
+                .map_or(now, |(schedule, from)| schedule.opening(from, now).opens_at)
+        };
+        let (status, next_run_at) = match self.status {
+            CampaignStatus::Completed => (CampaignStatus::Paused, None),
+            CampaignStatus::Waiting => (self.status, Some(opening())),
+            status => (status, self.next_run_at),
+        };
+        StateChange {
+            status,
+            active: self.active,
+            scheduled: self.scheduled,
+            next_run_at,
+            opens_from: self.opens_from,
+            closes_at: self.closes_at,
+            reason: self.reason.clone(),
+            cancel_waiting: false,
+        }
+    }
+}
+
+/// Most contacts of a campaign that grows.
+pub const CONTACTS: i64 = 1_000_000;
+
+/// Most positions listed in [`ContactsAdded::already_present_rows`].
+pub const LISTED_ROWS: usize = 100;
+
+/// Result of adding contacts to a campaign.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ContactsAdded {
+    /// Id of the campaign.
+    #[schema(value_type = String, format = "uuid")]
+    pub campaign_id: CampaignId,
+    /// Status of the campaign afterwards.
+    pub status: CampaignStatus,
+    /// Number of contacts afterwards.
+    #[schema(minimum = 0)]
+    pub contact_count: i64,
+    /// Number of added contacts.
+    #[schema(minimum = 0)]
+    pub added: i64,
+    /// Number of sent contacts that are not added, because their number is in the campaign already.
+    #[schema(minimum = 0)]
+    pub already_present: i64,
+    /// Positions of the first 100 of them in the request, counted from 1: rows of the file, or `contacts`
+    /// followed by `contactIds`.
+    pub already_present_rows: Vec<i64>,
+}
+
+/// Result of calling contacts again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CalledAgain {
+    /// Id of the campaign.
+    #[schema(value_type = String, format = "uuid")]
+    pub campaign_id: CampaignId,
+    /// Status of the campaign afterwards.
+    pub status: CampaignStatus,
+    /// Number of contacts that get another attempt.
+    #[schema(minimum = 0)]
+    pub contacts: i64,
 }
 
 /// One contact of a campaign.
@@ -208,6 +280,8 @@ pub struct CampaignEdit {
     pub follow_up: Option<FollowUp>,
     /// Most concurrent calls; an inner none for as many as there are lines.
     pub max_concurrent_calls: Option<Option<u32>>,
+    /// Longest ringing time of a call in seconds.
+    pub ring_timeout_s: Option<u32>,
     /// An import of the same account whose contacts replace the campaign's; this ends the import. Waiting
     /// attempts are cancelled as by a stop.
     pub contacts: Option<CampaignId>,
@@ -271,6 +345,27 @@ pub trait CampaignStore: Send + Sync {
         edit: CampaignEdit,
         change: StateChange,
     ) -> StoreResult<CampaignRow>;
+
+    /// Adds the contacts of an import of the same account, in one commit that ends the import and settles the
+    /// ticket. A number that the campaign has already is left out. Returns `NotFound` (also if the import is
+    /// gone), `Refused` if there would be more than [`CONTACTS`].
+    async fn add_contacts(
+        &self,
+        id: CampaignId,
+        import: CampaignId,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<ContactsAdded>;
+
+    /// Plans another attempt, due at once, for the contacts of these attempts, at most 500, in one commit. An
+    /// attempt that is not the last of its contact, or whose contact has no final outcome, is left out. The
+    /// ticket is settled with the result, to which the contacts of earlier commits are added. Returns `NotFound`.
+    async fn call_again(
+        &self,
+        id: CampaignId,
+        last: &[AttemptId],
+        earlier: i64,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<CalledAgain>;
 
     /// Hides the campaign from every read except those of its conversations, and cancels waiting attempts.
     /// Returns `NotFound`, `Stale`.

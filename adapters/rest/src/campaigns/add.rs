@@ -1,0 +1,116 @@
+//! `POST /public/v1/campaigns/{campaignId}/contacts`: more contacts for a saved campaign.
+
+use axum::{extract::State, response::Response};
+use domain::ports::store::{CampaignRow, CampaignStatus, KeyTicket, StoreError};
+use serde_json::{Map, Value, json};
+
+use super::{
+    begin::joined,
+    command::Target,
+    contacts,
+    import::Import,
+    update::{agent_of, hide},
+};
+use crate::{
+    RestState,
+    body::JsonObject,
+    envelope::Reply,
+    error::{ApiError, ApiResult, OrNoSuch},
+    fields::Fields,
+    idempotency::{IdempotencyKey, RequestHash},
+};
+
+/// Most contacts that one request adds: they are added in one commit, which delays others.
+const AT_ONCE: u64 = 100_000;
+
+/// Result of adding contacts, and a warning.
+pub type Added = (Value, Option<String>);
+
+/// Handles the request.
+pub async fn add(
+    State(state): State<RestState>,
+    target: Target,
+    key: IdempotencyKey,
+    JsonObject(body): JsonObject,
+) -> ApiResult<Response> {
+    let hash = || {
+        let mut hash = RequestHash::of_json(&body);
+        hash.part(target.campaign.to_string().as_bytes());
+        hash
+    };
+    let turn = key.take(&state, target.account.id, "add contacts", hash).await?;
+    turn.answer(
+        async |ticket| append(&state, &target, &body, ticket).await,
+        again,
+        reply,
+    )
+    .await
+}
+
+/// Returns the result of an earlier request.
+pub async fn again(result: Value) -> ApiResult<Added> {
+    Ok((result, None))
+}
+
+/// Returns the response.
+pub fn reply((result, warning): &Added) -> Reply {
+    Reply::ok(result).warning(warning.clone())
+}
+
+async fn append(
+    state: &RestState,
+    target: &Target,
+    body: &Map<String, Value>,
+    ticket: Option<KeyTicket>,
+) -> ApiResult<Added> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let mut fields = Fields::of(body, "");
+    fields.only(&["contacts", "contactIds"]);
+    let given = contacts::read_all(&*state.store, row.account, &mut fields).await?;
+    if given.is_none() {
+        fields.problem("contacts", "required", "is required, or `contactIds`");
+    }
+    let Some((contacts, destinations)) = given.filter(|_| fields.problems.is_empty()) else {
+        return Err(ApiError::Invalid(fields.problems));
+    };
+    check_number(contacts.len() as u64)?;
+    let agent = agent_of(state, &row, None).await?;
+    let (import, open) = hide(state, &row, agent.as_ref(), &contacts).await?;
+    let warnings = destinations.warning().into_iter().chain(open).collect();
+    commit(state, &row, import, warnings, ticket.as_ref()).await
+}
+
+/// Refuses more contacts than one request may add.
+pub fn check_number(contacts: u64) -> ApiResult<()> {
+    if contacts <= AT_ONCE {
+        return Ok(());
+    }
+    let message =
+        format!("a request may add at most {AT_ONCE} contacts, not {contacts}; send them in several requests");
+    Err(ApiError::PayloadTooLarge(message))
+}
+
+/// Adds the contacts of an import to a campaign.
+pub async fn commit(
+    state: &RestState,
+    row: &CampaignRow,
+    import: Import,
+    mut warnings: Vec<String>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<Added> {
+    let hidden = import.campaign().ok_or(ApiError::Internal)?;
+    // If this fails, the import is dropped and thus abandoned.
+    let added = match state.store.add_contacts(row.id, hidden, ticket).await {
+        Err(StoreError::Refused(why)) => return Err(ApiError::PayloadTooLarge(why)),
+        added => added.or_no_such("campaign")?,
+    };
+    import.taken();
+    if added.status == CampaignStatus::Paused && row.status != CampaignStatus::Paused {
+        warnings.push(LAUNCH.to_owned());
+    }
+    Ok((json!(added), joined(&warnings)))
+}
+
+/// Warning about a completed campaign that has something to dial again.
+pub const LAUNCH: &str = "the campaign was completed and is paused now; launch it to go on";

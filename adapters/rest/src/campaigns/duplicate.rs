@@ -1,0 +1,104 @@
+//! `POST /public/v1/campaigns/{campaignId}/duplicate`: a draft with the settings and contacts of a campaign.
+
+use axum::{extract::State, response::Response};
+use domain::ports::store::{CampaignRow, KeyTicket, NewCampaign};
+use serde_json::{Map, Value};
+
+use super::{
+    Answer,
+    command::Target,
+    import::{CHUNK, Import},
+    settings::dialing_agent,
+};
+use crate::{
+    RestState,
+    body::OptionalJsonObject,
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
+    fields::{Fields, name_of_copy},
+    idempotency::{IdempotencyKey, RequestHash, Turn},
+};
+
+/// Handles the request.
+pub async fn duplicate(
+    State(state): State<RestState>,
+    target: Target,
+    key: IdempotencyKey,
+    OptionalJsonObject(body): OptionalJsonObject,
+) -> ApiResult<Response> {
+    let hash = || {
+        let mut hash = RequestHash::of_json(&body);
+        hash.part(target.campaign.to_string().as_bytes());
+        hash
+    };
+    let account = target.account.id;
+    let answer = Answer::created(target.request_id.clone());
+    match key.take(&state, account, "duplicate campaign", hash).await? {
+        Turn::Again(replay) => {
+            let row = state.store.campaign(account, replay.id()?).await;
+            let row = row.or_no_such("campaign")?;
+            Ok(replay.mark(answer.send(&state, &row).await?))
+        }
+        Turn::First(held) => {
+            let copied = copy(&state, &target, &body, held.ticket()).await;
+            answer.send(&state, &held.end(copied).await?).await
+        }
+    }
+}
+
+async fn copy(
+    state: &RestState,
+    target: &Target,
+    body: &Map<String, Value>,
+    ticket: Option<&KeyTicket>,
+) -> ApiResult<CampaignRow> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    let mut fields = Fields::of(body, "");
+    fields.only(&["name", "contacts"]);
+    let name = fields.value("name").and_then(|_| fields.name("name"));
+    let with_contacts = match fields.string("contacts") {
+        None | Some("all") => true,
+        Some("none") => false,
+        Some(other) => {
+            let message = format!("`{other:.100}` is not one of all, none");
+            fields.problem("contacts", "invalid_value", message);
+            false
+        }
+    };
+    if !fields.problems.is_empty() {
+        return Err(ApiError::Invalid(fields.problems));
+    }
+    dialing_agent(&*state.store, row.account, row.agent).await?;
+    let new = NewCampaign {
+        name: name.unwrap_or_else(|| name_of_copy(&row.name)),
+        agent: row.agent,
+        schedule: row.schedule.clone(),
+        follow_up: row.follow_up.clone(),
+        max_concurrent_calls: row.max_concurrent_calls,
+        ring_timeout_s: row.ring_timeout_s,
+    };
+    let import = Import::begin(state.store.clone(), row.account, new).await?;
+    if with_contacts {
+        copy_contacts(state, &row, &import).await?;
+    }
+    import.finish(ticket).await
+}
+
+/// Copies the contacts that the campaign had when it was read, except erased ones.
+async fn copy_contacts(state: &RestState, row: &CampaignRow, import: &Import) -> ApiResult<()> {
+    let list = async || Ok::<_, ApiError>(state.store.contact_results(row.id, None, 0, 1).await?.list);
+    let before = list().await?;
+    let mut from = 0;
+    while from < row.contact_count {
+        let limit = (row.contact_count - from).min(CHUNK as i64);
+        let mut contacts = state.store.campaign_contacts(row.id, from, limit).await?;
+        from += limit;
+        contacts.retain(|contact| !contact.phone_number.is_erased());
+        import.append(&contacts).await?;
+    }
+    if list().await? == before {
+        return Ok(());
+    }
+    let message = "its contacts were replaced at the same time; send the request again";
+    Err(ApiError::Conflict(Conflict::Changed, message.into()))
+}

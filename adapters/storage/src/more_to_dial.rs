@@ -1,0 +1,170 @@
+//! More to dial in a saved campaign: added contacts, and contacts that are called again.
+//!
+//! The first statement locks the campaign's row. A claim reads the row with a lock of its own, so it sees
+//! either all of a change or nothing.
+
+use domain::{
+    id::{AttemptId, CampaignId},
+    phone_number::PhoneNumber,
+    ports::store::{
+        AttemptKind, CONTACTS, CalledAgain, CampaignRow, ContactsAdded, KeyTicket, LISTED_ROWS, StoreError, StoreResult,
+    },
+};
+
+use super::{
+    Work, campaign_edits,
+    campaign_rows::{VISIBLE, get},
+    contact_states::{self, ContactKey},
+    idempotency,
+    rows::{Columns, affected, composed, to_json, unavailable},
+};
+
+/// Status of a settled key.
+const OK: i64 = 200;
+
+/// Locks a visible campaign. Returns its row and the id of its list.
+async fn lock(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(CampaignRow, i64)> {
+    let update = composed(format!(
+        "UPDATE campaigns AS c SET contact_count = c.contact_count WHERE c.id = $1 AND {VISIBLE} RETURNING contact_list"
+    ));
+    let locked = update.bind(id.to_string()).fetch_optional(&mut *work.conn).await;
+    let list = locked
+        .map_err(unavailable)?
+        .ok_or(StoreError::NotFound)?
+        .int("contact_list")?;
+    Ok((get(work, id).await?, list))
+}
+
+/// Makes the campaign's nodes count again what is left to dial.
+async fn announce(work: &mut Work<'_>, row: CampaignRow) -> StoreResult<CampaignRow> {
+    let change = row.with_more_to_dial(work.now);
+    campaign_edits::change_state(work, row.id, row.version, change).await
+}
+
+pub(super) async fn add_contacts(
+    mut work: Work<'_>,
+    id: CampaignId,
+    import: CampaignId,
+    ticket: Option<KeyTicket>,
+) -> StoreResult<ContactsAdded> {
+    let (mut row, list) = lock(&mut work, id).await?;
+    let taken = sqlx::query(
+        "DELETE FROM campaigns WHERE id = $1 AND importing = 1 AND account = $2 RETURNING contact_list, contact_count",
+    );
+    let taken = taken.bind(import.to_string()).bind(row.account.to_string());
+    let taken = taken.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let taken = taken.ok_or(StoreError::NotFound)?;
+    let staged = taken.int("contact_list")?;
+    let present = remove_present(&mut work, staged, list).await?;
+    let added = taken.int("contact_count")? - present.len() as i64;
+    let count = row.contact_count + added;
+    if count > CONTACTS {
+        return Err(StoreError::Refused(format!(
+            "the campaign would have {count} contacts; at most {CONTACTS} are possible"
+        )));
+    }
+    if added > 0 {
+        append(&mut work, (staged, list), row.contact_count, added).await?;
+        let update = sqlx::query("UPDATE campaigns SET contact_count = $2 WHERE id = $1");
+        affected(update.bind(id.to_string()).bind(count), work.conn).await?;
+        row = announce(&mut work, row).await?;
+    }
+    let answer = ContactsAdded {
+        campaign_id: id,
+        status: row.status,
+        contact_count: count,
+        added,
+        already_present: present.len() as i64,
+        already_present_rows: present.into_iter().map(|index| index + 1).take(LISTED_ROWS).collect(),
+    };
+    idempotency::settle(&mut work, ticket.as_ref(), OK, &to_json(&answer)?).await?;
+    Ok(answer)
+}
+
+/// Removes the numbers from a staged list that another list has too. Returns their indexes. The subqueries
+/// are evaluated once each, so this takes one pass over both lists.
+async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64) -> StoreResult<Vec<i64>> {
+    let delete = sqlx::query(
+        "DELETE FROM campaign_contacts WHERE list = $1 AND phone_number IN \
+         (SELECT o.phone_number FROM campaign_contacts o WHERE o.list = $2 AND o.phone_number IN \
+         (SELECT n.phone_number FROM campaign_contacts n WHERE n.list = $1)) RETURNING idx",
+    );
+    let rows = delete.bind(staged).bind(list).fetch_all(&mut *work.conn).await;
+    let rows = rows.map_err(unavailable)?;
+    let mut present = rows
+        .iter()
+        .map(|row| row.int("idx"))
+        .collect::<StoreResult<Vec<i64>>>()?;
+    present.sort_unstable();
+    Ok(present)
+}
+
+/// Copies the contacts of a staged list behind the `count` ones of a list.
+async fn append(work: &mut Work<'_>, (staged, list): (i64, i64), count: i64, added: i64) -> StoreResult<()> {
+    // The last claim may have moved the index past the end. Contacts that it passed would never be dialed.
+    // A contact with a state stays passed: a call to it was found in the dial journal.
+    let back = sqlx::query(
+        "UPDATE contact_lists SET next_index = COALESCE((SELECT MAX(s.idx) + 1 FROM contact_states s \
+         WHERE s.list = $1 AND s.idx >= $2), $2) WHERE id = $1 AND next_index > $2",
+    );
+    affected(back.bind(list).bind(count), work.conn).await?;
+    let insert = sqlx::query(
+        "INSERT INTO campaign_contacts (list, idx, phone_number, name, email, extra) \
+         SELECT CAST($1 AS BIGINT), $2 + ROW_NUMBER() OVER (ORDER BY idx) - 1, phone_number, name, email, extra \
+         FROM campaign_contacts WHERE list = $3",
+    );
+    match affected(insert.bind(list).bind(count).bind(staged), work.conn).await? {
+        copied if copied == added as u64 => Ok(()),
+        copied => Err(StoreError::Damaged(format!("{copied} of {added} contacts were added"))),
+    }
+}
+
+pub(super) async fn call_again(
+    mut work: Work<'_>,
+    id: CampaignId,
+    last: Vec<AttemptId>,
+    (earlier, ticket): (i64, Option<KeyTicket>),
+) -> StoreResult<CalledAgain> {
+    let (mut row, _) = lock(&mut work, id).await?;
+    let mut planned = 0;
+    for attempt in last {
+        planned += i64::from(plan_again(&mut work, id, attempt).await?);
+    }
+    if planned > 0 {
+        row = announce(&mut work, row).await?;
+    }
+    let answer = CalledAgain {
+        campaign_id: id,
+        status: row.status,
+        contacts: earlier + planned,
+    };
+    idempotency::settle(&mut work, ticket.as_ref(), OK, &to_json(&answer)?).await?;
+    Ok(answer)
+}
+
+/// Plans an attempt after `last`. Returns false if its contact has no final outcome, or a later attempt.
+async fn plan_again(work: &mut Work<'_>, campaign: CampaignId, last: AttemptId) -> StoreResult<bool> {
+    let insert = sqlx::query(
+        "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, \
+         retry_no, call_backs, kind, phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, \
+         collected, created_at) \
+         SELECT $2, a.account, c.agent, a.campaign, a.contact_list, a.contact_index, a.attempt_no + 1, \
+         0, 0, 0, $3, a.phone_number, 'queued', 0, $4, $4, 'scheduled', 0, 0, '{}', $4 \
+         FROM attempts a JOIN campaigns c ON c.id = a.campaign AND c.contact_list = a.contact_list \
+         JOIN contact_states s ON s.list = a.contact_list AND s.idx = a.contact_index \
+         WHERE a.id = $1 AND c.id = $5 AND a.state = 'final' AND s.state IN ('completed', 'failed', 'cancelled') \
+         AND a.phone_number <> $6 AND NOT EXISTS (SELECT 1 FROM attempts b WHERE b.contact_list = a.contact_list \
+         AND b.contact_index = a.contact_index AND b.attempt_no > a.attempt_no) \
+         RETURNING contact_list, contact_index",
+    )
+    .bind(last.to_string())
+    .bind(AttemptId::new().to_string())
+    .bind(AttemptKind::First.as_str())
+    .bind(work.now.0)
+    .bind(campaign.to_string())
+    .bind(PhoneNumber::erased().as_str().to_owned());
+    let planned = insert.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let Some(planned) = planned else { return Ok(false) };
+    contact_states::add_attempt(work, ContactKey::read(&planned)?).await?;
+    Ok(true)
+}
