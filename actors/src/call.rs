@@ -1,6 +1,7 @@
 //! Runs one attempt from the permit to the outcome: history, language model, tools and timers.
 
 mod actor;
+mod command;
 mod effects;
 mod history;
 mod introduction;
@@ -16,6 +17,7 @@ mod timers;
 mod writer;
 
 pub use actor::*;
+pub use command::*;
 pub use message::*;
 pub use outcome::{EndReason, NoOutcome, Obstacle};
 pub use owner::Owner;

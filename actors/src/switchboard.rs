@@ -9,7 +9,7 @@ use tokio::sync::watch;
 pub use snapshot::*;
 
 use crate::{
-    call::{CallMessage, GoesOn, LegRefusal, LegReply},
+    call::{CallCommand, CallMessage, CommandAnswer, GoesOn, LegRefusal, LegReply},
     campaign::{CampaignCommand, CommandError},
     campaigns::CampaignsMessage,
     lines::{Asking, LinesMessage, LinesSnapshot, NotGoingOn, WantedAgent},
@@ -82,6 +82,18 @@ impl Switchboard {
     /// call lives on this node. Its row tells how it ended.
     pub async fn end_call(&self, attempt: AttemptId) -> Option<bool> {
         let message = |reply| LinesMessage::EndCall { attempt, reply };
+        self.lines.ask(message, INSPECTION).await
+    }
+
+    /// Passes a client's command to a live call of this node. The caller must have checked that it belongs to the
+    /// account.
+    pub async fn command_call(&self, attempt: AttemptId, command: CallCommand) -> Option<CommandAnswer> {
+        let command = Box::new(command);
+        let message = |reply| LinesMessage::Command {
+            attempt,
+            command,
+            reply,
+        };
         self.lines.ask(message, INSPECTION).await
     }
 

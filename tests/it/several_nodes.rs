@@ -252,6 +252,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     let inbound = json!({ "agentId": agent });
     let key = ("idempotency-key", "a-call-from-outside");
     let mut addresses = BTreeSet::new();
+    let mut conversation = String::new();
     for node in 0..3 {
         let request = all
             .at(node)
@@ -259,6 +260,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
             .header(key.0, key.1);
         let made = support::client::send(request.json(&inbound)).await.expect(201);
         addresses.insert(made.text("/data/mediaUrl"));
+        conversation = made.text("/data/conversationId");
     }
     assert_eq!(addresses.len(), 1, "one call: {addresses:?}");
     let url = addresses.pop_first().unwrap();
@@ -268,6 +270,17 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     phone.send(start.into()).await.unwrap();
     let speaks = async { while !phone.next().await.unwrap().unwrap().is_binary() {} };
     timeout(WITHIN, speaks).await.unwrap();
+    // Two of these nodes pass the command on to the one that holds the call.
+    let path = format!("/public/v1/conversations/{conversation}");
+    for node in 0..3 {
+        let words = json!({ "text": format!("Here is node {node}.") });
+        all.at(node).post(&format!("{path}/say"), words).await.expect(200);
+    }
+    let said = |events: &Value| {
+        let events = events.as_array().unwrap().iter();
+        events.filter(|event| event["type"] == "say").count() == 3
+    };
+    all.until(&format!("{path}/events?pageSize=100"), said).await;
 }
 
 /// Opens the socket of an inbound call, which has begun, at the node with this address.

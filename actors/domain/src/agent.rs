@@ -8,6 +8,7 @@ mod description;
 mod differences;
 mod document;
 mod figure;
+mod overrides;
 mod placeholders;
 mod platform;
 mod rules;
@@ -23,6 +24,7 @@ pub use config::*;
 pub use description::*;
 pub use differences::*;
 pub use document::*;
+pub use overrides::{OVERRIDE_PREFIX, OVERRIDES, check_overrides, overrides_in};
 pub use placeholders::open_placeholders;
 pub use platform::*;
 pub use tools::*;
@@ -110,6 +112,9 @@ pub struct Agent {
     /// Conversation settings in the agent's own language, while it speaks another one.
     #[serde(skip)]
     own_language: Option<Arc<ConversationConfig>>,
+    /// Whether a call has chosen the voice, so that no language changes it.
+    #[serde(skip)]
+    keeps_voice: bool,
 }
 
 impl Agent {

@@ -23,6 +23,8 @@ pub struct CallPlan {
     pub agent_id: AgentId,
     /// The agent.
     pub agent: Arc<Agent>,
+    /// Names of the agent's fields that this call overrides.
+    pub overridden: Vec<String>,
     /// Its version, for the permit.
     pub agent_version: Option<i64>,
     /// Values of the placeholders.

@@ -71,11 +71,12 @@ pub fn line<'a>(agent: &Agent, carriers: &'a Carriers) -> Result<&'a Arc<dyn Car
 pub fn plan(attempt: ClaimedAttempt, line: &Arc<dyn Carrier>, context: &PlanContext) -> CallPlan {
     let caller_id = caller_id(&context.agent, line.name());
     let first = caller_id.as_ref().and_then(|caller| caller.of_permit(0));
-    let context = &in_first_language(context, &attempt);
-    let variables = variables(&attempt, (first, Some(&attempt.contact.phone_number)), context);
+    let (context, overridden) = for_call(context, &attempt);
+    let variables = variables(&attempt, (first, Some(&attempt.contact.phone_number)), &context);
     CallPlan {
         caller_id,
-        ..planned(attempt, variables, line, context)
+        overridden,
+        ..planned(attempt, variables, line, &context)
     }
 }
 
@@ -91,6 +92,7 @@ fn planned(
         variables: Arc::new(variables),
         attempt,
         agent: fitted(&context.agent, &**carrier),
+        overridden: Vec::new(),
         agent_version: context.agent_version,
         carrier: Arc::clone(carrier),
         caller_id: None,
@@ -108,15 +110,16 @@ pub fn plan_inbound(
 ) -> CallPlan {
     let ReceivedCall { attempt, token } = received;
     let called = Some(&call.to).filter(|number| !number.is_nobodys());
-    let context = &in_first_language(context, &attempt);
-    let variables = variables(&attempt, (call.from.as_ref(), called), context);
+    let (context, overridden) = for_call(context, &attempt);
+    let variables = variables(&attempt, (call.from.as_ref(), called), &context);
     CallPlan {
+        overridden,
         inbound: Some(InboundLeg {
             call: call.call.clone(),
             token,
             to: call.to.clone(),
         }),
-        ..planned(attempt, variables, carrier, context)
+        ..planned(attempt, variables, carrier, &context)
     }
 }
 
@@ -135,9 +138,10 @@ pub fn plan_inherited(
         CallDirection::Outbound => (own, person),
         CallDirection::Inbound => (person.filter(|number| !number.is_nobodys()), own),
     };
-    // An agent that has taken the call over since speaks its own language.
+    // An agent that has taken the call over since speaks its own language, with its own values.
+    let began_with = began_with.map(|first| overridden(&first, &attempt).map_or(first, |(own, _)| Arc::new(own)));
     let context = &match began_with {
-        None => in_first_language(context, &attempt),
+        None => for_call(context, &attempt).0,
         Some(_) => context.clone(),
     };
     let variables = variables(&attempt, numbers, context);
@@ -145,6 +149,27 @@ pub fn plan_inherited(
         agent_id,
         inherited: Some(Arc::new(Inheritance { leg, call, began_with })),
         ..planned(attempt, variables, carrier, context)
+    }
+}
+
+/// Returns the agent with the overrides of the call or the campaign's contact, and their names.
+pub(crate) fn overridden(agent: &Agent, attempt: &ClaimedAttempt) -> Option<(Agent, Vec<String>)> {
+    agent.overridden([&attempt.variables, &attempt.contact.extra])
+}
+
+/// Returns the context with its agent as it begins the call: with the call's overrides, whose names follow, in the
+/// call's language.
+fn for_call(context: &PlanContext, attempt: &ClaimedAttempt) -> (PlanContext, Vec<String>) {
+    match overridden(&context.agent, attempt) {
+        None => (in_first_language(context, attempt), Vec::new()),
+        Some((agent, names)) => {
+            let agent = Arc::new(agent);
+            let context = PlanContext {
+                agent,
+                ..context.clone()
+            };
+            (in_first_language(&context, attempt), names)
+        }
     }
 }
 

@@ -349,3 +349,70 @@ fn a_call_begins_in_the_language_of_the_call_or_its_contact_if_the_agent_has_it(
     );
     assert_eq!(given(none.clone(), none.clone(), saved("xx")), own);
 }
+
+#[test]
+fn a_call_is_planned_with_its_overrides_and_another_agent_keeps_its_own_values() {
+    let agent = |allowed: bool| {
+        json!({
+            "conversationConfig": {
+                "agent": { "greetingMessage": "Hello.", "prompt": { "prompt": "Ask." } },
+                "languagePresets": { "de": { "overrides": { "agent": { "greetingMessage": "Hallo." } } } },
+            },
+            "platformSettings": { "overrides": { "greetingMessage": allowed, "llm": true, "maxDurationSeconds": true } },
+        })
+    };
+    let greeting = |plan: &CallPlan| plan.agent.conversation_config.agent.greeting_message.clone().unwrap();
+    let fields = json!({ "override.greetingMessage": "Hey!", "override.llm": "own/small", "override.language": "de",
+        "override.maxDurationSeconds": "60" });
+    let mut overridden = attempt(&fields);
+    let plan = planned(overridden.clone(), &context(agent(true)));
+    assert_eq!(
+        (greeting(&plan), &*plan.agent.conversation_config.agent.primary_language),
+        ("Hey!".into(), "de")
+    );
+    assert_eq!(plan.agent.conversation_config.agent.prompt.llm, "own/small");
+    assert_eq!(plan.agent.conversation_config.conversation.max_duration_seconds, 60);
+    assert_eq!(plan.overridden, ["greetingMessage", "llm", "maxDurationSeconds"]);
+    overridden.variables = json!({ "override.llm": "own/large" }).as_object().cloned().unwrap();
+    let plan = planned(overridden.clone(), &context(agent(false)));
+    assert_eq!(
+        (greeting(&plan), &*plan.agent.conversation_config.agent.prompt.llm),
+        ("Hallo.".into(), "own/large")
+    );
+    assert!(
+        planned(attempt(&json!({})), &context(agent(true)))
+            .overridden
+            .is_empty()
+    );
+
+    let call = ReturnedCall {
+        attempt: overridden,
+        direction: CallDirection::Outbound,
+        token: domain::dial_token::DialToken::random(),
+        caller_id: None,
+        elapsed_ms: 1_000,
+        turns: Vec::new(),
+        events: Vec::new(),
+        collected: BTreeMap::new(),
+        opted_out: false,
+    };
+    let carriers = carriers();
+    let inherited = |began_with| {
+        let context = context(agent(true));
+        plan_inherited(
+            (call.clone(), CarrierCallId("1".into())),
+            carriers.first(),
+            (AgentId::new(), &context),
+            began_with,
+        )
+    };
+    assert_eq!(greeting(&inherited(None)), "Hey!");
+    let first = context(agent(true)).agent;
+    let plan = inherited(Some(first));
+    assert_eq!(greeting(&plan), "Hello.");
+    let began_with = plan.inherited.unwrap().began_with.clone().unwrap();
+    assert_eq!(
+        began_with.conversation_config.conversation.max_duration_seconds, 60,
+        "holds for the whole call"
+    );
+}

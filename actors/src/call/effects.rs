@@ -6,13 +6,15 @@ mod call_back;
 mod carrier_side;
 mod coming_back;
 mod finishing;
+mod live;
 mod outside_tools;
 mod phrases;
 mod placeholders;
+mod planned;
 mod recording;
 mod replying;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use ractor::{Actor, ActorId, ActorRef};
 use serde_json::json;
@@ -29,12 +31,13 @@ use self::{
     call_back::planned_before,
     coming_back::{answered_at, known_before, spoken_last},
     outside_tools::OutsideTools,
+    planned::{planned_rules, rules},
 };
 use super::{
     CallArguments, CallContext, CallMessage, CallReport, CallSnapshot, LegRefusal,
     knowledge::CallKnowledge,
     outcome::{NoOutcome, Obstacle},
-    state::{Effect, Event, PermitAnswer, Rules, State},
+    state::{Effect, Event, PermitAnswer, State},
     timers::Timers,
     writer::{self, Write, Writer, Writes},
 };
@@ -270,6 +273,10 @@ impl EffectHandler {
                 }
             }
             CallMessage::Finished(result) => self.finished(result),
+            CallMessage::Command { command, reply } => {
+                let answer = self.command(command).await;
+                let _ = reply.send(answer);
+            }
             CallMessage::Inspect(reply) => {
                 if let Some(machine) = &self.machine {
                     let _ = reply.send(CallSnapshot {
@@ -474,22 +481,5 @@ impl EffectHandler {
 
     fn write(&self, write: Write) {
         self.writes.push(write);
-    }
-}
-
-/// Returns the rules of the plan's own agent.
-fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
-    rules(plan, with, (&plan.agent, &plan.variables))
-}
-
-/// Returns the rules of an agent in this call.
-fn rules(plan: &CallPlan, with: &CallContext, (agent, variables): (&Agent, &BTreeMap<String, String>)) -> Rules {
-    Rules {
-        speculation: with.speculation,
-        phrases: with.phrases.phrases(agent),
-        single: plan.attempt.campaign.is_none(),
-        carrier: plan.carrier.abilities(),
-        settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),
-        ..Rules::of(agent, variables, plan.ring_timeout)
     }
 }

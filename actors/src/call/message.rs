@@ -6,7 +6,7 @@ use ractor::{ActorId, RpcReplyPort};
 use serde::Serialize;
 
 use super::{
-    NoOutcome, Obstacle, Owner,
+    CallCommand, CommandAnswer, NoOutcome, Obstacle, Owner,
     state::{AgentUnavailable, Event},
 };
 use crate::audio_stream::StreamEvent;
@@ -168,6 +168,13 @@ pub enum CallMessage {
     },
     /// From an own task: the outcome was written, or refused.
     Finished(Result<(), StoreError>),
+    /// A client's command.
+    Command {
+        /// The command.
+        command: Box<CallCommand>,
+        /// Tells whether it is carried out.
+        reply: RpcReplyPort<CommandAnswer>,
+    },
     /// Asks for a snapshot of the call.
     Inspect(RpcReplyPort<CallSnapshot>),
     /// Panics, or makes the audio stream panic, for tests of supervision.

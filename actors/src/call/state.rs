@@ -12,6 +12,7 @@ mod filler;
 mod keys;
 mod latency;
 mod leg;
+mod live;
 mod lost;
 mod menu;
 mod opt_out;
@@ -38,6 +39,7 @@ use another_agent::{HandoverWish, TakingOver};
 use ended_by::By;
 use keys::Keys;
 use latency::Latency;
+use live::Commands;
 use lost::{MediaWishes, Resume};
 use menu::Menu;
 use opt_out::OptOut;
@@ -229,6 +231,8 @@ pub struct State {
     message_cut: bool,
     /// Number of facts recorded about pauses of playout and echoes.
     notes: usize,
+    /// Clients' commands that wait or hold on.
+    commands: Commands,
     /// This call is no longer wanted. If nothing was sent, it is cancelled rather than queued again.
     unwanted: bool,
     /// Side that ends the call, once that is certain, and its reason.
@@ -270,6 +274,7 @@ impl State {
             voicemail: false,
             message_cut: false,
             notes: 0,
+            commands: Commands::default(),
             unwanted: false,
             ended_by: None,
             now_ms: 0,
@@ -306,6 +311,7 @@ impl State {
             Event::ToolAnswered(answer) => self.tool_answered(answer, now_ms, fx),
             Event::AgentFound { try_no, found } => self.agent_found(try_no, found, now_ms, fx),
             Event::Timer(timer) => self.timer(timer, now_ms, fx),
+            Event::Commanded(command) => self.commanded(*command, now_ms, fx),
             Event::HangUp => self.hang_up(fx),
             Event::End => {
                 self.unwanted = true;

@@ -152,6 +152,11 @@ impl Actor for LinesActor {
                 let told = state.calls.get(&attempt).map(|call| call.cast(end()));
                 let _ = reply.send(matches!(told, Some(Ok(()))));
             }
+            LinesMessage::Command {
+                attempt,
+                command,
+                reply,
+            } => state.command(attempt, command, reply),
             LinesMessage::Holds { attempt, reply } => {
                 let _ = reply.send(state.pool.dialer_of(attempt).is_some());
             }

@@ -3,13 +3,16 @@
 use std::{panic::AssertUnwindSafe, time::Duration};
 
 use futures_util::FutureExt;
-use ractor::{Actor, ActorRef};
+use ractor::{Actor, ActorRef, RpcReplyPort};
 use tokio::time::Instant;
 
 use super::{Dialer, HeldClaims, LinesMessage, LinesNotice, LinesState, LostCall, late_leg::LateLeg, settle};
 use crate::{
     attempt::CallPlan,
-    call::{CallActor, CallArguments, CallMessage, CallReport, Event, LegRefusal, NoOutcome, Obstacle},
+    call::{
+        CallActor, CallArguments, CallCommand, CallMessage, CallReport, CommandAnswer, Event, LegRefusal, NoOutcome,
+        Obstacle,
+    },
     supervision::{Reports, undelivered},
 };
 use domain::{
@@ -93,6 +96,18 @@ impl LinesState {
                 let _ = reply.send(Err(LegRefusal::UnknownCall));
             }
             _ => {}
+        }
+    }
+
+    /// Passes a client's command to a call.
+    pub(super) fn command(&self, attempt: AttemptId, command: Box<CallCommand>, reply: RpcReplyPort<CommandAnswer>) {
+        let message = CallMessage::Command { command, reply };
+        let lost = match self.calls.get(&attempt) {
+            Some(call) => call.cast(message).err().and_then(undelivered),
+            None => Some(message),
+        };
+        if let Some(CallMessage::Command { reply, .. }) = lost {
+            let _ = reply.send(CommandAnswer::NotHere);
         }
     }
 

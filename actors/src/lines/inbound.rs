@@ -5,6 +5,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ractor::{ActorRef, rpc::CallResult};
+use serde_json::Map;
 use tokio::time::timeout;
 
 use super::{
@@ -270,7 +271,7 @@ async fn receive(
     let row = with_transfer_rules(&*ports.store, row)
         .await
         .map_err(|e| not_taken(&e))?;
-    let agent = Arc::new(able(&ports, &row, &call)?);
+    let agent = Arc::new(able(&ports, &row, &call, wanted.as_ref())?);
     take_line(&lines, (&call, attempt), wanted.is_some().then_some(row.account)).await?;
     let (ticket, variables) = wanted.map(|wanted| (wanted.ticket, wanted.variables)).unzip();
     let new = NewInboundCall {
@@ -321,7 +322,12 @@ async fn take_line(
 }
 
 /// Returns the agent, if it takes calls to this number at this carrier and can hold one now.
-fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, InboundRefusal> {
+fn able(
+    ports: &Ports,
+    row: &AgentRow,
+    call: &InboundCall,
+    wanted: Option<&WantedAgent>,
+) -> Result<Agent, InboundRefusal> {
     let agent = agent::complete(&row.document).map_err(|error| {
         tracing::error!(agent = %row.id, %error, "call refused: agent not readable");
         InboundRefusal::NobodyAnswers
@@ -333,7 +339,11 @@ fn able(ports: &Ports, row: &AgentRow, call: &InboundCall) -> Result<Agent, Inbo
     if !takes_it {
         return Err(InboundRefusal::NobodyAnswers);
     }
-    match ports.health.obstacle(&agent) {
+    let overridden = wanted.and_then(|wanted| agent.overridden([&wanted.variables, &Map::new()]));
+    match ports
+        .health
+        .obstacle(overridden.as_ref().map_or(&agent, |(own, _)| own))
+    {
         // The caller would hear nothing.
         Some(obstacle) => {
             tracing::warn!(agent = %row.id, obstacle, "call refused: agent cannot talk now");

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     attempt::CallPlan,
-    call::{CallMessage, CallReport, NoOutcome, Obstacle},
+    call::{CallCommand, CallMessage, CallReport, CommandAnswer, NoOutcome, Obstacle},
     dial_gate::HoldsBack,
     supervision::Reports,
 };
@@ -208,6 +208,15 @@ pub enum LinesMessage {
         attempt: AttemptId,
         /// Whether it lives here. The result is in its row.
         reply: RpcReplyPort<bool>,
+    },
+    /// A client's command to a live call.
+    Command {
+        /// Attempt of the call.
+        attempt: AttemptId,
+        /// The command.
+        command: Box<CallCommand>,
+        /// Tells whether it is carried out.
+        reply: RpcReplyPort<CommandAnswer>,
     },
     /// Asks whether an attempt is held here: being created, in a call, or being settled.
     Holds {

@@ -1,13 +1,17 @@
 //! The actor of single calls: it counts waiting calls, asks for lines, claims calls and starts them. The
 //! queue is in the store, so that a call outlives the process that queued it.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    sync::Arc,
+    time::Duration,
+};
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use super::{PlaceError, PlaceReply, ReadyCalls, SingleCallsMessage};
 use crate::{
-    attempt::{PlanContext, line, plan},
+    attempt::{PlanContext, line, overridden, plan},
     call::EndReason,
     lines::{Dialer, HeldClaims, LinesMessage, LinesNotice, Requester},
     supervision::{Sibling, TaskGuard, contained},
@@ -288,34 +292,35 @@ async fn claim(ports: Ports, node: NodeId, lines: usize) -> StoreResult<ReadyCal
     let limit = i64::try_from(lines).unwrap_or(i64::MAX);
     let claimed = store.claim_calls(node, limit).await?;
     let mut held = HeldClaims::new(claimed, Arc::clone(&store));
-    let (mut agents, mut unavailable) = (HashMap::new(), HashMap::<AgentId, String>::new());
+    let (mut agents, mut obstacles) = (HashMap::new(), HashMap::<AgentId, Option<String>>::new());
     for _ in 0..held.len() {
         let Some(attempt) = held.take() else { break };
-        if agents.contains_key(&attempt.agent) {
-            held.put_back(attempt);
-            continue;
-        }
-        if let Some(why) = unavailable.get(&attempt.agent) {
-            put_off(&*store, &mut held, attempt, why).await?;
-            continue;
-        }
-        match read_agent(&*store, &attempt).await {
-            Ok(Ok((agent, version))) => match (ports.obstacle(&agent), line(&agent, &ports.carriers)) {
-                (Some(why), _) => {
-                    unavailable.insert(attempt.agent, why.clone());
-                    put_off(&*store, &mut held, attempt, &why).await?;
+        let (agent, _) = match agents.entry(attempt.agent) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => match read_agent(&*store, &attempt).await {
+                Ok(Ok((agent, version))) => place.insert((Arc::new(agent), version)),
+                Ok(Err(why)) => {
+                    give_up(&*store, &mut held, attempt, &why).await?;
+                    continue;
                 }
-                (None, Err(none)) => give_up(&*store, &mut held, attempt, &none.to_string()).await?,
-                (None, Ok(_)) => {
-                    agents.insert(attempt.agent, (Arc::new(agent), version));
+                Err(error) => {
                     held.put_back(attempt);
+                    return Err(error);
                 }
             },
-            Ok(Err(why)) => give_up(&*store, &mut held, attempt, &why).await?,
-            Err(error) => {
-                held.put_back(attempt);
-                return Err(error);
-            }
+        };
+        // A call that overrides the model or the voice may find other providers available.
+        let obstacle = match overridden(agent, &attempt) {
+            Some((own, _)) => ports.obstacle(&own),
+            None => obstacles
+                .entry(attempt.agent)
+                .or_insert_with(|| ports.obstacle(agent))
+                .clone(),
+        };
+        match (obstacle, line(agent, &ports.carriers)) {
+            (Some(why), _) => put_off(&*store, &mut held, attempt, &why).await?,
+            (None, Err(none)) => give_up(&*store, &mut held, attempt, &none.to_string()).await?,
+            (None, Ok(_)) => held.put_back(attempt),
         }
     }
     Ok(ReadyCalls { held, agents })

@@ -16,9 +16,10 @@ pub mod routes;
 
 use std::{sync::Arc, time::Duration};
 
+use actors::call::{CallCommand, CommandAnswer};
 use axum::{
     Json,
-    http::{Method, StatusCode},
+    http::{Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
@@ -123,6 +124,17 @@ pub struct InVain;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the owner of this call cannot be looked up now; send the request again")]
 pub struct NotKnown;
+
+/// Reason why another node did not answer a client's command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotTold {
+    /// No other living node holds the call.
+    NoHolder,
+    /// The node that holds the call runs a version that does not know the command.
+    OlderVersion,
+    /// The node cannot be reached, or its answer was lost.
+    Lost,
+}
 
 pub(crate) struct Others {
     settings: PeersSettings,
@@ -253,6 +265,29 @@ impl Peers {
         told.is_ok()
     }
 
+    /// Passes a client's command on to the node that holds a call.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason why there is no answer.
+    pub async fn command(&self, attempt: AttemptId, command: &CallCommand) -> Result<CommandAnswer, NotTold> {
+        let others = self.0.as_ref().ok_or(NotTold::NoHolder)?;
+        let found = others.find(attempt, Shown::Vouched).await;
+        let elsewhere = found.map_err(|_| NotTold::Lost)?.ok_or(NotTold::NoHolder)?;
+        let body = serde_json::to_vec(command).map_err(|_| NotTold::Lost)?;
+        let path = routes::command_of(attempt);
+        let sent = others.send(&elsewhere.holder.address, &path, body.into()).await;
+        let answer = match sent {
+            Ok(answer) if answer.status() == StatusCode::NOT_FOUND => Err(NotTold::OlderVersion),
+            Ok(answer) if answer.status().is_success() => answer.json().await.map_err(|_| NotTold::Lost),
+            Ok(_) | Err(_) => Err(NotTold::Lost),
+        };
+        if !matches!(answer, Ok(CommandAnswer::Done | CommandAnswer::Refused(_))) {
+            others.known.forget(attempt);
+        }
+        answer
+    }
+
     /// Tells a node that did not answer that its call was taken over here, in case that node is alive.
     pub fn took_over(&self, attempt: AttemptId, from: Unreached) {
         if let Some(others) = self.0.clone() {
@@ -377,18 +412,26 @@ impl Others {
         Ok(key.sign((method.as_str(), path, body), self.now_seconds()))
     }
 
-    /// Sends a command, a path of [`routes`], to another node.
+    /// Sends a command without a body, a path of [`routes`], to another node.
     async fn command(&self, address: &str, path: &str) -> Result<(), String> {
+        match self.send(address, path, Bytes::new()).await? {
+            answer if answer.status().is_success() => Ok(()),
+            answer => Err(answer.status().to_string()),
+        }
+    }
+
+    /// Sends a command, a path of [`routes`], to another node.
+    async fn send(&self, address: &str, path: &str, body: Bytes) -> Result<reqwest::Response, String> {
         let _slot = self.requests.try_acquire().map_err(|error| error.to_string())?;
-        let signature = self.signature(&Method::POST, path, b"").await;
+        let signature = self.signature(&Method::POST, path, &body).await;
         let signature = signature.map_err(|error| error.to_string())?;
         let request = self.client.post(format!("{address}{path}"));
-        let request = request.header(proof::HEADER, signature).body(Bytes::new());
-        match request.timeout(routes::DONE_WITHIN).send().await {
-            Ok(answer) if answer.status().is_success() => Ok(()),
-            Ok(answer) => Err(answer.status().to_string()),
-            Err(error) => Err(error.without_url().to_string()),
-        }
+        let request = request
+            .header(proof::HEADER, signature)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body);
+        let sent = request.timeout(routes::DONE_WITHIN).send().await;
+        sent.map_err(|error| error.without_url().to_string())
     }
 
     async fn tell(self: Arc<Self>, address: String, path: String) {

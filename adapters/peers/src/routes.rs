@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use actors::switchboard::Switchboard;
-use axum::{Router, extract::Path, http::StatusCode, middleware, routing::post};
+use actors::{call::CallCommand, switchboard::Switchboard};
+use axum::{Json, Router, extract::Path, http::StatusCode, middleware, routing::post};
 use domain::id::AttemptId;
 
 use super::{Peers, layer};
@@ -17,6 +17,11 @@ pub(super) const FORGET_SPEECH: &str = "/peers/speech/forget";
 /// Path of the command to end a call that the node holds.
 pub(super) fn end_of(attempt: AttemptId) -> String {
     format!("/peers/calls/{attempt}/end")
+}
+
+/// Path of a client's command to a call that the node holds.
+pub(super) fn command_of(attempt: AttemptId) -> String {
+    format!("/peers/calls/{attempt}/command")
 }
 
 /// Path of the command that says a call of the node was taken over.
@@ -33,6 +38,11 @@ pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn
             false => StatusCode::SERVICE_UNAVAILABLE,
         }
     };
+    let board = switchboard.clone();
+    let command = move |Path(attempt): Path<AttemptId>, Json(command): Json<CallCommand>| async move {
+        let answer = board.command_call(attempt, command).await;
+        answer.map(Json).ok_or(StatusCode::SERVICE_UNAVAILABLE)
+    };
     let end = move |Path(attempt): Path<AttemptId>| async move { end(&switchboard, attempt).await };
     let forget = move || async move {
         forget_speech();
@@ -40,6 +50,7 @@ pub fn router(peers: &Peers, switchboard: Switchboard, forget_speech: Arc<dyn Fn
     };
     Router::new()
         .route("/peers/calls/{attempt}/end", post(end))
+        .route("/peers/calls/{attempt}/command", post(command))
         .route("/peers/calls/{attempt}/taken-over", post(taken_over))
         .route(FORGET_SPEECH, post(forget))
         .layer(middleware::from_fn_with_state(peers.clone(), layer::only_peers))

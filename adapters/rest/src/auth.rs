@@ -50,6 +50,19 @@ impl<S: Sync> FromRequestParts<S> for SentKey {
     }
 }
 
+/// Name of the request's key, for records of what a client did. It tells no more of the key than its first characters.
+#[derive(Debug, Clone)]
+pub struct KeyName(pub String);
+
+impl<S: Sync> FromRequestParts<S> for KeyName {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let key = sent_key(&parts.method, &parts.uri, &parts.headers)?;
+        Ok(Self(format!("rb_{}…", key.prefix())))
+    }
+}
+
 /// Accepts a request only with a known key.
 pub async fn require_key(State(state): State<RestState>, mut request: Request, next: Next) -> Response {
     let key = sent_key(request.method(), request.uri(), request.headers());

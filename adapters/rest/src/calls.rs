@@ -18,6 +18,7 @@ use super::{
     auth::Caller,
     body::JsonObject,
     call_language,
+    call_overrides::{self, is_override},
     campaigns::{
         begin::{joined, launch_warning, require_ready},
         contacts::count_variables,
@@ -33,7 +34,14 @@ use super::{
     safeguards::Destinations,
 };
 
-const NAMES: [&str; 5] = ["agentId", "phoneNumber", "name", "language", "dynamicVariables"];
+const NAMES: [&str; 6] = [
+    "agentId",
+    "phoneNumber",
+    "name",
+    "language",
+    "dynamicVariables",
+    "overrides",
+];
 
 /// Handles the request.
 pub async fn create(
@@ -75,8 +83,8 @@ async fn make(
     ticket: Option<&KeyTicket>,
 ) -> ApiResult<Made> {
     let mut fields = Fields::of(body, "");
-    let read = read(&mut fields);
-    let (Some(new), true) = (read, fields.problems.is_empty()) else {
+    let (read, overrides) = (read(&mut fields), call_overrides::read(&mut fields));
+    let (Some(mut new), true) = (read, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
     let mut destinations = Destinations::of(&*state.store, account.id).await?;
@@ -86,6 +94,7 @@ async fn make(
     }
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
     call_language::check_call(&agent, &new.variables)?;
+    let agent = call_overrides::applied(agent, &overrides, &mut new.variables)?;
     require_ready(state, &agent)?;
     let open = open_variables(state, account, &agent, &new).await?;
     let warnings = destinations
@@ -208,6 +217,11 @@ fn dynamic_variables(fields: &mut Fields<'_>) -> Map<String, Value> {
                 "not_allowed",
                 "is chosen by the field `language` beside `dynamicVariables`",
             );
+            continue;
+        }
+        if is_override(name) {
+            let message = "is chosen by the field `overrides` beside `dynamicVariables`";
+            own.problem(name, "not_allowed", message);
             continue;
         }
         match value {

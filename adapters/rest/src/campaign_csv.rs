@@ -29,6 +29,7 @@ use tokio::sync::mpsc;
 use super::{
     RestState,
     auth::Caller,
+    call_overrides::ContactChoices,
     campaigns::{
         add::{Added, again, check_number, commit, reply},
         begin::{answer, answer_again, joined, require_ready},
@@ -93,11 +94,11 @@ async fn make(
         Some(id) => Some(dialing_agent(&*state.store, account, id).await),
         None => None,
     };
-    let languages = match &agent {
-        Some(Ok(agent)) => Some(agent.first_languages()),
+    let choices = match &agent {
+        Some(Ok(agent)) => Some(ContactChoices::of(agent, &state.talking)),
         _ => None,
     };
-    let checked = check(upload.file, overrides, (languages, destinations), problems).await?;
+    let checked = check(upload.file, overrides, (choices, destinations), problems).await?;
     let (Some(name), Some(agent_id), Some(agent)) = (settings.name.clone(), settings.agent, agent) else {
         return Err(ApiError::Internal);
     };
@@ -187,7 +188,7 @@ pub fn contacts_in(file: &[u8]) -> Option<usize> {
 /// Checks a file and reads its contacts as an upload does. Returns `None` if the file is rejected.
 pub(crate) fn contacts_of(file: &[u8]) -> Option<impl Iterator<Item = CampaignContact>> {
     let rules = Rules {
-        languages: None,
+        choices: None,
         destinations: &mut Destinations::any(),
     };
     let (columns, _) = check::check(Cursor::new(file), &Overrides::default(), check::ROWS, rules).ok()?;
@@ -208,7 +209,7 @@ struct Checked {
 async fn check(
     file: Option<File>,
     overrides: Overrides,
-    (languages, mut destinations): (Option<Vec<String>>, Destinations),
+    (mut choices, mut destinations): (Option<ContactChoices>, Destinations),
     mut problems: Vec<Problem>,
 ) -> ApiResult<Checked> {
     let Some(file) = file else {
@@ -217,7 +218,7 @@ async fn check(
     };
     let checking = tokio::task::spawn_blocking(move || {
         let rules = Rules {
-            languages: languages.as_deref(),
+            choices: choices.as_mut(),
             destinations: &mut destinations,
         };
         let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS, rules);
@@ -304,7 +305,7 @@ impl Checked {
 #[cfg(feature = "fuzzing")]
 pub(super) fn fuzzed(mut input: std::io::Cursor<&[u8]>) {
     let rules = Rules {
-        languages: None,
+        choices: None,
         destinations: &mut Destinations::any(),
     };
     let Ok((columns, rows)) = check::check(&mut input, &Overrides::default(), 1_000, rules) else {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{
-    call_language::unknown_override,
+    call_overrides::unknown_override,
     email::is_email,
     fields::{Fields, NAME_CHARACTERS},
 };

@@ -5,6 +5,7 @@ pub mod end;
 pub mod events;
 pub mod export;
 mod filters;
+pub mod live;
 pub mod recording;
 pub mod turns;
 

@@ -6,6 +6,7 @@ mod agents;
 mod auth;
 mod body;
 mod call_language;
+mod call_overrides;
 mod calls;
 mod campaign_csv;
 mod campaigns;
@@ -213,6 +214,7 @@ pub fn routes(state: RestState) -> Router {
             "/public/v1/conversations/{conversationId}/end",
             post(conversations::end::end),
         )
+        .merge(conversations::live::routes())
         .route(
             "/public/v1/conversations/{conversationId}/turns",
             get(conversations::turns::list),

@@ -13,6 +13,7 @@ pub mod contacts;
 pub mod conversations;
 mod docs;
 pub mod knowledge;
+pub mod live;
 pub mod operation;
 pub mod safeguards;
 mod samples;

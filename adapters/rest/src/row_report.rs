@@ -25,6 +25,8 @@ pub enum RowCode {
     RaggedRow,
     /// The agent does not have the language.
     InvalidLanguage,
+    /// The agent does not allow the override, or its value is invalid.
+    InvalidOverride,
     /// The account's safeguards never allow the number.
     DestinationNotAllowed,
 }

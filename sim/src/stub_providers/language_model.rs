@@ -158,6 +158,7 @@ impl ModelRequest {
             },
             history: self.history.into_iter().map(|item| typed(item, &entities)).collect(),
             now: Timestamp(0),
+            notes: Vec::new(),
             knowledge: Knowledge::default(),
             failures: 0,
             meter: Meter::default(),

@@ -405,6 +405,12 @@ impl World {
         [service.parse().unwrap(), self.exchange_at.port()]
     }
 
+    /// Returns a client of another account.
+    pub async fn stranger(&self) -> Client {
+        let (_, key) = new_account(&*self.store, "eve@example.com").await;
+        client(&self.settings, &self.client.base, &key)
+    }
+
     /// Creates an agent and returns its id.
     pub async fn agent(&self, document: Value) -> String {
         let made = self.client.post("/public/v1/agents/create", document).await;

@@ -91,7 +91,7 @@ impl Agent {
         let own = self.in_own_language();
         let mut config = match own.agent.primary_language == code {
             true => own.clone(),
-            false => with_preset(own, code),
+            false => with_preset(own, code, self.keeps_voice),
         };
         let (prompt, present) = (&mut config.agent.prompt, &self.conversation_config.agent.prompt);
         prompt.built_in_tools.clone_from(&present.built_in_tools);
@@ -120,8 +120,8 @@ fn distinct<'a>(codes: impl Iterator<Item = &'a String>) -> Vec<String> {
     distinct
 }
 
-/// Returns the settings with the overrides of a preset and its voice.
-fn with_preset(own: &ConversationConfig, code: &str) -> ConversationConfig {
+/// Returns the settings with the overrides of a preset, and its voice unless the call's is kept.
+fn with_preset(own: &ConversationConfig, code: &str, keeps_voice: bool) -> ConversationConfig {
     let mut config = own.clone();
     let preset = own.language_presets.get(code);
     if let Some(Value::Object(overrides)) = preset.and_then(|preset| preset.get("overrides"))
@@ -134,7 +134,8 @@ fn with_preset(own: &ConversationConfig, code: &str) -> ConversationConfig {
         }
     }
     code.clone_into(&mut config.agent.primary_language);
-    if config.tts.voice_id == own.tts.voice_id
+    if !keeps_voice
+        && config.tts.voice_id == own.tts.voice_id
         && let Some(voice) = config.tts.voice_of(code).cloned()
     {
         config.tts.take(voice);

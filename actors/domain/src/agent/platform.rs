@@ -28,6 +28,9 @@ pub struct PlatformSettings {
     pub privacy: Privacy,
     /// Caller IDs and restrictions.
     pub telephony: Telephony,
+    /// Fields that one call may override.
+    #[schema(extensions(("x-ringback-extension" = json!(true))))]
+    pub overrides: AllowedOverrides,
 }
 
 /// `callActions`.
@@ -139,4 +142,37 @@ pub struct Telephony {
     pub state_restriction_enabled: bool,
     /// Blocked prefixes in E.164.
     pub state_restricted_numbers: Vec<String>,
+}
+
+/// `overrides`: fields that one call may override.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct AllowedOverrides {
+    /// Whether a call may bring its own instructions.
+    pub prompt: bool,
+    /// Whether a call may bring its own greeting.
+    pub greeting_message: bool,
+    /// Whether a call may choose the voice.
+    pub voice_id: bool,
+    /// Whether a call may choose the model.
+    pub llm: bool,
+    /// Whether a call may choose who speaks first.
+    pub first_speaker: bool,
+    /// Whether a call may choose its maximum duration.
+    pub max_duration_seconds: bool,
+}
+
+impl AllowedOverrides {
+    /// Returns whether the override with this name is allowed.
+    pub fn allow(&self, name: &str) -> bool {
+        match name {
+            "prompt" => self.prompt,
+            "greetingMessage" => self.greeting_message,
+            "voiceId" => self.voice_id,
+            "llm" => self.llm,
+            "firstSpeaker" => self.first_speaker,
+            "maxDurationSeconds" => self.max_duration_seconds,
+            _ => false,
+        }
+    }
 }

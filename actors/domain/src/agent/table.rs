@@ -26,6 +26,7 @@ const FORMATS: Shape = Shape::OneOf(&[
     "ulaw_8000",
 ]);
 const UNIT: Shape = number(0.0, 1.0);
+const DURATION: Shape = integer(1, 14_400);
 const SPEED: Shape = number(0.5, 2.0);
 const NAME: Shape = text(NAME_CHARS, rules::not_blank);
 const LABEL: Shape = text(NAME_CHARS, rules::any);
@@ -70,7 +71,7 @@ const CONVERSATION_CONFIG: &[Field] = &[
     optional("tts", Shape::Section(TTS)),
     optional(
         "conversation",
-        Shape::Section(&[optional("maxDurationSeconds", integer(1, 14_400))]),
+        Shape::Section(&[optional("maxDurationSeconds", DURATION)]),
     ),
     optional(
         "languagePresets",
@@ -110,6 +111,16 @@ const PROMPT_OVERRIDES: &[Field] = &[
     optional("ignoreDefaultPersonality", Shape::Flag),
     optional("timezone", text(64, rules::timezone)),
 ];
+
+/// Fields that one call may override, with the rules of the agent's own.
+pub(super) const CALL_OVERRIDES: Shape = Shape::Section(&[
+    optional("prompt", text(INSTRUCTION_CHARS, rules::not_blank)),
+    optional("greetingMessage", SENTENCE),
+    optional("voiceId", NAME),
+    optional("llm", NAME),
+    optional("firstSpeaker", Shape::OneOf(&["agent", "user"])),
+    optional("maxDurationSeconds", DURATION),
+]);
 
 const AGENT_SECTION: &[Field] = &[
     required("prompt", Shape::Section(PROMPT)),
@@ -257,6 +268,16 @@ const PLATFORM_SETTINGS: &[Field] = &[
     optional("summaryLanguage", text(NAME_CHARS, rules::any)),
     optional("privacy", Shape::Section(&[optional("recordVoice", Shape::Flag)])),
     optional("telephony", Shape::Section(TELEPHONY)),
+    optional("overrides", Shape::Section(ALLOWED_OVERRIDES)),
+];
+
+const ALLOWED_OVERRIDES: &[Field] = &[
+    optional("prompt", Shape::Flag),
+    optional("greetingMessage", Shape::Flag),
+    optional("voiceId", Shape::Flag),
+    optional("llm", Shape::Flag),
+    optional("firstSpeaker", Shape::Flag),
+    optional("maxDurationSeconds", Shape::Flag),
 ];
 
 const ENTITY: &[Field] = &[optional(

@@ -35,7 +35,8 @@ pub struct UsableTransfer {
 }
 
 impl UsableTransfer {
-    fn of(transfer: &NumberTransfer) -> Option<Self> {
+    /// Returns a transfer as the service makes it; `None` if its destination cannot be dialed.
+    pub fn of(transfer: &NumberTransfer) -> Option<Self> {
         Some(Self {
             kind: match transfer.transfer_type.as_deref() {
                 None | Some("blind") => TransferKind::Blind,

@@ -159,6 +159,8 @@ pub enum EventType {
     Ringing,
     /// The call was answered.
     Answered,
+    /// The call overrides fields of its agent.
+    Overridden,
     /// It was found who or what answered.
     WhoAnswered,
     /// A mailbox beeped.
@@ -199,6 +201,14 @@ pub enum EventType {
     AgentTransferFailed,
     /// The agent changed its language.
     Language,
+    /// A client had the agent say something.
+    Say,
+    /// A client had the call transferred.
+    TransferWanted,
+    /// A client had keys pressed.
+    Digits,
+    /// A client gave the model a note for the rest of the call.
+    Instructions,
     /// A reply broke off after a whole sentence.
     ReplyBrokeOff,
     /// Speech recognition failed for good.
@@ -218,7 +228,7 @@ pub enum EventType {
 }
 
 // The words are the names of the facts.
-spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed", Ringing "ringing", Answered "answered", WhoAnswered "amd", Beep "beep", Interrupted "barged_in", Filler "filler", KeysPressed "keys", KeySent "pressed", BuiltInTool "built_in_tool", ToolBegan "tool_begun", ToolAnswered "tool", CallBack "call_back", OptedOut "opted_out", Transfer "transfer", TransferTaken "transfer_taken", TransferUnanswered "transfer_unanswered", Transferred "transferred", TransferFailed "transfer_failed", AgentTransfer "agent_transfer", AgentChanged "agent_changed", AgentTransferFailed "agent_transfer_failed", Language "language", ReplyBrokeOff "reply_broke_off", RecogniserLost "deafness", MediaLost "media_lost", MediaBack "media_back", StreamCrashed "stream_crashed", TakenOver "taken_over", FactsLost "facts_lost", Ended "ended");
+spelled!(EventType, Safeguard "safeguard", Received "received", Dialed "dialed", Ringing "ringing", Answered "answered", Overridden "overridden", WhoAnswered "amd", Beep "beep", Interrupted "barged_in", Filler "filler", KeysPressed "keys", KeySent "pressed", BuiltInTool "built_in_tool", ToolBegan "tool_begun", ToolAnswered "tool", CallBack "call_back", OptedOut "opted_out", Transfer "transfer", TransferTaken "transfer_taken", TransferUnanswered "transfer_unanswered", Transferred "transferred", TransferFailed "transfer_failed", AgentTransfer "agent_transfer", AgentChanged "agent_changed", AgentTransferFailed "agent_transfer_failed", Language "language", Say "say", TransferWanted "transfer_wanted", Digits "digits", Instructions "instructions", ReplyBrokeOff "reply_broke_off", RecogniserLost "deafness", MediaLost "media_lost", MediaBack "media_back", StreamCrashed "stream_crashed", TakenOver "taken_over", FactsLost "facts_lost", Ended "ended");
 
 /// Returns a stored event as it is shown. Returns `None` for a name that is not shown.
 pub fn event(row: &EventRow) -> Option<CallEvent> {

@@ -247,6 +247,7 @@ mod tests {
                 direction: CallDirection::Outbound,
                 history: Vec::new(),
                 now: Timestamp(1_767_261_600_000_000),
+                notes: Vec::new(),
                 knowledge: crate::knowledge::Knowledge::default(),
                 failures: 0,
                 meter: Meter::default(),

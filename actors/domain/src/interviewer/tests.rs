@@ -116,6 +116,7 @@ impl Call {
             direction: self.direction,
             history: self.history.clone(),
             now: Timestamp(0),
+            notes: Vec::new(),
             knowledge: self.knowledge.clone(),
             failures: 0,
             meter: Meter::default(),
@@ -854,7 +855,7 @@ fn any_agent() -> impl Strategy<Value = Agent> {
 proptest! {
     #[test]
     fn any_history_has_a_reply(agent in any_agent(), history in vec(item(), 0..12)) {
-        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), tools: Arc::default(), direction: CallDirection::Outbound, history, now: Timestamp(0), knowledge: Knowledge::default(), failures: 0, meter: Meter::default() };
+        let request = ReplyRequest { agent: Arc::new(agent), variables: Arc::default(), tools: Arc::default(), direction: CallDirection::Outbound, history, now: Timestamp(0), knowledge: Knowledge::default(), notes: Vec::new(), failures: 0, meter: Meter::default() };
         let reply = plan(&request);
         prop_assert!(!reply.is_empty());
         prop_assert!(!reply.contains(&ReplyEvent::Text(String::new())));

@@ -22,6 +22,8 @@ pub struct ReplyRequest {
     pub direction: CallDirection,
     /// The call so far.
     pub history: Vec<HistoryItem>,
+    /// Notes that people gave during the call, for the rest of it, oldest first.
+    pub notes: Vec<String>,
     /// Passages of the agent's documents.
     pub knowledge: Knowledge,
     /// The present time, for the prompt.

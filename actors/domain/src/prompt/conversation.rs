@@ -128,6 +128,6 @@ impl Conversation {
 }
 
 /// Replaces brackets, so that nothing a person says looks like a note from the line.
-fn without_brackets(text: &str) -> String {
+pub(super) fn without_brackets(text: &str) -> String {
     text.replace('[', "(").replace(']', ")").replace('\n', " ")
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use chrono_tz::Tz;
 
 use super::{
-    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, delivery, knowledge, language, notes,
-    tools::entity_lines,
+    GREETING_HEADING, LINE_HEADING, NAME_HEADING, OPT_OUT_RULE, Tool, conversation::without_brackets, delivery,
+    knowledge, language, notes, tools::entity_lines,
 };
 use crate::{
     ports::{language_model::ReplyRequest, store::CallDirection},
@@ -102,12 +102,15 @@ pub(super) fn changing(request: &ReplyRequest) -> String {
     let name = request.agent.conversation_config.agent.prompt.timezone.as_str();
     let zone: Tz = name.parse().unwrap_or(Tz::UTC);
     let now = request.now.to_utc().with_timezone(&zone);
-    let now = format!(
+    let mut now = format!(
         "{}{}, in the time zone {}.]",
         notes::NOW,
         now.format("%A, %-d %B %Y, %H:%M"),
         zone.name()
     );
+    for note in &request.notes {
+        let _ = write!(now, "\n{}{}]", notes::INSTRUCTED, without_brackets(note));
+    }
     match knowledge::changing(request) {
         Some(found) => format!("{now}\n{found}"),
         None => now,

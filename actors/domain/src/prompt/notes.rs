@@ -12,5 +12,7 @@ pub const DAMAGED: &str = "[Part of what they said was not understood.]";
 pub const YOUR_TURN: &str = "[It is your turn.]";
 /// Beginning of the note with the time, which extends to the end of the message.
 pub const NOW: &str = "[It is ";
+/// Beginning of the note with an instruction that people gave during the call.
+pub const INSTRUCTED: &str = "[For the rest of the call, the people you speak for ask: ";
 /// Beginning of the quoted passages for the last turn, which extend to the end of the message.
 pub const FOUND: &str = "[From the documents, for their last words:]";

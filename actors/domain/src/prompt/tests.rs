@@ -50,6 +50,7 @@ fn request(agent: Agent, history: Vec<HistoryItem>) -> ReplyRequest {
         history,
         // 2026-06-01T12:05:00Z
         now: Timestamp(1_780_315_500_000_000),
+        notes: Vec::new(),
         knowledge: Knowledge::default(),
         failures: 0,
         meter: Meter::default(),

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::EffectHandler;
@@ -122,6 +122,9 @@ impl EffectHandler {
         let at = self.with.ports.clock.now();
         self.tell_lines(CallReport::Answered(at));
         self.write(Write::Answered(at));
+        if !self.plan.overridden.is_empty() {
+            self.record_event("overridden", &json!({ "fields": self.plan.overridden }));
+        }
     }
 
     fn search(&self) -> LegSearch {

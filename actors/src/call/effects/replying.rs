@@ -17,6 +17,7 @@ impl EffectHandler {
             tools: Arc::default(),
             direction: plan.direction(),
             history: machine.asked(),
+            notes: machine.notes().to_vec(),
             knowledge: Knowledge::default(),
             now: self.with.ports.clock.now(),
             failures: machine.failures(),

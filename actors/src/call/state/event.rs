@@ -6,7 +6,7 @@ use super::Rules;
 
 use crate::{
     audio_stream::{Say, SpeechId, StreamEvent},
-    call::{CallTimer, outcome::Ending},
+    call::{CallCommand, CallTimer, outcome::Ending},
 };
 use domain::{
     callback_time::SpokenTime,
@@ -130,6 +130,8 @@ pub enum Event {
     },
     /// A timer fired.
     Timer(CallTimer),
+    /// A client's command that is possible now.
+    Commanded(Box<CallCommand>),
     /// Request to end the call. A call that was not sent may be placed later.
     HangUp,
     /// Request to end the call for good.

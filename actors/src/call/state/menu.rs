@@ -61,14 +61,19 @@ impl State {
         self.menu.words.clear();
         let detail = json!({ "key": key.to_string() }).to_string();
         fx.push(event_fact("pressed", self.elapsed_ms(now_ms), &detail));
-        fx.push(Effect::Press(key.to_string()));
+        self.press_in_menu(key.to_string(), now_ms, fx);
+        true
+    }
+
+    /// Presses keys, and waits for what they lead to.
+    pub(super) fn press_in_menu(&mut self, keys: String, now_ms: u64, fx: &mut Vec<Effect>) {
+        fx.push(Effect::Press(keys));
         fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
         let since_ms = self.stream_ms(now_ms);
         self.phase = Phase::Machine(Machine::Pressed { since_ms });
         if !self.user.speaking {
             self.wait_to_be_connected(fx);
         }
-        true
     }
 
     /// Handles words after a key was pressed: the menu's, another menu's, or a person's.

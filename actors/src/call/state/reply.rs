@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{By, Effect, EndReason, Phase, State, event_fact, speculation::Waste};
+use super::{Effect, EndReason, Phase, State, event_fact, speculation::Waste};
 use crate::call::CallTimer;
 use domain::{
     callback_time::parse_answer,
@@ -183,11 +183,7 @@ impl State {
             Phase::Speaking if self.speech.is_some() => self.say_piece(String::new(), true, fx),
             // Everything was spoken, and failed, before the model finished.
             Phase::Speaking => self.turn_over(now_ms, fx),
-            Phase::Thinking if self.reply.end_call => {
-                self.ends(By::Agent, Some("end_call"));
-                self.end(EndReason::Completed, fx);
-            }
-            Phase::Thinking if self.reply.another.is_some() => self.turn_over(now_ms, fx),
+            Phase::Thinking if self.reply.end_call || self.reply.another.is_some() => self.turn_over(now_ms, fx),
             Phase::Thinking => self.listen(now_ms, fx),
             _ => {}
         }

@@ -130,10 +130,7 @@ impl Rules {
             ),
             turn_timeout_ms: timeout_ms(config.turn.turn_timeout),
             silence_end_ms: timeout_ms(config.turn.silence_end_call_timeout),
-            max_duration_ms: u64::try_from(config.conversation.max_duration_seconds)
-                .unwrap_or(0)
-                .max(1)
-                .saturating_mul(1000),
+            max_duration_ms: Self::max_duration_ms(agent),
             end_call: tools.end_call.enabled,
             end_call_protected: tools.end_call.disable_interruption,
             transfers: tools.transfer_to_number.usable(),
@@ -154,6 +151,12 @@ impl Rules {
             speculation: Speculation::default(),
             settle_ms: 120_000,
         }
+    }
+
+    /// Returns the longest time of a call that begins with this agent.
+    pub fn max_duration_ms(agent: &Agent) -> u64 {
+        let seconds = agent.conversation_config.conversation.max_duration_seconds;
+        u64::try_from(seconds).unwrap_or(0).max(1).saturating_mul(1000)
     }
 
     /// Returns whether the model may end the call for the reason in `arguments`. Without the tool, it may for

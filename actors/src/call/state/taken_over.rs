@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    CallTimer, Effect, EndReason, Leg, Phase, Rules, State,
+    CallTimer, Commands, Effect, EndReason, Leg, Phase, Rules, State,
     ending::GOODBYE_MS,
     event_fact,
     lost::{MediaWishes, Resume},
@@ -221,6 +221,7 @@ impl State {
         state.media_wishes = MediaWishes::after(count(&call.events, TAKEN_OVER));
         state.handed_on = count(&call.events, "transfer");
         state.handovers = count(&call.events, "agent_transfer");
+        state.commands = Commands::inherited(&call.events);
         state.lost_ms = elapsed_ms;
         let verdicts = call.events.iter().filter(|event| event.name == "amd");
         let answered = verdicts.fold(Answered::default(), Answered::told);

@@ -158,8 +158,11 @@ impl State {
         holds
     }
 
-    /// Gives the user the turn.
+    /// Gives the user the turn, unless a client's command comes first.
     pub(super) fn listen(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if !self.user.speaking && self.next_command(now_ms, fx) {
+            return;
+        }
         self.phase = Phase::Listening;
         self.new_turn();
         let broke_off = std::mem::take(&mut self.reply.broke_off);
@@ -297,6 +300,9 @@ impl State {
     /// Handles an utterance without words. After a cough or a click nobody has spoken. Voice without an
     /// understood word is answered with a question once, then ignored. Neither affects the silence timers.
     fn wordless(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.next_command(now_ms, fx) {
+            return;
+        }
         self.drop_early(Waste::OtherWords, fx);
         if !utterance.damaged || std::mem::replace(&mut self.user.was_wordless, true) {
             return;
@@ -314,6 +320,9 @@ impl State {
             return;
         }
         self.new_turn();
+        if self.commands_first(now_ms, fx) {
+            return;
+        }
         if !self.commit_early(&utterance.text, utterance.damaged, now_ms, fx) {
             self.think(now_ms, fx);
         }
@@ -404,8 +413,11 @@ impl State {
     }
 
     pub(super) fn turn_over(&mut self, now_ms: u64, fx: &mut Vec<Effect>) {
+        if self.next_command(now_ms, fx) {
+            return;
+        }
         if let Some(pending) = self.reply.transfer.take() {
-            self.hand_on(&pending, now_ms, fx);
+            self.hand_on(pending.wanted, now_ms, fx);
         } else if std::mem::take(&mut self.reply.end_call) {
             self.ends(By::Agent, Some("end_call"));
             self.end(EndReason::Completed, fx);
@@ -436,6 +448,9 @@ impl State {
             self.user.speaking = false;
             self.latency = Latency::default();
             self.drop_early(Waste::Overtaken, fx);
+            if self.next_command(now_ms, fx) {
+                return;
+            }
             self.history.silence();
             self.think(now_ms, fx);
         }

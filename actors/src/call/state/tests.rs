@@ -4,6 +4,7 @@ mod another_agent;
 mod coming_back;
 mod handing_on;
 mod inbound;
+mod live;
 mod machines;
 mod midcall;
 mod opt_out;
@@ -599,6 +600,7 @@ fn any_event() -> impl Strategy<Value = Event> {
             1 => any_cause().prop_map(CallProgress::Ended),
         ].prop_map(Event::Progress),
         4 => Just(Event::MediaOpened),
+        3 => live::any_command(),
         16 => any_stream_event().prop_map(Event::Stream),
         1 => any::<bool>().prop_map(|crashed| Event::StreamGone { crashed }),
         6 => Just(text("Well, this is it. And")),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{By, Effect, EndReason, Phase, State, TransferAnswer, event_fact, lost::Resume};
 use crate::call::CallTimer;
 use domain::{
+    agent::UsableTransfer,
     pieces::{has_words, spoken},
     ports::{
         carrier::TransferKind,
@@ -48,8 +49,7 @@ const MESSAGE_CHARS: usize = 500;
 /// A transfer that starts once the present speech was heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pending {
-    /// Index into the transfers of the rules.
-    which: usize,
+    pub(super) wanted: UsableTransfer,
     message: Option<String>,
 }
 
@@ -97,16 +97,17 @@ impl State {
     pub(super) fn transfer_wanted(&mut self, arguments: &Value) -> Value {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
         let named = text("transfer_number");
-        let Some(which) = self.rules.transfers.iter().position(|usable| usable.is_to(named)) else {
+        let Some(wanted) = self.rules.transfers.iter().find(|usable| usable.is_to(named)) else {
             let known: Vec<&str> = self.rules.transfers.iter().map(|usable| usable.to.as_str()).collect();
             return json!({ "error": "give `transfer_number`, one of those that are configured", "configured": known });
         };
+        let wanted = wanted.clone();
         let message: String = spoken(text("message")).chars().take(MESSAGE_CHARS).collect();
         self.reply.end_call = false;
         self.keep_agent();
         self.reply.protected |= self.rules.transfer_protected;
         self.reply.transfer = Some(Pending {
-            which,
+            wanted,
             message: Some(message).filter(|message| has_words(message)),
         });
         json!({ "ok": true, "note": "begins once your words were heard" })
@@ -127,11 +128,7 @@ impl State {
     }
 
     /// Starts the transfer once the words before it were heard.
-    pub(super) fn hand_on(&mut self, pending: &Pending, now_ms: u64, fx: &mut Vec<Effect>) {
-        let Some(wanted) = self.rules.transfers.get(pending.which).cloned() else {
-            self.listen(now_ms, fx);
-            return;
-        };
+    pub(super) fn hand_on(&mut self, wanted: UsableTransfer, now_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);
         self.keep_keys(fx);
         self.leave_listening(now_ms, fx);
@@ -415,7 +412,7 @@ impl State {
     }
 }
 
-fn kind_word(kind: TransferKind) -> &'static str {
+pub(super) fn kind_word(kind: TransferKind) -> &'static str {
     match kind {
         TransferKind::Blind => "blind",
         TransferKind::Conference => CONFERENCE,

@@ -9,12 +9,14 @@ use std::{
     time::Duration,
 };
 
+use actors::call::{CallCommand, CommandAnswer, CommandKind};
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use domain::{
-    id::AttemptId,
+    id::{AttemptId, NodeId},
     ports::carrier::{CallProgress, CarrierCallId, EndCause, LegReport},
 };
 use hmac::{Hmac, Mac};
+use peers::{NotTold, directory::Holder};
 use reqwest::{RequestBuilder, StatusCode};
 use serde_json::json;
 use sha1::Sha1;
@@ -325,4 +327,50 @@ async fn commands_reach_the_node_that_holds_the_call() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let forgot = [&first, &second].map(|site| site.forgot.load(Ordering::SeqCst));
     assert_eq!(forgot, [0, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clients_command_reaches_the_node_that_holds_the_call_and_its_answer_comes_back() {
+    let (register, first, second, call) = two().await;
+    let text = "\u{1f600}".repeat(1_000);
+    let kind = CommandKind::Say { text, interrupt: true };
+    let by = "rb_key…".to_owned();
+    let command = CallCommand { by, kind };
+    assert_eq!(
+        first.peers.command(call.attempt, &command).await,
+        Ok(CommandAnswer::Done)
+    );
+    assert_eq!(second.commands(), [command.clone()]);
+    let refused = CommandAnswer::Refused("the call is `closing`".into());
+    assert_eq!(first.peers.command(call.attempt, &command).await, Ok(refused));
+    second.loses(&call);
+    assert_eq!(
+        first.peers.command(call.attempt, &command).await,
+        Ok(CommandAnswer::NotHere)
+    );
+    let nobodys = first.peers.command(AttemptId::new(), &command).await;
+    assert_eq!(nobodys, Err(NotTold::NoHolder));
+
+    // A node of a version without this command.
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let older = tokio::spawn(async move { axum::serve(listener, axum::Router::new()).await });
+    let held = Call::new();
+    let at = |address: &str| Holder {
+        node: NodeId::new(),
+        address: address.to_owned(),
+        token: Some(held.token.clone()),
+    };
+    register.holds(held.attempt, at(&address));
+    assert_eq!(
+        first.peers.command(held.attempt, &command).await,
+        Err(NotTold::OlderVersion)
+    );
+    older.abort();
+    register.holds(held.attempt, at("http://127.0.0.1:9"));
+    tokio::time::advance(Duration::from_secs(10)).await;
+    assert_eq!(first.peers.command(held.attempt, &command).await, Err(NotTold::Lost));
+    // Nobody but a node may send one.
+    let path = format!("/peers/calls/{}/command", call.attempt);
+    assert_eq!(status(post(&second, &path).json(&json!(command))).await, 403);
 }

@@ -63,6 +63,7 @@ impl LanguageModels {
             direction: CallDirection::Outbound,
             history: Vec::new(),
             now: Timestamp(0),
+            notes: Vec::new(),
             knowledge: Knowledge::default(),
             failures: 0,
             meter: Meter::default(),

@@ -82,6 +82,7 @@ pub fn request(agent: &Agent, history: &[HistoryItem], meter: &Meter) -> ReplyRe
         direction: CallDirection::Outbound,
         history: history.to_vec(),
         now: Timestamp(1_780_315_500_000_000),
+        notes: Vec::new(),
         knowledge: Knowledge::default(),
         failures: 0,
         meter: meter.clone(),

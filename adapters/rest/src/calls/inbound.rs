@@ -20,7 +20,7 @@ use crate::{
     RestState,
     auth::Caller,
     body::JsonObject,
-    call_language,
+    call_language, call_overrides,
     campaigns::{begin::require_voice, contacts::count_variables, variables::OpenVariables},
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
@@ -30,7 +30,7 @@ use crate::{
 };
 use carriers::plain::{self, format::Formats};
 
-const NAMES: [&str; 5] = ["agentId", "from", "to", "language", "dynamicVariables"];
+const NAMES: [&str; 6] = ["agentId", "from", "to", "language", "dynamicVariables", "overrides"];
 
 /// Handles the request.
 pub async fn create(
@@ -117,7 +117,8 @@ async fn make(
         agent: id,
         from,
         to,
-        variables,
+        mut variables,
+        overrides,
     } = read(body)?;
     let row = state.store.agent(account.id, id).await.or_no_such("agent")?;
     let agent = complete(&row)?;
@@ -130,6 +131,7 @@ async fn make(
         return Err(ApiError::field("to", "not_allowed", message));
     }
     call_language::check_call(&agent, &variables)?;
+    let agent = call_overrides::applied(agent, &overrides, &mut variables)?;
     require_voice(state, &agent)?;
     let caller = (from.as_ref(), &variables);
     let open = open_variables(state, account, &agent, caller).await?;
@@ -176,6 +178,7 @@ struct Wanted {
     from: Option<PhoneNumber>,
     to: Option<PhoneNumber>,
     variables: Map<String, Value>,
+    overrides: Map<String, Value>,
 }
 
 fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
@@ -187,13 +190,14 @@ fn read(body: &Map<String, Value>) -> ApiResult<Wanted> {
         phone_number(&mut fields, name, text)
     };
     let (from, to) = (number("from"), number("to"));
-    let variables = variables(&mut fields);
+    let (variables, overrides) = (variables(&mut fields), call_overrides::read(&mut fields));
     match (agent, fields.problems.is_empty()) {
         (Some(agent), true) => Ok(Wanted {
             agent,
             from,
             to,
             variables,
+            overrides,
         }),
         _ => Err(ApiError::Invalid(fields.problems)),
     }

@@ -2,7 +2,11 @@
 
 use std::io::{self, BufRead, Seek};
 
-use domain::{agent::Problem, phone_number::PhoneNumber};
+use domain::{
+    agent::{LANGUAGE_OVERRIDE, Problem},
+    phone_number::PhoneNumber,
+};
+use serde_json::Map;
 
 use super::{
     columns::{Columns, Overrides},
@@ -11,7 +15,7 @@ use super::{
     seen::Seen,
 };
 use crate::{
-    call_language::refusal,
+    call_overrides::ContactChoices,
     contact_fields::EXTRA_BYTES,
     email::is_email,
     fields::NAME_CHARACTERS,
@@ -56,8 +60,8 @@ impl From<ReadError> for Refusal {
 
 /// Rules of the agent and the account that every row must keep.
 pub struct Rules<'a> {
-    /// Languages of the agent; `None` if it is not known.
-    pub languages: Option<&'a [String]>,
+    /// Choices that the agent allows; `None` if it is not known.
+    pub choices: Option<&'a mut ContactChoices>,
     /// Destinations that the account's safeguards allow.
     pub destinations: &'a mut Destinations,
 }
@@ -67,10 +71,7 @@ pub fn check(
     mut input: impl BufRead + Seek,
     overrides: &Overrides,
     row_limit: u64,
-    Rules {
-        languages,
-        destinations,
-    }: Rules<'_>,
+    Rules { choices, destinations }: Rules<'_>,
 ) -> Result<(Columns, u64), Refusal> {
     let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
     if let Some(at) = find_not_text(&mut input)? {
@@ -91,7 +92,8 @@ pub fn check(
     let columns = Columns::read(header.cells, overrides).map_err(Refusal::File)?;
     let mut checker = Checker {
         columns: &columns,
-        language: columns.language().zip(languages),
+        chosen: columns.choices(),
+        choices,
         destinations,
         report: RowReport::default(),
         limits: Vec::new(),
@@ -114,7 +116,9 @@ pub fn check(
 
 struct Checker<'a> {
     columns: &'a Columns,
-    language: Option<(usize, &'a [String])>,
+    /// Columns that choose something for their calls.
+    chosen: Vec<(usize, String)>,
+    choices: Option<&'a mut ContactChoices>,
     destinations: &'a mut Destinations,
     report: RowReport,
     limits: Vec<Problem>,
@@ -153,11 +157,19 @@ impl Checker<'_> {
         if let Some(index) = email {
             complain(Some(index), RowCode::InvalidEmail, "is not an e-mail address".into());
         }
-        if let Some((index, languages)) = self.language
-            && !record.cells[index].is_empty()
-            && let Some(why) = refusal(languages, &record.cells[index])
-        {
-            complain(Some(index), RowCode::InvalidLanguage, why);
+        if let Some(choices) = self.choices.as_mut().filter(|_| !self.chosen.is_empty()) {
+            let given = self.chosen.iter().filter(|(index, _)| !record.cells[*index].is_empty());
+            let given: Map<_, _> = given
+                .map(|(index, header)| (header.clone(), record.cells[*index].as_str().into()))
+                .collect();
+            for problem in choices.problems(&given) {
+                let code = match problem.path == LANGUAGE_OVERRIDE {
+                    true => RowCode::InvalidLanguage,
+                    false => RowCode::InvalidOverride,
+                };
+                let column = self.chosen.iter().find(|(_, header)| *header == problem.path);
+                complain(column.map(|(index, _)| *index), code, problem.message);
+            }
         }
         self.report.add(problems);
         self.check_limits(record);
@@ -225,11 +237,8 @@ mod tests {
     use super::*;
 
     fn any(destinations: &mut Destinations) -> Rules<'_> {
-        let languages = None;
-        Rules {
-            languages,
-            destinations,
-        }
+        let choices = None;
+        Rules { choices, destinations }
     }
 
     fn refused(text: &[u8]) -> Refusal {

@@ -9,6 +9,7 @@ use domain::{
 
 use super::rows::Record;
 use crate::{
+    call_overrides::is_override,
     contact_fields::{EXTRA_FIELDS, header_refusal, plain},
     fields::NAME_CHARACTERS,
     results_file::{self, field_of, is_results, restored},
@@ -117,9 +118,11 @@ impl Columns {
         })
     }
 
-    /// Returns the index of the languages in which calls begin. They are also stored under their header.
-    pub fn language(&self) -> Option<usize> {
-        self.headers.iter().position(|header| header == LANGUAGE_OVERRIDE)
+    /// Returns the columns that choose something for their calls, with their headers. They are also stored under these.
+    pub fn choices(&self) -> Vec<(usize, String)> {
+        let headers = self.headers.iter().enumerate();
+        let chosen = headers.filter(|(_, header)| *header == LANGUAGE_OVERRIDE || is_override(header));
+        chosen.map(|(index, header)| (index, header.clone())).collect()
     }
 
     /// Returns the columns that are stored, with the name of their field.

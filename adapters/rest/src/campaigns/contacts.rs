@@ -3,7 +3,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use domain::{
-    agent::{Agent, LANGUAGE_OVERRIDE, Problem},
+    agent::{Agent, Problem},
     id::{AccountId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{CampaignContact, ContactRow, Store},
@@ -12,7 +12,9 @@ use serde_json::{Map, Value};
 
 use super::variables::OpenVariables;
 use crate::{
-    call_language, contact_fields,
+    RestState,
+    call_overrides::{ContactChoices, unknown_override},
+    contact_fields,
     error::{ApiError, ApiResult},
     fields::{Fields, kind},
     safeguards::Destinations,
@@ -56,7 +58,7 @@ fn read(fields: &mut Fields<'_>) -> Vec<(usize, CampaignContact)> {
 fn contact(fields: &mut Fields<'_>) -> Option<CampaignContact> {
     let read = contact_fields::read(fields, &["metadata"], &["contactId"]);
     for name in read.extra.keys() {
-        if let Some(why) = call_language::unknown_override(name) {
+        if let Some(why) = unknown_override(name) {
             fields.problem(name, "not_allowed", why);
         }
     }
@@ -215,16 +217,17 @@ async fn union(
     Ok(all)
 }
 
-/// Checks the languages that the first contacts, those of `contacts` in the body, choose for their calls.
-pub fn check_languages(agent: &Agent, contacts: &[CampaignContact]) -> ApiResult<()> {
-    let wanted = contacts.iter().map(|contact| contact.extra.get(LANGUAGE_OVERRIDE));
-    let problems: Vec<Problem> = wanted
-        .enumerate()
-        .filter_map(|(index, wanted)| {
-            let path = || format!("contacts[{index}].{LANGUAGE_OVERRIDE}");
-            call_language::check(agent, wanted, path).err()
-        })
-        .collect();
+/// Checks what the first contacts, those of `contacts` in the body, choose for their calls: the language, and fields of
+/// the agent.
+pub fn check_choices(state: &RestState, agent: &Agent, contacts: &[CampaignContact]) -> ApiResult<()> {
+    let mut choices = ContactChoices::of(agent, &state.talking);
+    let mut problems = Vec::new();
+    for (index, contact) in contacts.iter().enumerate() {
+        for problem in choices.problems(&contact.extra) {
+            let path = format!("contacts[{index}].{}", problem.path);
+            problems.push(Problem { path, ..problem });
+        }
+    }
     match problems.is_empty() {
         true => Ok(()),
         false => Err(ApiError::Invalid(problems)),

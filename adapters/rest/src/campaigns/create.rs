@@ -87,7 +87,7 @@ async fn make(
     if settings.launch || settings.scheduled {
         require_ready(state, &agent)?;
     }
-    contacts::check_languages(&agent, &contacts)?;
+    contacts::check_choices(state, &agent, &contacts)?;
     let mut open = OpenVariables::of(&*state.store, account, &agent).await?;
     contacts::count_variables(&state.store, account, &contacts, &mut open).await?;
     let import = Import::begin(state.store.clone(), account, settings.into_new(name, agent_id)).await?;

@@ -114,7 +114,7 @@ pub async fn hide(
     contacts: &[CampaignContact],
 ) -> ApiResult<(Import, Option<String>)> {
     if let Some(agent) = agent {
-        contacts::check_languages(agent, contacts)?;
+        contacts::check_choices(state, agent, contacts)?;
     }
     let mut open = match agent {
         Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,

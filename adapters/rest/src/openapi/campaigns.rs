@@ -121,7 +121,7 @@ fn create_csv() -> Operation {
     .note(
         "Nothing is saved or dialed unless every row is valid. `phoneNumber phone mobile mobileNumber \
              number contactNumber telephone` are headers of the phone column, `name` and `email` of their columns; \
-             `override.language` chooses the language in which the call begins; every other column is stored and available as a variable.",
+             `override.language` chooses the language in which the call begins, `override.greetingMessage` and so on override fields of the agent; every other column is stored and available as a variable.",
     )
     .idempotent()
     .form::<NewCsvCampaign>(json!({

@@ -30,6 +30,8 @@ pub struct NewCall {
     pub language: Option<String>,
     /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
+    /// Fields of the agent that this call overrides. The agent's `platformSettings.overrides` must allow each.
+    pub overrides: Option<CallOverrides>,
 }
 
 /// A call through a WebSocket that its caller opens.
@@ -48,6 +50,41 @@ pub struct NewInboundCall {
     pub language: Option<String>,
     /// Values of at most 100 `{{placeholders}}`: strings, numbers or booleans.
     pub dynamic_variables: Option<BTreeMap<VariableName, Variable>>,
+    /// Fields of the agent that this call overrides. The agent's `platformSettings.overrides` must allow each.
+    pub overrides: Option<CallOverrides>,
+}
+
+/// Fields of an agent that one call overrides.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CallOverrides {
+    /// Instructions; not blank.
+    #[schema(max_length = 500_000, pattern = r"\S")]
+    pub prompt: Option<String>,
+    /// Greeting; an empty one leaves the first words to the user.
+    #[schema(max_length = 10_000)]
+    pub greeting_message: Option<String>,
+    /// Voice, as the agent's `tts.voiceId`.
+    #[schema(max_length = 200, pattern = r"\S")]
+    pub voice_id: Option<String>,
+    /// Model, as the agent's `prompt.llm`.
+    #[schema(max_length = 200, pattern = r"\S")]
+    pub llm: Option<String>,
+    /// Side that speaks first. With `user`, the agent does not greet.
+    pub first_speaker: Option<FirstSpeaker>,
+    /// Maximum duration of the call in seconds.
+    #[schema(minimum = 1, maximum = 14_400)]
+    pub max_duration_seconds: Option<i64>,
+}
+
+/// Side that speaks first.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum FirstSpeaker {
+    /// The agent.
+    Agent,
+    /// The user.
+    User,
 }
 
 /// Name of a `{{placeholder}}`; not blank.
@@ -69,7 +106,7 @@ pub enum Variable {
 
 /// Returns the operations of conversations and calls.
 pub fn operations() -> Vec<Operation> {
-    vec![
+    let mut operations = vec![
         list(),
         export(),
         Operation::delete(
@@ -144,7 +181,9 @@ pub fn operations() -> Vec<Operation> {
         ),
         call(),
         inbound_call(),
-    ]
+    ];
+    operations.extend(super::live::operations());
+    operations
 }
 
 fn record(path: &'static str, id: &str, summary: &str) -> Operation {
@@ -274,7 +313,17 @@ fn call() -> Operation {
                 "name": "Maria",
                 "dynamicVariables": { "city": "Lisbon" },
             },
+            "overridden": {
+                "agentId": samples::AGENT,
+                "phoneNumber": samples::PHONE,
+                "overrides": { "greetingMessage": "Hello {{name}}, your order is ready.", "maxDurationSeconds": 60 },
+            },
         }))
+        .invalid(
+            "overrides.llm",
+            "not_allowed",
+            "this agent does not allow it; set its `platformSettings.overrides.llm` to true, or leave it out",
+        )
         .warns()
         .created::<ConversationItem>(queued)
         .link("read", "getConversation", "conversationId", "/data/conversationId")

@@ -98,6 +98,10 @@ async fn full(app: &TestApp) -> Value {
                 "numberRotationEnabled": true, "rotationNumbers": ["+15550000001"], "callsPerNumber": 5,
                 "stateRestrictionEnabled": true, "stateRestrictedNumbers": ["+1212"],
             },
+            "overrides": {
+                "prompt": true, "greetingMessage": true, "voiceId": true, "llm": true, "firstSpeaker": true,
+                "maxDurationSeconds": true,
+            },
         },
         "phoneNumbers": [{ "provider": "simulated", "number": "+15550000002", "label": "Desk" }],
         "workflow": {
@@ -236,6 +240,7 @@ async fn every_default_is_the_contracts() {
         (telephony, "/rotationNumbers", none.clone()),
         (telephony, "/stateRestrictionEnabled", no.clone()),
         (telephony, "/stateRestrictedNumbers", none.clone()),
+        ("/platformSettings", "/overrides/greetingMessage", no.clone()),
     ]
     .into_iter()
     .map(|(section, field, value)| (format!("{section}{field}"), value))

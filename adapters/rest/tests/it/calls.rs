@@ -341,3 +341,48 @@ async fn a_call_begins_in_a_language_that_its_agent_has() {
     let answer = app.client.post("/public/v1/calls/inbound", inbound).await.expect(400);
     assert_eq!(answer.fields(), [("language", "invalid_value")]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_overrides_only_what_its_agent_allows() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let path = format!("/public/v1/agents/{agent}");
+    let call = |overrides: Value| json!({ "agentId": agent, "phoneNumber": NUMBER, "overrides": overrides });
+    let both = json!({ "greetingMessage": "Hey!", "maxDurationSeconds": 60 });
+    let refused = app.client.post(CALLS, call(both.clone())).await.expect(400);
+    let fields = ["overrides.greetingMessage", "overrides.maxDurationSeconds"].map(|field| (field, "not_allowed"));
+    assert_eq!(refused.fields(), fields);
+    let allowed = json!({ "greetingMessage": true, "maxDurationSeconds": true });
+    let allowed = json!({ "platformSettings": { "overrides": allowed } });
+    app.client.patch(&path, allowed).await.expect(200);
+    let read = app.client.get(&path).await.expect(200);
+    assert_eq!(
+        read.data()["platformSettings"]["overrides"],
+        json!({ "prompt": false, "greetingMessage": true, "voiceId": false, "llm": false, "firstSpeaker": false,
+            "maxDurationSeconds": true })
+    );
+    for (overrides, field, code) in [
+        (json!([]), "overrides", "wrong_type"),
+        (json!({ "greeting": "Hey!" }), "overrides.greeting", "unknown_field"),
+        (
+            json!({ "maxDurationSeconds": "60" }),
+            "overrides.maxDurationSeconds",
+            "wrong_type",
+        ),
+        (
+            json!({ "greetingMessage": "x".repeat(10_001) }),
+            "overrides.greetingMessage",
+            "too_long",
+        ),
+    ] {
+        let answer = app.client.post(CALLS, call(overrides)).await.expect(400);
+        assert_eq!(answer.fields(), [(field, code)]);
+    }
+    let inside = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "override.llm": "x" } });
+    let answer = app.client.post(CALLS, inside).await.expect(400);
+    assert_eq!(answer.fields(), [("dynamicVariables.override.llm", "not_allowed")]);
+    app.client.post(CALLS, call(both)).await.expect(201);
+    let claimed = app.store.claim_calls(NodeId::new(), 9).await.unwrap();
+    let kept = json!({ "override.greetingMessage": "Hey!", "override.maxDurationSeconds": 60 });
+    assert_eq!(Value::Object(claimed[0].variables.clone()), kept);
+}

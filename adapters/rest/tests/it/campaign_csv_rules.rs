@@ -360,3 +360,47 @@ async fn a_contact_sent_as_json_chooses_its_language_too() {
     let answer = app.client.patch(&path, wrong).await.expect(400);
     assert_eq!(answer.fields(), [("contacts[1].override.language", "invalid_value")]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn columns_and_fields_override_what_the_agent_allows_and_other_rows_are_reported() {
+    let app = TestApp::start().await;
+    let agent = app.agent().await;
+    let text = "phone,override.greetingMessage,override.maxDurationSeconds\n+15550000001,Hey!,60\n+15550000002,,0\n";
+    let refused = upload(&app.client, &agent, text, &[]).await.expect(400);
+    let rows = refused.body["error"]["details"]["rows"].as_array().unwrap().clone();
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row["row"].as_u64().unwrap(), row["column"].as_str().unwrap()))
+        .collect();
+    let (greeting, duration) = ("override.greetingMessage", "override.maxDurationSeconds");
+    assert_eq!(found, [(1, greeting), (1, duration), (2, duration), (2, duration)]);
+    assert!(rows.iter().all(|row| row["code"] == "invalid_override"), "{rows:?}");
+    let told = rows[0]["message"].as_str().unwrap();
+    assert!(told.contains("`platformSettings.overrides.greetingMessage`"), "{told}");
+    let contacts = json!([{ "phoneNumber": "+15550000001", "override.greetingMessage": 5, "override.llm": "x" }]);
+    let body = json!({ "name": "Spring", "agentId": agent, "contacts": contacts });
+    let answer = app.client.post("/public/v1/campaigns", body.clone()).await.expect(400);
+    let field = |name: &str| format!("contacts[0].override.{name}");
+    let fields = [field("greetingMessage"), field("greetingMessage"), field("llm")];
+    let codes = ["wrong_type", "not_allowed", "not_allowed"];
+    assert_eq!(
+        answer.fields(),
+        fields.iter().map(String::as_str).zip(codes).collect::<Vec<_>>()
+    );
+
+    let allowed = json!({ "greetingMessage": true, "maxDurationSeconds": true });
+    let path = format!("/public/v1/agents/{agent}");
+    let allowed = json!({ "platformSettings": { "overrides": allowed } });
+    app.client.patch(&path, allowed).await.expect(200);
+    let text = text.replace(",0\n", ",\n");
+    let made = upload(&app.client, &agent, &text, &[]).await.expect(201);
+    let contacts = &made.data()["contacts"];
+    assert_eq!(
+        (&contacts[0][greeting], &contacts[0][duration]),
+        (&json!("Hey!"), &json!("60"))
+    );
+    assert_eq!(contacts[1].get(greeting), None);
+    let odd = json!({ "platformSettings": { "overrides": { "voice": true } } });
+    let answer = app.client.patch(&path, odd).await.expect(400);
+    assert_eq!(answer.fields(), [("platformSettings.overrides.voice", "unknown_field")]);
+}

@@ -60,6 +60,7 @@ impl Interview {
             direction: CallDirection::Outbound,
             history: self.history.clone(),
             now: Timestamp(0),
+            notes: Vec::new(),
             knowledge: Knowledge::default(),
             failures: 0,
             meter: Meter::default(),

@@ -114,6 +114,14 @@ fn a_name_and_a_prompt_are_enough_and_all_else_reads_back_with_the_contracts_def
                 "rotationNumbers": [],
                 "stateRestrictionEnabled": false,
                 "stateRestrictedNumbers": []
+            },
+            "overrides": {
+                "prompt": false,
+                "greetingMessage": false,
+                "voiceId": false,
+                "llm": false,
+                "firstSpeaker": false,
+                "maxDurationSeconds": false
             }
         },
         "phoneNumbers": [],

@@ -32,12 +32,16 @@ pub const TRANSFER_FAILED: &str = "transfer_failed";
 /// Name of the event for the end of a call.
 pub const ENDED: &str = "ended";
 
+/// Name of the event for a client's note to the model.
+pub const INSTRUCTIONS: &str = "instructions";
+
 /// Events of a call that its new owner receives.
-pub const EVENTS_FOR_HEIRS: [&str; 11] = [
+pub const EVENTS_FOR_HEIRS: [&str; 12] = [
     "agent_transfer",
     "agent_transfer_failed",
     "amd",
     CALL_BACK,
+    INSTRUCTIONS,
     "language",
     TOOL,
     TOOL_BEGUN,

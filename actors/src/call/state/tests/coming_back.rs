@@ -429,3 +429,19 @@ fn a_call_whose_sockets_never_stay_is_over_at_last() {
         assert!(finishes(&effects).len() <= 1);
     }
 }
+
+#[test]
+fn a_note_to_the_model_holds_after_a_takeover() {
+    let events = [
+        (
+            "instructions",
+            serde_json::json!({ "by": "rb_key…", "text": "Be kind." }),
+        ),
+        (
+            "instructions",
+            serde_json::json!({ "by": "rb_key…", "text": "Be brief." }),
+        ),
+    ];
+    let (state, _) = State::taken_over(rules(), id(1), &left(&[QUESTION], &events));
+    assert_eq!(state.notes(), ["Be kind.", "Be brief."]);
+}

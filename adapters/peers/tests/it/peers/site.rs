@@ -9,7 +9,7 @@ use std::{
 };
 
 use actors::{
-    call::{CallMessage, LegRefusal},
+    call::{CallCommand, CallMessage, CommandAnswer, LegRefusal},
     lines::LinesMessage,
     switchboard::Switchboard,
 };
@@ -156,6 +156,7 @@ struct Desk {
     reports: Vec<(AttemptId, LegReport)>,
     legs: Vec<MediaLeg>,
     ended: Vec<AttemptId>,
+    commands: Vec<CallCommand>,
 }
 
 impl Desk {
@@ -191,6 +192,19 @@ impl Desk {
             LinesMessage::EndCall { attempt, reply } => {
                 self.ended.push(attempt);
                 let _ = reply.send(self.calls.contains_key(&attempt));
+            }
+            LinesMessage::Command {
+                attempt,
+                command,
+                reply,
+            } => {
+                let answer = match self.calls.contains_key(&attempt) {
+                    true if self.commands.is_empty() => CommandAnswer::Done,
+                    true => CommandAnswer::Refused("the call is `closing`".into()),
+                    false => CommandAnswer::NotHere,
+                };
+                self.commands.push(*command);
+                let _ = reply.send(answer);
             }
             LinesMessage::Inbound { call, reply, .. } => {
                 let taken = self.came_in.get(&call.call);
@@ -324,6 +338,10 @@ impl Site {
 
     pub fn ended(&self) -> Vec<AttemptId> {
         locked(&self.desk).ended.clone()
+    }
+
+    pub fn commands(&self) -> Vec<CallCommand> {
+        locked(&self.desk).commands.clone()
     }
 
     /// Stops the node as if its process had died.

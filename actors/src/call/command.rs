@@ -1,0 +1,69 @@
+//! Commands of clients to a live call, and their answers. Nodes pass them on as JSON.
+
+use serde::{Deserialize, Serialize};
+
+use domain::{
+    agent::{NumberTransfer, UsableTransfer},
+    ports::carrier::TransferKind,
+};
+
+/// A command of a client to a live call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallCommand {
+    /// Name of the API key that sent it.
+    pub by: String,
+    /// Action that is asked for.
+    pub kind: CommandKind,
+}
+
+/// Action that a client asks of a live call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "camelCase")]
+pub enum CommandKind {
+    /// The agent says these words next.
+    Say {
+        /// The words.
+        text: String,
+        /// Whether they cut off what the agent says or is about to say.
+        interrupt: bool,
+    },
+    /// The call is transferred.
+    Transfer {
+        /// Kind and destination.
+        transfer: NumberTransfer,
+        /// Announcement; the service has its own.
+        message: Option<String>,
+    },
+    /// Keys are pressed.
+    Digits {
+        /// The keys.
+        digits: String,
+    },
+    /// The model obeys a note for the rest of the call.
+    Instructions {
+        /// The note.
+        text: String,
+    },
+}
+
+impl CommandKind {
+    /// Returns the kind of the transfer that is asked for.
+    pub(super) fn transfer_kind(&self) -> Option<TransferKind> {
+        match self {
+            Self::Transfer { transfer, .. } => UsableTransfer::of(transfer).map(|usable| usable.kind),
+            Self::Say { .. } | Self::Digits { .. } | Self::Instructions { .. } => None,
+        }
+    }
+}
+
+/// Answer to a client's command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CommandAnswer {
+    /// It is carried out.
+    Done,
+    /// It is not possible now, with the reason.
+    Refused(String),
+    /// This node does not hold the call.
+    NotHere,
+}

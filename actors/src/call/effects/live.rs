@@ -1,0 +1,33 @@
+//! Clients' commands to a live call.
+
+use super::EffectHandler;
+use crate::call::{CallCommand, CommandAnswer, CommandKind, state::Event};
+use domain::ports::carrier::TransferKind;
+
+impl EffectHandler {
+    /// Carries out a client's command, or refuses it.
+    pub(super) async fn command(&mut self, command: Box<CallCommand>) -> CommandAnswer {
+        match self.refusal(&command.kind) {
+            Some(why) => CommandAnswer::Refused(why),
+            None => {
+                self.apply(Event::Commanded(command)).await;
+                CommandAnswer::Done
+            }
+        }
+    }
+
+    fn refusal(&self, wanted: &CommandKind) -> Option<String> {
+        let carrier = &self.plan.carrier;
+        let cannot = |what: &str| Some(format!("the carrier `{}` cannot {what}", carrier.name()));
+        if let Some(why) = self.machine.as_ref()?.refusal(wanted) {
+            return Some(why);
+        }
+        match wanted.transfer_kind() {
+            Some(_) if !carrier.transfers() => cannot("transfer calls"),
+            Some(TransferKind::SipRefer) if !carrier.abilities().refer => {
+                cannot("transfer calls with `transferType` `sip_refer`")
+            }
+            _ => None,
+        }
+    }
+}

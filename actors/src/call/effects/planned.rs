@@ -1,0 +1,39 @@
+//! The rules of a call as its plan gives them.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    attempt::CallPlan,
+    call::{CallContext, state::Rules},
+};
+use domain::agent::Agent;
+
+/// Returns the rules of the plan's own agent. If another process began the call with another agent, the call lasts as
+/// long as that one allows.
+pub(super) fn planned_rules(plan: &CallPlan, with: &CallContext) -> Rules {
+    let rules = rules(plan, with, (&plan.agent, &plan.variables));
+    let began_with = plan.inherited.as_ref().and_then(|of| of.began_with.as_ref());
+    match began_with {
+        Some(first) => Rules {
+            max_duration_ms: Rules::max_duration_ms(first),
+            ..rules
+        },
+        None => rules,
+    }
+}
+
+/// Returns the rules of an agent in this call.
+pub(super) fn rules(
+    plan: &CallPlan,
+    with: &CallContext,
+    (agent, variables): (&Agent, &BTreeMap<String, String>),
+) -> Rules {
+    Rules {
+        speculation: with.speculation,
+        phrases: with.phrases.phrases(agent),
+        single: plan.attempt.campaign.is_none(),
+        carrier: plan.carrier.abilities(),
+        settle_ms: u64::try_from(with.times.settle_until.as_millis()).unwrap_or(u64::MAX),
+        ..Rules::of(agent, variables, plan.ring_timeout)
+    }
+}

@@ -1,0 +1,187 @@
+//! Clients' commands to a live call: words to say, a transfer, keys to press, notes for the model.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value, json};
+
+use super::{
+    Effect, Latency, Phase, State, event_fact, speculation::Waste, transfer::kind_word, who_answered::Machine,
+};
+use crate::call::{CallCommand, CallTimer, CommandKind};
+use domain::{
+    agent::UsableTransfer,
+    ports::store::{EventFact, INSTRUCTIONS},
+};
+
+/// Most texts that wait to be said.
+const MOST_WORDS: usize = 10;
+
+/// Most notes to the model in one call.
+const MOST_NOTES: usize = 10;
+
+/// Commands that wait, and notes that hold for the rest of the call.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Commands {
+    words: VecDeque<String>,
+    /// Transfer that begins once the words were said.
+    transfer: Option<UsableTransfer>,
+    notes: Vec<String>,
+}
+
+impl Commands {
+    /// Returns the notes that another process took.
+    pub(super) fn inherited(events: &[EventFact]) -> Self {
+        let given = events.iter().filter(|event| event.name == INSTRUCTIONS);
+        let text = |event: &EventFact| {
+            let detail: Value = serde_json::from_str(&event.detail).ok()?;
+            Some(detail["text"].as_str()?.to_owned())
+        };
+        Self {
+            notes: given.filter_map(text).take(MOST_NOTES).collect(),
+            ..Self::default()
+        }
+    }
+}
+
+impl State {
+    /// Returns the notes to the model, oldest first.
+    pub fn notes(&self) -> &[String] {
+        &self.commands.notes
+    }
+
+    /// Returns why the call cannot carry out a command now.
+    pub fn refusal(&self, wanted: &CommandKind) -> Option<String> {
+        let presses = matches!(wanted, CommandKind::Digits { .. }) && self.is_in_menu();
+        if matches!(self.phase, Phase::Lost(_)) {
+            return Some("the call's audio connection is lost".to_owned());
+        }
+        if !self.in_conversation() && !presses {
+            let state = json!(self.phase());
+            return Some(format!("the call is `{}`", state.as_str().unwrap_or_default()));
+        }
+        let full = |what: &str, most: usize| Some(format!("{most} {what} already, and no more are taken"));
+        match wanted {
+            CommandKind::Transfer { .. } if self.commands.transfer.is_some() => {
+                Some("the call is being transferred already".to_owned())
+            }
+            CommandKind::Transfer { .. } if self.leg.id.is_none() => {
+                Some("the carrier has not named the call yet".to_owned())
+            }
+            CommandKind::Say { .. } | CommandKind::Transfer { .. } if self.commands.words.len() >= MOST_WORDS => {
+                full("texts wait to be said", MOST_WORDS)
+            }
+            CommandKind::Instructions { .. } if self.commands.notes.len() >= MOST_NOTES => {
+                full("instructions were given", MOST_NOTES)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns whether a machine is on the line that takes keys.
+    fn is_in_menu(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Machine(Machine::Menu | Machine::Pressed { .. } | Machine::Screening { .. })
+        )
+    }
+
+    /// Carries out a command, unless it is refused.
+    pub(super) fn commanded(&mut self, command: CallCommand, now_ms: u64, fx: &mut Vec<Effect>) {
+        let CallCommand { by, kind } = command;
+        if self.refusal(&kind).is_some() {
+            return;
+        }
+        let at_ms = self.elapsed_ms(now_ms);
+        let mut record = |name: &str, detail: Value| fx.push(event_fact(name, at_ms, &detail.to_string()));
+        match kind {
+            CommandKind::Say { text, interrupt } => {
+                record("say", json!({ "by": by, "text": text, "interrupt": interrupt }));
+                self.commands.words.push_back(text);
+                self.say_soon(interrupt, now_ms, fx);
+            }
+            CommandKind::Transfer { transfer, message } => {
+                let Some(wanted) = UsableTransfer::of(&transfer) else {
+                    return;
+                };
+                let (to, kind) = (wanted.to.as_str(), kind_word(wanted.kind));
+                record("transfer_wanted", json!({ "by": by, "to": to, "kind": kind }));
+                let announced = message.unwrap_or_else(|| self.rules.phrases.handing_on.to_owned());
+                self.commands.words.push_back(announced);
+                self.commands.transfer = Some(wanted);
+                self.say_soon(false, now_ms, fx);
+            }
+            CommandKind::Digits { digits } => {
+                record("digits", json!({ "by": by, "digits": digits }));
+                match self.is_in_menu() {
+                    true => self.press_in_menu(digits, now_ms, fx),
+                    false => fx.push(Effect::Press(digits)),
+                }
+            }
+            CommandKind::Instructions { text } => {
+                record(INSTRUCTIONS, json!({ "by": by, "text": text }));
+                // It was made without the note.
+                self.drop_early(Waste::Overtaken, fx);
+                self.commands.notes.push(text);
+            }
+        }
+    }
+
+    /// Says the words that wait if nobody speaks. With `interrupt`, the agent is cut off for them.
+    fn say_soon(&mut self, interrupt: bool, now_ms: u64, fx: &mut Vec<Effect>) {
+        match self.phase {
+            Phase::Listening if interrupt || !self.user.speaking => drop(self.next_command(now_ms, fx)),
+            Phase::Thinking if interrupt && self.taking_over.is_none() => {
+                self.stop_reply(fx);
+                self.user.unanswered = true;
+                self.next_command(now_ms, fx);
+            }
+            Phase::Greeting | Phase::Speaking if interrupt => {
+                let is_answer = self.speech.as_ref().is_some_and(|speech| speech.by_model);
+                let unheard = self.speech.as_ref().is_some_and(|speech| speech.started_ms.is_none());
+                self.user.unanswered |= self.is_only_filled() || (is_answer && unheard);
+                self.stop_reply(fx);
+                match self.speech {
+                    // The words follow once it is known how much of the speech was heard.
+                    Some(_) => fx.push(Effect::StopSpeaking),
+                    None => self.turn_over(now_ms, fx),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn stop_reply(&mut self, fx: &mut Vec<Effect>) {
+        self.drop_reply(fx);
+        fx.push(Effect::CancelTimer(CallTimer::Filler));
+        self.reply.cutter.finish();
+        self.reply.end_call = false;
+        self.reply.transfer = None;
+    }
+
+    /// Says the next words that wait, or begins the transfer that waits for them. Returns false if there is neither.
+    pub(super) fn next_command(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        if let Some(words) = self.commands.words.pop_front() {
+            self.drop_early(Waste::Overtaken, fx);
+            self.leave_listening(now_ms, fx);
+            self.opt_out_not_answered();
+            self.latency = Latency::default();
+            self.reply.only_filled = false;
+            self.reply.protected = false;
+            self.phase = Phase::Speaking;
+            self.say_all(&words, false, fx);
+            return true;
+        }
+        match self.commands.transfer.take() {
+            Some(wanted) => self.hand_on(wanted, now_ms, fx),
+            None => return false,
+        }
+        true
+    }
+
+    /// Carries out waiting commands before the user's last words are answered. Returns false if there are none.
+    pub(super) fn commands_first(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
+        let first = self.phase == Phase::Listening && self.next_command(now_ms, fx);
+        self.user.unanswered |= first;
+        first
+    }
+}

@@ -1,0 +1,95 @@
+//! Commands to live calls.
+
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{common::PhoneNumberSent, operation::Operation, samples};
+use crate::conversations::live::CommandTaken;
+
+/// A text of at most 1,000 characters, without control characters.
+#[derive(ToSchema)]
+#[schema(min_length = 1, max_length = 1_000, example = "One moment please.")]
+pub struct CommandText(pub String);
+
+/// Words for the agent to say.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewWords {
+    /// The words.
+    pub text: CommandText,
+    /// Whether they cut off what the agent says or is about to say; false if it is left out.
+    pub interrupt: Option<bool>,
+}
+
+/// A transfer to make.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewTransfer {
+    /// Destination.
+    pub phone_number: PhoneNumberSent,
+    /// Kind of the transfer; `blind` if it is left out.
+    pub transfer_type: Option<TransferType>,
+    /// Words to the caller before the transfer; the service has its own.
+    pub message: Option<CommandText>,
+}
+
+/// Kind of a transfer.
+#[derive(ToSchema)]
+#[schema(rename_all = "snake_case")]
+pub enum TransferType {
+    /// The caller hears the destination ring.
+    Blind,
+    /// The agent stays with the caller until the destination answers.
+    Conference,
+    /// The caller's SIP peer calls the destination.
+    SipRefer,
+}
+
+/// Keys to press.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewDigits {
+    /// `0` to `9`, `*`, `#`, `A` to `D`, and `w` for a pause of half a second.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[0-9*#A-Dw]+$")]
+    pub digits: String,
+}
+
+/// A note to the model.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewInstructions {
+    /// The note. It holds for the rest of the call.
+    pub text: CommandText,
+}
+
+/// Returns the operations.
+pub fn operations() -> Vec<Operation> {
+    let words = json!({ "after": { "text": "One moment please." }, "at once": { "text": "Stop.", "interrupt": true } });
+    let transfer = json!({
+        "blind": { "phoneNumber": samples::PHONE },
+        "attended": { "phoneNumber": samples::PHONE, "transferType": "conference", "message": "I connect you." },
+    });
+    vec![
+        command::<NewWords>("/public/v1/conversations/{conversationId}/say", "sayInCall", "Have the agent say something", words).note(
+            "The agent says the words next: when it has finished speaking and the user has too. At most ten texts wait.",
+        ),
+        command::<NewTransfer>("/public/v1/conversations/{conversationId}/transfer", "transferCall", "Transfer a live call", transfer)
+            .note("The transfer begins once its announcement was said."),
+        command::<NewDigits>("/public/v1/conversations/{conversationId}/digits", "pressDigits", "Press keys", json!({ "some": { "digits": "1w42#" } })),
+        command::<NewInstructions>(
+            "/public/v1/conversations/{conversationId}/instructions",
+            "instructCall",
+            "Give the model a note for the rest of the call",
+            json!({ "note": { "text": "Offer ten per cent." } }),
+        )
+        .note("At most ten in a call."),
+    ]
+}
+
+fn command<T: ToSchema>(path: &'static str, id: &str, summary: &str, examples: Value) -> Operation {
+    Operation::post(path, id, summary)
+        .ours()
+        .body::<T>(examples)
+        .ok::<CommandTaken>(json!({ "conversationId": samples::CONVERSATION }))
+        .conflict("invalid_transition", "not possible now: the call is `ringing`")
+}

@@ -1,0 +1,254 @@
+//! Commands of a client to a live call: heard at the phone, seen by the carrier and the model, read in the record.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+};
+
+use domain::ports::language_model::{LanguageError, LanguageModel, ReplyEvent, ReplyRequest};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use serde_json::{Value, json};
+use sim::exchange::{LogEvent, Script, Step};
+
+use support::{
+    client::Answer,
+    words::{lines, texts},
+    world::{World, WorldSettings},
+};
+
+const NUMBER: &str = "+15550100010";
+const DESK: &str = "+15550100002";
+
+/// A model that remembers the notes it was asked with.
+#[derive(Clone, Default)]
+struct Listener(Arc<Mutex<Vec<Vec<String>>>>);
+
+impl LanguageModel for Listener {
+    fn reply(&self, request: ReplyRequest) -> BoxStream<'static, Result<ReplyEvent, LanguageError>> {
+        self.0.lock().unwrap().push(request.notes);
+        stream::iter([Ok(ReplyEvent::Text("I see.".into()))]).boxed()
+    }
+}
+
+/// A live call, 10 s after its answer, with a callee who says something then.
+struct Live {
+    world: World,
+    model: Listener,
+    id: String,
+}
+
+async fn live() -> Live {
+    let steps = [
+        Step::Say("Hello?".into()),
+        Step::UntilAgentSaid,
+        Step::WaitMs(20_000),
+        Step::Say("What is it about?".into()),
+        Step::UntilAgentSaid,
+        Step::WaitMs(20_000),
+        Step::HangUp,
+    ];
+    let model = Listener::default();
+    let world = World::start_with(WorldSettings {
+        scripts: BTreeMap::from([("waits".to_owned(), Script::of(steps))]),
+        mind: Some(Arc::new(model.clone())),
+        ..WorldSettings::default()
+    })
+    .await;
+    let agent = json!({ "name": "Ann", "conversationConfig": {
+        "agent": { "greetingMessage": "Hello, this is Ann.", "prompt": { "prompt": "Be brief." } },
+        "tts": { "voiceId": "babble:default" },
+        "turn": { "turnTimeout": -1 },
+    } });
+    let agent = world.agent(agent).await;
+    let call = json!({ "agentId": agent, "phoneNumber": NUMBER, "dynamicVariables": { "script": "waits" } });
+    let made = world.client.post("/public/v1/calls", call).await.expect(201);
+    let id = made.text("/data/conversationId");
+    world.pass(10).await;
+    Live { world, model, id }
+}
+
+impl Live {
+    async fn post(&self, command: &str, body: Value) -> Answer {
+        let path = format!("/public/v1/conversations/{}/{command}", self.id);
+        self.world.client.post(&path, body).await
+    }
+
+    /// Returns the events of a type, with the name of the key taken out.
+    async fn told(&self, kind: &str) -> Vec<Value> {
+        self.world.pass(1).await;
+        let path = format!("/public/v1/conversations/{}/events?pageSize=100", self.id);
+        let events = self.world.client.get(&path).await.expect(200).data().clone();
+        let own = events.as_array().unwrap().iter().filter(|event| event["type"] == kind);
+        own.map(|event| {
+            let mut detail = event["detail"].clone();
+            let by = detail.as_object_mut().unwrap().remove("by").unwrap();
+            let by = by.as_str().unwrap().trim_end_matches('…');
+            assert!(
+                self.world.client.key.starts_with(by) && by.len() == "rb_12345678".len(),
+                "{by}"
+            );
+            detail
+        })
+        .collect()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_are_said_and_stand_in_the_transcript_and_a_note_reaches_the_model() {
+    let live = live().await;
+    let taken = live
+        .post("say", json!({ "text": "One moment please." }))
+        .await
+        .expect(200);
+    assert_eq!(*taken.data(), json!({ "conversationId": live.id }));
+    live.post("instructions", json!({ "text": "Offer ten per cent." }))
+        .await
+        .expect(200);
+    let over = live.world.until_over(&live.id, 120).await;
+    let expected = ["Hello, this is Ann.", "One moment please.", "I see."];
+    assert_eq!(lines(&over, "Agent"), expected, "{over:#}");
+    assert_eq!(texts(&live.world.phones().call(NUMBER).heard()), expected);
+    let asked = live.model.0.lock().unwrap().clone();
+    assert!(
+        !asked.is_empty() && asked.iter().all(|notes| *notes == ["Offer ten per cent."]),
+        "{asked:?}"
+    );
+    assert_eq!(
+        live.told("say").await,
+        [json!({ "text": "One moment please.", "interrupt": false })]
+    );
+    assert_eq!(
+        live.told("instructions").await,
+        [json!({ "text": "Offer ten per cent." })]
+    );
+    for command in ["say", "instructions"] {
+        let late = live.post(command, json!({ "text": "Hello?" })).await.expect(409);
+        assert_eq!(late.code(), "invalid_transition");
+        assert!(late.text("/error/message").contains("completed"), "{}", late.body);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_pressed_and_a_call_is_transferred() {
+    let live = live().await;
+    live.post("digits", json!({ "digits": "42#" })).await.expect(200);
+    live.world.pass(3).await;
+    let wanted =
+        json!({ "phoneNumber": "+1 (555) 010-0002", "transferType": "conference", "message": "I connect you." });
+    live.post("transfer", wanted.clone()).await.expect(200);
+    let again = live.post("transfer", wanted).await.expect(409);
+    assert_eq!(again.code(), "invalid_transition");
+    let over = live.world.until_over(&live.id, 120).await;
+    assert_eq!(over["callTransferred"], true, "{over:#}");
+    assert!(lines(&over, "Agent").contains(&"I connect you.".to_owned()), "{over:#}");
+    let entries: Vec<LogEvent> = live.world.entries().into_iter().map(|entry| entry.event).collect();
+    let to = DESK.to_owned();
+    let kind = "conference".to_owned();
+    assert!(entries.contains(&LogEvent::TransferAsked { to, kind }), "{entries:?}");
+    let keys = entries.iter().filter_map(|event| match event {
+        LogEvent::HeardKey { key } => Some(*key),
+        _ => None,
+    });
+    assert_eq!(keys.collect::<String>(), "42#");
+    assert_eq!(live.told("digits").await, [json!({ "digits": "42#" })]);
+    assert_eq!(
+        live.told("transfer_wanted").await,
+        [json!({ "to": DESK, "kind": "conference" })]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn hostile_values_are_refused_and_nothing_is_said() {
+    let live = live().await;
+    let long = "x".repeat(1_001);
+    for (command, body, field, code) in [
+        ("say", json!({}), "text", "required"),
+        ("say", json!({ "text": " \n" }), "text", "required"),
+        ("say", json!({ "text": long }), "text", "too_long"),
+        ("say", json!({ "text": "a\u{0}b" }), "text", "invalid_value"),
+        ("say", json!({ "text": "a\u{202e}b" }), "text", "invalid_value"),
+        ("say", json!({ "text": "!!" }), "text", "invalid_value"),
+        ("say", json!({ "text": ["Hi"] }), "text", "wrong_type"),
+        (
+            "say",
+            json!({ "text": "Hi", "interrupt": "yes" }),
+            "interrupt",
+            "wrong_type",
+        ),
+        ("say", json!({ "text": "Hi", "voice": "x" }), "voice", "unknown_field"),
+        ("instructions", json!({ "text": "\u{1b}[2J" }), "text", "invalid_value"),
+        ("instructions", json!({ "text": long }), "text", "too_long"),
+        ("digits", json!({}), "digits", "required"),
+        ("digits", json!({ "digits": "" }), "digits", "invalid_value"),
+        ("digits", json!({ "digits": "1 2" }), "digits", "invalid_value"),
+        ("digits", json!({ "digits": "1".repeat(65) }), "digits", "invalid_value"),
+        ("digits", json!({ "digits": 12 }), "digits", "wrong_type"),
+        ("transfer", json!({}), "phoneNumber", "required"),
+        (
+            "transfer",
+            json!({ "phoneNumber": "reception" }),
+            "phoneNumber",
+            "invalid_phone",
+        ),
+        (
+            "transfer",
+            json!({ "phoneNumber": DESK, "transferType": "warm" }),
+            "transferType",
+            "not_allowed",
+        ),
+        (
+            "transfer",
+            json!({ "phoneNumber": DESK, "message": "a\u{7}" }),
+            "message",
+            "invalid_value",
+        ),
+    ] {
+        let answer = live.post(command, body).await.expect(400);
+        assert_eq!(answer.fields(), [(field, code)], "{command}");
+    }
+    let limited = json!({ "allowedPrefixes": { "mode": "enforce", "prefixes": ["+49"] } });
+    live.world
+        .client
+        .patch("/public/v1/safeguards", limited)
+        .await
+        .expect(200);
+    let answer = live.post("transfer", json!({ "phoneNumber": DESK })).await.expect(400);
+    assert_eq!(answer.fields()[0].0, "phoneNumber");
+    let over = live.world.until_over(&live.id, 120).await;
+    assert_eq!(lines(&over, "Agent"), ["Hello, this is Ann.", "I see."], "{over:#}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ringing_call_names_its_state_and_a_strangers_call_is_not_found() {
+    let live = live().await;
+    let agent = live
+        .world
+        .agent(json!({ "name": "Ann", "conversationConfig": { "agent": { "prompt": { "prompt": "Ask." } } } }));
+    let call = json!({ "agentId": agent.await, "phoneNumber": "+15550100020", "dynamicVariables": { "persona": "no-answer" } });
+    let made = live.world.client.post("/public/v1/calls", call).await.expect(201);
+    let ringing = made.text("/data/conversationId");
+    live.world.pass(5).await;
+    let path = format!("/public/v1/conversations/{ringing}/say");
+    let refused = live
+        .world
+        .client
+        .post(&path, json!({ "text": "Hello." }))
+        .await
+        .expect(409);
+    assert_eq!(
+        refused.text("/error/message"),
+        "not possible now: the call is `ringing`"
+    );
+    let stranger = live.world.stranger().await;
+    for (command, body) in [
+        ("say", json!({ "text": "Hi." })),
+        ("transfer", json!({ "phoneNumber": DESK })),
+        ("digits", json!({ "digits": "1" })),
+        ("instructions", json!({ "text": "Hi." })),
+    ] {
+        let path = format!("/public/v1/conversations/{}/{command}", live.id);
+        let answer = stranger.post(&path, body).await.expect(404);
+        assert_eq!(answer.code(), "not_found");
+    }
+    assert!(live.told("say").await.is_empty());
+}
