@@ -281,6 +281,7 @@ fn router(
         recordings_dir: recordings_dir(config),
         upload_limit: rest::upload_limit(),
         event_stream_limit: rest::event_stream_limit(),
+        account_events: rest::AccountEvents::default(),
         stopping,
         documents: Arc::new(documents(&address_policy)?),
         address_policy,

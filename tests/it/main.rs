@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod account_events;
 mod analysis;
 mod app;
 mod calls_end_to_end;

@@ -116,6 +116,15 @@ async fn every_described_field_is_known() {
             "{transferRuleId}",
             made("/public/v1/transfer-rules", rule, "transferRuleId").await,
         ),
+        (
+            "{webhookId}",
+            made(
+                "/public/v1/webhooks",
+                json!({ "url": "https://example.com/" }),
+                "webhookId",
+            )
+            .await,
+        ),
         ("{toolId}", made("/public/v1/tools", tool, "toolId").await),
         ("{agentId}", agent),
     ];

@@ -8,7 +8,7 @@ use url::Url;
 
 use crate::{
     agent::{CallActions, PostCallEmail},
-    id::{AccountId, AppointmentId},
+    id::{AccountId, AppointmentId, WebhookId},
 };
 
 /// Kind of a delivery.
@@ -20,9 +20,11 @@ pub enum DeliveryKind {
     Email,
     /// The invitation to an appointment, by e-mail.
     Invitation,
+    /// An event of the account, to a webhook endpoint.
+    Event,
 }
 
-spelled!(DeliveryKind, Webhook "webhook", Email "email", Invitation "invitation");
+spelled!(DeliveryKind, Webhook "webhook", Email "email", Invitation "invitation", Event "event");
 
 /// `postCallEmail.emailConfiguration` with the fields that the service reads.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,6 +104,19 @@ pub fn invitation(account: AccountId, appointment: AppointmentId) -> WantedDeliv
         target: appointment.to_string(),
         lane: format!("{account} mail"),
     }
+}
+
+/// Word in the lanes of webhook endpoints, at a place where other lanes have a URL or `mail`.
+const ENDPOINT: &str = "endpoint";
+
+/// Returns the lane of a webhook endpoint.
+pub fn endpoint_lane(account: AccountId, endpoint: WebhookId) -> String {
+    format!("{account} {ENDPOINT} {endpoint}")
+}
+
+/// Returns whether a lane is that of a webhook endpoint.
+pub fn is_endpoint_lane(lane: &str) -> bool {
+    lane.split(' ').nth(1) == Some(ENDPOINT)
 }
 
 /// Seconds between a failed try and the next, by the number of earlier failures; documented in the API's decisions.

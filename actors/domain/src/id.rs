@@ -95,6 +95,10 @@ ids! {
     ToolId;
     /// A transfer rule.
     TransferRuleId;
+    /// An event of an account.
+    AccountEventId;
+    /// A webhook endpoint.
+    WebhookId;
 }
 
 #[cfg(test)]

@@ -167,8 +167,8 @@ impl Writer {
             },
             Write::Unknown => self.insist(|| self.ports.store.unknown(self.ended.claim)).await,
             Write::OptOut(account, number) => {
-                let list = || async { self.ports.store.add_do_not_call(account, &number).await.map(drop) };
-                self.insist(list).await
+                let call = self.ended.claim.attempt;
+                self.insist(|| self.ports.store.opt_out(account, &number, call)).await
             }
             Write::Finish { ending, hang_ups, .. } => {
                 let result = self.finish(ending).await;

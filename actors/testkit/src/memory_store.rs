@@ -1,6 +1,7 @@
 //! The whole store in memory behind one lock. It uses no I/O and no other thread, so that it works under a
 //! paused clock.
 
+mod account_events;
 mod appointments;
 mod attempts;
 mod calls;
@@ -21,6 +22,7 @@ mod safeguards;
 mod tables;
 mod tools;
 mod transfer_rules;
+mod webhooks;
 
 use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError,

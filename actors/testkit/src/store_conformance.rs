@@ -7,6 +7,7 @@
     reason = "a check fails by panicking and its name says what it checks"
 )]
 
+mod account_events;
 mod agent_versions;
 mod appointments;
 mod attempts;
@@ -33,7 +34,9 @@ mod safeguards;
 mod search;
 mod tools;
 mod transfer_rules;
+mod webhooks;
 
+pub use account_events::*;
 pub use agent_versions::*;
 pub use appointments::*;
 pub use attempts::*;
@@ -60,6 +63,7 @@ pub use safeguards::*;
 pub use search::*;
 pub use tools::*;
 pub use transfer_rules::*;
+pub use webhooks::*;
 
 /// Creates one test for each check: `store_conformance!(fixture)`, where `async fn fixture() -> (Fixture,
 /// impl Sized)` opens an empty store. The second value is dropped after the check. Further tokens are
@@ -242,6 +246,16 @@ macro_rules! store_conformance {
             a_call_makes_few_appointments
             an_invitation_is_made_with_the_mail_that_brings_it
             an_erased_person_has_no_appointments
+            account_events_tell_of_every_change_once_and_in_order
+            an_opt_out_names_its_call_and_contact
+            a_reader_goes_on_after_its_event_even_if_that_was_forgotten
+            events_written_at_once_are_read_in_one_order_without_gap
+            events_of_an_erased_person_are_deleted
+            a_webhook_belongs_to_its_account_and_is_changed_under_its_version
+            events_go_to_the_webhooks_that_want_them
+            a_webhooks_delivery_is_sent_again_and_a_test_has_no_event
+            a_webhook_that_is_gone_is_disabled
+            a_replaced_secret_of_a_webhook_is_valid_for_a_day
             campaigns_made_at_once_have_creation_times_of_their_own
             one_of_many_changes_of_an_agent_wins
             a_number_is_saved_by_one_of_many

@@ -20,6 +20,7 @@ mod do_not_call;
 mod email;
 mod envelope;
 mod error;
+mod events;
 mod fields;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzed;
@@ -37,9 +38,11 @@ mod results_file;
 mod row_report;
 mod safeguards;
 pub mod server;
+mod sse;
 mod strict_json;
 mod tools;
 mod transfer_rules;
+mod webhooks;
 pub mod widget;
 
 use std::{path::PathBuf, sync::Arc};
@@ -65,6 +68,7 @@ use net::address_policy::AddressPolicy;
 use peers::Peers;
 
 pub use concurrency_limit::ConcurrencyLimit;
+pub use events::AccountEvents;
 use tokio::sync::watch;
 
 /// Function that returns a sentence for each setting of an agent that its providers cannot follow.
@@ -103,6 +107,8 @@ pub struct RestState {
     pub upload_limit: ConcurrencyLimit,
     /// Limit on concurrent event streams. Each queries the database every second.
     pub event_stream_limit: ConcurrencyLimit,
+    /// Streams of account events.
+    pub account_events: AccountEvents,
     /// True once event streams must end because the service stops.
     pub stopping: watch::Receiver<bool>,
     /// Converter of documents to text.
@@ -202,8 +208,10 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
         .merge(knowledge_base::routes())
         .merge(safeguards::routes())
+        .route("/public/v1/events", get(events::stream))
         .merge(tools::routes())
         .merge(transfer_rules::routes())
+        .merge(webhooks::routes())
         .route("/public/v1/conversations", get(conversations::list))
         .route("/public/v1/conversations/export", get(conversations::export::export))
         .route(

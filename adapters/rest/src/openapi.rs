@@ -19,6 +19,7 @@ pub mod safeguards;
 mod samples;
 pub mod tools;
 pub mod transfer_rules;
+pub mod webhooks;
 
 use std::{collections::BTreeMap, sync::OnceLock};
 
@@ -160,6 +161,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),
         ("Campaigns", "Contacts to call, and when", campaigns::operations()),
         ("Conversations", "Results of calls", conversations::operations()),
+        (
+            "Events",
+            "What happens in the account: as a stream, and sent to webhooks",
+            webhooks::operations(),
+        ),
     ]
 }
 

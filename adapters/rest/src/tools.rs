@@ -234,7 +234,8 @@ fn description(fields: &mut Fields<'_>) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn url(fields: &mut Fields<'_>, policy: &AddressPolicy) -> Option<String> {
+/// Reads the field `url`: an address that the service may connect to.
+pub fn url(fields: &mut Fields<'_>, policy: &AddressPolicy) -> Option<String> {
     let text = fields.required_string("url")?;
     let parsed = Url::parse(text).ok().filter(|url| {
         let http = matches!(url.scheme(), "http" | "https");

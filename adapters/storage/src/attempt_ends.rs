@@ -1,20 +1,30 @@
 //! Writes that follow the end of an attempt.
 
-use domain::{agent, id::AttemptId, ports::store::StoreResult};
+use domain::{
+    agent,
+    id::AttemptId,
+    ports::store::{AccountEventType, StoreResult},
+};
 
 use super::{
-    Work, deliveries,
+    Work, account_events, deliveries,
     rows::{Columns, affected, unavailable},
 };
 
-/// Keeps what an attempt that ended unsent has of its agent, and creates its deliveries.
+/// Does what follows the end of an attempt that was not sent, and creates its deliveries.
 pub(super) async fn ended_unsent(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
-    keep_issue_tracking(work, attempt).await?;
+    ended(work, attempt).await?;
     deliveries::make(work, attempt).await
 }
 
+/// Keeps what an ended attempt has of its agent, and stores the event.
+pub(super) async fn ended(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
+    keep_issue_tracking(work, attempt).await?;
+    account_events::of_call(work, attempt, AccountEventType::CallEnded).await
+}
+
 /// Keeps with an ended attempt whether its agent tracks issues now.
-pub(super) async fn keep_issue_tracking(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
+async fn keep_issue_tracking(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
     // Most agents do not, and their documents may be long.
     let query = sqlx::query(
         "SELECT g.document FROM attempts a JOIN agents g ON g.id = a.agent \

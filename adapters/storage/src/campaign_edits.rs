@@ -6,7 +6,7 @@ use domain::{
 };
 
 use super::{
-    Work, attempts, campaign_contacts,
+    Work, account_events, attempts, campaign_contacts,
     campaign_rows::{VISIBLE, get, visible_list},
     rows::{affected, composed, to_json},
 };
@@ -17,6 +17,7 @@ pub(super) async fn change_state(
     version: i64,
     change: StateChange,
 ) -> StoreResult<CampaignRow> {
+    account_events::of_campaign(work, (id, version), &change).await?;
     let query = composed(format!(
         "UPDATE campaigns AS c SET status = $1, active = $2, scheduled = $3, next_run_at = $4, reason = $5, \
          updated_at = $6, opens_from = $9, closes_at = $10, version = version + 1 \

@@ -13,7 +13,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, accounts, campaign_contacts, campaign_edits,
+    SqlStore, Work, account_events, accounts, campaign_contacts, campaign_edits,
     campaign_rows::{SELECT, VISIBLE, get, read},
     contact_states, idempotency, locks, more_to_dial,
     rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
@@ -97,6 +97,7 @@ async fn finish_import(mut work: Work<'_>, import: CampaignId, ticket: Option<Ke
         .bind(created_at.0)
         .bind(import.to_string());
     affected(update, work.conn).await?;
+    account_events::of_new_campaign(&mut work, import).await?;
     idempotency::settle(&mut work, ticket.as_ref(), CREATED, &import.to_string()).await?;
     get(&mut work, import).await
 }

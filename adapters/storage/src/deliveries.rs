@@ -7,7 +7,7 @@ pub(super) use made::{insert, make};
 
 use async_trait::async_trait;
 use domain::{
-    deliveries::DeliveryKind,
+    deliveries::{DeliveryKind, is_endpoint_lane},
     id::{AttemptId, DeliveryId},
     ports::store::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane,
@@ -23,33 +23,63 @@ use super::{
     rows::{Columns, affected, composed, unavailable},
 };
 
+/// Deliveries after calls.
+const AFTER_CALLS: &str = "deliveries";
+/// Deliveries of events to webhook endpoints, in lanes of their own.
+const OF_ENDPOINTS: &str = "webhook_deliveries";
+const TABLES: [&str; 2] = [AFTER_CALLS, OF_ENDPOINTS];
+
+/// Returns the table of a kind.
+fn table_of(kind: DeliveryKind) -> &'static str {
+    match kind {
+        DeliveryKind::Webhook | DeliveryKind::Email | DeliveryKind::Invitation => AFTER_CALLS,
+        DeliveryKind::Event => OF_ENDPOINTS,
+    }
+}
+
 /// Steps from lane to lane in the index of pending deliveries, so that a long backlog of one lane does not
 /// slow down the others.
-async fn due_lanes(work: Work<'_>, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
-    let query = sqlx::query(
+async fn due_lanes(mut work: Work<'_>, sought: Sought, limit: i64) -> StoreResult<Vec<DueLane>> {
+    let mut due = Vec::new();
+    for table in TABLES {
+        due.extend(due_lanes_in(&mut work, table, sought, limit).await?);
+    }
+    due.sort_by_key(|(due_at, _)| *due_at);
+    due.truncate(usize::try_from(limit).unwrap_or(0));
+    Ok(due.into_iter().map(|(_, lane)| lane).collect())
+}
+
+async fn due_lanes_in(
+    work: &mut Work<'_>,
+    table: &str,
+    sought: Sought,
+    limit: i64,
+) -> StoreResult<Vec<(i64, DueLane)>> {
+    let query = composed(format!(
         "WITH RECURSIVE pending (lane) AS ( \
-             SELECT MIN(lane) FROM deliveries WHERE state = 'pending' \
+             SELECT MIN(lane) FROM {table} WHERE state = 'pending' \
              UNION ALL \
-             SELECT (SELECT MIN(d.lane) FROM deliveries d WHERE d.state = 'pending' AND d.lane > p.lane) \
+             SELECT (SELECT MIN(d.lane) FROM {table} d WHERE d.state = 'pending' AND d.lane > p.lane) \
              FROM pending p WHERE p.lane IS NOT NULL), \
          waiting AS ( \
              SELECT l.lane, l.proven, l.failures, \
-             (SELECT MIN(d.due_at) FROM deliveries d WHERE d.state = 'pending' AND d.lane = l.lane AND d.failed >= $5) AS due_at \
+             (SELECT MIN(d.due_at) FROM {table} d WHERE d.state = 'pending' AND d.lane = l.lane AND d.failed >= $5) AS due_at \
              FROM pending p JOIN delivery_lanes l ON l.lane = p.lane \
              WHERE l.hold_until <= $1 AND ($2 = 1 OR l.failures = 0 OR (l.proven = 1 AND l.failures < $3))) \
-         SELECT lane, proven, failures FROM waiting WHERE due_at <= $1 ORDER BY due_at, lane LIMIT $4",
-    )
+         SELECT lane, proven, failures, due_at FROM waiting WHERE due_at <= $1 ORDER BY due_at, lane LIMIT $4"
+    ))
     .bind(work.now.0)
     .bind(i64::from(sought.failing_lanes))
     .bind(FAILURES_FORGIVEN)
     .bind(limit.max(0))
     .bind(sought.least_failed());
-    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
     let lane = |row: &AnyRow| {
-        Ok(DueLane {
+        let lane = DueLane {
             lane: row.text("lane")?,
             standing: Standing::of(row.flag("proven")?, row.int("failures")?),
-        })
+        };
+        Ok((row.int("due_at")?, lane))
     };
     rows.iter().map(lane).collect()
 }
@@ -58,12 +88,17 @@ async fn lease(work: Work<'_>, sought: Sought, lanes: Vec<(String, i64)>) -> Sto
     let skip_locked = work.dialect.skip_locked;
     let mut leased = Vec::new();
     for (lane, most) in lanes {
+        let of_endpoint = is_endpoint_lane(&lane);
+        let (table, own) = match of_endpoint {
+            true => (OF_ENDPOINTS, "endpoint"),
+            false => (AFTER_CALLS, "attempt, kind, target"),
+        };
         let query = composed(format!(
-            "WITH due AS MATERIALIZED (SELECT id FROM deliveries WHERE state = 'pending' AND lane = $1 \
+            "WITH due AS MATERIALIZED (SELECT id FROM {table} WHERE state = 'pending' AND lane = $1 \
              AND due_at <= $2 AND failed >= $5 ORDER BY due_at, id LIMIT $3{skip_locked}) \
-             UPDATE deliveries SET due_at = $4, lease = lease + 1 \
+             UPDATE {table} SET due_at = $4, lease = lease + 1 \
              WHERE state = 'pending' AND due_at <= $2 AND id IN (SELECT id FROM due) \
-             RETURNING id, account, attempt, kind, target, lane, failed, lease, created_at"
+             RETURNING id, account, {own}, lane, failed, lease, created_at"
         ))
         .bind(lane)
         .bind(work.now.0)
@@ -72,19 +107,27 @@ async fn lease(work: Work<'_>, sought: Sought, lanes: Vec<(String, i64)>) -> Sto
         .bind(sought.least_failed());
         let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
         for row in &rows {
-            leased.push(read(row)?);
+            leased.push(read(row, of_endpoint)?);
         }
     }
     Ok(leased)
 }
 
-fn read(row: &AnyRow) -> StoreResult<Delivery> {
+fn read(row: &AnyRow, of_endpoint: bool) -> StoreResult<Delivery> {
+    let (attempt, kind, target) = match of_endpoint {
+        true => (None, DeliveryKind::Event, row.text("endpoint")?),
+        false => (
+            Some(row.id("attempt")?),
+            row.word("kind", DeliveryKind::parse)?,
+            row.text("target")?,
+        ),
+    };
     Ok(Delivery {
         id: row.id("id")?,
         account: row.id("account")?,
-        attempt: row.id("attempt")?,
-        kind: row.word("kind", DeliveryKind::parse)?,
-        target: row.text("target")?,
+        attempt,
+        kind,
+        target,
         lane: row.text("lane")?,
         failed: row.int("failed")?,
         lease: row.int("lease")?,
@@ -95,9 +138,15 @@ fn read(row: &AnyRow) -> StoreResult<Delivery> {
 async fn renew(work: Work<'_>, held: Vec<(DeliveryId, i64)>) -> StoreResult<()> {
     let until = work.now.plus(DELIVERY_LEASE).0;
     for (id, lease) in held {
-        let update =
-            sqlx::query("UPDATE deliveries SET due_at = $3 WHERE id = $1 AND lease = $2 AND state = 'pending'");
-        affected(update.bind(id.to_string()).bind(lease).bind(until), work.conn).await?;
+        for table in TABLES {
+            let update = composed(format!(
+                "UPDATE {table} SET due_at = $3 WHERE id = $1 AND lease = $2 AND state = 'pending'"
+            ));
+            let update = update.bind(id.to_string()).bind(lease).bind(until);
+            if affected(update, &mut *work.conn).await? > 0 {
+                break;
+            }
+        }
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use domain::{
     agent::changed_fields,
-    id::{AccountId, AgentId, ContactId},
+    id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
         Account, AgentFilter, AgentPage, AgentRow, AgentVersion, ContactFilter, ContactRow, DirectoryStore,
@@ -156,8 +156,14 @@ impl DirectoryStore for SqlStore {
 
     async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow> {
         let number = number.clone();
-        self.write(move |work| Box::pin(do_not_call::add(work, account, number)))
+        self.write(move |work| Box::pin(do_not_call::add(work, account, number, None)))
             .await
+    }
+
+    async fn opt_out(&self, account: AccountId, number: &PhoneNumber, call: AttemptId) -> StoreResult<()> {
+        let number = number.clone();
+        let add = self.write(move |work| Box::pin(do_not_call::add(work, account, number, Some(call))));
+        add.await.map(drop)
     }
 
     async fn do_not_call(

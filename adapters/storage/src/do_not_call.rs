@@ -1,18 +1,24 @@
 //! The accounts' do-not-call lists.
 
 use domain::{
-    id::AccountId,
+    id::{AccountId, AttemptId},
     phone_number::PhoneNumber,
     ports::store::{DoNotCallRow, StoreError, StoreResult},
     time::Timestamp,
 };
 
 use super::{
-    Work, locks,
+    Work, account_events, locks,
     rows::{Columns, Conditions, affected, unavailable},
 };
 
-pub(super) async fn add(mut work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<DoNotCallRow> {
+/// Adds a number, at the wish of the person in a call if there is one.
+pub(super) async fn add(
+    mut work: Work<'_>,
+    account: AccountId,
+    number: PhoneNumber,
+    by: Option<AttemptId>,
+) -> StoreResult<DoNotCallRow> {
     locks::before_do_not_call(&mut work, account).await?;
     let insert = sqlx::query(
         "INSERT INTO do_not_call (account, phone_number, created_at) VALUES ($1, $2, $3) \
@@ -21,7 +27,9 @@ pub(super) async fn add(mut work: Work<'_>, account: AccountId, number: PhoneNum
     .bind(account.to_string())
     .bind(number.as_str().to_owned())
     .bind(work.now.0);
-    affected(insert, work.conn).await?;
+    if affected(insert, work.conn).await? > 0 {
+        account_events::of_opt_out(&mut work, account, &number, by).await?;
+    }
     let row = sqlx::query("SELECT created_at FROM do_not_call WHERE account = $1 AND phone_number = $2")
         .bind(account.to_string())
         .bind(number.as_str().to_owned())

@@ -14,7 +14,7 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work,
+    SqlStore, Work, account_events,
     contact_states::ContactKey,
     deliveries,
     rows::{Columns, affected, composed, unavailable},
@@ -149,6 +149,7 @@ async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> 
     ] {
         affected(sqlx::query(statement).bind(call.to_string()), work.conn).await?;
     }
+    account_events::erase(work, call).await?;
     erase_record(work, call).await
 }
 

@@ -6,14 +6,14 @@ use domain::{
     id::{AccountId, NodeId},
     phone_number::PhoneNumber,
     ports::store::{
-        AgentRow, AttemptKind, CREATED, CampaignContact, Claim, ClaimedAttempt, InboundStore, NewInboundCall,
-        ReceivedCall, StoreError, StoreResult, Tries,
+        AccountEventType, AgentRow, AttemptKind, CREATED, CampaignContact, Claim, ClaimedAttempt, InboundStore,
+        NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
     },
 };
 use serde_json::{Map, Value};
 
 use super::{
-    SqlStore, Work, agents, calls, idempotency,
+    SqlStore, Work, account_events, agents, calls, idempotency,
     rows::{Columns, unavailable, unique},
 };
 
@@ -71,6 +71,7 @@ async fn receive(mut work: Work<'_>, node: NodeId, new: NewInboundCall) -> Store
     let id = new.attempt.to_string();
     calls::keep_variables(&mut work, new.attempt, &new.variables).await?;
     idempotency::settle(&mut work, new.ticket.as_ref(), CREATED, &id).await?;
+    account_events::of_call(&mut work, new.attempt, AccountEventType::CallStarted).await?;
     let attempt = claimed(&mut work, node, new).await?;
     Ok(Some(ReceivedCall { attempt, token }))
 }

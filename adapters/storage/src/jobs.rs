@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use domain::{
     id::{AttemptId, JobId},
-    ports::store::{Analysis, FACTS_FOLLOW_MS, Job, StoreError, StoreResult},
+    ports::store::{AccountEventType, Analysis, FACTS_FOLLOW_MS, Job, StoreError, StoreResult},
     time::Timestamp,
 };
 
 use super::{
-    Work, contacts, deliveries,
+    Work, account_events, contacts, deliveries,
     rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
     transcripts,
 };
@@ -106,6 +106,7 @@ pub(super) async fn save_analysis(mut work: Work<'_>, job: Job, analysis: Analys
         contacts::keep(&mut work, job.attempt, &analysis.contact).await?;
     }
     transcripts::note(&mut work, job.attempt).await?;
+    account_events::of_call(&mut work, job.attempt, AccountEventType::CallAnalysed).await?;
     deliveries::make(&mut work, job.attempt).await
 }
 

@@ -3,6 +3,7 @@
 //! On SQLite one task writes on one connection and commits in groups. On PostgreSQL operations are concurrent
 //! transactions. Readers have a small pool of their own.
 
+mod account_events;
 mod accounts;
 mod agent_holds;
 mod agent_versions;
@@ -53,6 +54,7 @@ mod transfer_rules;
 mod turns;
 mod url;
 mod word_index;
+mod webhooks;
 mod write_health;
 mod writer;
 

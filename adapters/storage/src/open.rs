@@ -46,6 +46,7 @@ const FILES: &[(&str, &str)] = &files![
     "0012_issue_tracking",
     "0013_turn_detail",
     "0014_agent_versions",
+    "0015_account_events",
     "0017_search",
     "0019_ring_timeout",
 ];

@@ -1,5 +1,5 @@
-//! Erases recordings and transcripts that are older than the operator wants to keep them, and deletes
-//! deliveries that ended long ago.
+//! Erases recordings and transcripts that are older than the operator wants to keep them, and deletes account
+//! events and deliveries of long ago.
 
 use std::{
     path::{Path, PathBuf},
@@ -31,7 +31,7 @@ pub struct Kept {
 /// Interval between two runs; data is kept at most this much longer than configured.
 const EVERY: Duration = Duration::from_secs(3_600);
 
-/// Days that ended deliveries are kept, so that their result can be looked up. No delivery is tried for
+/// Days that account events, their deliveries and ended deliveries are kept, so that they can be looked up. No delivery is tried for
 /// longer than a week.
 const DELIVERIES_DAYS: u32 = 30;
 
@@ -52,6 +52,10 @@ pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathB
         let forgotten = in_batches(|| its.forget_deliveries(earlier(now, DELIVERIES_DAYS), DELIVERIES)).await;
         if let Err(error) = forgotten {
             tracing::warn!(%error, "old deliveries not deleted; trying again in an hour");
+        }
+        let forgotten = in_batches(|| its.forget_events(earlier(now, DELIVERIES_DAYS), DELIVERIES)).await;
+        if let Err(error) = forgotten {
+            tracing::warn!(%error, "old account events not deleted; trying again in an hour");
         }
         if let Some(days) = kept.recordings_days {
             erase_recordings(recordings.clone(), earlier(now, days)).await;

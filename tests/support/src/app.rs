@@ -117,6 +117,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         recordings_dir: std::env::temp_dir(),
         upload_limit: rest::upload_limit(),
         event_stream_limit: rest::event_stream_limit(),
+        account_events: rest::AccountEvents::default(),
         stopping: node.stopping(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: AddressPolicy::public_only(),

@@ -31,6 +31,7 @@ use futures_util::{StreamExt, stream::BoxStream};
 use integrations::{
     analysis_worker,
     calendars::{CalendarConfig, Calendars},
+    deliveries::{DeliveryWorker, Pace, WebhookLimits, WebhookSender},
     documents::Documents,
     http_tools::HttpTools,
 };
@@ -216,6 +217,7 @@ async fn start_service(
         recordings_dir: std::env::temp_dir(),
         upload_limit: rest::upload_limit(),
         event_stream_limit: rest::event_stream_limit(),
+        account_events: rest::AccountEvents::default(),
         stopping: stopping.subscribe(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: addresses,
@@ -409,6 +411,15 @@ impl World {
     pub async fn stranger(&self) -> Client {
         let (_, key) = new_account(&*self.store, "eve@example.com").await;
         client(&self.settings, &self.client.base, &key)
+    }
+
+    /// Starts to deliver webhooks.
+    pub fn delivers(&mut self) {
+        let (policy, limits) = (self.settings.addresses.clone(), WebhookLimits::default());
+        let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, self.clock.clone()).unwrap();
+        let worker = DeliveryWorker::new(self.store.clone(), webhooks, None, Pace::default());
+        let stopping = watch::Sender::new(false);
+        self.tasks.spawn(async move { worker.run(stopping.subscribe()).await });
     }
 
     /// Creates an agent and returns its id.

@@ -3,6 +3,7 @@
 //! Decisions (claim, permit, outcome, state change) are durable: when a method returns, the row is on disk.
 //! The store has its own clock; callers never pass the present time.
 
+mod account_events;
 mod appointments;
 mod attempts;
 mod calls;
@@ -21,7 +22,9 @@ mod returned;
 mod safeguards;
 mod tools;
 mod transfer_rules;
+mod webhooks;
 
+pub use account_events::*;
 pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
@@ -40,6 +43,7 @@ pub use returned::*;
 pub use safeguards::*;
 pub use tools::*;
 pub use transfer_rules::*;
+pub use webhooks::*;
 
 /// Reason why a store operation failed, sorted by what the caller may do next.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -108,6 +112,8 @@ pub trait Store:
     + AppointmentStore
     + ToolStore
     + TransferRuleStore
+    + AccountEventStore
+    + WebhookStore
 {
 }
 
@@ -129,5 +135,7 @@ impl<T> Store for T where
         + AppointmentStore
         + ToolStore
         + TransferRuleStore
+        + AccountEventStore
+        + WebhookStore
 {
 }

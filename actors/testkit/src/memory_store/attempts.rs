@@ -16,9 +16,9 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus, DIAL_CALL_WITHIN,
-            FACTS_FOLLOW_MS, NextAttempt, OrphanedAttempt, Outcome, Patience, Permit, PermitRequest, Remaining,
-            SentWith, StoreError, StoreResult, Tries,
+            AccountEventType, AttemptState, AttemptStore, CallerId, Claim, ClaimedAttempt, ConversationStatus,
+            DIAL_CALL_WITHIN, FACTS_FOLLOW_MS, NextAttempt, OrphanedAttempt, Outcome, Patience, Permit, PermitRequest,
+            Remaining, SentWith, StoreError, StoreResult, Tries,
         },
     },
     safeguards::Refusal,
@@ -360,6 +360,7 @@ impl AttemptStore for MemoryStore {
         if entry.state != AttemptState::Answered {
             entry.state = AttemptState::Dialed;
         }
+        tables.tell_of_call(claim.attempt, AccountEventType::CallStarted, self.now());
         Ok(())
     }
 
@@ -371,6 +372,8 @@ impl AttemptStore for MemoryStore {
         }
         entry.state = AttemptState::Answered;
         entry.answered_at = entry.answered_at.or(Some(entry.bounded(at, now)));
+        tables.tell_of_call(claim.attempt, AccountEventType::CallStarted, now);
+        tables.tell_of_call(claim.attempt, AccountEventType::CallAnswered, now);
         Ok(())
     }
 
@@ -417,6 +420,7 @@ impl AttemptStore for MemoryStore {
             contact.voicemail = outcome.voicemail;
         }
         tables.keep_issue_tracking(claim.attempt);
+        tables.tell_of_call(claim.attempt, AccountEventType::CallEnded, now);
         if answered {
             let job = JobEntry {
                 attempt: claim.attempt,

@@ -86,6 +86,7 @@ impl Tables {
         if change.cancel_waiting {
             self.cancel_waiting(id, now);
         }
+        self.tell_of_campaign(id, Some(&change), now);
         let entry = self.campaigns.get_mut(&id).ok_or(StoreError::NotFound)?;
         let row = &mut entry.row;
         row.status = change.status;
@@ -209,6 +210,7 @@ impl CampaignStore for MemoryStore {
         entry.importing = false;
         entry.row.created_at = created_at;
         entry.row.updated_at = created_at;
+        tables.tell_of_campaign(import, None, self.now());
         let entry = tables.campaigns.get(&import).ok_or(StoreError::NotFound)?;
         Ok(tables.row(entry))
     }

@@ -10,7 +10,7 @@ use super::{
 };
 use domain::{
     deliveries::{DeliveryKind, WantedDelivery, wanted},
-    id::{AccountId, AttemptId, DeliveryId},
+    id::{AccountEventId, AccountId, AttemptId, DeliveryId},
     ports::store::{
         CampaignContact, DELIVERY_LEASE, Delivery, DeliveryRow, DeliveryState, DeliveryStore, DueLane, Settled, Sought,
         Standing, StoreError, StoreResult,
@@ -20,10 +20,12 @@ use domain::{
 
 /// A delivery and its state.
 pub(super) struct DeliveryEntry {
-    delivery: Delivery,
-    state: DeliveryState,
-    due_at: Timestamp,
-    last_error: Option<String>,
+    pub(super) delivery: Delivery,
+    /// Event that it brings to a webhook endpoint.
+    pub(super) event: Option<AccountEventId>,
+    pub(super) state: DeliveryState,
+    pub(super) due_at: Timestamp,
+    pub(super) last_error: Option<String>,
 }
 
 impl DeliveryEntry {
@@ -57,7 +59,7 @@ struct LaneEntry {
 /// The tables of deliveries.
 #[derive(Default)]
 pub(super) struct Outbox {
-    deliveries: BTreeMap<DeliveryId, DeliveryEntry>,
+    pub(super) deliveries: BTreeMap<DeliveryId, DeliveryEntry>,
     lanes: BTreeMap<String, LaneEntry>,
     gone: BTreeMap<(AccountId, String), Timestamp>,
 }
@@ -86,25 +88,10 @@ impl Tables {
 
     /// Adds one delivery unchanged.
     pub(super) fn add_delivery(&mut self, of: (AccountId, AttemptId), wanted: WantedDelivery, now: Timestamp) {
-        self.outbox.lanes.entry(wanted.lane.clone()).or_default();
-        let delivery = Delivery {
-            id: DeliveryId::new(),
-            account: of.0,
-            attempt: of.1,
-            kind: wanted.kind,
-            target: wanted.target,
-            lane: wanted.lane,
-            failed: 0,
-            lease: 0,
-            created_at: now,
-        };
-        let entry = DeliveryEntry {
-            state: DeliveryState::Pending,
-            due_at: now,
-            last_error: None,
-            delivery,
-        };
-        self.outbox.deliveries.insert(entry.delivery.id, entry);
+        let id = self.outbox.add(of.0, wanted, now);
+        if let Some(entry) = self.outbox.deliveries.get_mut(&id) {
+            entry.delivery.attempt = Some(of.1);
+        }
     }
 
     fn person_of(&self, entry: &AttemptEntry) -> CampaignContact {
@@ -120,11 +107,36 @@ impl Tables {
 }
 
 impl Outbox {
+    pub(super) fn add(&mut self, account: AccountId, wanted: WantedDelivery, now: Timestamp) -> DeliveryId {
+        self.lanes.entry(wanted.lane.clone()).or_default();
+        let delivery = Delivery {
+            id: DeliveryId::new(),
+            account,
+            attempt: None,
+            kind: wanted.kind,
+            target: wanted.target,
+            lane: wanted.lane,
+            failed: 0,
+            lease: 0,
+            created_at: now,
+        };
+        let id = delivery.id;
+        let entry = DeliveryEntry {
+            event: None,
+            state: DeliveryState::Pending,
+            due_at: now,
+            last_error: None,
+            delivery,
+        };
+        self.deliveries.insert(id, entry);
+        id
+    }
+
     /// Removes pending invitations to the appointments of a call.
     pub(super) fn drop_invitations(&mut self, attempt: AttemptId) {
         self.deliveries.retain(|_, entry| {
             let waits = entry.delivery.kind == DeliveryKind::Invitation && entry.state == DeliveryState::Pending;
-            entry.delivery.attempt != attempt || !waits
+            entry.delivery.attempt != Some(attempt) || !waits
         });
     }
 
@@ -135,7 +147,7 @@ impl Outbox {
 
     fn of(&self, attempt: AttemptId) -> impl Iterator<Item = &DeliveryEntry> {
         let all = self.deliveries.values();
-        all.filter(move |entry| entry.delivery.attempt == attempt)
+        all.filter(move |entry| entry.delivery.attempt == Some(attempt))
     }
 
     fn due(&self, now: Timestamp, sought: Sought) -> impl Iterator<Item = &DeliveryEntry> {
@@ -232,6 +244,7 @@ impl DeliveryStore for MemoryStore {
         let hold_until = entry.settle(&settled, now);
         if let Settled::Gone { error } = &settled {
             tables.outbox.give_up_all(delivery, error, now);
+            tables.disable_webhook(delivery, now);
         }
         let arrived = settled == Settled::Delivered;
         let lane = tables.outbox.lanes.entry(delivery.lane.clone()).or_default();
@@ -256,7 +269,8 @@ impl DeliveryStore for MemoryStore {
 
     async fn forget_deliveries(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
         let mut tables = self.open()?;
-        let oldest = tables.outbox.deliveries.iter();
+        let after_calls = |entry: &DeliveryEntry| entry.delivery.kind != DeliveryKind::Event;
+        let oldest = tables.outbox.deliveries.iter().filter(|(_, entry)| after_calls(entry));
         let oldest = oldest.take(usize::try_from(limit).unwrap_or(0));
         let over = oldest
             .filter(|(_, entry)| entry.state != DeliveryState::Pending && entry.delivery.created_at < made_before);

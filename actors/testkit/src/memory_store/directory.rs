@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{MemoryStore, tables::Tables};
 use domain::{
     agent::{changed_fields, named_numbers, referenced_agents},
-    id::{AccountId, AgentId, ContactId},
+    id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
         AGENT_PAGE_BYTES, AGENT_VERSIONS_KEPT, Account, AgentFilter, AgentPage, AgentRow, AgentVersion, AttemptState,
@@ -104,6 +104,25 @@ impl Tables {
         }));
         holders.truncate(HOLDERS_NAMED);
         holders
+    }
+}
+
+impl Tables {
+    fn list_number(
+        &mut self,
+        account: AccountId,
+        number: &PhoneNumber,
+        by: Option<AttemptId>,
+        now: Timestamp,
+    ) -> DoNotCallRow {
+        let key = (account, number.clone());
+        if !self.do_not_call.contains_key(&key) {
+            self.tell_of_opt_out(account, number, by, now);
+        }
+        DoNotCallRow {
+            phone_number: number.clone(),
+            created_at: *self.do_not_call.entry(key).or_insert(now),
+        }
     }
 }
 
@@ -360,11 +379,14 @@ impl DirectoryStore for MemoryStore {
         let mut tables = self.open()?;
         tables.require_account(account)?;
         let now = self.now();
-        let created_at = *tables.do_not_call.entry((account, number.clone())).or_insert(now);
-        Ok(DoNotCallRow {
-            phone_number: number.clone(),
-            created_at,
-        })
+        Ok(tables.list_number(account, number, None, now))
+    }
+
+    async fn opt_out(&self, account: AccountId, number: &PhoneNumber, call: AttemptId) -> StoreResult<()> {
+        let mut tables = self.open()?;
+        tables.require_account(account)?;
+        tables.list_number(account, number, Some(call), self.now());
+        Ok(())
     }
 
     async fn do_not_call(

@@ -63,6 +63,7 @@ impl Tables {
 
     fn erase_content(&mut self, id: AttemptId, now: Timestamp) {
         self.erase_appointments(id);
+        self.erase_events(id);
         self.erase_words(id, now);
         if let Some(call) = self.calls.get_mut(&id) {
             call.name = None;

@@ -14,8 +14,8 @@ use domain::{
     id::NodeId,
     phone_number::PhoneNumber,
     ports::store::{
-        AgentRow, AttemptState, CREATED, CallDirection, CampaignContact, Claim, ClaimedAttempt, InboundStore,
-        NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
+        AccountEventType, AgentRow, AttemptState, CREATED, CallDirection, CampaignContact, Claim, ClaimedAttempt,
+        InboundStore, NewInboundCall, ReceivedCall, StoreError, StoreResult, Tries,
     },
     time::Timestamp,
 };
@@ -127,7 +127,9 @@ impl InboundStore for MemoryStore {
         }
         tables.carrier_calls.insert(key, entry.id);
         tables.unfinished.insert(entry.id);
-        tables.attempts.insert(entry.id, entry);
+        let id = entry.id;
+        tables.attempts.insert(id, entry);
+        tables.tell_of_call(id, AccountEventType::CallStarted, self.now());
         Ok(Some(ReceivedCall { attempt, token }))
     }
 }

@@ -13,7 +13,7 @@ use domain::{
     analysis, conversation,
     id::{AccountId, AttemptId, EventId, JobId},
     ports::store::{
-        Analysis, AttemptState, CallOutcome, ConversationFilter, ConversationPage, ConversationRow, EndPlace,
+        AccountEventType, Analysis, AttemptState, CallOutcome, ConversationFilter, ConversationPage, ConversationRow, EndPlace,
         EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job, OutcomeSign, RecordStore, StoreError, StoreResult, TurnFact,
     },
     time::Timestamp,
@@ -290,6 +290,7 @@ impl RecordStore for MemoryStore {
         {
             contact.version += 1;
         }
+        tables.tell_of_call(job.attempt, AccountEventType::CallAnalysed, self.now());
         tables.make_deliveries(job.attempt, self.now());
         Ok(())
     }

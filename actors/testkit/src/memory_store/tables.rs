@@ -5,21 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry, nodes::Nodes};
+use super::{
+    account_events::Feed, appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry,
+    nodes::Nodes, webhooks::WebhookEntry,
+};
 use domain::{
     agent::tracks_issues,
     dial_token::DialToken,
     id::{
         AccountId, AgentId, AttemptId, CampaignId, ContactId, DocumentId, GroupId, JobId, NodeId, ToolId,
-        TransferRuleId,
+        TransferRuleId, WebhookId,
     },
     phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, AgentRow, AgentVersion, Analysis, AttemptState, CallDirection, CampaignContact, CampaignRow,
-            CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow, SafeguardsRow, StoreError,
-            StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
+            Account, AccountEventType, AgentRow, AgentVersion, Analysis, AttemptState, CallDirection, CampaignContact,
+            CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow, SafeguardsRow,
+            StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
     safeguards::Rule,
@@ -64,6 +67,8 @@ pub(super) struct Tables {
     pub(super) events: Vec<(AttemptId, EventRow)>,
     pub(super) jobs: BTreeMap<JobId, JobEntry>,
     pub(super) outbox: Outbox,
+    pub(super) feed: Feed,
+    pub(super) webhooks: HashMap<WebhookId, WebhookEntry>,
     pub(super) appointments: Appointments,
 }
 
@@ -421,6 +426,7 @@ impl Tables {
         };
         self.set_contact_state(list, index, state);
         self.keep_issue_tracking(id);
+        self.tell_of_call(id, AccountEventType::CallEnded, now);
         self.make_deliveries(id, now);
     }
 

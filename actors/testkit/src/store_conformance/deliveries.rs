@@ -50,7 +50,7 @@ async fn lanes(scene: &Scene, failing_too: bool) -> Vec<DueLane> {
 }
 
 /// Leases everything that is due.
-async fn leased(scene: &Scene) -> Vec<Delivery> {
+pub(super) async fn leased(scene: &Scene) -> Vec<Delivery> {
     let lanes = lanes(scene, true).await;
     let wanted: Vec<_> = lanes.into_iter().map(|due| (due.lane, 100)).collect();
     scene.store.lease_deliveries(Sought::ALL, &wanted).await.unwrap()
@@ -65,7 +65,7 @@ fn put_off(seconds: u64, lane_too: bool) -> Settled {
 }
 
 /// Creates a contact that was busy.
-async fn busy(scene: &Scene, contact: usize) -> AttemptId {
+pub(super) async fn busy(scene: &Scene, contact: usize) -> AttemptId {
     let campaign = scene.running(contact..contact + 1).await;
     let claim = scene.dialing(campaign).await;
     let failed = outcome(ConversationStatus::Failed);
@@ -92,7 +92,10 @@ pub async fn a_call_that_ends_makes_what_its_agent_asks_for(fixture: Fixture) {
 
     let leased = leased(&scene).await;
     assert_eq!(leased.len(), 4);
-    let webhook = leased.iter().find(|delivery| delivery.attempt == answered).unwrap();
+    let webhook = leased
+        .iter()
+        .find(|delivery| delivery.attempt == Some(answered))
+        .unwrap();
     let expected = (scene.account, DeliveryKind::Webhook, "https://example.com/hook", 0);
     let found = (webhook.account, webhook.kind, webhook.target.as_str(), webhook.failed);
     assert_eq!((found, webhook.created_at), (expected, scene.clock.now()));
@@ -171,7 +174,12 @@ pub async fn a_delivery_whose_holder_died_comes_back_unchanged(fixture: Fixture)
     assert_eq!(twice, Err(StoreError::Fenced));
     scene.clock.advance(DELIVERY_LEASE * 2);
     assert_eq!(lanes(&scene, true).await, []);
-    let row = scene.store.deliveries_of(first.attempt).await.unwrap().remove(0);
+    let row = scene
+        .store
+        .deliveries_of(first.call().unwrap())
+        .await
+        .unwrap()
+        .remove(0);
     assert_eq!((row.state, row.failed, row.last_error), (DeliveryState::Done, 0, None));
 }
 
@@ -231,7 +239,7 @@ pub async fn deliveries_that_are_over_are_forgotten_piece_by_piece(fixture: Fixt
     ];
     let all = leased(&scene).await;
     for (call, settled) in calls.iter().zip(ends) {
-        let its = all.iter().find(|delivery| delivery.attempt == *call).unwrap();
+        let its = all.iter().find(|delivery| delivery.attempt == Some(*call)).unwrap();
         scene.store.settle_delivery(its, settled).await.unwrap();
     }
     scene.clock.advance(DELIVERY_LEASE * 2);
@@ -354,7 +362,7 @@ pub async fn an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
     let all = leased(&scene).await;
     let told = all
         .iter()
-        .find(|found| found.attempt == first && found.kind == DeliveryKind::Webhook);
+        .find(|found| found.attempt == Some(first) && found.kind == DeliveryKind::Webhook);
     let error = "answered 410 Gone".to_owned();
     scene.clock.advance(Duration::from_secs(1));
     let gone = Settled::Gone { error: error.clone() };
@@ -382,7 +390,7 @@ pub async fn an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
     assert_eq!(states(third).await, [(DeliveryKind::Webhook, DeliveryState::Pending)]);
     scene.clock.advance(Duration::from_secs(1));
     let all = leased(&scene).await;
-    let told = all.iter().find(|found| found.attempt == third).unwrap();
+    let told = all.iter().find(|found| found.attempt == Some(third)).unwrap();
     scene
         .store
         .settle_delivery(told, Settled::Gone { error })

@@ -113,7 +113,7 @@ mod tests {
         Delivery {
             id: DeliveryId::new(),
             account: AccountId::new(),
-            attempt: AttemptId::new(),
+            attempt: Some(AttemptId::new()),
             kind: DeliveryKind::Webhook,
             target: String::new(),
             lane: String::new(),

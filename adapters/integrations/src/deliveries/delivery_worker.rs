@@ -1,4 +1,4 @@
-//! Delivery worker. One task looks for due deliveries and leases them; each try is a separate task that
+//! Delivery worker. One task publishes account events, looks for due deliveries and leases them; each try is a separate task that
 //! stores its result.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -6,7 +6,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use domain::{
     admission::{Gate, Work},
     deliveries::DeliveryKind,
-    ports::store::{Delivery, DueLane, Settled, Sought, Standing, Store, StoreError, StoreResult},
+    ports::store::{DISABLED, Delivery, DueLane, Settled, Sought, Standing, Store, StoreError, StoreResult},
 };
 use tokio::{
     sync::watch,
@@ -21,6 +21,9 @@ use super::{
 
 /// Maximum number of lanes per look.
 const LANES: i64 = 20_000;
+
+/// Maximum number of account events published per look.
+const EVENTS: i64 = 500;
 
 /// Number of attempts to store a result. After that the lease expires and the delivery is tried again.
 const SETTLES: u32 = 4;
@@ -181,6 +184,7 @@ impl DeliveryWorker {
             failing_lanes: failing_too,
             first_tries,
         };
+        self.hands.store.publish_events(EVENTS).await?;
         let due: Vec<DueLane> = self.hands.store.due_lanes(sought, LANES).await?;
         let Shares { lanes, more } = self.places.share(due, failing_too);
         self.more = more;
@@ -277,6 +281,19 @@ impl Hands {
                 let secrets = self.store.webhook_secrets(delivery.account).await?;
                 Ok(self.webhooks.send(delivery, &secrets, told.to_string()).await)
             }
+            DeliveryKind::Event => match self.store.webhook_message(delivery.id).await {
+                Ok(message) => {
+                    let body = payload::event(delivery, message.event.as_ref()).to_string();
+                    let sent = Delivery {
+                        target: message.url,
+                        ..delivery.clone()
+                    };
+                    Ok(self.webhooks.send(&sent, &message.secrets, body).await)
+                }
+                // The endpoint was disabled or deleted meanwhile.
+                Err(StoreError::NotFound) => Ok(Answer::Gone(DISABLED.to_owned())),
+                Err(error) => Err(error),
+            },
             DeliveryKind::Email => match &self.mail {
                 Some(mailer) => mailer.send(&*self.store, delivery, &told().await?["data"]).await,
                 None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
@@ -313,18 +330,22 @@ fn is_passing(error: &StoreError) -> bool {
 }
 
 fn note(delivery: &Delivery, settled: &Settled) {
-    let (id, attempt, kind) = (delivery.id, delivery.attempt, delivery.kind.as_str());
+    let (id, attempt, kind) = (
+        delivery.id,
+        delivery.attempt.map(|call| call.to_string()),
+        delivery.kind.as_str(),
+    );
     match settled {
-        Settled::Delivered => tracing::debug!(delivery = %id, %attempt, kind, "delivered"),
+        Settled::Delivered => tracing::debug!(delivery = %id, attempt, kind, "delivered"),
         Settled::PutOff { pause, error, .. } => {
-            tracing::info!(delivery = %id, %attempt, kind, pause_s = pause.as_secs(), error, "delivery failed, trying again later");
+            tracing::info!(delivery = %id, attempt, kind, pause_s = pause.as_secs(), error, "delivery failed, trying again later");
         }
         Settled::GivenUp { error } => {
-            tracing::warn!(delivery = %id, %attempt, kind, error, "delivery failed for the last time, giving up");
+            tracing::warn!(delivery = %id, attempt, kind, error, "delivery failed for the last time, giving up");
         }
         Settled::Gone { error } => {
-            tracing::warn!(delivery = %id, %attempt, kind, error,
-                "receiver wants no more deliveries, stopping until its agent is saved again");
+            tracing::warn!(delivery = %id, attempt, kind, error,
+                "receiver wants no more deliveries, stopping until its agent is saved or its endpoint is enabled again");
         }
     }
 }

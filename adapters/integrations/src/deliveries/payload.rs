@@ -1,8 +1,8 @@
-//! Content of a delivery: the conversation as REST shows it, and its contact.
+//! Content of a delivery: the conversation as REST shows it and its contact, or an event of the account.
 
 use domain::{
     conversation::{self, Conversation},
-    ports::store::{CampaignContact, Delivery, Store, StoreResult},
+    ports::store::{AccountEvent, CampaignContact, Delivery, Store, StoreResult, WEBHOOK_TEST},
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -14,14 +14,27 @@ use serde_json::{Map, Value, json};
 /// Returns an error if the store fails.
 pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Value> {
     let account = store.account(delivery.account).await?;
-    let row = store.conversation(account.id, delivery.attempt).await?;
+    let call = delivery.call()?;
+    let row = store.conversation(account.id, call).await?;
     let conversation = conversation::in_full(store, &account, &row).await?;
-    let person = store.contact_of(delivery.attempt).await?;
+    let person = store.contact_of(call).await?;
     Ok(json!({
         "type": "post_call",
         "timestamp": delivery.created_at.to_iso8601(),
         "data": PostCall { conversation, contact: contact(&person) },
     }))
+}
+
+/// Returns the body of a delivery to a webhook endpoint, for an event or, without one, for a test.
+pub fn event(delivery: &Delivery, event: Option<&AccountEvent>) -> Value {
+    let test = || {
+        json!({
+            "type": WEBHOOK_TEST,
+            "timestamp": delivery.created_at.to_iso8601(),
+            "data": { "webhookId": delivery.target },
+        })
+    };
+    event.map_or_else(test, AccountEvent::body)
 }
 
 /// Conversation with its contact.

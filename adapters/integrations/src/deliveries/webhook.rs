@@ -82,7 +82,7 @@ impl WebhookSender {
     pub async fn send(&self, delivery: &Delivery, secrets: &WebhookSecrets, body: String) -> Answer {
         let url = match Url::parse(&delivery.target) {
             Ok(url) => url,
-            Err(error) => return Answer::failed(format!("postCallWebhook is not an address: {error}")),
+            Err(error) => return Answer::failed(format!("the webhook's address is not valid: {error}")),
         };
         if let Err(refused) = self.policy.check_literal(&url) {
             return Answer::failed(refused.to_string());

@@ -2,19 +2,14 @@
 
 mod feed;
 
-use axum::{
-    body::Body,
-    extract::State,
-    http::{HeaderMap, HeaderValue, header},
-    response::{IntoResponse, Response},
-};
-use futures_util::stream;
+use axum::{extract::State, http::HeaderMap, response::Response};
 
 use super::command::Target;
 use crate::{
     RestState,
     auth::SentKey,
-    error::{ApiError, ApiResult, OrNoSuch},
+    error::{ApiResult, OrNoSuch},
+    sse,
 };
 use feed::{Feed, Place};
 
@@ -27,21 +22,7 @@ pub async fn stream(
 ) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
-    let Some(slot) = state.event_stream_limit.take(target.account.id) else {
-        let message = "too many open event streams; close one, or try again later";
-        return Err(ApiError::Unavailable(message.into()));
-    };
-    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-    let resumed = last.and_then(Place::parse);
-    let feed = Feed::new(&state, &row, key, resumed, slot);
-    let mut response = Body::from_stream(stream::unfold(feed, Feed::next)).into_response();
-    for (name, value) in [
-        (header::CONTENT_TYPE, "text/event-stream"),
-        (header::CACHE_CONTROL, "no-cache, no-transform"),
-        // Without this header, some proxies buffer a response before they pass it on.
-        (header::HeaderName::from_static("x-accel-buffering"), "no"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    Ok(response)
+    let slot = sse::slot(&state.event_stream_limit, target.account.id)?;
+    let resumed = sse::last_event_id(&headers).and_then(Place::parse);
+    Ok(sse::response(Feed::new(&state, &row, key, resumed, slot)))
 }

@@ -245,6 +245,8 @@ pub fn path_parameter(name: &str) -> Value {
         "documentId" => ("A document's id", uuid(), json!(samples::DOCUMENT)),
         "toolId" => ("A tool's id", uuid(), json!(samples::TOOL)),
         "transferRuleId" => ("A transfer rule's id", uuid(), json!(samples::TRANSFER_RULE)),
+        "webhookId" => ("A webhook's id", uuid(), json!(samples::WEBHOOK)),
+        "deliveryId" => ("A delivery's id", uuid(), json!(samples::DELIVERY)),
         _ => ("An id", uuid(), json!(samples::GROUP)),
     };
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": schema, "example": example })

@@ -25,6 +25,12 @@ pub const GROUP: &str = "0198d1a0-0000-7000-8000-00000000000f";
 pub const TOOL: &str = "0198d1a0-0000-7000-8000-000000000010";
 /// Id of a transfer rule.
 pub const TRANSFER_RULE: &str = "0198d1a0-0000-7000-8000-000000000011";
+/// Id of a webhook endpoint.
+pub const WEBHOOK: &str = "0198d1a0-0000-7000-8000-000000000012";
+/// Id of a delivery.
+pub const DELIVERY: &str = "0198d1a0-0000-7000-8000-000000000013";
+/// Id of an event.
+pub const EVENT: &str = "0198d1a0-0000-7000-8000-000000000014";
 /// A stored phone number.
 pub const PHONE: &str = "+15550100010";
 /// A point in time.

@@ -22,21 +22,25 @@ use support::{
 
 /// An event; a comment has no name.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Event {
-    name: String,
-    id: String,
-    data: Value,
+pub struct Event {
+    pub name: String,
+    pub id: String,
+    pub data: Value,
 }
 
 /// Reader of a stream, event by event.
-struct Reader {
+pub struct Reader {
     bytes: Pin<Box<dyn Stream<Item = reqwest::Result<bytes::Bytes>> + Send>>,
     text: String,
 }
 
 impl Reader {
     async fn open(client: &Client, campaign: CampaignId, last: Option<&str>) -> Self {
-        let mut request = client.request("GET", &format!("/public/v1/campaigns/{campaign}/events"));
+        Self::at(client, &format!("/public/v1/campaigns/{campaign}/events"), last).await
+    }
+
+    pub async fn at(client: &Client, path: &str, last: Option<&str>) -> Self {
+        let mut request = client.request("GET", path);
         if let Some(last) = last {
             request = request.header("last-event-id", last);
         }
@@ -50,7 +54,7 @@ impl Reader {
     }
 
     /// Returns the next block, including comments, or `None` at a clean end.
-    async fn block(&mut self) -> Option<String> {
+    pub async fn block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
@@ -62,7 +66,7 @@ impl Reader {
         }
     }
 
-    async fn event(&mut self) -> Option<Event> {
+    pub async fn event(&mut self) -> Option<Event> {
         loop {
             let block = self.block().await?;
             let mut event = Event::default();

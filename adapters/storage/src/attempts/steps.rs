@@ -7,8 +7,8 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            AttemptState, CampaignStatus, Claim, ConversationStatus, FACTS_FOLLOW_MS, LiveCall, NextAttempt, Outcome,
-            StoreError, StoreResult,
+            AccountEventType, AttemptState, CampaignStatus, Claim, ConversationStatus, FACTS_FOLLOW_MS, LiveCall,
+            NextAttempt, Outcome, StoreError, StoreResult,
         },
     },
     safeguards::Rule,
@@ -17,7 +17,7 @@ use domain::{
 
 use super::waiting;
 use crate::{
-    Work, attempt_ends,
+    Work, account_events, attempt_ends,
     attempt_guard::{Guarded, SENT},
     contact_states::{self, ContactState},
     deliveries, jobs,
@@ -162,7 +162,9 @@ pub(super) async fn dialed(mut work: Work<'_>, claim: Claim, call: CarrierCallId
         .await?;
     // The error rolls the change back with the savepoint.
     match held.row.maybe_text("carrier_call")? {
-        Some(known) if known == call.0 => Ok(()),
+        Some(known) if known == call.0 => {
+            account_events::of_call(&mut work, claim.attempt, AccountEventType::CallStarted).await
+        }
         _ => Err(StoreError::Exists("call")),
     }
 }
@@ -194,7 +196,12 @@ pub(super) async fn answered(mut work: Work<'_>, claim: Claim, at: Timestamp) ->
     let at = at.min(work.now).0;
     let assignments = format!("state = 'answered', answered_at = {}", first_answer("$4"));
     let update = Guarded::update(claim, &assignments, SENT);
-    update.run(&mut work, |query| query.bind(at)).await.map(drop)
+    let held = update.run(&mut work, |query| query.bind(at)).await?;
+    if held.row.maybe_text("carrier_call")?.is_none() {
+        // The carrier has not told its id of the call yet.
+        account_events::of_call(&mut work, claim.attempt, AccountEventType::CallStarted).await?;
+    }
+    account_events::of_call(&mut work, claim.attempt, AccountEventType::CallAnswered).await
 }
 
 /// Writes a live call's own facts again after the database has forgotten them.
@@ -281,7 +288,7 @@ pub(super) async fn finish(
     if let Some(next) = next {
         waiting::plan_next(&mut work, &held, claim.attempt, next).await?;
     }
-    attempt_ends::keep_issue_tracking(&mut work, claim.attempt).await?;
+    attempt_ends::ended(&mut work, claim.attempt).await?;
     match held.row.maybe_time("answered_at")? {
         // Nobody spoke, so there is nothing to analyse.
         None => deliveries::make(&mut work, claim.attempt).await,

@@ -1,5 +1,6 @@
-//! The outbox of deliveries: webhooks and e-mails after calls. Each is a row, created in the transaction that
-//! ended its call or saved its analysis, until it has arrived or is given up.
+//! The outbox of deliveries: webhooks and e-mails after calls, and events to webhook endpoints. Each is a row,
+//! created in the transaction that ended its call, saved its analysis or published its event, until it has
+//! arrived or is given up.
 //!
 //! A delivery is leased for a few seconds at a time. If its holder dies, it becomes available again with its
 //! id and its place in the schedule. Deliveries to one endpoint of one account form a lane. They are selected
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{CampaignContact, StoreResult};
+use super::{CampaignContact, StoreError, StoreResult};
 use crate::{
     deliveries::DeliveryKind,
     id::{AccountId, AttemptId, DeliveryId},
@@ -86,11 +87,11 @@ pub struct Delivery {
     pub id: DeliveryId,
     /// Owner of the call.
     pub account: AccountId,
-    /// Call that it reports.
-    pub attempt: AttemptId,
+    /// Call that it reports; none for an event to a webhook endpoint.
+    pub attempt: Option<AttemptId>,
     /// Kind of the delivery.
     pub kind: DeliveryKind,
-    /// URL of a webhook, or a [`MailTarget`](crate::deliveries::MailTarget) as JSON.
+    /// URL of a webhook, a [`MailTarget`](crate::deliveries::MailTarget) as JSON, or id of a webhook endpoint.
     pub target: String,
     /// Name of its lane.
     pub lane: String,
@@ -100,6 +101,13 @@ pub struct Delivery {
     pub lease: i64,
     /// Time of creation.
     pub created_at: Timestamp,
+}
+
+impl Delivery {
+    /// Returns the call that it reports, or `NotFound`.
+    pub fn call(&self) -> StoreResult<AttemptId> {
+        self.attempt.ok_or(StoreError::NotFound)
+    }
 }
 
 /// Result of a try.
@@ -122,7 +130,7 @@ pub enum Settled {
         error: String,
     },
     /// The receiver wants nothing more. All deliveries to this URL are given up, and no new ones are created
-    /// until an agent that names it is saved again.
+    /// until an agent that names it is saved again. A webhook endpoint is disabled.
     Gone {
         /// Answer of the receiver.
         error: String,
@@ -130,7 +138,8 @@ pub enum Settled {
 }
 
 /// State of a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, utoipa::ToSchema)]
+#[schema(rename_all = "snake_case")]
 pub enum DeliveryState {
     /// It waits for its next try, or is being tried.
     Pending,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{KeyTicket, Removal, StoreResult};
 use crate::{
-    id::{AccountId, AgentId, ContactId},
+    id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     time::Timestamp,
 };
@@ -287,6 +287,9 @@ pub trait DirectoryStore: Send + Sync {
     /// Adds a number to the account's do-not-call list; an existing entry stays as it is. Returns `NotFound`
     /// if there is no such account.
     async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow>;
+
+    /// Adds a number like [`DirectoryStore::add_do_not_call`], at the wish of the person in a call.
+    async fn opt_out(&self, account: AccountId, number: &PhoneNumber, call: AttemptId) -> StoreResult<()>;
 
     /// Returns the account's do-not-call list, newest first, after `after`, at most `limit`.
     async fn do_not_call(

@@ -92,7 +92,7 @@ pub(super) async fn values(
     delivery: &Delivery,
     told: &Value,
 ) -> StoreResult<BTreeMap<String, String>> {
-    let conversation = store.conversation(delivery.account, delivery.attempt).await?;
+    let conversation = store.conversation(delivery.account, delivery.call()?).await?;
     let agent = match store.kept_agent(delivery.account, conversation.agent).await {
         Ok(row) => agent::complete(&row.document).unwrap_or_default(),
         Err(StoreError::NotFound) => Agent::default(),
@@ -101,7 +101,7 @@ pub(super) async fn values(
     let own = &agent.conversation_config.agent.dynamic_variables;
     let nothing = Map::new();
     let person = told["contact"].as_object().unwrap_or(&nothing);
-    let of_call = store.call_variables(delivery.attempt).await?;
+    let of_call = store.call_variables(delivery.call()?).await?;
     let mut values: BTreeMap<String, String> = own
         .iter()
         .chain(&of_call)

@@ -7,12 +7,10 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    convert::Infallible,
     sync::Arc,
     time::Duration,
 };
 
-use bytes::Bytes;
 use domain::{
     id::{AccountId, AttemptId, CampaignId},
     ports::store::{CampaignRow, ChangedConversation, ConversationStatus, Store, StoreError, StoreResult},
@@ -21,15 +19,16 @@ use domain::{
 use serde_json::{Map, Value, json};
 use tokio::{sync::watch, time::Instant};
 
-use crate::{RestState, auth, concurrency_limit::ConcurrencySlot, error::ApiError};
+use crate::{
+    RestState, auth,
+    concurrency_limit::ConcurrencySlot,
+    error::ApiError,
+    sse::{self, Source},
+};
 use domain::api_key::PlainKey;
 
 /// Interval of reads.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// Silence after which a comment is sent. It keeps proxies from closing the stream, and detects disconnected readers.
-const HEARTBEAT: Duration = Duration::from_secs(15);
-/// Milliseconds after which a disconnected client reconnects.
-const RETRY_MS: u32 = 2_000;
 /// Maximum conversations shown to a new reader in addition to those in progress.
 const NEWEST: i64 = 1_000;
 /// Conversations per read.
@@ -95,10 +94,7 @@ pub struct Feed {
     sent: HashMap<AttemptId, (Timestamp, ConversationStatus)>,
     progress: Pace,
     /// Campaign event that was sent last, and the row's version at that time.
-    shown: (String, i64),
-    wrote_at: Instant,
-    /// Whether nothing was sent yet.
-    new: bool,
+    shown: (Value, i64),
     _slot: ConcurrencySlot,
 }
 
@@ -142,43 +138,12 @@ impl Feed {
                 not_before: now,
                 at_last: now,
             },
-            shown: (String::new(), row.version),
-            wrote_at: now,
-            new: true,
+            shown: (Value::Null, row.version),
             _slot: slot,
         }
     }
 
-    /// Waits for the next piece of the stream.
-    pub async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
-        let mut text = match std::mem::take(&mut self.new) {
-            true => format!("retry: {RETRY_MS}\n\n"),
-            false => String::new(),
-        };
-        loop {
-            match self.advance(&mut text).await {
-                Ok(()) => {}
-                // The campaign was deleted. A client that reconnects gets an error.
-                Err(StoreError::NotFound) => self.step = Step::End,
-                Err(error) => {
-                    tracing::debug!(campaign = %self.campaign, %error, "store unavailable for event stream");
-                    self.step = Step::Wait;
-                }
-            }
-            if text.is_empty() && self.wrote_at.elapsed() >= HEARTBEAT {
-                text.push_str(":\n\n");
-            }
-            if !text.is_empty() {
-                self.wrote_at = Instant::now();
-                return Some((Ok(Bytes::from(text)), self));
-            }
-            if matches!(self.step, Step::End) {
-                return None;
-            }
-        }
-    }
-
-    async fn advance(&mut self, text: &mut String) -> StoreResult<()> {
+    async fn step(&mut self, text: &mut String) -> StoreResult<()> {
         match std::mem::replace(&mut self.step, Step::Wait) {
             Step::Begin => self.begin(text).await,
             Step::Changes { from, row } => self.changes(from, row, text).await,
@@ -292,13 +257,13 @@ impl Feed {
             "contact": contact,
             "status": change.status.as_str(),
         });
-        self.event("conversation", &data.to_string(), text);
+        self.event("conversation", &data, text);
     }
 
     async fn show_campaign(&mut self, row: &CampaignRow, text: &mut String) -> StoreResult<()> {
         let started = Instant::now();
         let pace = &self.progress;
-        let changed = row.version != self.shown.1 || self.shown.0.is_empty();
+        let changed = row.version != self.shown.1 || self.shown.0.is_null();
         let wanted = pace.wanted || started.duration_since(pace.at_last) >= PROGRESS_EVERY;
         let may = wanted && started >= pace.not_before;
         if !changed && !may {
@@ -311,7 +276,7 @@ impl Feed {
             not_before: now + now.duration_since(started) * PROGRESS_SHARE,
             at_last: now,
         };
-        let data = campaign(row, &json!(progress)).to_string();
+        let data = campaign(row, &json!(progress));
         if data != self.shown.0 {
             self.event("campaign", &data, text);
         }
@@ -319,10 +284,24 @@ impl Feed {
         Ok(())
     }
 
-    /// JSON text has no line breaks, so one `data` line is enough.
-    fn event(&self, name: &str, data: &str, text: &mut String) {
+    fn event(&self, name: &str, data: &Value, text: &mut String) {
         let Place(at, id) = self.place;
-        text.push_str(&format!("event: {name}\nid: {}.{id}\ndata: {data}\n\n", at.0));
+        sse::push(text, name, &format!("{}.{id}", at.0), data);
+    }
+}
+
+impl Source for Feed {
+    async fn advance(&mut self, text: &mut String) -> bool {
+        match self.step(text).await {
+            Ok(()) => {}
+            // The campaign was deleted. A client that reconnects gets an error.
+            Err(StoreError::NotFound) => self.step = Step::End,
+            Err(error) => {
+                tracing::debug!(campaign = %self.campaign, %error, "store unavailable for event stream");
+                self.step = Step::Wait;
+            }
+        }
+        !matches!(self.step, Step::End)
     }
 }
 

@@ -1,0 +1,156 @@
+//! Webhook endpoints of an account, and the deliveries of its events to them.
+
+use async_trait::async_trait;
+use serde::Serialize;
+
+use super::{AccountEvent, DeliveryState, KeyTicket, StoreResult, TypePattern, WebhookSecrets};
+use crate::{
+    id::{AccountId, DeliveryId, WebhookId},
+    time::Timestamp,
+};
+
+/// Maximum endpoints of an account.
+pub const MAX_WEBHOOKS: usize = 20;
+
+/// Number of latest deliveries that are counted.
+pub const RECENT_DELIVERIES: i64 = 1_000;
+
+/// Error of deliveries that waited when their endpoint was disabled.
+pub const DISABLED: &str = "the endpoint was disabled";
+
+/// A webhook endpoint, as its account sets it. As JSON it is the body of the request that creates it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WebhookEndpoint {
+    /// URL.
+    pub url: String,
+    /// Description for people; may be empty.
+    pub description: String,
+    /// Types of the events that it gets.
+    pub types: Vec<TypePattern>,
+    /// Whether it gets anything.
+    pub enabled: bool,
+}
+
+/// A webhook endpoint as it is stored. Its secret is read for deliveries only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRow {
+    /// Id of the endpoint.
+    pub id: WebhookId,
+    /// Account that owns the endpoint.
+    pub account: AccountId,
+    /// The endpoint.
+    pub endpoint: WebhookEndpoint,
+    /// Number of the version, from 1.
+    pub version: i64,
+    /// Time of creation.
+    pub created_at: Timestamp,
+    /// Time of the last change.
+    pub updated_at: Timestamp,
+}
+
+/// Numbers of the latest deliveries of an endpoint, at most [`RECENT_DELIVERIES`] in all.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecentDeliveries {
+    /// Deliveries that arrived.
+    #[schema(minimum = 0)]
+    pub succeeded: i64,
+    /// Deliveries that were given up.
+    #[schema(minimum = 0)]
+    pub failed: i64,
+    /// Deliveries that wait for a try.
+    #[schema(minimum = 0)]
+    pub pending: i64,
+}
+
+/// A delivery to a webhook endpoint.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WebhookDelivery {
+    /// Id of the delivery; the `webhook-id` of all its tries.
+    pub id: DeliveryId,
+    /// Event that it brings; none for a test.
+    pub event: Option<AccountEvent>,
+    /// State of the delivery.
+    pub state: DeliveryState,
+    /// Number of tries known to have failed.
+    pub failed: i64,
+    /// Time of the next try, or end of the lease.
+    pub due_at: Timestamp,
+    /// Error of the last try that failed.
+    pub last_error: Option<String>,
+    /// Time of creation.
+    pub created_at: Timestamp,
+}
+
+/// Address, secrets and content for a try of a delivery.
+#[derive(Clone, PartialEq)]
+pub struct WebhookMessage {
+    /// URL of the endpoint now.
+    pub url: String,
+    /// Secrets of the endpoint.
+    pub secrets: WebhookSecrets,
+    /// Event that the delivery brings; none for a test.
+    pub event: Option<AccountEvent>,
+}
+
+/// Webhook endpoints.
+#[async_trait]
+pub trait WebhookStore: Send + Sync {
+    /// Creates an endpoint. Returns none if the account has [`MAX_WEBHOOKS`] already.
+    async fn create_webhook(
+        &self,
+        account: AccountId,
+        new: WebhookEndpoint,
+        secret: String,
+        ticket: Option<&KeyTicket>,
+    ) -> StoreResult<Option<WebhookRow>>;
+
+    /// Returns an endpoint. Returns `NotFound`.
+    async fn webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookRow>;
+
+    /// Returns the account's endpoints, newest first, after a position in the list, at most `limit`.
+    async fn webhooks(
+        &self,
+        account: AccountId,
+        after: Option<(Timestamp, WebhookId)>,
+        limit: i64,
+    ) -> StoreResult<Vec<WebhookRow>>;
+
+    /// Changes an endpoint. If it is disabled, gives up what waits for it. Returns `NotFound`; `Stale` if it has
+    /// another version.
+    async fn update_webhook(
+        &self,
+        account: AccountId,
+        id: WebhookId,
+        version: i64,
+        new: WebhookEndpoint,
+    ) -> StoreResult<WebhookRow>;
+
+    /// Replaces the secret; the old one signs too for as long as an account's. Returns `NotFound`.
+    async fn rotate_secret(&self, account: AccountId, id: WebhookId, secret: String) -> StoreResult<()>;
+
+    /// Deletes an endpoint with its deliveries. Returns `NotFound`.
+    async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<()>;
+
+    /// Counts the latest deliveries of an endpoint.
+    async fn recent_deliveries(&self, id: WebhookId) -> StoreResult<RecentDeliveries>;
+
+    /// Returns the deliveries of an endpoint, newest first, after a delivery, at most `limit`.
+    async fn webhook_deliveries(
+        &self,
+        id: WebhookId,
+        after: Option<DeliveryId>,
+        limit: i64,
+    ) -> StoreResult<Vec<WebhookDelivery>>;
+
+    /// Makes a delivery of an endpoint due now, with all its tries. Returns `NotFound`.
+    async fn resend_delivery(&self, id: WebhookId, delivery: DeliveryId) -> StoreResult<WebhookDelivery>;
+
+    /// Creates a test delivery to an endpoint. Returns `NotFound`.
+    async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookDelivery>;
+
+    /// Returns what a try of a delivery needs. Returns `NotFound` if it or its endpoint was deleted, or the endpoint
+    /// is disabled.
+    async fn webhook_message(&self, delivery: DeliveryId) -> StoreResult<WebhookMessage>;
+}

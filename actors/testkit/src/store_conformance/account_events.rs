@@ -1,0 +1,244 @@
+//! Events of accounts: every change once, in one order, for its account only.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Fixture, Scene, deliveries::busy, new_account, number, outcome};
+use domain::{
+    id::AccountEventId,
+    ports::{
+        carrier::CarrierCallId,
+        store::{
+            AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, NewContact, SETTLING_US,
+            StateChange,
+        },
+    },
+};
+
+/// Publishes and returns all events of the scene's account.
+pub(super) async fn published(scene: &Scene) -> Vec<AccountEvent> {
+    while scene.store.publish_events(3).await.unwrap() > 0 {}
+    scene.store.events_after(scene.account, 0, 1_000).await.unwrap()
+}
+
+fn types(events: &[AccountEvent]) -> Vec<&'static str> {
+    events.iter().map(|event| event.event_type.as_str()).collect()
+}
+
+pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..1).await;
+    let claim = scene.dialing(campaign).await;
+    let leg = CarrierCallId("leg".to_owned());
+    for _ in 0..2 {
+        scene.store.dialed(claim, &leg).await.unwrap();
+        scene.store.answered(claim, scene.now()).await.unwrap();
+    }
+    scene.clock.advance(Duration::from_secs(65));
+    let completed = outcome(ConversationStatus::Completed);
+    scene.store.finish(claim, completed, None).await.unwrap();
+    let job = scene.store.due_analyses(1).await.unwrap().remove(0);
+    let analysis = Analysis::of_summary("They said yes.".to_owned());
+    scene.store.save_analysis(&job, analysis).await.unwrap();
+    let row = scene.store.campaign(scene.account, campaign).await.unwrap();
+    let delayed = |reason: &str| StateChange {
+        reason: Some(reason.to_owned()),
+        ..super::change(CampaignStatus::Delayed)
+    };
+    let why = "no \"line\" is free";
+    scene
+        .store
+        .change_state(campaign, row.version, delayed(why))
+        .await
+        .unwrap();
+    let stale = scene
+        .store
+        .change_state(campaign, row.version, super::change(CampaignStatus::Paused));
+    stale.await.unwrap_err();
+    let same = scene.store.change_state(campaign, row.version + 1, delayed("another"));
+    same.await.unwrap();
+    let failed = busy(&scene, 1).await;
+    let events = published(&scene).await;
+    assert_eq!(
+        types(&events),
+        [
+            "campaign.draft",
+            "campaign.running",
+            "call.started",
+            "call.answered",
+            "call.ended",
+            "call.analysed",
+            "campaign.delayed",
+            "campaign.draft",
+            "campaign.running",
+            "call.ended",
+        ]
+    );
+    assert!(events.is_sorted_by(|a, b| a.place < b.place));
+    let data = |n: usize| events[n].body()["data"].clone();
+    let of_campaign = json!({ "campaignId": campaign, "agentId": scene.agent });
+    let with = |mut all: Value, more: &Value| {
+        all.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());
+        all
+    };
+    assert_eq!(data(0), with(of_campaign.clone(), &json!({ "status": "draft" })));
+    assert_eq!(
+        data(6),
+        with(
+            of_campaign.clone(),
+            &json!({ "previousStatus": "running", "status": "delayed", "reason": why })
+        )
+    );
+    let of_call = with(
+        of_campaign,
+        &json!({ "conversationId": claim.attempt, "direction": "outbound" }),
+    );
+    assert_eq!(
+        (data(2), data(3), data(5)),
+        (of_call.clone(), of_call.clone(), of_call.clone())
+    );
+    let ended = json!({ "status": "completed", "conversationDuration": 65, "voiceMailDetected": false,
+                        "callTransferred": false });
+    assert_eq!(data(4), with(of_call, &ended));
+    let failure = data(9);
+    assert_eq!(
+        (&failure["conversationId"], &failure["errorMessage"]),
+        (&json!(failed), &json!("busy"))
+    );
+    let body = events[4].body();
+    assert_eq!(
+        (&body["type"], body.as_object().unwrap().len()),
+        (&json!("call.ended"), 3)
+    );
+    assert_eq!(body["timestamp"], events[4].created_at.to_iso8601());
+
+    let bob = new_account("bob@example.com");
+    let account = bob.account.id;
+    scene.store.create_account(bob).await.unwrap();
+    assert_eq!(scene.store.events_after(account, 0, 100).await, Ok(vec![]));
+    assert_eq!(scene.store.event_place(account, None).await, Ok(0));
+}
+
+pub async fn an_opt_out_names_its_call_and_contact(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let new = NewContact {
+        phone_number: number(0),
+        name: None,
+        email: None,
+        extra: Default::default(),
+    };
+    let saved = scene.store.create_contact(scene.account, new, None).await.unwrap().id;
+    let campaign = scene.running(0..1).await;
+    let claim = scene.completed(campaign, 1).await;
+    for _ in 0..2 {
+        scene
+            .store
+            .opt_out(scene.account, &number(0), claim.attempt)
+            .await
+            .unwrap();
+        scene.store.add_do_not_call(scene.account, &number(1)).await.unwrap();
+    }
+    let events = published(&scene).await;
+    let opt_outs: Vec<Value> = events[5..].iter().map(AccountEvent::body).collect();
+    assert_eq!(opt_outs.len(), 2, "{opt_outs:?}");
+    let of_call = json!({ "conversationId": claim.attempt, "campaignId": campaign, "agentId": scene.agent,
+                          "contactId": saved });
+    assert_eq!(opt_outs[0]["data"], of_call);
+    assert_eq!(
+        (&opt_outs[1]["type"], &opt_outs[1]["data"]),
+        (&json!("contact.opted_out"), &json!({}))
+    );
+}
+
+pub async fn a_reader_goes_on_after_its_event_even_if_that_was_forgotten(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let store = &scene.store;
+    for n in 0..6 {
+        store.add_do_not_call(scene.account, &number(n)).await.unwrap();
+        scene.clock.advance(Duration::from_secs(1));
+    }
+    let events = published(&scene).await;
+    let after = async |event: AccountEventId| {
+        let place = store.event_place(scene.account, Some(event)).await.unwrap();
+        let later = store.events_after(scene.account, place, 100).await.unwrap();
+        later.iter().map(|event| event.id).collect::<Vec<_>>()
+    };
+    let ids: Vec<_> = events.iter().map(|event| event.id).collect();
+    assert_eq!(after(ids[1]).await, ids[2..]);
+    assert_eq!(store.event_place(scene.account, None).await, Ok(events[5].place));
+    assert_eq!(after(AccountEventId::FIRST).await, ids);
+    assert_eq!(after(AccountEventId::new()).await, []);
+    assert_eq!(store.events_after(scene.account, 0, 2).await, Ok(events[..2].to_vec()));
+    let until = events[4].created_at;
+    let mut forgotten = Vec::new();
+    while let some @ 1.. = store.forget_events(until, 3).await.unwrap() {
+        forgotten.push(some);
+    }
+    assert_eq!(forgotten, [3, 1]);
+    assert_eq!(after(ids[1]).await, ids[4..]);
+}
+
+pub async fn events_written_at_once_are_read_in_one_order_without_gap(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    const WRITERS: usize = 8;
+    const EACH: usize = 5;
+    let writer = |n: usize| {
+        let scene = scene.clone();
+        tokio::spawn(async move {
+            for k in 0..EACH {
+                let number = number(n * EACH + k);
+                scene.store.add_do_not_call(scene.account, &number).await.unwrap();
+            }
+        })
+    };
+    let publisher = || {
+        let scene = scene.clone();
+        tokio::spawn(async move {
+            loop {
+                scene.store.publish_events(7).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    let publishers = [publisher(), publisher()];
+    let writers: Vec<_> = (0..WRITERS).map(writer).collect();
+    let (mut place, mut read) = (0, Vec::new());
+    while read.len() < WRITERS * EACH {
+        for event in scene.store.events_after(scene.account, place, 4).await.unwrap() {
+            assert!(event.place > place);
+            place = event.place;
+            read.push(event.id);
+        }
+        tokio::task::yield_now().await;
+    }
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    publishers.iter().for_each(tokio::task::JoinHandle::abort);
+    let all = scene.store.events_after(scene.account, 0, 1_000).await.unwrap();
+    assert_eq!(read, all.iter().map(|event| event.id).collect::<Vec<_>>());
+}
+
+pub async fn events_of_an_erased_person_are_deleted(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let new = NewContact {
+        phone_number: number(0),
+        name: None,
+        email: None,
+        extra: Default::default(),
+    };
+    let saved = scene.store.create_contact(scene.account, new, None).await.unwrap().id;
+    let campaign = scene.running(0..2).await;
+    let erased = scene.completed(campaign, 1).await.attempt;
+    let kept = scene.completed(campaign, 1).await.attempt;
+    assert_eq!(published(&scene).await.len(), 8);
+    scene
+        .clock
+        .advance(Duration::from_micros(SETTLING_US.unsigned_abs() + 1));
+    let erasure = scene.store.erase_contact(scene.account, saved).await.unwrap();
+    assert_eq!(erasure, ContactCalls::Over(vec![erased]));
+    let events = published(&scene).await;
+    let calls: Vec<_> = events.iter().filter_map(|event| event.attempt).collect();
+    assert_eq!((events.len(), calls), (5, vec![kept; 3]));
+}

@@ -1,0 +1,304 @@
+//! `GET /public/v1/events`: what happens in the account, as server-sent events.
+//!
+//! All readers with one key share a poll of the database, whose events wait in a bounded channel. A reader that
+//! resumes, or is too slow for the channel, reads the store itself until it has caught up.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use axum::{extract::State, http::HeaderMap, response::Response};
+use domain::{
+    api_key::PlainKey,
+    id::{AccountEventId, AccountId, AgentId, CampaignId},
+    ports::store::{AccountEvent, AccountEventType, Store, StoreError, StoreResult, TypePattern},
+};
+use tokio::{
+    sync::{
+        broadcast::{
+            self,
+            error::{RecvError, TryRecvError},
+        },
+        watch,
+    },
+    time::{sleep, timeout},
+};
+
+use super::{
+    RestState,
+    auth::{self, Caller, SentKey},
+    concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
+    error::{ApiError, ApiResult},
+    query::{Parameters, Query, RawQuery},
+    rate_limit::KeyPrint,
+    sse::{self, HEARTBEAT, Source},
+};
+
+/// Interval of reads.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Events per read.
+const PAGE: i64 = 500;
+/// Events that wait for slow readers.
+const WAITING: usize = 1_024;
+
+type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<AccountEvent>>>;
+
+/// Streams of account events, and the polls that they share.
+#[derive(Debug, Clone)]
+pub struct AccountEvents {
+    limit: ConcurrencyLimit,
+    listeners: Arc<Mutex<Listeners>>,
+}
+
+impl Default for AccountEvents {
+    fn default() -> Self {
+        Self {
+            limit: ConcurrencyLimit::new(1_000, 5_000),
+            listeners: Arc::default(),
+        }
+    }
+}
+
+impl AccountEvents {
+    fn locked(&self) -> MutexGuard<'_, Listeners> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Joins the poll of a key, or starts it after `place`.
+    fn listen(&self, poll: Poll) -> broadcast::Receiver<Arc<AccountEvent>> {
+        let print = poll.key.print();
+        let mut listeners = self.locked();
+        if let Some(events) = listeners.get(&print).and_then(broadcast::WeakSender::upgrade) {
+            return events.subscribe();
+        }
+        let (events, receiver) = broadcast::channel(WAITING);
+        listeners.insert(print, events.downgrade());
+        tokio::spawn(poll.run(events, self.clone()));
+        receiver
+    }
+}
+
+/// Reads an account's events for all readers with one key.
+struct Poll {
+    store: Arc<dyn Store>,
+    stopping: watch::Receiver<bool>,
+    key: PlainKey,
+    account: AccountId,
+    place: i64,
+}
+
+impl Poll {
+    /// Runs until nobody listens, the key is replaced or the service stops. Dropping the sender ends the streams.
+    async fn run(mut self, events: broadcast::Sender<Arc<AccountEvent>>, all: AccountEvents) {
+        loop {
+            let last = self.look_later().await;
+            match auth::account_of(&*self.store, &self.key).await {
+                Ok(_) => {
+                    if let Err(error) = self.read(&events).await {
+                        tracing::debug!(account = %self.account, %error, "store unavailable for event streams");
+                    }
+                }
+                Err(ApiError::Unauthorized(_)) => break,
+                Err(_) => {}
+            }
+            if last {
+                break;
+            }
+            let mut listeners = all.locked();
+            if events.receiver_count() == 0 {
+                listeners.remove(&self.key.print());
+                return;
+            }
+        }
+        all.locked().remove(&self.key.print());
+    }
+
+    /// Waits for the next read. Returns whether it is the last one, because the service stops.
+    async fn look_later(&mut self) -> bool {
+        tokio::select! {
+            () = sleep(LOOK_EVERY) => false,
+            // An error means that the service has ended.
+            _ = self.stopping.wait_for(|stopping| *stopping) => true,
+        }
+    }
+
+    async fn read(&mut self, events: &broadcast::Sender<Arc<AccountEvent>>) -> StoreResult<()> {
+        loop {
+            let page = self.store.events_after(self.account, self.place, PAGE).await?;
+            let more = page.len() as i64 == PAGE;
+            for event in page {
+                self.place = event.place;
+                // An error means that nobody listens any more.
+                let _ = events.send(Arc::new(event));
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Events that a reader wants.
+#[derive(Debug, Clone)]
+pub struct Filter {
+    campaign: Option<CampaignId>,
+    agent: Option<AgentId>,
+    types: Vec<TypePattern>,
+}
+
+impl Parameters for Filter {
+    const NAMES: &'static [&'static str] = &["campaignId", "agentId", "type"];
+
+    fn read(query: &mut RawQuery) -> Self {
+        Self {
+            campaign: query.parsed("campaignId", "an id", |text| text.parse().ok()),
+            agent: query.parsed("agentId", "an id", |text| text.parse().ok()),
+            types: query
+                .parsed("type", &format!("a list of {}", choices()), |text| {
+                    text.split(',').map(TypePattern::parse).collect()
+                })
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// Returns the possible types, for messages.
+pub fn choices() -> String {
+    let types = AccountEventType::ALL.map(AccountEventType::as_str);
+    format!("{}, a group such as `call.*`, or `*`", types.join(", "))
+}
+
+impl Filter {
+    fn wants(&self, event: &AccountEvent) -> bool {
+        let of_type = self.types.is_empty() || self.types.iter().any(|types| types.matches(event.event_type));
+        of_type
+            && self.campaign.is_none_or(|campaign| event.campaign == Some(campaign))
+            && self.agent.is_none_or(|agent| event.agent == Some(agent))
+    }
+}
+
+/// Feed of one reader.
+struct Feed {
+    store: Arc<dyn Store>,
+    stopping: watch::Receiver<bool>,
+    account: AccountId,
+    filter: Filter,
+    /// Place of the last event that was sent or passed over.
+    place: i64,
+    /// Whether events after it may be missing in the channel.
+    behind: bool,
+    events: broadcast::Receiver<Arc<AccountEvent>>,
+    _slot: ConcurrencySlot,
+}
+
+/// Handles the request. A disconnected client sends its last event in `Last-Event-ID` and gets all later ones.
+pub async fn stream(
+    State(state): State<RestState>,
+    Caller(account): Caller,
+    SentKey(key): SentKey,
+    Query(filter): Query<Filter>,
+    headers: HeaderMap,
+) -> ApiResult<Response> {
+    let store = &state.store;
+    if let Some(campaign) = filter.campaign {
+        known("campaignId", store.campaign(account.id, campaign).await)?;
+    }
+    if let Some(agent) = filter.agent {
+        known("agentId", store.agent(account.id, agent).await)?;
+    }
+    let slot = sse::slot(&state.account_events.limit, account.id)?;
+    let now = store.event_place(account.id, None).await?;
+    let last = sse::last_event_id(&headers).and_then(|id| id.parse::<AccountEventId>().ok());
+    let place = match last {
+        None => now,
+        Some(last) => store.event_place(account.id, Some(last)).await?,
+    };
+    // The feed listens before it reads for the first time, so that no event falls between the two.
+    let events = state.account_events.listen(Poll {
+        store: Arc::clone(store),
+        stopping: state.stopping.clone(),
+        key,
+        account: account.id,
+        place: now,
+    });
+    Ok(sse::response(Feed {
+        store: Arc::clone(store),
+        stopping: state.stopping.clone(),
+        account: account.id,
+        filter,
+        place,
+        behind: true,
+        events,
+        _slot: slot,
+    }))
+}
+
+/// Requires that a filter names something in this account: a stream of nothing would never end.
+fn known<T>(filter: &str, found: StoreResult<T>) -> ApiResult<()> {
+    match found {
+        Err(StoreError::NotFound) => {
+            let message = "there is nothing with this id in this account";
+            Err(ApiError::field(filter, "not_found", message))
+        }
+        found => Ok(found.map(drop)?),
+    }
+}
+
+impl Source for Feed {
+    async fn advance(&mut self, text: &mut String) -> bool {
+        if self.behind {
+            return self.catch_up(text).await;
+        }
+        match timeout(HEARTBEAT, self.events.recv()).await {
+            Ok(Ok(event)) => self.show(&event, text),
+            Ok(Err(RecvError::Closed)) => return false,
+            Ok(Err(RecvError::Lagged(_))) => {
+                self.behind = true;
+                return true;
+            }
+            Err(_) => return true,
+        }
+        loop {
+            match self.events.try_recv() {
+                Ok(event) => self.show(&event, text),
+                Err(TryRecvError::Lagged(_)) => {
+                    self.behind = true;
+                    return true;
+                }
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return true,
+            }
+        }
+    }
+}
+
+impl Feed {
+    /// Sends a page of the store's events. A client whose stream ends meanwhile resumes after it.
+    async fn catch_up(&mut self, text: &mut String) -> bool {
+        match self.store.events_after(self.account, self.place, PAGE).await {
+            Ok(page) => {
+                self.behind = page.len() as i64 == PAGE;
+                for event in &page {
+                    self.show(event, text);
+                }
+            }
+            Err(error) => {
+                tracing::debug!(account = %self.account, %error, "store unavailable for event stream");
+                sleep(LOOK_EVERY).await;
+            }
+        }
+        !(self.behind && (*self.stopping.borrow() || self.events.is_closed()))
+    }
+
+    fn show(&mut self, event: &AccountEvent, text: &mut String) {
+        if event.place <= self.place {
+            return;
+        }
+        self.place = event.place;
+        if self.filter.wants(event) {
+            let name = event.event_type.as_str();
+            sse::push(text, name, &event.id.to_string(), &event.body());
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Server-sent events: what all streams of the API share.
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::Body,
+    http::{HeaderMap, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{
+    concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
+    error::{ApiError, ApiResult},
+};
+use domain::id::AccountId;
+
+/// Silence after which a comment is sent. It keeps proxies from closing the stream, and detects disconnected readers.
+pub const HEARTBEAT: Duration = Duration::from_secs(15);
+/// Milliseconds after which a disconnected client reconnects.
+const RETRY_MS: u32 = 2_000;
+
+/// Source of one reader's events. It is asked when the reader can accept more.
+pub trait Source: Send + 'static {
+    /// Waits at most [`HEARTBEAT`], and appends what there is to send. Returns false once the stream is over.
+    fn advance(&mut self, text: &mut String) -> impl Future<Output = bool> + Send;
+}
+
+/// Takes a slot for a stream of an account; too many are a 503.
+pub fn slot(limit: &ConcurrencyLimit, account: AccountId) -> ApiResult<ConcurrencySlot> {
+    let message = "too many open event streams; close one, or try again later";
+    limit.take(account).ok_or_else(|| ApiError::Unavailable(message.into()))
+}
+
+/// Returns the id of the last event that a reconnecting client has.
+pub fn last_event_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get("last-event-id").and_then(|value| value.to_str().ok())
+}
+
+/// Appends an event. JSON text has no line breaks, so one `data` line is enough.
+pub fn push(text: &mut String, name: &str, id: &str, data: &Value) {
+    text.push_str(&format!("event: {name}\nid: {id}\ndata: {data}\n\n"));
+}
+
+/// State of one stream.
+struct Stream<S> {
+    source: S,
+    wrote_at: Instant,
+    /// Whether nothing was sent yet.
+    new: bool,
+    over: bool,
+}
+
+impl<S: Source> Stream<S> {
+    /// Waits for the next piece.
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        let mut text = match std::mem::take(&mut self.new) {
+            true => format!("retry: {RETRY_MS}\n\n"),
+            false => String::new(),
+        };
+        loop {
+            self.over = self.over || !self.source.advance(&mut text).await;
+            if text.is_empty() && !self.over && self.wrote_at.elapsed() >= HEARTBEAT {
+                text.push_str(":\n\n");
+            }
+            if !text.is_empty() {
+                self.wrote_at = Instant::now();
+                return Some((Ok(Bytes::from(text)), self));
+            }
+            if self.over {
+                return None;
+            }
+        }
+    }
+}
+
+/// Returns the response that streams the events of a source.
+pub fn response(source: impl Source) -> Response {
+    let begin = Stream {
+        source,
+        wrote_at: Instant::now(),
+        new: true,
+        over: false,
+    };
+    let mut response = Body::from_stream(stream::unfold(begin, Stream::next)).into_response();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-cache, no-transform"),
+        // Without this header, some proxies buffer a response before they pass it on.
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

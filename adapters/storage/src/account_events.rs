@@ -1,0 +1,215 @@
+//! Events of accounts: written in the transaction of the change that they tell, published and read in one order.
+
+mod published;
+
+use async_trait::async_trait;
+use domain::{
+    id::{AccountEventId, AccountId, AttemptId, CampaignId},
+    phone_number::PhoneNumber,
+    ports::store::{
+        AccountEvent, AccountEventStore, AccountEventType, CallDirection, CallForEvent, CampaignStatus,
+        ConversationStatus, StateChange, StoreResult,
+    },
+    time::Timestamp,
+};
+use serde_json::{Map, Value, json};
+use sqlx::any::AnyRow;
+
+use super::{
+    SqlStore, Work,
+    rows::{Columns, affected, composed, unavailable},
+};
+
+/// Columns for `read` of an event `e` and its call `a`.
+pub(super) const COLUMNS: &str = "e.id AS event_id, e.place, e.type AS event_type, e.campaign, e.agent, e.attempt, \
+     e.detail, e.created_at AS happened_at, a.kind, a.status, a.duration_s, a.error, a.voicemail, a.transferred";
+/// The call of an event `e`.
+pub(super) const CALL: &str = "LEFT JOIN attempts a ON a.id = e.attempt";
+
+/// Reads an event. Its call is over if it tells of the end, which does not change any more.
+pub(super) fn read(row: &AnyRow) -> StoreResult<AccountEvent> {
+    let event_type = row.word("event_type", AccountEventType::parse)?;
+    let mut detail: Map<String, Value> = row.json("detail")?;
+    let of_call = event_type != AccountEventType::ContactOptedOut;
+    if let Some(kind) = row.maybe_text("kind")?.filter(|_| of_call) {
+        let facts = CallForEvent {
+            direction: CallDirection::of_kind(&kind),
+            status: row.word("status", ConversationStatus::parse)?,
+            duration_s: row.int("duration_s")?,
+            error: row.maybe_text("error")?,
+            voicemail: row.flag("voicemail")?,
+            transferred: row.flag("transferred")?,
+        };
+        detail.extend(facts.detail(event_type));
+    }
+    Ok(AccountEvent {
+        id: row.id("event_id")?,
+        place: row.maybe_int("place")?.unwrap_or(0),
+        event_type,
+        campaign: row.maybe_id("campaign")?,
+        agent: row.maybe_id("agent")?,
+        attempt: row.maybe_id("attempt")?,
+        detail,
+        created_at: row.time("happened_at")?,
+    })
+}
+
+/// Stores an event of a call; does nothing if the call has one of this type already.
+pub(super) async fn of_call(work: &mut Work<'_>, call: AttemptId, event_type: AccountEventType) -> StoreResult<()> {
+    let insert = sqlx::query(
+        "INSERT INTO account_events (id, account, type, campaign, agent, attempt, detail, created_at) \
+         SELECT $1, a.account, $2, a.campaign, a.agent, a.id, '{}', $3 FROM attempts a WHERE a.id = $4 \
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(AccountEventId::new().to_string())
+    .bind(event_type.as_str())
+    .bind(work.now.0)
+    .bind(call.to_string());
+    affected(insert, &mut *work.conn).await.map(drop)
+}
+
+/// Stores that a campaign was created.
+pub(super) async fn of_new_campaign(work: &mut Work<'_>, id: CampaignId) -> StoreResult<()> {
+    let draft = CampaignStatus::Draft;
+    let insert = sqlx::query(
+        "INSERT INTO account_events (id, account, type, campaign, agent, detail, created_at) \
+         SELECT $1, c.account, $2, c.id, c.agent, $3, $4 FROM campaigns c WHERE c.id = $5",
+    )
+    .bind(AccountEventId::new().to_string())
+    .bind(AccountEventType::of_campaign(draft).as_str())
+    .bind(json!({ "status": draft.as_str() }).to_string())
+    .bind(work.now.0)
+    .bind(id.to_string());
+    affected(insert, &mut *work.conn).await.map(drop)
+}
+
+/// Stores a campaign's change of status, if it is one. Runs before the guarded change: if that fails, this is
+/// rolled back too.
+pub(super) async fn of_campaign(
+    work: &mut Work<'_>,
+    (id, version): (CampaignId, i64),
+    change: &StateChange,
+) -> StoreResult<()> {
+    let mut now = json!({ "status": change.status.as_str() });
+    if let Some(reason) = &change.reason {
+        now["reason"] = json!(reason);
+    }
+    // The words of statuses need no escapes.
+    let rest = format!("\",{}", now.to_string().trim_start_matches('{'));
+    let insert = sqlx::query(
+        "INSERT INTO account_events (id, account, type, campaign, agent, detail, created_at) \
+         SELECT $1, c.account, $2, c.id, c.agent, '{\"previousStatus\":\"' || c.status || $3, $4 FROM campaigns c \
+         WHERE c.id = $5 AND c.version = $6 AND c.status <> $7",
+    )
+    .bind(AccountEventId::new().to_string())
+    .bind(AccountEventType::of_campaign(change.status).as_str())
+    .bind(rest)
+    .bind(work.now.0)
+    .bind(id.to_string())
+    .bind(version)
+    .bind(change.status.as_str());
+    affected(insert, &mut *work.conn).await.map(drop)
+}
+
+/// Stores that a number was added to the do-not-call list, with its saved contact and the call that asked for it.
+pub(super) async fn of_opt_out(
+    work: &mut Work<'_>,
+    account: AccountId,
+    number: &PhoneNumber,
+    by: Option<AttemptId>,
+) -> StoreResult<()> {
+    let insert = sqlx::query(
+        "INSERT INTO account_events (id, account, type, campaign, agent, attempt, detail, created_at) \
+         SELECT $1, o.id, $2, a.campaign, a.agent, a.id, COALESCE((SELECT '{\"contactId\":\"' || c.id || '\"}' \
+         FROM contacts c WHERE c.account = o.id AND c.phone_number = $3), '{}'), $4 \
+         FROM accounts o LEFT JOIN attempts a ON a.id = $5 AND a.account = o.id WHERE o.id = $6 \
+         ON CONFLICT DO NOTHING",
+    )
+    .bind(AccountEventId::new().to_string())
+    .bind(AccountEventType::ContactOptedOut.as_str())
+    .bind(number.as_str().to_owned())
+    .bind(work.now.0)
+    .bind(by.map(|call| call.to_string()))
+    .bind(account.to_string());
+    affected(insert, &mut *work.conn).await.map(drop)
+}
+
+/// Deletes the events of a call and their deliveries.
+pub(super) async fn erase(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    for statement in [
+        "DELETE FROM webhook_deliveries WHERE event IN (SELECT id FROM account_events WHERE attempt = $1)",
+        "DELETE FROM account_events WHERE attempt = $1",
+    ] {
+        affected(sqlx::query(statement).bind(call.to_string()), &mut *work.conn).await?;
+    }
+    Ok(())
+}
+
+async fn place(work: Work<'_>, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64> {
+    let account = account.to_string();
+    let query = match event {
+        None => {
+            let last = "SELECT COALESCE(MAX(place), 0) AS place FROM account_events WHERE account = $1";
+            sqlx::query(last).bind(account)
+        }
+        // Of a deleted event, the next younger one tells where to go on.
+        Some(event) => sqlx::query(
+            "SELECT COALESCE((SELECT place FROM account_events WHERE account = $1 AND id = $2), \
+             (SELECT MIN(place) - 1 FROM account_events WHERE account = $1 AND id > $2), \
+             (SELECT MAX(place) FROM account_events WHERE account = $1), 0) AS place",
+        )
+        .bind(account)
+        .bind(event.to_string()),
+    };
+    query.fetch_one(work.conn).await.map_err(unavailable)?.int("place")
+}
+
+async fn after(work: Work<'_>, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {
+    let query = composed(format!(
+        "SELECT {COLUMNS} FROM account_events e {CALL} WHERE e.account = $1 AND e.place > $2 ORDER BY e.place LIMIT $3"
+    ));
+    let query = query.bind(account.to_string()).bind(place).bind(limit.max(0));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    rows.iter().map(read).collect()
+}
+
+/// Ids follow the order of creation, so only the oldest rows are examined.
+async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+    const OLD: &str = "(SELECT id FROM (SELECT id, created_at FROM account_events ORDER BY id LIMIT $2) AS oldest \
+         WHERE created_at < $1)";
+    let tests = "id IN (SELECT id FROM (SELECT id, event, created_at FROM webhook_deliveries ORDER BY id LIMIT $2) \
+         AS oldest WHERE event IS NULL AND created_at < $1)";
+    let mut forgotten = 0;
+    for (table, condition) in [
+        ("webhook_deliveries", format!("event IN {OLD}")),
+        ("webhook_deliveries", tests.to_owned()),
+        ("account_events", format!("id IN {OLD}")),
+    ] {
+        let delete = composed(format!("DELETE FROM {table} WHERE {condition}"));
+        forgotten += affected(delete.bind(made_before.0).bind(limit.max(0)), &mut *work.conn).await?;
+    }
+    Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
+}
+
+#[async_trait]
+impl AccountEventStore for SqlStore {
+    async fn publish_events(&self, limit: i64) -> StoreResult<usize> {
+        match self.read(|work| Box::pin(published::is_any_new(work))).await? {
+            false => Ok(0),
+            true => self.write(move |work| Box::pin(published::publish(work, limit))).await,
+        }
+    }
+
+    async fn event_place(&self, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64> {
+        self.read(move |work| Box::pin(place(work, account, event))).await
+    }
+
+    async fn events_after(&self, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {
+        self.read(move |work| Box::pin(after(work, account, place, limit)))
+            .await
+    }
+
+    async fn forget_events(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
+        self.write(move |work| Box::pin(forget(work, made_before, limit))).await
+    }
+}

@@ -1,0 +1,137 @@
+//! Gives new events their places, and creates their deliveries to webhook endpoints.
+
+use std::collections::BTreeSet;
+
+use domain::{
+    deliveries::endpoint_lane,
+    id::{AccountId, DeliveryId, WebhookId},
+    ports::store::{AccountEventType, StoreResult, TypePattern},
+    time::Timestamp,
+};
+
+use sqlx::{any::AnyRow, query::Query};
+
+use crate::{
+    Work,
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+};
+
+/// An event that got its place.
+struct Published {
+    id: String,
+    account: AccountId,
+    event_type: AccountEventType,
+    created_at: Timestamp,
+}
+
+/// An endpoint that gets events.
+struct Endpoint {
+    id: WebhookId,
+    account: AccountId,
+    types: Vec<TypePattern>,
+    created_at: Timestamp,
+}
+
+impl Endpoint {
+    fn wants(&self, event: &Published) -> bool {
+        self.account == event.account
+            && self.created_at <= event.created_at
+            && self.types.iter().any(|pattern| pattern.matches(event.event_type))
+    }
+}
+
+pub(super) async fn is_any_new(work: Work<'_>) -> StoreResult<bool> {
+    let query = sqlx::query("SELECT id FROM account_events WHERE place IS NULL LIMIT 1");
+    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
+    Ok(row.is_some())
+}
+
+pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize> {
+    // Locks the row: the next publisher reads what this one wrote.
+    let lock = sqlx::query("UPDATE account_event_places SET last = last RETURNING last");
+    let last = lock
+        .fetch_one(&mut *work.conn)
+        .await
+        .map_err(unavailable)?
+        .int("last")?;
+    let give = sqlx::query(
+        "WITH fresh (event, n) AS MATERIALIZED (SELECT id, ROW_NUMBER() OVER (ORDER BY id) FROM account_events \
+         WHERE place IS NULL ORDER BY id LIMIT $2) \
+         UPDATE account_events SET place = $1 + n FROM fresh WHERE id = event RETURNING id, account, type, created_at",
+    );
+    let give = give.bind(last).bind(limit.max(0));
+    let rows = give.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let mut published = Vec::with_capacity(rows.len());
+    for row in &rows {
+        published.push(Published {
+            id: row.text("id")?,
+            account: row.id("account")?,
+            event_type: row.word("type", AccountEventType::parse)?,
+            created_at: row.time("created_at")?,
+        });
+    }
+    // The order of RETURNING is up to the database.
+    published.sort_by(|a, b| a.id.cmp(&b.id));
+    let update = sqlx::query("UPDATE account_event_places SET last = $1");
+    let update = update.bind(last + i64::try_from(published.len()).unwrap_or(0));
+    affected(update, &mut *work.conn).await?;
+    deliver(&mut work, &published).await?;
+    Ok(published.len())
+}
+
+async fn deliver(work: &mut Work<'_>, published: &[Published]) -> StoreResult<()> {
+    let accounts: BTreeSet<String> = published.iter().map(|event| event.account.to_string()).collect();
+    let endpoints = endpoints_of(work, accounts).await?;
+    let wanted: Vec<(&Published, &Endpoint)> = published
+        .iter()
+        .flat_map(|event| endpoints.iter().map(move |endpoint| (event, endpoint)))
+        .filter(|(event, endpoint)| endpoint.wants(event))
+        .collect();
+    for chunk in wanted.chunks(ROWS_PER_INSERT) {
+        let mut insert = insert_rows(
+            "INSERT INTO webhook_deliveries (id, account, endpoint, event, type, lane, state, failed, due_at, lease, \
+             created_at) VALUES",
+            chunk.len(),
+            11,
+            "",
+        );
+        for (event, endpoint) in chunk {
+            insert = insert
+                .bind(DeliveryId::new().to_string())
+                .bind(event.account.to_string())
+                .bind(endpoint.id.to_string())
+                .bind(event.id.clone())
+                .bind(event.event_type.as_str())
+                .bind(endpoint_lane(event.account, endpoint.id))
+                .bind("pending")
+                .bind(0_i64)
+                .bind(work.now.0)
+                .bind(0_i64)
+                .bind(work.now.0);
+        }
+        affected(insert, &mut *work.conn).await?;
+    }
+    Ok(())
+}
+
+async fn endpoints_of(work: &mut Work<'_>, accounts: BTreeSet<String>) -> StoreResult<Vec<Endpoint>> {
+    if accounts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let places: Vec<String> = (1..=accounts.len()).map(|place| format!("${place}")).collect();
+    let query = composed(format!(
+        "SELECT id, account, types, created_at FROM webhook_endpoints WHERE enabled = 1 AND account IN ({}) ORDER BY id",
+        places.join(",")
+    ));
+    let query = accounts.into_iter().fold(query, Query::bind);
+    let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    let endpoint = |row: &AnyRow| {
+        Ok(Endpoint {
+            id: row.id("id")?,
+            account: row.id("account")?,
+            types: row.json("types")?,
+            created_at: row.time("created_at")?,
+        })
+    };
+    rows.iter().map(endpoint).collect()
+}
