@@ -3,7 +3,7 @@
 use domain::{
     id::{AccountId, AgentId},
     phone_number::PhoneNumber,
-    ports::store::{CampaignContact, DirectoryStore, FollowUp, NewCampaign, ScheduleText},
+    ports::store::{ApiKeyStore, CampaignContact, FollowUp, NewCampaign, ScheduleText},
 };
 
 use super::BenchError;
@@ -17,7 +17,7 @@ use storage::SqlStore;
 pub async fn account_of(store: &SqlStore, key: &str) -> Result<AccountId, BenchError> {
     let key = PlainKey::parse(key).ok_or("not a key")?;
     let accounts = store.api_keys(key.prefix()).await?;
-    Ok(accounts.first().ok_or("no account")?.1.id)
+    Ok(accounts.first().ok_or("no account")?.account.id)
 }
 
 /// Returns a campaign without a schedule, follow-ups or a limit.

@@ -124,6 +124,7 @@ impl Owned {
             "conversationId",
             "webhookId",
             "deliveryId",
+            "keyId",
         ];
         let mut ids: BTreeMap<_, _> = kinds.map(|kind| (kind, NOBODYS.to_owned())).into();
         ids.insert("phoneNumber", NOBODYS_NUMBER.to_owned());
@@ -196,10 +197,12 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     let webhook = made("/webhooks", webhook, "webhookId").await;
     let test = format!("/public/v1/webhooks/{webhook}/test");
     let delivery = client.post(&test, json!({})).await.expect(200).text("/data/deliveryId");
+    let key = json!({ "name": word, "scopes": ["read"] });
     Owned(
         [
             ("webhookId", webhook),
             ("deliveryId", delivery),
+            ("keyId", made("/me/api-keys", key, "keyId").await),
             ("contactId", made("/contacts", contact, "contactId").await),
             ("toolId", made("/tools", tool, "toolId").await),
             ("transferRuleId", made("/transfer-rules", rule, "transferRuleId").await),
@@ -278,6 +281,7 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
         ("/campaigns/{campaignId}", "/contacts/[]/contactId") => json!({ "contacts": [contact] }),
         ("/campaigns/{campaignId}", "/contactIds") => json!({ "contactIds": [id] }),
         ("/calls", "/agentId") => json!({ "agentId": id, "phoneNumber": NOBODYS_NUMBER }),
+        ("/phone-numbers/{phoneNumber}", "/agentId") => json!({ "agentId": id }),
         (_, field) => panic!("a new place for an id, which this test does not fill yet: {template} {field}"),
     }
 }

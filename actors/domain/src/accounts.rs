@@ -3,7 +3,7 @@
 use crate::{
     api_key,
     id::AccountId,
-    ports::store::{Account, DirectoryStore, NewAccount, StoreError},
+    ports::store::{Account, ApiKeyStore, DirectoryStore, NewAccount, StoreError},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rand::RngCore;
@@ -73,12 +73,12 @@ pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Resu
     }
 }
 
-/// Replaces an account's key and returns the new one.
+/// Replaces an account's own key and returns the new one.
 ///
 /// # Errors
 ///
 /// Returns an [`AccountError`].
-pub async fn regenerate_key(store: &(impl DirectoryStore + ?Sized), email: &str) -> Result<String, AccountError> {
+pub async fn regenerate_key(store: &(impl ApiKeyStore + ?Sized), email: &str) -> Result<String, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
     match store.replace_api_key(&email, stored).await {

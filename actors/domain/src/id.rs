@@ -71,6 +71,8 @@ ids! {
     AccountId;
     /// An agent.
     AgentId;
+    /// An API key.
+    ApiKeyId;
     /// A campaign.
     CampaignId;
     /// A saved contact.
@@ -99,6 +101,13 @@ ids! {
     AccountEventId;
     /// A webhook endpoint.
     WebhookId;
+}
+
+impl From<AccountId> for ApiKeyId {
+    /// Returns the id of the account's own key.
+    fn from(account: AccountId) -> Self {
+        Self(account.0)
+    }
 }
 
 #[cfg(test)]

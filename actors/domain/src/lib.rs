@@ -30,6 +30,7 @@ pub mod prompt;
 pub mod retry;
 pub mod safeguards;
 pub mod schedule;
+pub mod scope;
 pub mod secrets;
 pub mod suggestion;
 pub mod template;

@@ -2,6 +2,7 @@
 //! paused clock.
 
 mod account_events;
+mod api_keys;
 mod appointments;
 mod attempts;
 mod calls;

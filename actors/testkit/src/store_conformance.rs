@@ -9,6 +9,7 @@
 
 mod account_events;
 mod agent_versions;
+mod api_keys;
 mod appointments;
 mod attempts;
 mod calls;
@@ -38,6 +39,7 @@ mod webhooks;
 
 pub use account_events::*;
 pub use agent_versions::*;
+pub use api_keys::*;
 pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
@@ -75,6 +77,10 @@ macro_rules! store_conformance {
         $crate::store_conformance_checks! { $fixture; [$($($setting)*)?];
             accounts_have_unique_addresses
             keys_are_found_by_prefix_and_replaced_at_once
+            added_keys_have_scopes_and_outlive_a_replacement
+            an_added_key_is_changed_and_deleted_by_its_account
+            the_use_of_a_key_is_recorded_once_a_minute
+            an_account_has_a_limited_number_of_keys
             agents_are_versioned_and_belong_to_their_account
             each_save_of_an_agent_is_a_version
             the_newest_versions_of_an_agent_are_kept
@@ -85,6 +91,7 @@ macro_rules! store_conformance {
             agents_are_listed_newest_first_without_gap_or_repeat
             an_agent_in_use_is_not_deleted
             a_number_has_one_owner_and_one_agent_that_answers
+            the_uses_of_numbers_are_those_of_the_account
             contacts_are_found_and_listed_newest_first
             a_contact_is_changed_under_its_version
             the_do_not_call_list_is_read_and_shortened

@@ -201,7 +201,7 @@ pub async fn patch(
 
 /// Saves the document that `change` makes of the present agent, if that has the expected version. Returns the agent
 /// with its warnings.
-async fn save(
+pub async fn save(
     state: &RestState,
     account: &Account,
     (id, expected): (AgentId, IfMatch),

@@ -1,24 +1,36 @@
 //! Authentication: the API key of a request and its account.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+};
 
 use axum::{
-    extract::{ConnectInfo, FromRequestParts, Request, State},
+    extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State},
     http::{HeaderMap, Method, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use domain::ports::store::{Account, Store};
+use domain::{
+    api_key::PlainKey,
+    ports::store::{Account, ApiKeyRow, FoundKey, Store},
+    scope::Scope,
+    time::Timestamp,
+};
 
 use super::{
     RestState,
     error::{ApiError, ApiResult},
+    key_uses::KeyUses,
     query::{self, QUERY_KEY},
+    scopes,
 };
-use domain::api_key::PlainKey;
 
 const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Authorization: Bearer`";
 const UNKNOWN: &str = "this API key is not known";
+const EXPIRED: &str =
+    "this API key has expired; use another one, or set a later `expiresAt` with a key that has `admin`";
+const READS_NO_MORE: &str = "this API key lost the scope `read`";
 const NO_BEARER: &str = "the header Authorization holds no API key: write `Authorization: Bearer KEY`";
 const AMBIGUOUS: &str = "the request carries two different API keys";
 
@@ -50,27 +62,87 @@ impl<S: Sync> FromRequestParts<S> for SentKey {
     }
 }
 
-/// Name of the request's key, for records of what a client did. It tells no more of the key than its first characters.
+/// Present state of the key of an authenticated request: its name for the events that the request leaves, and its
+/// scopes for rights that depend on the body.
 #[derive(Debug, Clone)]
-pub struct KeyName(pub String);
+pub struct CallerKey {
+    row: ApiKeyRow,
+    read_at: Timestamp,
+}
 
-impl<S: Sync> FromRequestParts<S> for KeyName {
-    type Rejection = ApiError;
+impl CallerKey {
+    /// Returns the key's name.
+    pub fn name(&self) -> &str {
+        &self.row.name
+    }
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
-        let key = sent_key(&parts.method, &parts.uri, &parts.headers)?;
-        Ok(Self(format!("rb_{}…", key.prefix())))
+    /// Returns the time at which the request began, by the store's clock.
+    pub fn now(&self) -> Timestamp {
+        self.read_at
+    }
+
+    /// Returns a 403 that names the scope if the key lacks it.
+    pub fn require(&self, scope: Scope) -> ApiResult<()> {
+        if self.row.scopes.contains(scope) {
+            return Ok(());
+        }
+        let name = scope.as_str();
+        Err(ApiError::Forbidden(format!(
+            "this API key lacks the scope `{name}`; use a key that has it, or add it with `PATCH /me/api-keys/{}` and \
+             a key that has `admin` and `{name}`",
+            self.row.id
+        )))
+    }
+
+    /// Does the same for several scopes, and names the first that is missing.
+    pub fn require_all(&self, mut scopes: impl Iterator<Item = Scope>) -> ApiResult<()> {
+        scopes.try_for_each(|scope| self.require(scope))
     }
 }
 
-/// Accepts a request only with a known key.
-pub async fn require_key(State(state): State<RestState>, mut request: Request, next: Next) -> Response {
+impl<S: Sync> FromRequestParts<S> for CallerKey {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
+        let found = parts.extensions.get::<Self>().cloned();
+        found.ok_or(ApiError::Unauthorized(MISSING))
+    }
+}
+
+/// State of [`require_key`].
+#[derive(Clone)]
+pub struct Gatekeeper {
+    state: RestState,
+    uses: Arc<KeyUses>,
+}
+
+impl Gatekeeper {
+    /// Creates the state around that of the handlers.
+    pub fn new(state: RestState) -> Self {
+        Self {
+            state,
+            uses: Arc::default(),
+        }
+    }
+}
+
+/// Accepts a request only with a known key that has the scopes of its operation.
+pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Request, next: Next) -> Response {
     let key = sent_key(request.method(), request.uri(), request.headers());
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
-    match admitted(&state, key, address).await {
-        Ok(account) => {
+    let path = request.extensions().get::<MatchedPath>();
+    let required = scopes::required(request.method().as_str(), path.map_or("", MatchedPath::as_str));
+    let admitted = admitted(&gatekeeper.state, key, address).await;
+    let allowed = admitted.and_then(|(account, key)| {
+        gatekeeper.uses.record(&gatekeeper.state.store, key.row.id);
+        key.require_all(required.iter().copied())?;
+        Ok((account, key))
+    });
+    match allowed {
+        Ok((account, key)) => {
             request.extensions_mut().insert(Caller(account));
+            request.extensions_mut().insert(key);
             next.run(request).await
         }
         Err(error) => error.into_response(),
@@ -78,11 +150,11 @@ pub async fn require_key(State(state): State<RestState>, mut request: Request, n
 }
 
 /// Returns the account of the request's key, if the key is valid and within its rate limit.
-async fn admitted(state: &RestState, key: ApiResult<PlainKey>, address: IpAddr) -> ApiResult<Account> {
+async fn admitted(state: &RestState, key: ApiResult<PlainKey>, address: IpAddr) -> ApiResult<(Account, CallerKey)> {
     let key = key?;
     let print = key.print();
     let paid = state.rate_limit.admit(&print, address)?;
-    let found = account_of(&*state.store, &key).await;
+    let found = find(&*state.store, &key).await;
     match &found {
         Ok(_) if !paid => state.rate_limit.known(&print)?,
         Err(ApiError::Unauthorized(_)) => state.rate_limit.unknown(address),
@@ -125,12 +197,23 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Returns the account that currently owns this key.
-pub async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
+/// Returns the account of a key and the key, unless it is unknown or has expired.
+async fn find(store: &dyn Store, key: &PlainKey) -> ApiResult<(Account, CallerKey)> {
     let candidates = store.api_keys(key.prefix()).await?;
-    candidates
-        .into_iter()
-        .find(|(stored, _)| key.matches(stored))
-        .map(|(_, account)| account)
-        .ok_or(ApiError::Unauthorized(UNKNOWN))
+    let found = candidates.into_iter().find(|found| key.matches(&found.stored));
+    let FoundKey {
+        account, row, read_at, ..
+    } = found.ok_or(ApiError::Unauthorized(UNKNOWN))?;
+    if row.expires_at.is_some_and(|at| at <= read_at) {
+        return Err(ApiError::Unauthorized(EXPIRED));
+    }
+    Ok((account, CallerKey { row, read_at }))
+}
+
+/// Returns the account of a key that may still read, for a stream that looks again and again.
+pub async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
+    let (account, key) = find(store, key).await?;
+    key.require(Scope::Read)
+        .map_err(|_| ApiError::Unauthorized(READS_NO_MORE))?;
+    Ok(account)
 }

@@ -28,7 +28,7 @@ use tokio::sync::mpsc;
 
 use super::{
     RestState,
-    auth::Caller,
+    auth::{Caller, CallerKey},
     call_overrides::ContactChoices,
     campaigns::{
         add::{Added, again, check_number, commit, reply},
@@ -57,6 +57,7 @@ const TOO_MANY_UPLOADS: &str = "too many uploads are in progress or waiting; try
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    caller: CallerKey,
     key: IdempotencyKey,
     request_id: RequestId,
     _: Query<NoParameters>,
@@ -68,6 +69,7 @@ pub async fn create(
     let has_key = key.is_given();
     let upload = upload::receive(request, &state.spool_dir, has_key, &upload::TEXTS).await?;
     let begin = form::begin(&upload.texts);
+    begin.require_scope(&caller)?;
     let hash = || upload.hash();
     match key.take(&state, account.id, "upload campaign", hash).await? {
         Turn::Again(replay) => answer_again(&state, account.id, &replay, begin, request_id).await,

@@ -6,6 +6,7 @@ use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{Account, ContactCalls, ContactFilter, ContactRow, KeyTicket, NewContact},
+    scope::Scope,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -13,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::{
     RestState,
-    auth::Caller,
+    auth::{Caller, CallerKey},
     body::JsonObject,
     contact_fields::{self, CreatedAt},
     cursor::Binding,
@@ -213,10 +214,12 @@ impl Parameters for DeleteParameters {
 pub async fn delete(
     State(state): State<RestState>,
     Caller(account): Caller,
+    caller: CallerKey,
     PathId(id): PathId<ContactId>,
     Query(DeleteParameters { erase }): Query<DeleteParameters>,
 ) -> ApiResult<Reply> {
     if erase {
+        caller.require(Scope::Admin)?;
         erase_all(&state, account.id, id).await?;
     } else {
         state.store.delete_contact(account.id, id).await.or_no_such("contact")?;

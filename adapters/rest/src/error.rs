@@ -31,8 +31,10 @@ pub enum ApiError {
     },
     /// The request as a whole cannot be read.
     Malformed(String),
-    /// The key is missing or unknown.
+    /// The key is missing, unknown or expired.
     Unauthorized(&'static str),
+    /// The key lacks a scope.
+    Forbidden(String),
     /// The path or resource does not exist, or belongs to another account.
     NotFound(String),
     /// The path does not support the method.
@@ -112,6 +114,8 @@ pub enum ErrorCode {
     InvalidRequest,
     /// 401
     Unauthorized,
+    /// 403
+    Forbidden,
     /// 404
     NotFound,
     /// 405
@@ -223,6 +227,7 @@ impl ApiError {
         match self {
             Self::Invalid(_) | Self::InvalidRows { .. } | Self::Malformed(_) => StatusCode::BAD_REQUEST,
             Self::Unauthorized(_) => StatusCode::UNAUTHORIZED,
+            Self::Forbidden(_) => StatusCode::FORBIDDEN,
             Self::NotFound(_) => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Conflict(..) | Self::Stale(_) => StatusCode::CONFLICT,
@@ -242,6 +247,7 @@ impl ApiError {
                 ErrorCode::InvalidRequest
             }
             Self::Unauthorized(_) => ErrorCode::Unauthorized,
+            Self::Forbidden(_) => ErrorCode::Forbidden,
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::Conflict(kind, _) => kind.code(),
@@ -278,6 +284,7 @@ impl ApiError {
                 format!("the header Range asks for bytes that are not there: the file has {length}")
             }
             Self::Malformed(text)
+            | Self::Forbidden(text)
             | Self::NotFound(text)
             | Self::Conflict(_, text)
             | Self::PayloadTooLarge(text)

@@ -3,6 +3,7 @@
 mod admission;
 mod agent_references;
 mod agents;
+mod api_keys;
 mod auth;
 mod body;
 mod call_language;
@@ -26,17 +27,20 @@ mod fields;
 pub mod fuzzed;
 mod health;
 mod idempotency;
+mod key_uses;
 mod knowledge_base;
 mod me;
 pub mod openapi;
 mod optimistic;
 mod path_id;
+mod phone_numbers;
 mod query;
 mod rate_limit;
 mod request_id;
 mod results_file;
 mod row_report;
 mod safeguards;
+mod scopes;
 pub mod server;
 mod sse;
 mod strict_json;
@@ -144,6 +148,7 @@ pub fn routes(state: RestState) -> Router {
     let keyed = Router::new()
         .route("/public/v1/me", get(me::show))
         .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
+        .merge(api_keys::routes())
         .route("/public/v1/me/webhook-secret", get(me::webhook_secret))
         .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
         .route("/public/v1/agents", get(agents::list))
@@ -207,6 +212,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
         .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
         .merge(knowledge_base::routes())
+        .merge(phone_numbers::routes())
         .merge(safeguards::routes())
         .route("/public/v1/events", get(events::stream))
         .merge(tools::routes())
@@ -237,7 +243,10 @@ pub fn routes(state: RestState) -> Router {
         )
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
-        .route_layer(middleware::from_fn_with_state(state.clone(), auth::require_key))
+        .route_layer(middleware::from_fn_with_state(
+            auth::Gatekeeper::new(state.clone()),
+            auth::require_key,
+        ))
         // This layer is the outer one, so that a refusal costs no database query.
         .route_layer(middleware::from_fn_with_state(
             admission::Admittance::new(state.gate.clone()),

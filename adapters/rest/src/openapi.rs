@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod agents;
 mod answers;
+pub mod api_keys;
 pub mod campaign_types;
 pub mod campaigns;
 pub mod common;
@@ -15,6 +16,7 @@ mod docs;
 pub mod knowledge;
 pub mod live;
 pub mod operation;
+pub mod phone_numbers;
 pub mod safeguards;
 mod samples;
 pub mod tools;
@@ -148,6 +150,7 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
             accounts::service(),
         ),
         ("Account", "The account behind a key", accounts::operations()),
+        ("API keys", "Keys with scopes", api_keys::operations()),
         ("Agents", "AI agents that talk in calls", agents::operations()),
         ("Knowledge base", "Documents that agents use", knowledge::operations()),
         ("Tools", "HTTP tools that agents may use in calls", tools::operations()),
@@ -156,6 +159,7 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
             "Transfers that several agents offer",
             transfer_rules::operations(),
         ),
+        ("Phone numbers", "Numbers and their agents", phone_numbers::operations()),
         ("Safeguards", "Limits on the account's calls", safeguards::operations()),
         ("Contacts", "Saved contacts", contacts::operations()),
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),

@@ -1,13 +1,13 @@
-//! Accounts, their API keys and the secrets that sign their deliveries.
+//! Accounts and the secrets that sign their deliveries.
 
 use domain::{
     id::AccountId,
-    ports::store::{Account, NewAccount, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets},
+    ports::store::{Account, NewAccount, SECRET_KEPT_US, StoreError, StoreResult, WebhookSecrets},
 };
 use sqlx::any::AnyRow;
 
 use super::{
-    Work,
+    Work, api_keys,
     rows::{Columns, affected, unavailable, unique},
 };
 
@@ -20,67 +20,14 @@ pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<(
         .execute(&mut *work.conn)
         .await
         .map_err(unique("email"))?;
-    insert_key(&mut work, new.account.id, &new.key).await
+    api_keys::insert_own(&mut work, new.account.id, &new.key).await
 }
 
-async fn insert_key(work: &mut Work<'_>, account: AccountId, key: &StoredApiKey) -> StoreResult<()> {
-    sqlx::query("INSERT INTO api_keys (hash, prefix, account, created_at) VALUES ($1, $2, $3, $4)")
-        .bind(hex::encode(key.hash))
-        .bind(key.prefix.clone())
-        .bind(account.to_string())
-        .bind(work.now.0)
-        .execute(&mut *work.conn)
-        .await
-        .map_err(unique("key"))?;
-    Ok(())
-}
-
-fn unhex(text: &str) -> StoreResult<[u8; 32]> {
-    let mut hash = [0; 32];
-    hex::decode_to_slice(text, &mut hash)
-        .map_err(|_| StoreError::Damaged("column hash is not 64 hex digits".to_owned()))?;
-    Ok(hash)
-}
-
-fn read(row: &AnyRow) -> StoreResult<Account> {
+pub(super) fn read(row: &AnyRow) -> StoreResult<Account> {
     Ok(Account {
         id: row.id("id")?,
         email: row.text("email")?,
     })
-}
-
-pub(super) async fn keys(work: Work<'_>, prefix: String) -> StoreResult<Vec<(StoredApiKey, Account)>> {
-    let rows = sqlx::query(
-        "SELECT a.id, a.email, k.hash FROM api_keys k JOIN accounts a ON a.id = k.account WHERE k.prefix = $1",
-    )
-    .bind(prefix.clone())
-    .fetch_all(work.conn)
-    .await
-    .map_err(unavailable)?;
-    rows.iter()
-        .map(|row| {
-            let key = StoredApiKey {
-                prefix: prefix.clone(),
-                hash: unhex(&row.text("hash")?)?,
-            };
-            Ok((key, read(row)?))
-        })
-        .collect()
-}
-
-pub(super) async fn replace_key(mut work: Work<'_>, email: String, key: StoredApiKey) -> StoreResult<()> {
-    let row = sqlx::query("SELECT id, email FROM accounts WHERE email = $1")
-        .bind(email)
-        .fetch_optional(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    let account = read(&row.ok_or(StoreError::NotFound)?)?;
-    sqlx::query("DELETE FROM api_keys WHERE account = $1")
-        .bind(account.id.to_string())
-        .execute(&mut *work.conn)
-        .await
-        .map_err(unavailable)?;
-    insert_key(&mut work, account.id, &key).await
 }
 
 pub(super) async fn get(work: Work<'_>, id: AccountId) -> StoreResult<Account> {

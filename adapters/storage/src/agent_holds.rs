@@ -6,9 +6,10 @@ use domain::{
     agent::{named_numbers, referenced_agents},
     id::{AccountId, AgentId},
     phone_number::PhoneNumber,
-    ports::store::{HOLDERS_NAMED, Holder, StoreError, StoreResult},
+    ports::store::{HOLDERS_NAMED, Holder, NumberFilter, NumberUse, StoreError, StoreResult},
 };
 use serde_json::{Map, Value};
+use sqlx::any::AnyRow;
 
 use super::{
     Work, locks,
@@ -121,6 +122,38 @@ async fn others_numbers(
         }
     }
     Ok(found)
+}
+
+/// Returns the uses of the account's numbers, at most `limit` numbers.
+pub(super) async fn uses(
+    work: Work<'_>,
+    account: AccountId,
+    filter: NumberFilter,
+    limit: i64,
+) -> StoreResult<Vec<NumberUse>> {
+    let (only, after) = (filter.only.map(String::from), filter.after.map(String::from));
+    let rows = sqlx::query(
+        "SELECT n.phone_number, n.agent, n.answered, g.name FROM agent_numbers n JOIN agents g ON g.id = n.agent \
+         WHERE n.account = $1 AND n.phone_number IN (SELECT DISTINCT phone_number FROM agent_numbers \
+         WHERE account = $1 AND phone_number > $2 AND ($3 = '' OR phone_number = $3) ORDER BY phone_number LIMIT $4) \
+         ORDER BY n.phone_number, g.created_at, n.agent",
+    )
+    .bind(account.to_string())
+    .bind(after.unwrap_or_default())
+    .bind(only.unwrap_or_default())
+    .bind(limit.max(0))
+    .fetch_all(work.conn)
+    .await
+    .map_err(unavailable)?;
+    let found = |row: &AnyRow| {
+        Ok(NumberUse {
+            phone_number: row.number("phone_number")?,
+            agent: row.id("agent")?,
+            agent_name: row.text("name")?,
+            answered: row.flag("answered")?,
+        })
+    };
+    rows.iter().map(found).collect()
 }
 
 /// Returns the numbers in a document that the agent cannot have.

@@ -1,4 +1,4 @@
-//! The directory part of the store: accounts, keys, agents, contacts.
+//! The directory part of the store: accounts, agents, contacts.
 
 use async_trait::async_trait;
 use domain::{
@@ -6,9 +6,8 @@ use domain::{
     id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        Account, AgentFilter, AgentPage, AgentRow, AgentVersion, ContactFilter, ContactRow, DirectoryStore,
-        DoNotCallRow, KeyTicket, NewAccount, NewContact, Removal, StoreError, StoreResult, StoredApiKey,
-        WebhookSecrets,
+        AgentFilter, AgentPage, AgentRow, AgentVersion, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow,
+        KeyTicket, NewAccount, NewContact, NumberFilter, NumberUse, Removal, StoreError, StoreResult, WebhookSecrets,
     },
     time::Timestamp,
 };
@@ -20,17 +19,6 @@ use super::{SqlStore, accounts, agent_holds, agent_versions, agents, contacts, d
 impl DirectoryStore for SqlStore {
     async fn create_account(&self, new: NewAccount) -> StoreResult<()> {
         self.write(move |work| Box::pin(accounts::create(work, new))).await
-    }
-
-    async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<(StoredApiKey, Account)>> {
-        let prefix = prefix.to_owned();
-        self.read(move |work| Box::pin(accounts::keys(work, prefix))).await
-    }
-
-    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()> {
-        let email = email.to_owned();
-        self.write(move |work| Box::pin(accounts::replace_key(work, email, key)))
-            .await
     }
 
     async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets> {
@@ -67,6 +55,11 @@ impl DirectoryStore for SqlStore {
 
     async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage> {
         self.read(move |work| Box::pin(agents::list(work, account, filter, limit)))
+            .await
+    }
+
+    async fn number_uses(&self, account: AccountId, filter: NumberFilter, limit: i64) -> StoreResult<Vec<NumberUse>> {
+        self.read(move |work| Box::pin(agent_holds::uses(work, account, filter, limit)))
             .await
     }
 

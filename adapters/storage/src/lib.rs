@@ -8,6 +8,7 @@ mod accounts;
 mod agent_holds;
 mod agent_versions;
 mod agents;
+mod api_keys;
 mod appointments;
 mod attempt_ends;
 mod attempt_guard;

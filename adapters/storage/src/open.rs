@@ -47,8 +47,9 @@ const FILES: &[(&str, &str)] = &files![
     "0013_turn_detail",
     "0014_agent_versions",
     "0015_account_events",
-    "0017_search",
-    "0019_ring_timeout",
+    "0016_search",
+    "0017_ring_timeout",
+    "0018_api_keys",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

@@ -4,6 +4,7 @@
 //! The store has its own clock; callers never pass the present time.
 
 mod account_events;
+mod api_keys;
 mod appointments;
 mod attempts;
 mod calls;
@@ -25,6 +26,7 @@ mod transfer_rules;
 mod webhooks;
 
 pub use account_events::*;
+pub use api_keys::*;
 pub use appointments::*;
 pub use attempts::*;
 pub use calls::*;
@@ -96,6 +98,7 @@ pub type StoreResult<T> = Result<T, StoreError>;
 /// The whole store.
 pub trait Store:
     DirectoryStore
+    + ApiKeyStore
     + ErasureStore
     + IdempotencyStore
     + KnowledgeStore
@@ -119,6 +122,7 @@ pub trait Store:
 
 impl<T> Store for T where
     T: DirectoryStore
+        + ApiKeyStore
         + ErasureStore
         + IdempotencyStore
         + KnowledgeStore

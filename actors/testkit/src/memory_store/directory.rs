@@ -1,6 +1,6 @@
-//! Accounts, keys, agents and contacts in memory.
+//! Accounts, agents and contacts in memory.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -11,9 +11,9 @@ use domain::{
     id::{AccountId, AgentId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AGENT_PAGE_BYTES, AGENT_VERSIONS_KEPT, Account, AgentFilter, AgentPage, AgentRow, AgentVersion, AttemptState,
+        AGENT_PAGE_BYTES, AGENT_VERSIONS_KEPT, AgentFilter, AgentPage, AgentRow, AgentVersion, ApiKeyRow, AttemptState,
         CREATED, CampaignStatus, ContactFilter, ContactRow, DirectoryStore, DoNotCallRow, HOLDERS_NAMED, Holder,
-        KeyTicket, NewAccount, NewContact, Removal, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey,
+        KeyTicket, NewAccount, NewContact, NumberFilter, NumberUse, Removal, SECRET_KEPT_US, StoreError, StoreResult,
         WebhookSecrets,
     },
     time::Timestamp,
@@ -133,26 +133,10 @@ impl DirectoryStore for MemoryStore {
         if tables.accounts.values().any(|other| other.email == new.account.email) {
             return Err(StoreError::Exists("email"));
         }
-        tables.keys.push((new.account.id, new.key));
+        let own = ApiKeyRow::own(new.account.id, new.key.prefix.clone(), self.now(), None);
+        tables.keys.push((new.key, own));
         tables.secrets.insert(new.account.id, (new.webhook_secret, None));
         tables.accounts.insert(new.account.id, new.account);
-        Ok(())
-    }
-
-    async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<(StoredApiKey, Account)>> {
-        let tables = self.open()?;
-        let matching = tables.keys.iter().filter(|(_, key)| key.prefix == prefix);
-        Ok(matching
-            .filter_map(|(id, key)| Some((key.clone(), tables.accounts.get(id)?.clone())))
-            .collect())
-    }
-
-    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()> {
-        let mut tables = self.open()?;
-        let account = tables.accounts.values().find(|account| account.email == email);
-        let id = account.map(|account| account.id).ok_or(StoreError::NotFound)?;
-        tables.keys.retain(|(owner, _)| *owner != id);
-        tables.keys.push((id, key));
         Ok(())
     }
 
@@ -236,6 +220,30 @@ impl DirectoryStore for MemoryStore {
         }
         let more = rows.len() < found.len();
         Ok(AgentPage { rows, more })
+    }
+
+    async fn number_uses(&self, account: AccountId, filter: NumberFilter, limit: i64) -> StoreResult<Vec<NumberUse>> {
+        let tables = self.open()?;
+        let mut rows: Vec<&AgentRow> = tables.agents.values().filter(|row| row.account == account).collect();
+        rows.sort_by_key(|row| (row.created_at, row.id));
+        let mut numbers: BTreeMap<PhoneNumber, Vec<NumberUse>> = BTreeMap::new();
+        for row in rows {
+            for (phone_number, answered) in named_numbers(&row.document) {
+                let found = NumberUse {
+                    phone_number: phone_number.clone(),
+                    agent: row.id,
+                    agent_name: row.name().to_owned(),
+                    answered,
+                };
+                numbers.entry(phone_number).or_default().push(found);
+            }
+        }
+        let limit = usize::try_from(limit).unwrap_or_default();
+        let wanted = numbers.into_iter().filter(|(number, _)| {
+            let is_only = filter.only.as_ref().is_none_or(|only| only == number);
+            is_only && filter.after.as_ref().is_none_or(|after| number > after)
+        });
+        Ok(wanted.take(limit).flat_map(|(_, uses)| uses).collect())
     }
 
     async fn taken_numbers(

@@ -20,7 +20,7 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, AccountEventType, AgentRow, AgentVersion, Analysis, AttemptState, CallDirection, CampaignContact,
+            Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection, CampaignContact,
             CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow, SafeguardsRow,
             StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
@@ -32,7 +32,7 @@ use domain::{
 #[derive(Default)]
 pub(super) struct Tables {
     pub(super) accounts: HashMap<AccountId, Account>,
-    pub(super) keys: Vec<(AccountId, StoredApiKey)>,
+    pub(super) keys: Vec<(StoredApiKey, ApiKeyRow)>,
     /// Secret, and the previous one with the end of its validity.
     pub(super) secrets: HashMap<AccountId, (String, Option<(String, Timestamp)>)>,
     pub(super) agents: HashMap<AgentId, AgentRow>,

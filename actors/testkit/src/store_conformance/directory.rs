@@ -9,8 +9,8 @@ use domain::{
     id::{AccountId, AgentId, ContactId},
     phone_number::PhoneNumber,
     ports::store::{
-        AgentFilter, AgentPage, AgentRow, CampaignStatus, ContactFilter, DoNotCallRow, NewContact, Removal, StoreError,
-        StoredApiKey,
+        AgentFilter, AgentPage, AgentRow, CampaignStatus, ContactFilter, DoNotCallRow, NewContact, NumberFilter,
+        Removal, StoreError,
     },
     time::Clock,
 };
@@ -36,24 +36,6 @@ pub async fn accounts_have_unique_addresses(Fixture { store, .. }: Fixture) {
     assert_eq!(store.account(again.account.id).await, Err(StoreError::NotFound));
     // The key of the refused account does not exist either.
     assert_eq!(store.api_keys("rb_ada@example.com").await.unwrap().len(), 1);
-}
-
-pub async fn keys_are_found_by_prefix_and_replaced_at_once(Fixture { store, .. }: Fixture) {
-    let (ada, bob) = (new_account("ada@example.com"), new_account("bob@example.com"));
-    store.create_account(ada.clone()).await.unwrap();
-    store.create_account(bob.clone()).await.unwrap();
-    let found = store.api_keys(&ada.key.prefix).await.unwrap();
-    assert!(found == [(ada.key.clone(), ada.account.clone())]);
-    // Prefixes are not unique.
-    let shared = StoredApiKey {
-        prefix: ada.key.prefix.clone(),
-        hash: [9; 32],
-    };
-    store.replace_api_key(&bob.account.email, shared.clone()).await.unwrap();
-    assert!(store.api_keys(&bob.key.prefix).await.unwrap().is_empty());
-    assert_eq!(store.api_keys(&ada.key.prefix).await.unwrap().len(), 2);
-    let unknown = store.replace_api_key("eve@example.com", shared).await;
-    assert_eq!(unknown, Err(StoreError::NotFound));
 }
 
 pub async fn agents_are_versioned_and_belong_to_their_account(Fixture { store, clock }: Fixture) {
@@ -445,4 +427,59 @@ pub async fn a_replaced_secret_is_valid_for_a_day(fixture: Fixture) {
         .rotate_webhook_secret(AccountId::new(), "x".to_owned())
         .await;
     assert_eq!(nobody, Err(StoreError::NotFound));
+}
+
+pub async fn the_uses_of_numbers_are_those_of_the_account(Fixture { store, clock }: Fixture) {
+    let (ada, bob) = (new_account("ada@example.com"), new_account("bob@example.com"));
+    store.create_account(ada.clone()).await.unwrap();
+    store.create_account(bob.clone()).await.unwrap();
+    let (ada, bob) = (ada.account.id, bob.account.id);
+    let with = |name: &str, direction: &str, own: &[usize], rotated: &[usize]| {
+        let entries: Vec<Value> = own.iter().map(|n| json!({ "number": number(*n) })).collect();
+        let rotated: Vec<PhoneNumber> = rotated.iter().map(|n| number(*n)).collect();
+        let telephony = json!({ "telephony": { "rotationNumbers": rotated } });
+        let document = json!({
+            "name": name, "direction": direction, "phoneNumbers": entries, "platformSettings": telephony,
+        });
+        document.as_object().cloned().unwrap()
+    };
+    let first = store
+        .create_agent(ada, with("One", "inbound", &[1, 3], &[]), None)
+        .await
+        .unwrap();
+    clock.advance(Duration::from_secs(1));
+    let second = store
+        .create_agent(ada, with("Two", "outbound", &[2], &[3]), None)
+        .await
+        .unwrap();
+    store
+        .create_agent(bob, with("Other", "both", &[4], &[]), None)
+        .await
+        .unwrap();
+    let found = async |account, only: Option<usize>, after: Option<usize>, limit| {
+        let filter = NumberFilter {
+            only: only.map(number),
+            after: after.map(number),
+        };
+        let uses = store.number_uses(account, filter, limit).await.unwrap();
+        let uses = uses
+            .into_iter()
+            .map(|found| (found.phone_number, found.agent_name, found.agent, found.answered));
+        uses.collect::<Vec<_>>()
+    };
+    let one = (number(1), "One".to_owned(), first.id, true);
+    let two = (number(2), "Two".to_owned(), second.id, false);
+    let three = [
+        (number(3), "One".to_owned(), first.id, true),
+        (number(3), "Two".to_owned(), second.id, false),
+    ];
+    let all = [one.clone(), two.clone(), three[0].clone(), three[1].clone()];
+    assert_eq!(found(ada, None, None, 10).await, all);
+    assert_eq!(found(ada, None, None, 2).await, [one, two]);
+    assert_eq!(found(ada, None, Some(2), 1).await, three);
+    assert_eq!(found(ada, Some(3), None, 1).await, three);
+    assert_eq!(found(ada, Some(4), None, 1).await, []);
+    assert_eq!(found(bob, None, None, 10).await.len(), 1);
+    assert_eq!(store.delete_agent(ada, first.id).await, Ok(Removal::Done));
+    assert_eq!(found(ada, None, None, 10).await.len(), 2);
 }

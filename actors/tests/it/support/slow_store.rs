@@ -14,8 +14,8 @@ use domain::{
     agent::TransferRule,
     dial_token::DialToken,
     id::{
-        AccountId, AgentId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, EventId, GroupId,
-        NodeId, ToolId, TransferRuleId,
+        AccountId, AgentId, ApiKeyId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, EventId,
+        GroupId, NodeId, ToolId, TransferRuleId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
@@ -79,8 +79,6 @@ macro_rules! slowly {
 slowly! {
     DirectoryStore {
         create_account(new: NewAccount) -> ();
-        api_keys(prefix: &str) -> Vec<(StoredApiKey, Account)>;
-        replace_api_key(email: &str, key: StoredApiKey) -> ();
         create_agent(account: AccountId, document: Map<String, Value>, ticket: Option<&KeyTicket>) -> AgentRow;
         agent(account: AccountId, id: AgentId) -> AgentRow;
         kept_agent(account: AccountId, id: AgentId) -> AgentRow;
@@ -88,6 +86,7 @@ slowly! {
         rotate_webhook_secret(account: AccountId, secret: String) -> ();
         any_agent(id: AgentId) -> AgentRow;
         agents(account: AccountId, filter: AgentFilter, limit: i64) -> AgentPage;
+        number_uses(account: AccountId, filter: NumberFilter, limit: i64) -> Vec<NumberUse>;
         taken_numbers(account: AccountId, agent: Option<AgentId>, document: &Map<String, Value>) -> Vec<PhoneNumber>;
         agent_versions(account: AccountId, id: AgentId, before: Option<i64>, limit: i64) -> Vec<AgentVersion>;
         agent_version(account: AccountId, id: AgentId, version: i64) -> AgentRow;
@@ -101,6 +100,15 @@ slowly! {
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> DoNotCallRow;
         do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
         remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
+    }
+    ApiKeyStore {
+        api_keys(prefix: &str) -> Vec<FoundKey>;
+        replace_api_key(email: &str, key: StoredApiKey) -> ();
+        add_api_key(account: AccountId, new: NewApiKey) -> Option<ApiKeyRow>;
+        keys_of_account(account: AccountId) -> Vec<ApiKeyRow>;
+        change_api_key(account: AccountId, id: ApiKeyId, change: ApiKeyChange) -> ApiKeyRow;
+        delete_api_key(account: AccountId, id: ApiKeyId) -> ();
+        api_key_used(id: ApiKeyId) -> ();
     }
     ErasureStore {
         calls_of_contact(account: AccountId, id: ContactId) -> ContactCalls;

@@ -9,11 +9,13 @@ use domain::{
         NotReady,
         store::{CampaignRow, CampaignStatus},
     },
+    scope::Scope,
 };
 
 use super::{Answer, command::command, schedule_texts};
 use crate::{
     RestState,
+    auth::CallerKey,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
     idempotency::Replay,
     request_id::RequestId,
@@ -39,6 +41,14 @@ impl Begin {
             (true, _) => Self::Now,
             (false, true) => Self::OnSchedule,
             (false, false) => Self::Later,
+        }
+    }
+
+    /// Returns a 403 if the key may not place the calls.
+    pub fn require_scope(self, key: &CallerKey) -> ApiResult<()> {
+        match self {
+            Self::Later => Ok(()),
+            Self::Now | Self::OnSchedule => key.require(Scope::Calls),
         }
     }
 

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     RestState,
-    auth::Caller,
+    auth::{Caller, CallerKey},
     body::JsonObject,
     error::{ApiError, ApiResult},
     fields::{Fields, kind, whole},
@@ -46,6 +46,7 @@ const NAMES: [&str; 14] = [
 pub async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
+    caller: CallerKey,
     key: IdempotencyKey,
     request_id: RequestId,
     _: Query<NoParameters>,
@@ -53,6 +54,7 @@ pub async fn create(
 ) -> ApiResult<Response> {
     let asked = |name: &str| body.get(name).and_then(Value::as_bool).unwrap_or(false);
     let begin = Begin::of(asked("launch"), asked("scheduled"));
+    begin.require_scope(&caller)?;
     let hash = || RequestHash::of_json(&body);
     let has_key = key.is_given();
     match key.take(&state, account.id, "create campaign", hash).await? {

@@ -6,6 +6,7 @@ use domain::{
     agent::Agent,
     id::AgentId,
     ports::store::{CampaignContact, CampaignRow, CampaignStatus, FollowUp, ScheduleText},
+    scope::Scope,
 };
 use serde_json::{Map, Value};
 
@@ -23,6 +24,7 @@ use super::{
 };
 use crate::{
     RestState,
+    auth::CallerKey,
     body::JsonObject,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
@@ -54,6 +56,7 @@ const CLEARED: [&str; 3] = ["startTime", "endTime", "timezone"];
 pub async fn patch(
     State(state): State<RestState>,
     target: Target,
+    caller: CallerKey,
     expected: IfMatch,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
@@ -61,6 +64,9 @@ pub async fn patch(
     let row = row.or_no_such("campaign")?;
     expected.check(row.version)?;
     let (mut update, contacts) = read(&state, &row, &body).await?;
+    if update.scheduled.is_some() || update.active.is_some() {
+        caller.require(Scope::Calls)?;
+    }
     update.version = expected.0;
     let begins = update.scheduled == Some(true) || update.active == Some(true);
     let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();

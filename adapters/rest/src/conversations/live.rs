@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 
 use crate::{
     RestState,
-    auth::{Caller, KeyName},
+    auth::{Caller, CallerKey},
     body::JsonObject,
     envelope::Reply,
     error::{ApiError, ApiResult, Conflict, OrNoSuch},
@@ -60,7 +60,7 @@ type Body = (PathId<AttemptId>, Query<NoParameters>, JsonObject);
 
 async fn say(
     State(state): State<RestState>,
-    (Caller(account), key): (Caller, KeyName),
+    (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
@@ -76,7 +76,7 @@ async fn say(
 
 async fn transfer(
     State(state): State<RestState>,
-    (Caller(account), key): (Caller, KeyName),
+    (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
@@ -110,7 +110,7 @@ async fn transfer(
 
 async fn digits(
     State(state): State<RestState>,
-    (Caller(account), key): (Caller, KeyName),
+    (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
@@ -131,7 +131,7 @@ async fn digits(
 
 async fn instructions(
     State(state): State<RestState>,
-    (Caller(account), key): (Caller, KeyName),
+    (Caller(account), key): (Caller, CallerKey),
     (PathId(id), _, JsonObject(body)): Body,
 ) -> ApiResult<Reply> {
     let mut fields = Fields::of(&body, "");
@@ -165,7 +165,7 @@ fn text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
 
 /// Sends a command to the node that holds the call, unless its fields have problems.
 async fn send(
-    (state, account, key): (&RestState, AccountId, KeyName),
+    (state, account, key): (&RestState, AccountId, CallerKey),
     id: AttemptId,
     (fields, kind): (Fields<'_>, Option<CommandKind>),
 ) -> ApiResult<Reply> {
@@ -173,7 +173,7 @@ async fn send(
         return Err(ApiError::Invalid(fields.problems));
     };
     require_in_progress(state, account, id).await?;
-    let command = CallCommand { by: key.0, kind };
+    let command = CallCommand { by: key.name().to_owned(), kind };
     let answer = match state.switchboard.command_call(id, command.clone()).await {
         Some(CommandAnswer::NotHere) => state.peers.command(id, &command).await,
         Some(answer) => Ok(answer),

@@ -36,10 +36,10 @@ pub fn operations() -> Vec<Operation> {
         Operation::post(
             "/public/v1/me/api-key/regenerate",
             "regenerateApiKey",
-            "Replace the key",
+            "Replace the account's own key",
         )
         .ours()
-        .note("The old key stops working at once. The new one is shown only once.")
+        .note("The old key stops working at once, and added keys stay. The new one has all scopes and is shown only once.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
         Operation::get(

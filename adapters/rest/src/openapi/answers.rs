@@ -82,7 +82,12 @@ impl Failure {
 pub fn shared(keyless: bool, sends_body: bool) -> Vec<(u16, &'static str)> {
     let mut shared = vec![(400, "InvalidRequest"), (500, "Internal")];
     if !keyless {
-        shared.extend([(401, "Unauthorized"), (429, "RateLimited"), (503, "Unavailable")]);
+        shared.extend([
+            (401, "Unauthorized"),
+            (403, "Forbidden"),
+            (429, "RateLimited"),
+            (503, "Unavailable"),
+        ]);
     }
     if sends_body {
         shared.extend([(413, "PayloadTooLarge"), (415, "UnsupportedMediaType")]);
@@ -134,7 +139,8 @@ fn response(status: u16, failures: &[&Failure]) -> Value {
 fn description(status: u16) -> &'static str {
     match status {
         400 => "The request is invalid; `error.fields` lists every problem",
-        401 => "The key is missing or unknown",
+        401 => "The key is missing, unknown or expired",
+        403 => "The key lacks a scope",
         404 => "Not found in this account",
         405 => "The path does not support this method",
         409 => "Not possible in the current state",
@@ -154,6 +160,7 @@ pub fn components() -> Value {
     json!({
         "InvalidRequest": of(Failure::invalid("pagesize", "unknown_parameter", "is not a query parameter of this operation")),
         "Unauthorized": of(Failure::new(401, "unauthorized", "this API key is not known")),
+        "Forbidden": of(Failure::new(403, "forbidden", "this API key lacks the scope `calls`; use a key that has it")),
         "NotFound": of(Failure::new(404, "not_found", "there is nothing at this path")),
         "MethodNotAllowed": of(Failure::new(405, "method_not_allowed", "this path does not take this method; see the Allow header")),
         "PayloadTooLarge": of(Failure::new(413, "payload_too_large", "a JSON body may have at most 1 MiB")),
@@ -243,6 +250,7 @@ pub fn path_parameter(name: &str) -> Value {
         "contactId" => ("A contact's id", uuid(), json!(samples::CONTACT)),
         "conversationId" => ("A conversation's id", uuid(), json!(samples::CONVERSATION)),
         "documentId" => ("A document's id", uuid(), json!(samples::DOCUMENT)),
+        "keyId" => ("A key's id", uuid(), json!(samples::API_KEY)),
         "toolId" => ("A tool's id", uuid(), json!(samples::TOOL)),
         "transferRuleId" => ("A transfer rule's id", uuid(), json!(samples::TRANSFER_RULE)),
         "webhookId" => ("A webhook's id", uuid(), json!(samples::WEBHOOK)),

@@ -14,9 +14,13 @@ use utoipa::{
 };
 
 use super::answers::{self, Failure};
+use crate::scopes;
 
 /// Mark of everything that is not in the service document.
 pub const EXTENSION: &str = "x-ringback-extension";
+
+/// Names of the scopes that an operation needs.
+const SCOPES: &str = "x-required-scopes";
 
 /// Schemas by name. In responses, an optional field is never `null`; in requests it may be missing or `null`.
 #[derive(Debug, Default)]
@@ -357,6 +361,21 @@ impl Operation {
             .any(|prefix| self.path.starts_with(prefix))
     }
 
+    /// Adds the scopes that the operation needs, for people and programs.
+    fn show_scopes(&mut self) {
+        let names: Vec<&str> = scopes::required(self.method, self.path)
+            .iter()
+            .map(|scope| scope.as_str())
+            .collect();
+        let sentence = scopes::sentence(self.method, self.path);
+        let text = match self.value.get("description").and_then(Value::as_str) {
+            Some(note) => format!("{note} {sentence}"),
+            None => sentence,
+        };
+        self.value.insert("description".into(), json!(text));
+        self.value.insert(SCOPES.into(), json!(names));
+    }
+
     /// Returns the finished operation, under its tag.
     pub(super) fn finish(mut self, tag: &str) -> Self {
         let thing = self.path.split('/').rfind(|part| part.starts_with('{'));
@@ -369,6 +388,9 @@ impl Operation {
             if !self.failures.iter().any(|failure| failure.status == 404) {
                 self.failures.push(Failure::missing(thing));
             }
+        }
+        if !self.keyless {
+            self.show_scopes();
         }
         let mut security = vec![json!({ "apiKeyHeader": [] }), json!({ "bearer": [] })];
         if self.method == "get" {

@@ -31,6 +31,8 @@ pub const WEBHOOK: &str = "0198d1a0-0000-7000-8000-000000000012";
 pub const DELIVERY: &str = "0198d1a0-0000-7000-8000-000000000013";
 /// Id of an event.
 pub const EVENT: &str = "0198d1a0-0000-7000-8000-000000000014";
+/// Id of an API key.
+pub const API_KEY: &str = "0198d1a0-0000-7000-8000-000000000015";
 /// A stored phone number.
 pub const PHONE: &str = "+15550100010";
 /// A point in time.

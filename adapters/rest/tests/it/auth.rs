@@ -1,7 +1,7 @@
 //! Tests of API keys: requests that need one, ways to send it, and responses to wrong ones.
 
 use domain::api_key::generate_key;
-use domain::ports::store::{DirectoryStore, StoreError, StoredApiKey};
+use domain::ports::store::{ApiKeyStore, StoreError, StoredApiKey};
 
 use support::{app::TestApp, client::send};
 

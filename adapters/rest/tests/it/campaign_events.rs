@@ -6,7 +6,7 @@ use domain::api_key::generate_key;
 use domain::{
     id::{CampaignId, NodeId},
     ports::store::{
-        AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, DirectoryStore, NodeStore, Outcome,
+        ApiKeyStore, AttemptStore, CampaignStatus, CampaignStore, Claim, ConversationStatus, NodeStore, Outcome,
         PermitRequest, StateChange, StoreError,
     },
 };

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::api_key::generate_key;
-use domain::ports::store::{DirectoryStore, StoreError};
+use domain::ports::store::{ApiKeyStore, StoreError};
 use rest::{RateLimit, server::ServerLimits};
 use serde_json::json;
 

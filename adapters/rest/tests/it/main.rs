@@ -5,6 +5,7 @@
 mod agent_fields;
 mod agent_versions;
 mod agents;
+mod api_keys;
 mod auth;
 mod calls;
 mod campaign_changes;
@@ -28,6 +29,7 @@ mod hostile;
 mod idempotency;
 mod limits;
 mod overload;
+mod phone_numbers;
 mod recordings;
 mod server;
 mod sqlite;

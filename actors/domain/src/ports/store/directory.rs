@@ -1,4 +1,4 @@
-//! Accounts, API keys, agents, contacts and the do-not-call list.
+//! Accounts, agents, contacts and the do-not-call list.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -85,6 +85,28 @@ pub struct AgentFilter {
     pub name: Option<String>,
     /// The cursor: list only rows after this one (newest first, then id).
     pub after: Option<(Timestamp, AgentId)>,
+}
+
+/// A phone number that an agent names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NumberUse {
+    /// The number.
+    pub phone_number: PhoneNumber,
+    /// Agent that names it.
+    pub agent: AgentId,
+    /// Name of the agent.
+    pub agent_name: String,
+    /// Whether the agent answers calls to it.
+    pub answered: bool,
+}
+
+/// Filters of the list of numbers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NumberFilter {
+    /// The only number of interest.
+    pub only: Option<PhoneNumber>,
+    /// The cursor: list only numbers after this one.
+    pub after: Option<PhoneNumber>,
 }
 
 /// A kept version of an agent.
@@ -180,17 +202,11 @@ pub struct DoNotCallRow {
     pub created_at: Timestamp,
 }
 
-/// Accounts, keys, agents, contacts.
+/// Accounts, agents, contacts.
 #[async_trait]
 pub trait DirectoryStore: Send + Sync {
     /// Creates an account. Returns `Exists("email")`.
     async fn create_account(&self, new: NewAccount) -> StoreResult<()>;
-
-    /// Returns the keys with this prefix and their accounts. The caller compares hashes in constant time.
-    async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<(StoredApiKey, Account)>>;
-
-    /// Replaces the account's key; the old one stops working at once. Returns `NotFound`.
-    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
 
     /// Returns the secrets that sign the account's deliveries. Returns `NotFound`.
     async fn webhook_secrets(&self, account: AccountId) -> StoreResult<WebhookSecrets>;
@@ -219,6 +235,10 @@ pub trait DirectoryStore: Send + Sync {
 
     /// Returns the account's agents, newest first, at most `limit`; fewer if documents are large.
     async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage>;
+
+    /// Returns the uses of the account's numbers, at most `limit` numbers in the order of their digits, and for each the
+    /// agents that name it, oldest first.
+    async fn number_uses(&self, account: AccountId, filter: NumberFilter, limit: i64) -> StoreResult<Vec<NumberUse>>;
 
     /// Returns the numbers in a document of `agent` (none for a new one) that the agent cannot have now.
     async fn taken_numbers(

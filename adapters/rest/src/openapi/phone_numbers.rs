@@ -1,0 +1,57 @@
+//! Phone numbers that the account's agents name.
+
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{operation::Operation, samples};
+use crate::phone_numbers::NumberDetails;
+
+/// The agent to which a number is assigned.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NumberAssignment {
+    /// Agent that gets the number; `null` takes it out of `phoneNumbers` of all agents.
+    #[schema(required = true, format = "uuid")]
+    pub agent_id: Option<String>,
+}
+
+fn sample() -> Value {
+    let agent = json!({ "agentId": samples::AGENT, "name": "Ava", "answers": true });
+    json!({ "phoneNumber": samples::PHONE, "agents": [agent] })
+}
+
+/// Returns the operations of phone numbers.
+pub fn operations() -> Vec<Operation> {
+    vec![
+        Operation::get(
+            "/public/v1/phone-numbers",
+            "listPhoneNumbers",
+            "List the numbers that agents name",
+        )
+        .ours()
+        .note("In the order of their digits. Numbers that no agent names are not listed: carriers are not asked.")
+        .paged()
+        .page::<NumberDetails>(sample()),
+        Operation::patch(
+            "/public/v1/phone-numbers/{phoneNumber}",
+            "assignPhoneNumber",
+            "Assign a number to an agent, or take it from all",
+        )
+        .ours()
+        .note(
+            "Has the effect of a change of the agent's `phoneNumbers`, with the same rules. Agents that only rotate \
+             the number as a caller ID keep it.",
+        )
+        .body::<NumberAssignment>(json!({
+            "assign": { "agentId": samples::AGENT },
+            "remove": { "agentId": null },
+        }))
+        .ok::<NumberDetails>(sample())
+        .missing("number")
+        .conflict(
+            "number_in_use",
+            "+15550100010: belongs to another account, or is answered by another agent with direction `inbound` or \
+             `both`; leave it out, or remove it from that agent first",
+        ),
+    ]
+}

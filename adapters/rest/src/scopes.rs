@@ -1,0 +1,77 @@
+//! The scopes that each operation needs: one rule with a few exceptions. The description of the API shows them.
+
+use domain::scope::Scope;
+
+const READ: &[Scope] = &[Scope::Read];
+const CALLS: &[Scope] = &[Scope::Calls];
+const LIVE: &[Scope] = &[Scope::Live];
+const WRITE: &[Scope] = &[Scope::Write];
+const ADMIN: &[Scope] = &[Scope::Admin];
+
+/// Part of the path before those of the tables below.
+const BASE: &str = "/public/v1";
+
+/// Exceptions from the rule: method (`*` for all), path (with `…` at its end, all that begin so), scopes. The first
+/// that matches holds.
+const EXCEPTIONS: [(&str, &str, &[Scope]); 13] = [
+    // The response is a key with all scopes.
+    ("POST", "/me/api-key/regenerate", &Scope::ALL),
+    ("*", "/me/api-keys…", ADMIN),
+    ("*", "/me/webhook-secret…", ADMIN),
+    ("*", "/webhooks…", ADMIN),
+    ("DELETE", "/conversations/{conversationId}", ADMIN),
+    ("POST", "/conversations/{conversationId}/…", LIVE),
+    ("GET", "/conversations/{conversationId}/listen", LIVE),
+    ("POST", "/calls…", CALLS),
+    ("POST", "/campaigns/{campaignId}/launch", CALLS),
+    ("POST", "/campaigns/{campaignId}/pause", CALLS),
+    ("POST", "/campaigns/{campaignId}/stop", CALLS),
+    ("POST", "/campaigns/{campaignId}/schedule", CALLS),
+    ("POST", "/campaigns/{campaignId}/call-again", CALLS),
+];
+
+/// Operations that need another scope for some requests. Their handlers check it.
+const CONDITIONS: [(&str, &str, &str); 5] = [
+    ("POST", "/campaigns", "`launch` and `scheduled` also need `calls`."),
+    ("POST", "/campaigns/csv", "`launch` and `scheduled` also need `calls`."),
+    (
+        "PATCH",
+        "/campaigns/{campaignId}",
+        "`active` and `scheduled` also need `calls`.",
+    ),
+    ("DELETE", "/contacts/{contactId}", "`erase=true` also needs `admin`."),
+    ("POST", "/me/api-keys", "A key gives only scopes that it has itself."),
+];
+
+/// Returns the scopes that an operation needs, all of them. `path` is its pattern, such as
+/// `/public/v1/agents/{agentId}`.
+pub fn required(method: &str, path: &str) -> &'static [Scope] {
+    let method = if method == "HEAD" { "GET" } else { method };
+    let below = path.strip_prefix(BASE).unwrap_or(path);
+    let exception = EXCEPTIONS.iter().find(|(of, pattern, _)| {
+        let fits = match pattern.strip_suffix('…') {
+            Some(start) => below.starts_with(start),
+            None => below == *pattern,
+        };
+        fits && (*of == "*" || of.eq_ignore_ascii_case(method))
+    });
+    match exception {
+        Some((_, _, scopes)) => scopes,
+        None if method.eq_ignore_ascii_case("GET") => READ,
+        None => WRITE,
+    }
+}
+
+/// Returns a sentence for people on the scopes that an operation needs.
+pub fn sentence(method: &str, path: &str) -> String {
+    let names: Vec<String> = required(method, path)
+        .iter()
+        .map(|scope| format!("`{}`", scope.as_str()))
+        .collect();
+    let below = path.strip_prefix(BASE).unwrap_or(path);
+    let condition = CONDITIONS
+        .iter()
+        .find(|(of, pattern, _)| of.eq_ignore_ascii_case(method) && *pattern == below);
+    let condition = condition.map_or_else(String::new, |(_, _, text)| format!(" {text}"));
+    format!("Needs the scope {}.{condition}", names.join(", "))
+}
