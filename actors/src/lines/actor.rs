@@ -103,13 +103,7 @@ impl Actor for LinesActor {
                 state.pool.wish(dialer, want);
             }
             LinesMessage::ReturnLines { dialer, lines } => state.pool.give_back(dialer, lines),
-            LinesMessage::StillWaiting(dialer) => {
-                let requester = state.requesters.get(&dialer).filter(|_| state.pool.starves(dialer));
-                if let Some(requester) = requester {
-                    let lines = state.pool.lines();
-                    requester.send(LinesNotice::NoLineFree { lines });
-                }
-            }
+            LinesMessage::StillWaiting(dialer) => state.tell_starving(dialer),
             LinesMessage::WithdrawWish(dialer) => state.pool.wish(dialer, 0),
             LinesMessage::Withdraw(dialer) => {
                 state.pool.reclaim(dialer);
@@ -211,6 +205,15 @@ impl Actor for LinesActor {
 }
 
 impl LinesState {
+    /// Tells a dialer that still waits that no line is free.
+    fn tell_starving(&self, dialer: Dialer) {
+        let requester = self.requesters.get(&dialer).filter(|_| self.pool.starves(dialer));
+        if let Some(requester) = requester {
+            let lines = self.pool.lines();
+            requester.send(LinesNotice::NoLineFree { lines });
+        }
+    }
+
     /// Grants the lines that may be granted now, and wakes up when the rate allows more.
     fn grant(&mut self, me: &ActorRef<LinesMessage>) {
         if self.with.gate.holds_back().is_some() {

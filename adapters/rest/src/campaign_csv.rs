@@ -168,8 +168,8 @@ async fn append(state: &RestState, row: &CampaignRow, upload: Upload, ticket: Op
     let columns = form::columns(&upload.texts);
     let destinations = Destinations::of(&*state.store, row.account).await?;
     let agent = agent_of(state, row, None).await?;
-    let languages = agent.as_ref().map(Agent::first_languages);
-    let checked = check(upload.file, columns, (languages, destinations), upload.problems).await?;
+    let choices = agent.as_ref().map(|agent| ContactChoices::of(agent, &state.talking));
+    let checked = check(upload.file, columns, (choices, destinations), upload.problems).await?;
     check_number(checked.rows)?;
     let mut open = match &agent {
         Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,

@@ -9,7 +9,11 @@ pub mod live;
 pub mod recording;
 pub mod turns;
 
-use axum::extract::State;
+use axum::{
+    Router,
+    extract::State,
+    routing::{get, post},
+};
 use domain::{
     conversation::{self, Conversation},
     id::AttemptId,
@@ -26,6 +30,25 @@ use super::{
     path_id::PathId,
     query::{Parameters, Query, RawQuery},
 };
+
+/// Builds the routes of this resource.
+pub fn routes() -> Router<RestState> {
+    Router::new()
+        .route("/public/v1/conversations", get(list))
+        .route("/public/v1/conversations/export", get(export::export))
+        .route(
+            "/public/v1/conversations/{conversationId}",
+            get(show).delete(delete::delete),
+        )
+        .route("/public/v1/conversations/{conversationId}/end", post(end::end))
+        .merge(live::routes())
+        .route("/public/v1/conversations/{conversationId}/turns", get(turns::list))
+        .route("/public/v1/conversations/{conversationId}/events", get(events::list))
+        .route(
+            "/public/v1/conversations/{conversationId}/recording",
+            get(recording::recording),
+        )
+}
 
 /// Handles `GET /public/v1/conversations`.
 pub async fn list(

@@ -169,48 +169,12 @@ pub fn routes(state: RestState) -> Router {
         )
         .route("/public/v1/do-not-call", get(do_not_call::list).post(do_not_call::add))
         .route("/public/v1/do-not-call/{phoneNumber}", delete(do_not_call::remove))
-        .route(
-            "/public/v1/campaigns",
-            get(campaigns::list).post(campaigns::create::create),
-        )
+        .merge(campaigns::routes())
         .route("/public/v1/campaigns/csv", post(campaign_csv::create))
-        .route(
-            "/public/v1/campaigns/{campaignId}",
-            get(campaigns::show)
-                .patch(campaigns::update::patch)
-                .delete(campaigns::update::delete),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/schedule",
-            post(campaigns::update::schedule),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/contacts",
-            get(campaigns::results::list).post(campaigns::add::add),
-        )
         .route(
             "/public/v1/campaigns/{campaignId}/contacts/csv",
             post(campaign_csv::add),
         )
-        .route(
-            "/public/v1/campaigns/{campaignId}/call-again",
-            post(campaigns::call_again::call_again),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/duplicate",
-            post(campaigns::duplicate::duplicate),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/results.csv",
-            get(campaigns::results::file),
-        )
-        .route(
-            "/public/v1/campaigns/{campaignId}/events",
-            get(campaigns::events::stream),
-        )
-        .route("/public/v1/campaigns/{campaignId}/launch", post(campaigns::launch))
-        .route("/public/v1/campaigns/{campaignId}/pause", post(campaigns::pause))
-        .route("/public/v1/campaigns/{campaignId}/stop", post(campaigns::stop))
         .merge(knowledge_base::routes())
         .merge(phone_numbers::routes())
         .merge(safeguards::routes())
@@ -218,29 +182,7 @@ pub fn routes(state: RestState) -> Router {
         .merge(tools::routes())
         .merge(transfer_rules::routes())
         .merge(webhooks::routes())
-        .route("/public/v1/conversations", get(conversations::list))
-        .route("/public/v1/conversations/export", get(conversations::export::export))
-        .route(
-            "/public/v1/conversations/{conversationId}",
-            get(conversations::show).delete(conversations::delete::delete),
-        )
-        .route(
-            "/public/v1/conversations/{conversationId}/end",
-            post(conversations::end::end),
-        )
-        .merge(conversations::live::routes())
-        .route(
-            "/public/v1/conversations/{conversationId}/turns",
-            get(conversations::turns::list),
-        )
-        .route(
-            "/public/v1/conversations/{conversationId}/events",
-            get(conversations::events::list),
-        )
-        .route(
-            "/public/v1/conversations/{conversationId}/recording",
-            get(conversations::recording::recording),
-        )
+        .merge(conversations::routes())
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
         .route_layer(middleware::from_fn_with_state(

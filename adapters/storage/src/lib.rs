@@ -54,8 +54,8 @@ mod transcripts;
 mod transfer_rules;
 mod turns;
 mod url;
-mod word_index;
 mod webhooks;
+mod word_index;
 mod write_health;
 mod writer;
 

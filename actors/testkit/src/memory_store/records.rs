@@ -13,8 +13,9 @@ use domain::{
     analysis, conversation,
     id::{AccountId, AttemptId, EventId, JobId},
     ports::store::{
-        AccountEventType, Analysis, AttemptState, CallOutcome, ConversationFilter, ConversationPage, ConversationRow, EndPlace,
-        EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job, OutcomeSign, RecordStore, StoreError, StoreResult, TurnFact,
+        AccountEventType, Analysis, AttemptState, CallOutcome, ConversationFilter, ConversationPage, ConversationRow,
+        EndPlace, EventFact, EventRow, FACTS_FOLLOW_MS, Fact, Job, OutcomeSign, RecordStore, StoreError, StoreResult,
+        TurnFact,
     },
     time::Timestamp,
 };

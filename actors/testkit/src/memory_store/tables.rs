@@ -20,9 +20,9 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection, CampaignContact,
-            CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow, SafeguardsRow,
-            StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
+            Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection,
+            CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow,
+            SafeguardsRow, StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
     safeguards::Rule,

@@ -173,7 +173,10 @@ async fn send(
         return Err(ApiError::Invalid(fields.problems));
     };
     require_in_progress(state, account, id).await?;
-    let command = CallCommand { by: key.name().to_owned(), kind };
+    let command = CallCommand {
+        by: key.name().to_owned(),
+        kind,
+    };
     let answer = match state.switchboard.command_call(id, command.clone()).await {
         Some(CommandAnswer::NotHere) => state.peers.command(id, &command).await,
         Some(answer) => Ok(answer),

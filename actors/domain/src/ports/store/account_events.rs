@@ -221,7 +221,7 @@ mod tests {
             "**",
             "call.**",
             "Call.ended",
-            TEST,
+            WEBHOOK_TEST,
             "webhook.*",
         ] {
             assert_eq!(count(bad), None, "{bad}");
