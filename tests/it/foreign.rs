@@ -232,7 +232,13 @@ async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
         let path = owned.0.iter().fold(template.clone(), |path, (name, id)| {
             path.replace(&format!("{{{name}}}"), id)
         });
-        seen.push(client.get(&path).await.expect(200).body["data"].clone());
+        let mut data = client.get(&path).await.expect(200).body["data"].clone();
+        if template.ends_with("/api-keys") {
+            // The reads themselves are uses.
+            let keys = data.as_array_mut().unwrap().iter_mut();
+            keys.for_each(|key| drop(key.as_object_mut().unwrap().remove("lastUsedAt")));
+        }
+        seen.push(data);
     }
     seen
 }

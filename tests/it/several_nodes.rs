@@ -104,6 +104,7 @@ impl Installation {
     async fn agent(&self) -> String {
         let mut agent = interviewing_agent();
         agent["direction"] = json!("both");
+        agent["platformSettings"]["overrides"] = json!({ "greetingMessage": true });
         let made = self.client.post("/public/v1/agents/create", agent).await;
         made.expect(201).text("/data/agentId")
     }
@@ -249,7 +250,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     timeout(WITHIN, quiet).await.unwrap();
 
     // The media address is the proxy's, which sends the socket to any node.
-    let inbound = json!({ "agentId": agent });
+    let inbound = json!({ "agentId": agent, "overrides": { "greetingMessage": "Good day." } });
     let key = ("idempotency-key", "a-call-from-outside");
     let mut addresses = BTreeSet::new();
     let mut conversation = String::new();
@@ -277,8 +278,15 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
         all.at(node).post(&format!("{path}/say"), words).await.expect(200);
     }
     let said = |events: &Value| {
-        let events = events.as_array().unwrap().iter();
-        events.filter(|event| event["type"] == "say").count() == 3
+        let count = |kind: &str| {
+            events
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|event| event["type"] == kind)
+                .count()
+        };
+        count("say") == 3 && count("overridden") == 1
     };
     all.until(&format!("{path}/events?pageSize=100"), said).await;
 }

@@ -20,7 +20,7 @@ use axum::{
     response::Response,
 };
 use domain::{
-    agent::{Agent, Problem},
+    agent::Problem,
     id::AccountId,
     ports::store::{CampaignContact, CampaignRow, KeyTicket},
 };

@@ -142,7 +142,8 @@ impl Outbox {
 
     /// Removes the deliveries of a call.
     pub(super) fn remove(&mut self, attempt: AttemptId) {
-        self.deliveries.retain(|_, entry| entry.delivery.attempt != Some(attempt));
+        self.deliveries
+            .retain(|_, entry| entry.delivery.attempt != Some(attempt));
     }
 
     fn of(&self, attempt: AttemptId) -> impl Iterator<Item = &DeliveryEntry> {

@@ -14,8 +14,8 @@ use domain::{
     agent::TransferRule,
     dial_token::DialToken,
     id::{
-        AccountId, AgentId, ApiKeyId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, EventId,
-        GroupId, NodeId, ToolId, TransferRuleId,
+        AccountEventId, AccountId, AgentId, ApiKeyId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId,
+        DocumentId, EventId, GroupId, NodeId, ToolId, TransferRuleId, WebhookId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
@@ -99,6 +99,7 @@ slowly! {
         delete_contact(account: AccountId, id: ContactId) -> ();
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> DoNotCallRow;
         do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
+        opt_out(account: AccountId, number: &PhoneNumber, call: AttemptId) -> ();
         remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
     ApiKeyStore {
@@ -113,6 +114,8 @@ slowly! {
     ErasureStore {
         calls_of_contact(account: AccountId, id: ContactId) -> ContactCalls;
         erase_contact(account: AccountId, id: ContactId) -> ContactCalls;
+        is_settled(account: AccountId, id: AttemptId) -> bool;
+        delete_conversation(account: AccountId, id: AttemptId) -> ();
         erase_words(ended_before: Timestamp, limit: i64) -> usize;
     }
     IdempotencyStore {
@@ -168,6 +171,8 @@ slowly! {
         campaigns(account: AccountId, filter: CampaignFilter, limit: i64) -> Vec<CampaignRow>;
         change_state(id: CampaignId, version: i64, change: StateChange) -> CampaignRow;
         update_campaign(id: CampaignId, version: i64, edit: CampaignEdit, change: StateChange) -> CampaignRow;
+        add_contacts(id: CampaignId, import: CampaignId, ticket: Option<&KeyTicket>) -> ContactsAdded;
+        call_again(id: CampaignId, last: &[AttemptId], earlier: i64, ticket: Option<&KeyTicket>) -> CalledAgain;
         delete_campaign(id: CampaignId, version: i64) -> ();
         active_campaigns() -> Vec<CampaignRow>;
         active_versions() -> Vec<ActiveCampaign>;
@@ -178,6 +183,7 @@ slowly! {
     CampaignReadStore {
         contact_results(campaign: CampaignId, status: Option<ContactStatus>, from: i64, limit: i64) -> ContactPage;
         changed_conversations(campaign: CampaignId, after: (Timestamp, AttemptId), limit: i64) -> Vec<ChangedConversation>;
+        recent_dials(campaign: CampaignId, minutes: i64) -> RecentDials;
         latest_conversations(campaign: CampaignId, newest: i64) -> Vec<ChangedConversation>;
         saved_by_number(account: AccountId, numbers: &[PhoneNumber]) -> Vec<ContactRow>;
         saved_by_id(account: AccountId, ids: &[ContactId]) -> Vec<ContactRow>;
@@ -234,6 +240,25 @@ slowly! {
         deliveries_of(attempt: AttemptId) -> Vec<DeliveryRow>;
         contact_of(attempt: AttemptId) -> CampaignContact;
     }
+    AccountEventStore {
+        publish_events(limit: i64) -> usize;
+        event_place(account: AccountId, event: Option<AccountEventId>) -> i64;
+        events_after(account: AccountId, place: i64, limit: i64) -> Vec<AccountEvent>;
+        forget_events(made_before: Timestamp, limit: i64) -> usize;
+    }
+    WebhookStore {
+        create_webhook(account: AccountId, new: WebhookEndpoint, secret: String, ticket: Option<&KeyTicket>) -> Option<WebhookRow>;
+        webhook(account: AccountId, id: WebhookId) -> WebhookRow;
+        webhooks(account: AccountId, after: Option<(Timestamp, WebhookId)>, limit: i64) -> Vec<WebhookRow>;
+        update_webhook(account: AccountId, id: WebhookId, version: i64, new: WebhookEndpoint) -> WebhookRow;
+        rotate_secret(account: AccountId, id: WebhookId, secret: String) -> ();
+        delete_webhook(account: AccountId, id: WebhookId) -> ();
+        recent_deliveries(id: WebhookId) -> RecentDeliveries;
+        webhook_deliveries(id: WebhookId, before: Option<DeliveryId>, limit: i64) -> Vec<WebhookDelivery>;
+        resend_delivery(id: WebhookId, delivery: DeliveryId) -> WebhookDelivery;
+        test_webhook(account: AccountId, id: WebhookId) -> WebhookDelivery;
+        webhook_message(delivery: DeliveryId) -> WebhookMessage;
+    }
     AppointmentStore {
         begin_appointment(new: NewAppointment) -> Begun;
         settle_appointment(id: AppointmentId, lease: i64, settled: BookingSettled) -> ();
@@ -244,7 +269,8 @@ slowly! {
     RecordStore {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();
         conversation(account: AccountId, id: AttemptId) -> ConversationRow;
-        conversations(account: AccountId, filter: ConversationFilter, limit: i64) -> Vec<ConversationRow>;
+        conversation_page(account: AccountId, filter: ConversationFilter, limit: i64) -> ConversationPage;
+        note_calls(after: EndPlace, limit: i64) -> Option<EndPlace>;
         turns(id: AttemptId) -> Vec<TurnFact>;
         last_event(id: AttemptId, name: &str) -> Option<EventFact>;
         events_of(id: AttemptId, names: &[&'static str], after: Option<EventId>, limit: i64) -> Vec<EventRow>;

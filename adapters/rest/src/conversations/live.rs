@@ -66,7 +66,7 @@ async fn say(
     let mut fields = Fields::of(&body, "");
     fields.only(&["text", "interrupt"]);
     let text = required_text(&mut fields, "text").map(spoken);
-    if text.as_ref().is_some_and(|text| !has_words(text)) {
+    if fields.problems.is_empty() && text.as_ref().is_some_and(|text| !has_words(text)) {
         fields.problem("text", "invalid_value", "has no words that can be spoken");
     }
     let interrupt = fields.flag("interrupt");
@@ -169,10 +169,11 @@ async fn send(
     id: AttemptId,
     (fields, kind): (Fields<'_>, Option<CommandKind>),
 ) -> ApiResult<Reply> {
+    let status = status(state, account, id).await?;
     let (Some(kind), true) = (kind, fields.problems.is_empty()) else {
         return Err(ApiError::Invalid(fields.problems));
     };
-    require_in_progress(state, account, id).await?;
+    require_in_progress(status)?;
     let command = CallCommand {
         by: key.name().to_owned(),
         kind,
@@ -186,7 +187,7 @@ async fn send(
         Ok(CommandAnswer::Done) => Ok(Reply::ok(CommandTaken { conversation_id: id })),
         Ok(CommandAnswer::Refused(why)) => Err(impossible(&why)),
         Ok(CommandAnswer::NotHere) | Err(NotTold::NoHolder) => {
-            require_in_progress(state, account, id).await?;
+            require_in_progress(self::status(state, account, id).await?)?;
             Err(ApiError::Unavailable("no node holds the call at this moment; try again".into()))
         }
         Err(NotTold::OlderVersion) => Err(impossible("the node that holds the call runs an older version")),
@@ -198,9 +199,13 @@ async fn send(
     }
 }
 
-async fn require_in_progress(state: &RestState, account: AccountId, id: AttemptId) -> ApiResult<()> {
+async fn status(state: &RestState, account: AccountId, id: AttemptId) -> ApiResult<ConversationStatus> {
     let row = state.store.conversation(account, id).await;
-    match row.or_no_such("conversation")?.status {
+    Ok(row.or_no_such("conversation")?.status)
+}
+
+fn require_in_progress(status: ConversationStatus) -> ApiResult<()> {
+    match status {
         ConversationStatus::InProgress => Ok(()),
         status => Err(impossible(&format!("conversation is {}", status.as_str()))),
     }

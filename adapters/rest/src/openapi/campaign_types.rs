@@ -171,7 +171,6 @@ pub struct CallAgainOptions {
 /// Contacts of a copy.
 #[derive(ToSchema)]
 #[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "describes a text")]
 pub enum CopiedContacts {
     /// All contacts, none of them called.
     All,

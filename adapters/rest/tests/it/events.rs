@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, time::Duration};
 
 use domain::{
     api_key::generate_key,
-    ports::store::{DirectoryStore, StoreError},
+    ports::store::{ApiKeyStore, StoreError},
 };
 use rest::server::ServerLimits;
 use serde_json::{Value, json};
