@@ -112,7 +112,7 @@ pub struct Agent {
     /// Conversation settings in the agent's own language, while it speaks another one.
     #[serde(skip)]
     own_language: Option<Arc<ConversationConfig>>,
-    /// Whether a call has chosen the voice, so that no language changes it.
+    /// Whether a call overrides the voice. A change of language then keeps it.
     #[serde(skip)]
     keeps_voice: bool,
 }

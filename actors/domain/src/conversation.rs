@@ -184,7 +184,7 @@ fn issues(row: &ConversationRow, turns: &[TurnFact], agent: Option<&Agent>) -> O
     Some(damaged.chain(ended).chain(found).collect())
 }
 
-/// Returns whether a call that is over has issues, and its agent tracked them.
+/// Returns whether an ended call has issues and its agent tracked them.
 pub fn has_issue(row: &ConversationRow, turns: &[TurnFact], agent: Option<&AgentRow>) -> bool {
     let agent = agent.and_then(|agent| agent::complete(&agent.document).ok());
     issues(row, turns, agent.as_ref()).is_some_and(|issues| !issues.is_empty())

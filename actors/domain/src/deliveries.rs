@@ -106,7 +106,7 @@ pub fn invitation(account: AccountId, appointment: AppointmentId) -> WantedDeliv
     }
 }
 
-/// Word in the lanes of webhook endpoints, at a place where other lanes have a URL or `mail`.
+/// Marks the lane of a webhook endpoint, where the names of other lanes have a URL or `mail`.
 const ENDPOINT: &str = "endpoint";
 
 /// Returns the lane of a webhook endpoint.

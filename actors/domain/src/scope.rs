@@ -11,13 +11,13 @@ use utoipa::ToSchema;
 pub enum Scope {
     /// Read everything but secrets.
     Read,
-    /// Place calls; launch, pause and stop campaigns.
+    /// Place calls; launch, schedule, pause and stop campaigns, and call their contacts again.
     Calls,
-    /// Act in live calls: listen, speak, transfer, instruct, end, take over.
+    /// Control live calls: speak, transfer, press keys, instruct, end.
     Live,
     /// Create, change and delete.
     Write,
-    /// Manage keys, secrets and webhooks, and erase.
+    /// Manage keys, secrets and webhook endpoints; delete conversations; erase contacts.
     Admin,
 }
 
@@ -68,7 +68,7 @@ impl Scopes {
         names.join(" ")
     }
 
-    /// Parses stored names. A name of a later release is left out: this one cannot honour it.
+    /// Parses stored names. Skips names of scopes that only a later release knows.
     pub fn from_text(text: &str) -> Self {
         text.split(' ').filter_map(Scope::parse).collect()
     }

@@ -1,7 +1,7 @@
-//! Search in transcripts: the words of a text, queries, and the places of a call that a query matches.
+//! Search in transcripts: words of texts, queries, and the places of a call that a query matches.
 //!
-//! A query is words and `"exact phrases"`, all of which must occur. `word*` matches every word that begins so.
-//! Every other character is text: it separates words and has no meaning of its own.
+//! A query consists of words and `"exact phrases"`, all of which must occur. `word*` matches every word that begins with
+//! `word`. Other characters only separate words.
 
 use serde::Serialize;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
@@ -10,25 +10,25 @@ use utoipa::ToSchema;
 
 use crate::history::TurnFact;
 
-/// Most characters of a query.
+/// Maximum characters of a query.
 const QUERY_CHARACTERS: usize = 500;
-/// Most words of a query.
+/// Maximum words of a query.
 const QUERY_WORDS: usize = 32;
-/// Fewest characters before a `*`; the words behind fewer are too many.
+/// Minimum characters before a `*`. A shorter prefix would match too many words.
 const PREFIX_CHARACTERS: usize = 3;
-/// Characters of a word that count.
+/// Characters of a word that are compared.
 const WORD_CHARACTERS: usize = 40;
-/// Most words of a call that are indexed, and most bytes of them: hours of talk.
+/// Maximum indexed words of a call, and their maximum bytes: hours of talk.
 const INDEXED_WORDS: usize = 50_000;
 const INDEXED_BYTES: usize = 500_000;
-/// Most places of a call that are shown.
+/// Maximum places of a call that are shown.
 const MATCHES: usize = 3;
 /// Words that are shown on each side of a match.
 const AROUND: usize = 12;
-/// Most characters of a shown text.
+/// Maximum characters of a shown text.
 const SHOWN_CHARACTERS: usize = 300;
 
-/// Begins a turn in the index, so that no phrase reaches over two turns. No word contains it.
+/// Marks the beginning of a turn in the index, so that no phrase spans two turns. No word contains it.
 pub const TURN: &str = "¶";
 
 /// Returns the words of a text: in lower case, without the accents of Latin letters.
@@ -74,7 +74,7 @@ pub fn scope_word(id: &str) -> String {
 pub struct Term {
     /// The words, at least one.
     pub words: Vec<String>,
-    /// Whether the last one is only the beginning of a word.
+    /// Whether the last one is a prefix.
     pub is_prefix: bool,
 }
 
@@ -95,7 +95,7 @@ impl Term {
 /// A search in transcripts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
-    /// All of them must occur; at least one.
+    /// Terms that must all occur; at least one.
     pub terms: Vec<Term>,
 }
 
@@ -108,10 +108,10 @@ pub enum InvalidQuery {
     /// Too many words.
     #[error("has {0} words; at most {QUERY_WORDS} are allowed")]
     TooManyWords(usize),
-    /// No word at all.
+    /// No word.
     #[error("contains no word; write words, \"exact phrases\" or beginnings of words such as `appoint*`")]
     NoWord,
-    /// Too short a beginning of a word.
+    /// A prefix that is too short.
     #[error("has fewer than {PREFIX_CHARACTERS} characters before a `*`; write more of the word")]
     ShortPrefix,
 }
@@ -137,7 +137,7 @@ impl Query {
                     terms.push(Term { words, is_prefix });
                     after
                 }
-                // A quotation mark without its partner is text.
+                // An unpaired quotation mark is text.
                 None => after,
             };
         }

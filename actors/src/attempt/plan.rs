@@ -138,7 +138,7 @@ pub fn plan_inherited(
         CallDirection::Outbound => (own, person),
         CallDirection::Inbound => (person.filter(|number| !number.is_nobodys()), own),
     };
-    // An agent that has taken the call over since speaks its own language, with its own values.
+    // After a transfer to another agent, that agent speaks its own language, without overrides.
     let began_with = began_with.map(|first| overridden(&first, &attempt).map_or(first, |(own, _)| Arc::new(own)));
     let context = &match began_with {
         None => for_call(context, &attempt).0,
@@ -157,8 +157,8 @@ pub(crate) fn overridden(agent: &Agent, attempt: &ClaimedAttempt) -> Option<(Age
     agent.overridden([&attempt.variables, &attempt.contact.extra])
 }
 
-/// Returns the context with its agent as it begins the call: with the call's overrides, whose names follow, in the
-/// call's language.
+/// Returns the context with the agent as it begins the call, and the names of the overrides: the overrides and the
+/// language of the call are applied.
 fn for_call(context: &PlanContext, attempt: &ClaimedAttempt) -> (PlanContext, Vec<String>) {
     match overridden(&context.agent, attempt) {
         None => (in_first_language(context, attempt), Vec::new()),

@@ -24,14 +24,14 @@ pub enum CommandKind {
     Say {
         /// The words.
         text: String,
-        /// Whether they cut off what the agent says or is about to say.
+        /// Whether they replace what the agent says or is about to say.
         interrupt: bool,
     },
     /// The call is transferred.
     Transfer {
         /// Kind and destination.
         transfer: NumberTransfer,
-        /// Announcement; the service has its own.
+        /// Announcement; `None` for the standard sentence.
         message: Option<String>,
     },
     /// Keys are pressed.
@@ -39,7 +39,7 @@ pub enum CommandKind {
         /// The keys.
         digits: String,
     },
-    /// The model obeys a note for the rest of the call.
+    /// The model follows a note for the rest of the call.
     Instructions {
         /// The note.
         text: String,
@@ -62,7 +62,7 @@ impl CommandKind {
 pub enum CommandAnswer {
     /// It is carried out.
     Done,
-    /// It is not possible now, with the reason.
+    /// It is not possible now, for this reason.
     Refused(String),
     /// This node does not hold the call.
     NotHere,

@@ -172,7 +172,7 @@ pub enum CallMessage {
     Command {
         /// The command.
         command: Box<CallCommand>,
-        /// Tells whether it is carried out.
+        /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
     },
     /// Asks for a snapshot of the call.

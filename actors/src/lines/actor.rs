@@ -205,7 +205,7 @@ impl Actor for LinesActor {
 }
 
 impl LinesState {
-    /// Tells a dialer that still waits that no line is free.
+    /// Answers a waiting dialer that no line is free.
     fn tell_starving(&self, dialer: Dialer) {
         let requester = self.requesters.get(&dialer).filter(|_| self.pool.starves(dialer));
         if let Some(requester) = requester {

@@ -215,7 +215,7 @@ pub enum LinesMessage {
         attempt: AttemptId,
         /// The command.
         command: Box<CallCommand>,
-        /// Tells whether it is carried out.
+        /// Reply port for the answer.
         reply: RpcReplyPort<CommandAnswer>,
     },
     /// Asks whether an attempt is held here: being created, in a call, or being settled.

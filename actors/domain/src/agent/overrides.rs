@@ -9,7 +9,7 @@ use super::{
     table::CALL_OVERRIDES,
 };
 
-/// Beginning of the names under which a contact or a single call keeps what it chooses for its call.
+/// Prefix of the names under which a contact or a single call stores its overrides.
 pub const OVERRIDE_PREFIX: &str = "override.";
 
 /// Names of the fields that a call may override.
@@ -33,8 +33,8 @@ fn path(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the overrides among the fields of a contact or the values of a single call, by name. A cell of a file is a
-/// text, also for a number.
+/// Returns the overrides among the fields of a contact or the values of a single call, by name. Parses numbers, which
+/// a CSV file stores as text.
 pub fn overrides_in(values: &Map<String, Value>) -> Map<String, Value> {
     let read = |name: &str, value: &Value| match value.as_str().map(str::parse::<i64>) {
         Some(Ok(number)) if name == "maxDurationSeconds" => number.into(),
@@ -81,7 +81,7 @@ fn checked(given: &Map<String, Value>) -> (Map<String, Value>, Vec<Problem>) {
 }
 
 impl Agent {
-    /// Returns the agent with checked overrides. They hold in each of its languages.
+    /// Returns the agent with checked overrides, which apply in each of its languages.
     #[must_use]
     pub fn with_overrides(&self, overrides: &Map<String, Value>) -> Self {
         let mut agent = self.clone();
@@ -119,8 +119,8 @@ impl Agent {
         agent
     }
 
-    /// Returns the agent with the overrides among these values, the first ones before the later, and their names. Returns
-    /// `None` if there are none. What the agent does not allow, or no longer, does not count.
+    /// Returns the agent with the overrides among these values, and the names of the overrides. The first values take
+    /// precedence. Ignores overrides that the agent does not allow. Returns `None` if no override remains.
     pub fn overridden(&self, values: [&Map<String, Value>; 2]) -> Option<(Self, Vec<String>)> {
         let mut given = overrides_in(values[1]);
         given.extend(overrides_in(values[0]));

@@ -148,17 +148,17 @@ pub struct Telephony {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct AllowedOverrides {
-    /// Whether a call may bring its own instructions.
+    /// Whether a call may override the instructions.
     pub prompt: bool,
-    /// Whether a call may bring its own greeting.
+    /// Whether a call may override the greeting.
     pub greeting_message: bool,
-    /// Whether a call may choose the voice.
+    /// Whether a call may override the voice.
     pub voice_id: bool,
-    /// Whether a call may choose the model.
+    /// Whether a call may override the model.
     pub llm: bool,
-    /// Whether a call may choose who speaks first.
+    /// Whether a call may override the side that speaks first.
     pub first_speaker: bool,
-    /// Whether a call may choose its maximum duration.
+    /// Whether a call may override the maximum duration.
     pub max_duration_seconds: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The rules of a call as its plan gives them.
+//! Rules of a call, read from its plan.
 
 use std::collections::BTreeMap;
 

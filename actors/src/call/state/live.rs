@@ -13,10 +13,10 @@ use domain::{
     ports::store::{EventFact, INSTRUCTIONS},
 };
 
-/// Most texts that wait to be said.
+/// Maximum texts that wait to be said.
 const MOST_WORDS: usize = 10;
 
-/// Most notes to the model in one call.
+/// Maximum notes to the model in one call.
 const MOST_NOTES: usize = 10;
 
 /// Commands that wait, and notes that hold for the rest of the call.
@@ -29,7 +29,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    /// Returns the notes that another process took.
+    /// Returns the notes that were given before a takeover.
     pub(super) fn inherited(events: &[EventFact]) -> Self {
         let given = events.iter().filter(|event| event.name == INSTRUCTIONS);
         let text = |event: &EventFact| {
@@ -77,7 +77,7 @@ impl State {
         }
     }
 
-    /// Returns whether a machine is on the line that takes keys.
+    /// Returns whether a phone menu or call screening is on the line.
     fn is_in_menu(&self) -> bool {
         matches!(
             self.phase,
@@ -119,14 +119,14 @@ impl State {
             }
             CommandKind::Instructions { text } => {
                 record(INSTRUCTIONS, json!({ "by": by, "text": text }));
-                // It was made without the note.
+                // The reply prepared ahead does not know the note.
                 self.drop_early(Waste::Overtaken, fx);
                 self.commands.notes.push(text);
             }
         }
     }
 
-    /// Says the words that wait if nobody speaks. With `interrupt`, the agent is cut off for them.
+    /// Says the waiting words if nobody speaks. With `interrupt`, cuts the agent off first.
     fn say_soon(&mut self, interrupt: bool, now_ms: u64, fx: &mut Vec<Effect>) {
         match self.phase {
             Phase::Listening if interrupt || !self.user.speaking => drop(self.next_command(now_ms, fx)),
@@ -158,7 +158,7 @@ impl State {
         self.reply.transfer = None;
     }
 
-    /// Says the next words that wait, or begins the transfer that waits for them. Returns false if there is neither.
+    /// Says the next waiting words, or begins the waiting transfer. Returns false if there is neither.
     pub(super) fn next_command(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
         if let Some(words) = self.commands.words.pop_front() {
             self.drop_early(Waste::Overtaken, fx);

@@ -1,8 +1,8 @@
-//! Events of an account: their types, the patterns that choose among them, their JSON, and their store.
+//! Events of an account: their types, patterns of types, their JSON, and their store.
 //!
-//! Each row is created in the transaction of the change that it tells. Transactions commit in another order than
-//! they begin. So an event gets its place afterwards, one publisher at a time: a reader that has seen a place has
-//! seen all before it.
+//! Each row is created in the transaction of the change that it reports. Transactions do not commit in the order in
+//! which they begin. So an event gets its place after the commit, by one publisher at a time. A reader that has seen a
+//! place has seen all before it.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Type of a test delivery, which no event has.
+/// Type of a test delivery. No event has it.
 pub const WEBHOOK_TEST: &str = "webhook.test";
 
 /// Type of an event.
@@ -76,14 +76,14 @@ impl AccountEventType {
 pub struct TypePattern(String);
 
 impl TypePattern {
-    /// Parses a pattern; none if it chooses no type.
+    /// Parses a pattern. Returns `None` if it matches no type.
     pub fn parse(text: &str) -> Option<Self> {
         let pattern = Self(text.to_owned());
         let chooses = AccountEventType::ALL.into_iter().any(|one| pattern.matches(one));
         chooses.then_some(pattern)
     }
 
-    /// Returns whether the pattern chooses this type.
+    /// Returns whether the pattern matches this type.
     pub fn matches(&self, event_type: AccountEventType) -> bool {
         let word = event_type.as_str();
         match self.0.strip_suffix('*') {
@@ -108,9 +108,9 @@ pub struct AccountEvent {
     pub agent: Option<AgentId>,
     /// Call of the event.
     pub attempt: Option<AttemptId>,
-    /// Further members of its data.
+    /// Further fields of its data.
     pub detail: Map<String, Value>,
-    /// When it happened.
+    /// Time of the event.
     pub created_at: Timestamp,
 }
 
@@ -133,7 +133,7 @@ impl AccountEvent {
     }
 }
 
-/// Facts of a call that its events tell.
+/// Facts of a call that its events report.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallForEvent {
     /// Direction of the call.
@@ -167,7 +167,7 @@ impl CallForEvent {
     }
 }
 
-/// Returns the members of the data of a campaign's change.
+/// Returns the data of a campaign's change of status.
 pub fn campaign_change(before: CampaignStatus, now: CampaignStatus, reason: Option<&str>) -> Map<String, Value> {
     let mut detail = Map::from_iter([
         ("status".to_owned(), json!(now.as_str())),
@@ -182,19 +182,19 @@ pub fn campaign_change(before: CampaignStatus, now: CampaignStatus, reason: Opti
 /// Events of accounts.
 #[async_trait]
 pub trait AccountEventStore: Send + Sync {
-    /// Gives the oldest new events their places, at most `limit`, and creates their deliveries to webhook endpoints.
-    /// Returns the number of events.
+    /// Publishes the oldest new events, at most `limit`: gives them their places and creates their deliveries to webhook
+    /// endpoints. Returns the number of events.
     async fn publish_events(&self, limit: i64) -> StoreResult<usize>;
 
-    /// Returns the place of an event, or where to go on if it was deleted meanwhile. Without an event, returns
-    /// the account's last place.
+    /// Returns the place of an event. If the event was deleted, returns the place before the next later one. Without an
+    /// event, returns the account's last place.
     async fn event_place(&self, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64>;
 
     /// Returns the account's published events after a place, in their order, at most `limit`.
     async fn events_after(&self, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>>;
 
-    /// Deletes those of the `limit` oldest events that were created before a time, with their deliveries, and
-    /// tests of that age. Returns the number of rows.
+    /// Deletes those of the `limit` oldest events that were created before a time, with their deliveries, and test
+    /// deliveries of that age. Returns the number of rows.
     async fn forget_events(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize>;
 }
 

@@ -1,4 +1,4 @@
-//! API keys of an account: its own key, and the ones that were added with scopes.
+//! API keys of an account: its own key, and added keys with scopes.
 
 use async_trait::async_trait;
 
@@ -9,19 +9,19 @@ use crate::{
     time::Timestamp,
 };
 
-/// Most added keys of an account.
+/// Maximum number of added keys of an account.
 pub const ADDED_KEYS: usize = 100;
 
 /// Name of an account's own key.
 pub const OWN_KEY: &str = "account key";
 
-/// Time between two records of a key's use, in microseconds.
+/// Minimum interval between two records of a key's use, in microseconds.
 pub const USE_RECORDED_EVERY_US: i64 = 60 * 1_000_000;
 
 /// An API key without its secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyRow {
-    /// Its id. That of the account's own key is made from the account's id and outlives a replacement.
+    /// Id of the key. The id of the account's own key is derived from the account's id, so a replacement keeps it.
     pub id: ApiKeyId,
     /// Account that owns the key.
     pub account: AccountId,
@@ -33,9 +33,9 @@ pub struct ApiKeyRow {
     pub scopes: Scopes,
     /// Time of creation.
     pub created_at: Timestamp,
-    /// Time of the last use, up to a minute old; none if it was never used.
+    /// Time of the last use, up to a minute old; `None` if it was never used.
     pub last_used_at: Option<Timestamp>,
-    /// Time from which the key is refused; none if it stays valid.
+    /// Time from which the key is refused; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
 }
 
@@ -63,7 +63,7 @@ impl ApiKeyRow {
 /// A key that was looked up by its prefix.
 #[derive(Clone, PartialEq, Eq)]
 pub struct FoundKey {
-    /// Stored form, for the comparison.
+    /// Hash of the key.
     pub stored: StoredApiKey,
     /// Account that owns the key.
     pub account: Account,
@@ -86,38 +86,40 @@ pub struct NewApiKey {
     pub expires_at: Option<Timestamp>,
 }
 
-/// Change of a key; what is `None` stays.
+/// Change of a key; a field that is `None` stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApiKeyChange {
     /// New name.
     pub name: Option<String>,
     /// New scopes.
     pub scopes: Option<Scopes>,
-    /// New end, or none.
+    /// New expiry; `Some(None)` removes it.
     pub expires_at: Option<Option<Timestamp>>,
 }
 
-/// API keys. A node of an older release knows accounts' own keys only and refuses all others.
+/// API keys. A node of an older release accepts only accounts' own keys.
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
-    /// Returns the keys with this prefix. The caller compares hashes in constant time and looks at the end.
+    /// Returns the keys with this prefix. The caller compares hashes in constant time and checks the expiry.
     async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<FoundKey>>;
 
-    /// Replaces the account's own key; the old one stops working at once. Added keys stay. Returns `NotFound`.
+    /// Replaces the account's own key; the old one stops working at once, and added keys stay. Returns `NotFound` if
+    /// there is no such account.
     async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
 
-    /// Adds a key. Returns `None` if the account has [`ADDED_KEYS`] already, and `NotFound` if there is no account.
+    /// Adds a key. Returns `None` if the account has [`ADDED_KEYS`] already, `NotFound` if there is no such account.
     async fn add_api_key(&self, account: AccountId, new: NewApiKey) -> StoreResult<Option<ApiKeyRow>>;
 
     /// Returns all keys of an account, newest first.
     async fn keys_of_account(&self, account: AccountId) -> StoreResult<Vec<ApiKeyRow>>;
 
-    /// Changes an added key. Returns `NotFound`, also for the account's own key.
+    /// Changes an added key. Returns `NotFound` for an unknown key and for the account's own key.
     async fn change_api_key(&self, account: AccountId, id: ApiKeyId, change: ApiKeyChange) -> StoreResult<ApiKeyRow>;
 
-    /// Deletes an added key; it stops working at once. Returns `NotFound`, also for the account's own key.
+    /// Deletes an added key; it stops working at once. Returns `NotFound` for an unknown key and for the account's own
+    /// key.
     async fn delete_api_key(&self, account: AccountId, id: ApiKeyId) -> StoreResult<()>;
 
-    /// Records that a key is used now, unless a use within the last minute is recorded.
+    /// Records that a key is used now, unless a use within the last minute is already recorded.
     async fn api_key_used(&self, id: ApiKeyId) -> StoreResult<()>;
 }

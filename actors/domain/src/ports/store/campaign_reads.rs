@@ -99,7 +99,7 @@ pub struct RecentDials {
     pub dials: i64,
     /// Time of the first of them.
     pub first: Option<Timestamp>,
-    /// The store's present instant.
+    /// Present time of the store.
     pub now: Timestamp,
 }
 

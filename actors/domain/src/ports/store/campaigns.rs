@@ -150,10 +150,10 @@ impl CampaignRow {
     }
 }
 
-/// Most contacts of a campaign that grows.
+/// Maximum number of contacts of a campaign to which contacts are added.
 pub const CONTACTS: i64 = 1_000_000;
 
-/// Most positions listed in [`ContactsAdded::already_present_rows`].
+/// Maximum number of positions listed in [`ContactsAdded::already_present_rows`].
 pub const LISTED_ROWS: usize = 100;
 
 /// Result of adding contacts to a campaign.
@@ -171,7 +171,7 @@ pub struct ContactsAdded {
     /// Number of added contacts.
     #[schema(minimum = 0)]
     pub added: i64,
-    /// Number of sent contacts that are not added, because their number is in the campaign already.
+    /// Number of sent contacts that are not added because their phone number is in the campaign already.
     #[schema(minimum = 0)]
     pub already_present: i64,
     /// Positions of the first 100 of them in the request, counted from 1: rows of the file, or `contacts`
@@ -347,8 +347,8 @@ pub trait CampaignStore: Send + Sync {
     ) -> StoreResult<CampaignRow>;
 
     /// Adds the contacts of an import of the same account, in one commit that ends the import and settles the
-    /// ticket. A number that the campaign has already is left out. Returns `NotFound` (also if the import is
-    /// gone), `Refused` if there would be more than [`CONTACTS`].
+    /// ticket. Skips numbers that the campaign has already. Returns `NotFound` if the campaign or the import is gone,
+    /// `Refused` if there would be more than [`CONTACTS`].
     async fn add_contacts(
         &self,
         id: CampaignId,
@@ -356,9 +356,10 @@ pub trait CampaignStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<ContactsAdded>;
 
-    /// Plans another attempt, due at once, for the contacts of these attempts, at most 500, in one commit. An
-    /// attempt that is not the last of its contact, or whose contact has no final outcome, is left out. The
-    /// ticket is settled with the result, to which the contacts of earlier commits are added. Returns `NotFound`.
+    /// Plans another attempt, due at once, for the contacts of these attempts, at most 500, in one commit. Skips an
+    /// attempt that is not the last of its contact, or whose contact has no final outcome. The number of contacts in
+    /// the result includes those of earlier commits. Settles the ticket with the result. Returns `NotFound` if there is
+    /// no such campaign.
     async fn call_again(
         &self,
         id: CampaignId,

@@ -87,7 +87,7 @@ pub struct Delivery {
     pub id: DeliveryId,
     /// Owner of the call.
     pub account: AccountId,
-    /// Call that it reports; none for an event to a webhook endpoint.
+    /// Call that it reports; `None` for an event to a webhook endpoint.
     pub attempt: Option<AttemptId>,
     /// Kind of the delivery.
     pub kind: DeliveryKind,

@@ -103,7 +103,7 @@ pub struct NumberUse {
 /// Filters of the list of numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NumberFilter {
-    /// The only number of interest.
+    /// List only this number.
     pub only: Option<PhoneNumber>,
     /// The cursor: list only numbers after this one.
     pub after: Option<PhoneNumber>,
@@ -236,8 +236,8 @@ pub trait DirectoryStore: Send + Sync {
     /// Returns the account's agents, newest first, at most `limit`; fewer if documents are large.
     async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage>;
 
-    /// Returns the uses of the account's numbers, at most `limit` numbers in the order of their digits, and for each the
-    /// agents that name it, oldest first.
+    /// Returns the agents that name each of the account's numbers, oldest first. Returns at most `limit` numbers, in the
+    /// order of their digits.
     async fn number_uses(&self, account: AccountId, filter: NumberFilter, limit: i64) -> StoreResult<Vec<NumberUse>>;
 
     /// Returns the numbers in a document of `agent` (none for a new one) that the agent cannot have now.
@@ -308,7 +308,7 @@ pub trait DirectoryStore: Send + Sync {
     /// if there is no such account.
     async fn add_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<DoNotCallRow>;
 
-    /// Adds a number like [`DirectoryStore::add_do_not_call`], at the wish of the person in a call.
+    /// Adds a number like [`DirectoryStore::add_do_not_call`], because the person in a call asked for it.
     async fn opt_out(&self, account: AccountId, number: &PhoneNumber, call: AttemptId) -> StoreResult<()>;
 
     /// Returns the account's do-not-call list, newest first, after `after`, at most `limit`.

@@ -39,11 +39,11 @@ pub trait ErasureStore: Send + Sync {
     async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls>;
 
     /// Returns whether [`ErasureStore::delete_conversation`] is possible: the call is over and settled. Returns
-    /// `NotFound`.
+    /// `NotFound` if there is no such conversation.
     async fn is_settled(&self, account: AccountId, id: AttemptId) -> StoreResult<bool>;
 
-    /// Deletes a conversation with all its content. Its row stays for the counts of campaigns and safeguards,
-    /// and no reader sees it any more. Returns `Stale` if the call is not settled, and `NotFound`.
+    /// Deletes a conversation with all its content. Its row stays for the counts of campaigns and safeguards, but is
+    /// hidden from readers. Returns `NotFound` if there is no such conversation, `Stale` if the call is not settled.
     async fn delete_conversation(&self, account: AccountId, id: AttemptId) -> StoreResult<()>;
 
     /// Erases transcripts, collected values and analyses of calls that ended before an instant, the oldest

@@ -189,7 +189,7 @@ impl ConversationRow {
     }
 }
 
-/// Outcome of a call that is over, in the words of a campaign's results: how it ended, or why it failed.
+/// Outcome of an ended call, named as in a campaign's results: how it ended, or why it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
     /// Answered, also by a machine.
@@ -227,7 +227,7 @@ spelled!(CallOutcome, Completed "completed", Voicemail "voicemail", Failed "fail
     CarrierError "carrier-error", MediaLost "media-lost", AgentError "agent-error", Restricted "restricted",
     DoNotCall "do-not-call", NotAllowed "not-allowed");
 
-/// Part of an outcome that a conversation's row shows.
+/// Column of a conversation's row from which an outcome is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutcomeSign {
     /// Its status.
@@ -239,7 +239,7 @@ pub enum OutcomeSign {
 }
 
 impl CallOutcome {
-    /// Returns what a conversation with this outcome shows.
+    /// Returns the column and value that a conversation with this outcome has.
     pub fn sign(self) -> OutcomeSign {
         match self {
             Self::Completed => OutcomeSign::Status(ConversationStatus::Completed),
@@ -274,11 +274,11 @@ pub struct ConversationFilter {
     pub direction: Option<CallDirection>,
     /// Outcome.
     pub outcome: Option<CallOutcome>,
-    /// Overall sentiment; known once the call is noted, see [`RecordStore::note_calls`].
+    /// Overall sentiment. Matches only noted calls, see [`RecordStore::note_calls`].
     pub sentiment: Option<SentimentLabel>,
-    /// Whether the call has issues; known once it is noted.
+    /// Whether the call has issues. Matches only noted calls.
     pub has_issue: Option<bool>,
-    /// What must have been said; known once the call is noted.
+    /// Search in the transcript. Matches only noted calls.
     pub search: Option<Query>,
     /// The cursor: list only rows after this one (newest first by start, then id).
     pub after: Option<(Timestamp, AttemptId)>,
@@ -289,16 +289,15 @@ pub struct ConversationFilter {
 pub struct ConversationPage {
     /// The conversations; of the analysis only the summary.
     pub rows: Vec<ConversationRow>,
-    /// If it has fewer rows than asked for because only so many conversations are examined at once: the place
-    /// after which to go on.
+    /// Place after which to continue, if the page is short because the limit of examined conversations was reached.
     pub reached: Option<(Timestamp, AttemptId)>,
 }
 
 /// Place of a call in the order of ends.
 pub type EndPlace = (Timestamp, AttemptId);
 
-/// Time after its end before [`RecordStore::note_calls`] looks at a call, in microseconds. The analysis is
-/// usually done by then, and notes the call itself.
+/// Minimum age of an ended call for [`RecordStore::note_calls`], in microseconds. By then the analysis is usually done
+/// and has noted the call.
 pub const NOTED_AFTER_US: i64 = 30 * 1_000_000;
 
 /// A stored event of a call.
@@ -350,9 +349,9 @@ pub trait RecordStore: Send + Sync {
         Ok(self.conversation_page(account, filter, limit).await?.rows)
     }
 
-    /// Looks through calls that are over, by end and id after the place `after` and at most `limit`, and notes
-    /// of those that are not noted yet what filters and searches need. Returns the place it reached; none if
-    /// there was no further call.
+    /// Notes ended calls: stores their sentiment, issues and words for filters and searches. Examines at most `limit`
+    /// calls after the place `after`, in the order of ends, and skips those already noted. Returns the place it reached,
+    /// or `None` if there was no further call.
     async fn note_calls(&self, after: EndPlace, limit: i64) -> StoreResult<Option<EndPlace>>;
 
     /// Returns the turns of a call in order.

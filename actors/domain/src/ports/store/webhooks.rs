@@ -12,10 +12,10 @@ use crate::{
 /// Maximum endpoints of an account.
 pub const MAX_WEBHOOKS: usize = 20;
 
-/// Number of latest deliveries that are counted.
+/// Number of latest deliveries that are counted per endpoint.
 pub const RECENT_DELIVERIES: i64 = 1_000;
 
-/// Error of deliveries that waited when their endpoint was disabled.
+/// Error of deliveries that were pending when their endpoint was disabled.
 pub const DISABLED: &str = "the endpoint was disabled";
 
 /// A webhook endpoint, as its account sets it. As JSON it is the body of the request that creates it.
@@ -69,7 +69,7 @@ pub struct RecentDeliveries {
 pub struct WebhookDelivery {
     /// Id of the delivery; the `webhook-id` of all its tries.
     pub id: DeliveryId,
-    /// Event that it brings; none for a test.
+    /// Event that it contains; `None` for a test.
     pub event: Option<AccountEvent>,
     /// State of the delivery.
     pub state: DeliveryState,
@@ -90,14 +90,14 @@ pub struct WebhookMessage {
     pub url: String,
     /// Secrets of the endpoint.
     pub secrets: WebhookSecrets,
-    /// Event that the delivery brings; none for a test.
+    /// Event that the delivery contains; `None` for a test.
     pub event: Option<AccountEvent>,
 }
 
 /// Webhook endpoints.
 #[async_trait]
 pub trait WebhookStore: Send + Sync {
-    /// Creates an endpoint. Returns none if the account has [`MAX_WEBHOOKS`] already.
+    /// Creates an endpoint. Returns `None` if the account has [`MAX_WEBHOOKS`] already.
     async fn create_webhook(
         &self,
         account: AccountId,
@@ -106,7 +106,7 @@ pub trait WebhookStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<Option<WebhookRow>>;
 
-    /// Returns an endpoint. Returns `NotFound`.
+    /// Returns an endpoint, or `NotFound`.
     async fn webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookRow>;
 
     /// Returns the account's endpoints, newest first, after a position in the list, at most `limit`.
@@ -117,8 +117,8 @@ pub trait WebhookStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<WebhookRow>>;
 
-    /// Changes an endpoint. If it is disabled, gives up what waits for it. Returns `NotFound`; `Stale` if it has
-    /// another version.
+    /// Changes an endpoint. Disabling it gives up its pending deliveries. Returns `NotFound`, or `Stale` if it has another
+    /// version.
     async fn update_webhook(
         &self,
         account: AccountId,
@@ -127,10 +127,11 @@ pub trait WebhookStore: Send + Sync {
         new: WebhookEndpoint,
     ) -> StoreResult<WebhookRow>;
 
-    /// Replaces the secret; the old one signs too for as long as an account's. Returns `NotFound`.
+    /// Replaces the secret. The old one also signs for as long as a replaced secret of an account. Returns `NotFound` if
+    /// there is no such endpoint.
     async fn rotate_secret(&self, account: AccountId, id: WebhookId, secret: String) -> StoreResult<()>;
 
-    /// Deletes an endpoint with its deliveries. Returns `NotFound`.
+    /// Deletes an endpoint with its deliveries. Returns `NotFound` if there is no such endpoint.
     async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<()>;
 
     /// Counts the latest deliveries of an endpoint.
@@ -144,13 +145,13 @@ pub trait WebhookStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<WebhookDelivery>>;
 
-    /// Makes a delivery of an endpoint due now, with all its tries. Returns `NotFound`.
+    /// Makes a delivery of an endpoint due now and resets its tries. Returns `NotFound` if there is no such delivery.
     async fn resend_delivery(&self, id: WebhookId, delivery: DeliveryId) -> StoreResult<WebhookDelivery>;
 
-    /// Creates a test delivery to an endpoint. Returns `NotFound`.
+    /// Creates a test delivery to an endpoint. Returns `NotFound` if there is no such endpoint.
     async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookDelivery>;
 
-    /// Returns what a try of a delivery needs. Returns `NotFound` if it or its endpoint was deleted, or the endpoint
+    /// Returns the content of a delivery for a try. Returns `NotFound` if it or its endpoint was deleted, or the endpoint
     /// is disabled.
     async fn webhook_message(&self, delivery: DeliveryId) -> StoreResult<WebhookMessage>;
 }
