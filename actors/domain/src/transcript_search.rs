@@ -1,7 +1,7 @@
 //! Search in transcripts: words of texts, queries, and the places of a call that a query matches.
 //!
-//! A query consists of words and `"exact phrases"`, all of which must occur. `word*` matches every word that begins with
-//! `word`. Other characters only separate words.
+//! A query consists of words and `"exact phrases"`, all of which must occur. `word*` matches every word that begins
+//! with `word`. Other characters only separate words.
 
 use serde::Serialize;
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};

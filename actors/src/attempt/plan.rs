@@ -174,7 +174,8 @@ fn for_call(context: &PlanContext, attempt: &ClaimedAttempt) -> (PlanContext, Ve
 }
 
 /// Returns the context with its agent in the language in which the call begins: that of the call or the campaign's
-/// contact, else `language` of the saved contact. A language that the agent does not have, or no longer, does not count.
+/// contact, else `language` of the saved contact. A language that the agent does not have, or no longer, does not
+/// count.
 fn in_first_language(context: &PlanContext, attempt: &ClaimedAttempt) -> PlanContext {
     let wanted = [
         attempt.variables.get(LANGUAGE_OVERRIDE),

@@ -1,5 +1,5 @@
-//! `POST /public/v1/campaigns/csv` and `…/contacts/csv`: a campaign, or more contacts, from an uploaded file. The file is stored on disk and checked
-//! as a whole, then imported in small transactions. No reader sees a partial import.
+//! `POST /public/v1/campaigns/csv` and `…/contacts/csv`: a campaign, or more contacts, from an uploaded file. The file
+//! is stored on disk and checked as a whole, then imported in small transactions. No reader sees a partial import.
 
 mod check;
 mod columns;

@@ -31,8 +31,8 @@ pub struct Kept {
 /// Interval between two runs; data is kept at most this much longer than configured.
 const EVERY: Duration = Duration::from_secs(3_600);
 
-/// Days that account events, their deliveries and ended deliveries are kept, so that they can be looked up. No delivery is tried for
-/// longer than a week.
+/// Days that account events, their deliveries and ended deliveries are kept, so that they can be looked up. No delivery
+/// is tried for longer than a week.
 const DELIVERIES_DAYS: u32 = 30;
 
 /// Deliveries deleted in one transaction; other writes run in between.

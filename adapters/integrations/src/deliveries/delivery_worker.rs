@@ -1,5 +1,5 @@
-//! Delivery worker. One task publishes account events, looks for due deliveries and leases them; each try is a separate task that
-//! stores its result.
+//! Delivery worker. One task publishes account events, looks for due deliveries and leases them; each try is a separate
+//! task that stores its result.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 

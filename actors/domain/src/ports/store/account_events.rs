@@ -182,8 +182,8 @@ pub fn campaign_change(before: CampaignStatus, now: CampaignStatus, reason: Opti
 /// Events of accounts.
 #[async_trait]
 pub trait AccountEventStore: Send + Sync {
-    /// Publishes the oldest new events, at most `limit`: gives them their places and creates their deliveries to webhook
-    /// endpoints. Returns the number of events.
+    /// Publishes the oldest new events, at most `limit`: gives them their places and creates their deliveries to
+    /// webhook endpoints. Returns the number of events.
     async fn publish_events(&self, limit: i64) -> StoreResult<usize>;
 
     /// Returns the place of an event. If the event was deleted, returns the place before the next later one. Without an

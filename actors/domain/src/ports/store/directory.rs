@@ -236,8 +236,8 @@ pub trait DirectoryStore: Send + Sync {
     /// Returns the account's agents, newest first, at most `limit`; fewer if documents are large.
     async fn agents(&self, account: AccountId, filter: AgentFilter, limit: i64) -> StoreResult<AgentPage>;
 
-    /// Returns the agents that name each of the account's numbers, oldest first. Returns at most `limit` numbers, in the
-    /// order of their digits.
+    /// Returns the agents that name each of the account's numbers, oldest first. Returns at most `limit` numbers, in
+    /// the order of their digits.
     async fn number_uses(&self, account: AccountId, filter: NumberFilter, limit: i64) -> StoreResult<Vec<NumberUse>>;
 
     /// Returns the numbers in a document of `agent` (none for a new one) that the agent cannot have now.

@@ -350,8 +350,8 @@ pub trait RecordStore: Send + Sync {
     }
 
     /// Notes ended calls: stores their sentiment, issues and words for filters and searches. Examines at most `limit`
-    /// calls after the place `after`, in the order of ends, and skips those already noted. Returns the place it reached,
-    /// or `None` if there was no further call.
+    /// calls after the place `after`, in the order of ends, and skips those already noted. Returns the place it
+    /// reached, or `None` if there was no further call.
     async fn note_calls(&self, after: EndPlace, limit: i64) -> StoreResult<Option<EndPlace>>;
 
     /// Returns the turns of a call in order.

@@ -117,8 +117,8 @@ pub trait WebhookStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<WebhookRow>>;
 
-    /// Changes an endpoint. Disabling it gives up its pending deliveries. Returns `NotFound`, or `Stale` if it has another
-    /// version.
+    /// Changes an endpoint. Disabling it gives up its pending deliveries. Returns `NotFound`, or `Stale` if it has
+    /// another version.
     async fn update_webhook(
         &self,
         account: AccountId,
@@ -127,8 +127,8 @@ pub trait WebhookStore: Send + Sync {
         new: WebhookEndpoint,
     ) -> StoreResult<WebhookRow>;
 
-    /// Replaces the secret. The old one also signs for as long as a replaced secret of an account. Returns `NotFound` if
-    /// there is no such endpoint.
+    /// Replaces the secret. The old one also signs for as long as a replaced secret of an account. Returns `NotFound`
+    /// if there is no such endpoint.
     async fn rotate_secret(&self, account: AccountId, id: WebhookId, secret: String) -> StoreResult<()>;
 
     /// Deletes an endpoint with its deliveries. Returns `NotFound` if there is no such endpoint.
@@ -151,7 +151,7 @@ pub trait WebhookStore: Send + Sync {
     /// Creates a test delivery to an endpoint. Returns `NotFound` if there is no such endpoint.
     async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookDelivery>;
 
-    /// Returns the content of a delivery for a try. Returns `NotFound` if it or its endpoint was deleted, or the endpoint
-    /// is disabled.
+    /// Returns the content of a delivery for a try. Returns `NotFound` if it or its endpoint was deleted, or the
+    /// endpoint is disabled.
     async fn webhook_message(&self, delivery: DeliveryId) -> StoreResult<WebhookMessage>;
 }
