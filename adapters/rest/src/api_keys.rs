@@ -1,4 +1,4 @@
-//! API keys that an account adds: with a name, scopes and an end.
+//! API keys that an account adds, with a name, scopes and an expiry.
 
 use axum::{
     Router,
@@ -39,9 +39,9 @@ pub struct ApiKeyDetails {
     /// Id of the key.
     #[schema(value_type = String, format = "uuid")]
     key_id: ApiKeyId,
-    /// Name of the key. Events of calls show it.
+    /// Name of the key. Events of calls show it as `by`.
     name: String,
-    /// First part of the key, to recognise it.
+    /// First part of the key, which identifies it.
     prefix: String,
     /// Rights of the key.
     scopes: Vec<Scope>,
@@ -54,7 +54,7 @@ pub struct ApiKeyDetails {
     #[schema(format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     last_used_at: Option<String>,
-    /// Time from which the key is refused; omitted if it stays valid.
+    /// Time from which the key is refused; omitted if it does not expire.
     #[schema(format = DateTime)]
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<String>,
@@ -118,7 +118,7 @@ async fn create(
     let mut fields = Fields::of(&body, "");
     fields.only(&["name", "scopes", "expiresAt"]);
     if fields.value("scopes").is_none() {
-        fields.problem("scopes", "required", format!("is required; a list of {}", names()));
+        fields.problem("scopes", "required", format!("is required; give a list of {}", names()));
     }
     let read = (
         fields.name("name"),
@@ -138,7 +138,7 @@ async fn create(
     };
     let added = state.store.add_api_key(account.id, new).await.or_no_such("account")?;
     let row = added.ok_or_else(|| {
-        let message = format!("this account has {ADDED_KEYS} added keys already; delete one that is no longer used");
+        let message = format!("this account already has {ADDED_KEYS} added keys; delete one that is no longer used");
         ApiError::Conflict(Conflict::Changed, message)
     })?;
     tracing::info!(account = %account.id, key = %row.id, by = caller.name(), "API key added");
@@ -148,7 +148,7 @@ async fn create(
     }))
 }
 
-/// Changes a key. `null` removes its end.
+/// Changes a key. `expiresAt: null` removes its expiry.
 async fn change(
     State(state): State<RestState>,
     Caller(account): Caller,
@@ -165,7 +165,7 @@ async fn change(
         (Some(Some(new)), Some(old)) => new > old,
         _ => false,
     };
-    // A longer validity gives all scopes again.
+    // Extending the validity counts as giving all scopes again.
     let given = scopes
         .iter()
         .filter(|scope| is_extended || !before.scopes.contains(*scope));
@@ -195,7 +195,7 @@ async fn delete(
     }))
 }
 
-/// Returns a key that the account added. Its own key is a 409: there is always one key that can manage the others.
+/// Returns an added key, or a 409 for the account's own key.
 async fn added(state: &RestState, account: &Account, id: ApiKeyId) -> ApiResult<ApiKeyRow> {
     let rows = state.store.keys_of_account(account.id).await?;
     let row = rows.into_iter().find(|row| row.id == id);
@@ -236,7 +236,7 @@ fn names() -> String {
     Scope::ALL.map(Scope::as_str).join(", ")
 }
 
-/// Reads `scopes`, if it is present: at least one, each once.
+/// Reads `scopes`, if it is present: at least one scope, each once.
 fn scopes(fields: &mut Fields<'_>) -> Option<Scopes> {
     let items = fields.array("scopes")?;
     if items.is_empty() || items.len() > Scope::ALL.len() {

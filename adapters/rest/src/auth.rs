@@ -30,7 +30,7 @@ const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Aut
 const UNKNOWN: &str = "this API key is not known";
 const EXPIRED: &str =
     "this API key has expired; use another one, or set a later `expiresAt` with a key that has `admin`";
-const READS_NO_MORE: &str = "this API key lost the scope `read`";
+const READS_NO_MORE: &str = "this API key no longer has the scope `read`";
 const NO_BEARER: &str = "the header Authorization holds no API key: write `Authorization: Bearer KEY`";
 const AMBIGUOUS: &str = "the request carries two different API keys";
 
@@ -62,7 +62,7 @@ impl<S: Sync> FromRequestParts<S> for SentKey {
     }
 }
 
-/// Present state of the key of an authenticated request: its name for the events that the request leaves, and its
+/// Key of an authenticated request, as stored when the request began. Handlers need its name for events, and its
 /// scopes for rights that depend on the body.
 #[derive(Debug, Clone)]
 pub struct CallerKey {
@@ -76,7 +76,7 @@ impl CallerKey {
         &self.row.name
     }
 
-    /// Returns the time at which the request began, by the store's clock.
+    /// Returns the time of the store when it read the key.
     pub fn now(&self) -> Timestamp {
         self.read_at
     }
@@ -94,7 +94,7 @@ impl CallerKey {
         )))
     }
 
-    /// Does the same for several scopes, and names the first that is missing.
+    /// Returns a 403 that names the first scope that the key lacks.
     pub fn require_all(&self, mut scopes: impl Iterator<Item = Scope>) -> ApiResult<()> {
         scopes.try_for_each(|scope| self.require(scope))
     }
@@ -117,7 +117,7 @@ pub struct Gatekeeper {
 }
 
 impl Gatekeeper {
-    /// Creates the state around that of the handlers.
+    /// Creates the state.
     pub fn new(state: RestState) -> Self {
         Self {
             state,
@@ -210,7 +210,7 @@ async fn find(store: &dyn Store, key: &PlainKey) -> ApiResult<(Account, CallerKe
     Ok((account, CallerKey { row, read_at }))
 }
 
-/// Returns the account of a key that may still read, for a stream that looks again and again.
+/// Returns the account of a key, unless the key has become invalid or lost `read`. Streams check this repeatedly.
 pub async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
     let (account, key) = find(store, key).await?;
     key.require(Scope::Read)

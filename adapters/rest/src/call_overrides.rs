@@ -14,7 +14,7 @@ use crate::{
     fields::{Fields, kind},
 };
 
-/// Combinations of model and voice whose verdict a file's check remembers.
+/// Combinations of model and voice whose result is cached during the check of a file.
 const REMEMBERED: usize = 1_000;
 
 /// Returns whether a field of a contact or a variable with this name is an override of the agent.
@@ -23,7 +23,7 @@ pub fn is_override(name: &str) -> bool {
         .is_some_and(|name| OVERRIDES.contains(&name))
 }
 
-/// Returns why a column or field cannot have this name: it names an override that does not exist.
+/// Returns the problem of a column or field that names an unknown override.
 pub fn unknown_override(name: &str) -> Option<String> {
     let begins = name
         .get(..OVERRIDE_PREFIX.len())
@@ -66,14 +66,14 @@ pub fn applied(agent: Agent, given: &Map<String, Value>, variables: &mut Map<Str
     Ok(overridden)
 }
 
-/// Checks what the contacts of a campaign choose for their calls.
+/// Checks the overrides and the language that contacts of a campaign choose.
 pub struct ContactChoices {
     agent: Agent,
     languages: Vec<String>,
     talking: Readiness,
-    /// Whether the agent itself could talk. Otherwise its launch is refused, and no contact is to blame.
+    /// Whether the agent can talk without overrides. Otherwise the launch is refused, and contacts are not blamed.
     is_ready: bool,
-    /// Why the agent could not talk with a model and a voice.
+    /// Missing settings by model and voice; `None` if the agent can talk with them.
     known: HashMap<[Option<Value>; 2], Option<String>>,
 }
 

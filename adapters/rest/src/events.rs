@@ -1,7 +1,7 @@
-//! `GET /public/v1/events`: what happens in the account, as server-sent events.
+//! `GET /public/v1/events`: events of the account, as server-sent events.
 //!
-//! All readers with one key share a poll of the database, whose events wait in a bounded channel. A reader that
-//! resumes, or is too slow for the channel, reads the store itself until it has caught up.
+//! All readers with one key share a task that polls the database and sends new events to a bounded channel. A reader
+//! that resumes, or is too slow for the channel, reads the store itself until it has caught up.
 
 use std::{
     collections::HashMap,
@@ -40,12 +40,12 @@ use super::{
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Events per read.
 const PAGE: i64 = 500;
-/// Events that wait for slow readers.
+/// Capacity of the channel.
 const WAITING: usize = 1_024;
 
 type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<AccountEvent>>>;
 
-/// Streams of account events, and the polls that they share.
+/// Streams of account events, and the polling tasks that they share.
 #[derive(Debug, Clone)]
 pub struct AccountEvents {
     limit: ConcurrencyLimit,
@@ -66,7 +66,7 @@ impl AccountEvents {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Joins the poll of a key, or starts it after `place`.
+    /// Joins the polling task of a key, or starts it.
     fn listen(&self, poll: Poll) -> broadcast::Receiver<Arc<AccountEvent>> {
         let print = poll.key.print();
         let mut listeners = self.locked();
@@ -90,7 +90,7 @@ struct Poll {
 }
 
 impl Poll {
-    /// Runs until nobody listens, the key is replaced or the service stops. Dropping the sender ends the streams.
+    /// Runs until nobody listens, the key becomes invalid or the service stops. Dropping the sender ends the streams.
     async fn run(mut self, events: broadcast::Sender<Arc<AccountEvent>>, all: AccountEvents) {
         loop {
             let last = self.look_later().await;
@@ -140,7 +140,7 @@ impl Poll {
     }
 }
 
-/// Events that a reader wants.
+/// Query parameters of the stream.
 #[derive(Debug, Clone)]
 pub struct Filter {
     campaign: Option<CampaignId>,
@@ -164,7 +164,7 @@ impl Parameters for Filter {
     }
 }
 
-/// Returns the possible types, for messages.
+/// Returns the list of types for messages.
 pub fn choices() -> String {
     let types = AccountEventType::ALL.map(AccountEventType::as_str);
     format!("{}, a group such as `call.*`, or `*`", types.join(", "))
@@ -187,7 +187,7 @@ struct Feed {
     filter: Filter,
     /// Place of the last event that was sent or passed over.
     place: i64,
-    /// Whether events after it may be missing in the channel.
+    /// Whether events after `place` may be missing in the channel.
     behind: bool,
     events: broadcast::Receiver<Arc<AccountEvent>>,
     _slot: ConcurrencySlot,
@@ -215,7 +215,7 @@ pub async fn stream(
         None => now,
         Some(last) => store.event_place(account.id, Some(last)).await?,
     };
-    // The feed listens before it reads for the first time, so that no event falls between the two.
+    // Subscribes before the first read, so that no event is missed in between.
     let events = state.account_events.listen(Poll {
         store: Arc::clone(store),
         stopping: state.stopping.clone(),
@@ -235,7 +235,7 @@ pub async fn stream(
     }))
 }
 
-/// Requires that a filter names something in this account: a stream of nothing would never end.
+/// Requires that a filter names something in this account. Otherwise the stream would stay empty forever.
 fn known<T>(filter: &str, found: StoreResult<T>) -> ApiResult<()> {
     match found {
         Err(StoreError::NotFound) => {
@@ -274,7 +274,7 @@ impl Source for Feed {
 }
 
 impl Feed {
-    /// Sends a page of the store's events. A client whose stream ends meanwhile resumes after it.
+    /// Sends a page of the store's events. If the stream ends meanwhile, the client resumes after the page.
     async fn catch_up(&mut self, text: &mut String) -> bool {
         match self.store.events_after(self.account, self.place, PAGE).await {
             Ok(page) => {

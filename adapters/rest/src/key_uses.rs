@@ -1,4 +1,4 @@
-//! Records when keys are used: at most once a minute for each key, and after the request went on.
+//! Records when keys are used, at most once a minute for each key, without delaying the request.
 
 use std::{
     collections::HashMap,
@@ -9,10 +9,10 @@ use std::{
 use domain::{id::ApiKeyId, ports::store::Store};
 use tokio::time::Instant;
 
-/// Time between two records of a key on this node. The store compares those of other nodes.
+/// Minimum interval between two records of a key on this node. The store compares with records of other nodes.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Most keys with a record within that time. Uses of further keys are not recorded.
+/// Maximum keys with a record in that interval. Uses of further keys are not recorded.
 const KEYS: usize = 65_536;
 
 /// Times of the last records of keys.

@@ -75,7 +75,7 @@ async fn list(
         .store
         .number_uses(account.id, filter, paging.page_size + 1)
         .await?;
-    // A number is the whole place in this list.
+    // The list is ordered by number alone.
     let place = |number: &NumberDetails| (Timestamp(0), number.phone_number.to_string());
     Ok(binding.page(grouped(uses), paging.page_size, shown, place))
 }
@@ -117,7 +117,7 @@ async fn uses_of(state: &RestState, account: &Account, number: &PhoneNumber) -> 
     Ok(state.store.number_uses(account.id, filter, 1).await?)
 }
 
-/// Adds the number to an agent's `phoneNumbers`, or, without an agent, takes it out of those of all agents.
+/// Adds the number to the `phoneNumbers` of an agent. Without an agent, removes it from those of all agents.
 async fn assign(
     State(state): State<RestState>,
     Caller(account): Caller,

@@ -1,4 +1,5 @@
-//! The scopes that each operation needs: one rule with a few exceptions. The description of the API shows them.
+//! Scopes that each operation needs: `read` for `GET`, else `write`, with a few exceptions. The description of the API
+//! shows them.
 
 use domain::scope::Scope;
 
@@ -8,11 +9,10 @@ const LIVE: &[Scope] = &[Scope::Live];
 const WRITE: &[Scope] = &[Scope::Write];
 const ADMIN: &[Scope] = &[Scope::Admin];
 
-/// Part of the path before those of the tables below.
+/// Prefix of the paths in the tables below.
 const BASE: &str = "/public/v1";
 
-/// Exceptions from the rule: method (`*` for all), path (with `…` at its end, all that begin so), scopes. The first
-/// that matches holds.
+/// Exceptions: method (`*` for all), path (a prefix if it ends with `…`), scopes. The first match applies.
 const EXCEPTIONS: [(&str, &str, &[Scope]); 13] = [
     // The response is a key with all scopes.
     ("POST", "/me/api-key/regenerate", &Scope::ALL),
@@ -43,7 +43,7 @@ const CONDITIONS: [(&str, &str, &str); 5] = [
     ("POST", "/me/api-keys", "A key gives only scopes that it has itself."),
 ];
 
-/// Returns the scopes that an operation needs, all of them. `path` is its pattern, such as
+/// Returns all scopes that an operation needs. `path` is its pattern, such as
 /// `/public/v1/agents/{agentId}`.
 pub fn required(method: &str, path: &str) -> &'static [Scope] {
     let method = if method == "HEAD" { "GET" } else { method };

@@ -1,4 +1,4 @@
-//! Server-sent events: what all streams of the API share.
+//! Server-sent events: code shared by all streams of the API.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -25,11 +25,11 @@ const RETRY_MS: u32 = 2_000;
 
 /// Source of one reader's events. It is asked when the reader can accept more.
 pub trait Source: Send + 'static {
-    /// Waits at most [`HEARTBEAT`], and appends what there is to send. Returns false once the stream is over.
+    /// Waits at most [`HEARTBEAT`], and appends the events to send. Returns false once the stream is over.
     fn advance(&mut self, text: &mut String) -> impl Future<Output = bool> + Send;
 }
 
-/// Takes a slot for a stream of an account; too many are a 503.
+/// Takes a slot for a stream of an account. Returns a 503 if there are too many streams.
 pub fn slot(limit: &ConcurrencyLimit, account: AccountId) -> ApiResult<ConcurrencySlot> {
     let message = "too many open event streams; close one, or try again later";
     limit.take(account).ok_or_else(|| ApiError::Unavailable(message.into()))

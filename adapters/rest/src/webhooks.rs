@@ -1,4 +1,4 @@
-//! Webhook endpoints: addresses that get the account's events, and the deliveries to them.
+//! Webhook endpoints: URLs that receive the account's events, and the deliveries to them.
 
 use axum::{
     Router,
@@ -52,19 +52,19 @@ pub struct ShownWebhook {
     /// Id of the endpoint.
     #[schema(value_type = String, format = "uuid")]
     pub webhook_id: WebhookId,
-    /// URL that gets the events.
+    /// URL that receives the events.
     pub url: String,
     /// Description for people.
     pub description: String,
-    /// Types of the events that it gets.
+    /// Types of events that it receives.
     #[schema(value_type = Vec<String>)]
     pub types: Vec<TypePattern>,
-    /// Whether it gets anything.
+    /// Whether it receives events.
     pub enabled: bool,
     /// Secret that signs its deliveries; only in the answer that creates it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// Its latest deliveries, at most 1,000.
+    /// Counts of its latest deliveries, at most 1,000.
     pub recent: RecentDeliveries,
     /// When the endpoint was created and last changed.
     pub metadata: ChangeTimes,
@@ -106,7 +106,7 @@ pub struct ShownDelivery {
     /// State of the delivery.
     #[schema(value_type = DeliveryState)]
     pub state: &'static str,
-    /// Tries that are over.
+    /// Number of finished tries.
     #[schema(minimum = 0)]
     pub attempts: i64,
     /// Error of the last try that failed.
@@ -312,7 +312,7 @@ async fn rotate(
     Ok(Reply::ok(EndpointSecret { secret }))
 }
 
-/// Requires an endpoint that gets something.
+/// Returns an error if the endpoint is disabled.
 async fn require_enabled(state: &RestState, account: AccountId, id: WebhookId) -> ApiResult<()> {
     let row = state.store.webhook(account, id).await.or_no_such(THING)?;
     if row.endpoint.enabled {

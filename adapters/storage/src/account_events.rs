@@ -1,4 +1,4 @@
-//! Events of accounts: written in the transaction of the change that they tell, published and read in one order.
+//! Events of accounts: written in the transaction of the change that they report, published and read in one order.
 
 mod published;
 
@@ -26,7 +26,7 @@ pub(super) const COLUMNS: &str = "e.id AS event_id, e.place, e.type AS event_typ
 /// The call of an event `e`.
 pub(super) const CALL: &str = "LEFT JOIN attempts a ON a.id = e.attempt";
 
-/// Reads an event. Its call is over if it tells of the end, which does not change any more.
+/// Reads an event. The call of `call.ended` is over and does not change any more.
 pub(super) fn read(row: &AnyRow) -> StoreResult<AccountEvent> {
     let event_type = row.word("event_type", AccountEventType::parse)?;
     let mut detail: Map<String, Value> = row.json("detail")?;
@@ -94,7 +94,7 @@ pub(super) async fn of_campaign(
     if let Some(reason) = &change.reason {
         now["reason"] = json!(reason);
     }
-    // The words of statuses need no escapes.
+    // Names of statuses need no escapes.
     let rest = format!("\",{}", now.to_string().trim_start_matches('{'));
     let insert = sqlx::query(
         "INSERT INTO account_events (id, account, type, campaign, agent, detail, created_at) \
@@ -152,7 +152,7 @@ async fn place(work: Work<'_>, account: AccountId, event: Option<AccountEventId>
             let last = "SELECT COALESCE(MAX(place), 0) AS place FROM account_events WHERE account = $1";
             sqlx::query(last).bind(account)
         }
-        // Of a deleted event, the next younger one tells where to go on.
+        // For a deleted event, reading continues at the next later one.
         Some(event) => sqlx::query(
             "SELECT COALESCE((SELECT place FROM account_events WHERE account = $1 AND id = $2), \
              (SELECT MIN(place) - 1 FROM account_events WHERE account = $1 AND id > $2), \

@@ -17,7 +17,7 @@ pub(super) async fn ended_unsent(work: &mut Work<'_>, attempt: AttemptId) -> Sto
     deliveries::make(work, attempt).await
 }
 
-/// Keeps what an ended attempt has of its agent, and stores the event.
+/// Stores the agent's settings that an ended attempt keeps, and the event.
 pub(super) async fn ended(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult<()> {
     keep_issue_tracking(work, attempt).await?;
     account_events::of_call(work, attempt, AccountEventType::CallEnded).await

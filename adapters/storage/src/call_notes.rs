@@ -1,5 +1,5 @@
-//! The job that notes of calls what filters and searches need: of calls of earlier versions, of calls without an
-//! analysis, and of those that a node of an older version analysed.
+//! Background job that notes ended calls for filters and searches: calls without an analysis, and calls that an older
+//! version analysed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,21 +11,21 @@ use domain::{
 };
 use tokio::time::{Instant, sleep};
 
-/// Calls that are looked through at a time.
+/// Calls examined at a time.
 const CALLS: i64 = 100;
 
-/// Pause after them, so that others use the database too.
+/// Pause between two batches, so that other work can use the database.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Interval of looking for further calls.
+/// Interval of checks for further calls.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Interval of beginning again with the oldest call, for ends that were written late.
+/// Interval after which the job starts again at the oldest call, to find ends that were written late.
 const AGAIN_EVERY: Duration = Duration::from_secs(3_600);
 
 const BEGINNING: EndPlace = (Timestamp(i64::MIN), AttemptId::FIRST);
 
-/// Works until it is dropped. It pauses while the node is overloaded.
+/// Runs until it is dropped. It pauses while the node is overloaded.
 pub async fn run(store: Arc<dyn Store>, gate: Gate) {
     let (mut after, mut begun) = (BEGINNING, Instant::now());
     let mut unavailable = false;

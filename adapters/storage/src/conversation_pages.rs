@@ -1,8 +1,8 @@
 //! The SQL for a page of conversations. It takes the ids in order from an index alone, and reads only the
 //! rows of the page itself.
 //!
-//! Filters that no index has in order are checked on the newest conversations, a limited number for each page. If
-//! a small index shows that few conversations can match, all of those are checked instead.
+//! A filter for which no index is ordered is checked on the newest conversations, a limited number for each page. If a
+//! small index shows that few conversations can match, all of those are checked instead.
 
 use domain::{
     id::AccountId,
@@ -15,13 +15,13 @@ use super::{
     word_index::{PLACES, WordIndex},
 };
 
-/// How many conversations are examined for a page.
+/// Limits on the conversations examined for a page.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLimits {
-    /// Limit up to which all conversations of a small index are examined; if there are more, the newest are found
-    /// soon enough.
+    /// Maximum size of a small index of which all conversations are examined. In a larger one, the newest matches are
+    /// found soon enough.
     pub few: i64,
-    /// Conversations that are examined for one page by filters that no index has in order.
+    /// Conversations examined for one page if no index is ordered for a filter.
     pub examined: i64,
 }
 
@@ -39,11 +39,11 @@ const ORDER: &str = "ORDER BY k.started_at DESC, k.id DESC";
 /// A small index that contains all conversations of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Narrow {
-    /// Of the words of calls.
+    /// Full-text index of transcripts.
     Words,
-    /// Of the calls of a number.
+    /// Index of calls by number.
     Number,
-    /// Of calls by their duration.
+    /// Index of calls by duration.
     Long,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct Pages {
     limit: i64,
     words: WordIndex,
     limits: PageLimits,
-    /// Index whose conversations are all examined, because they are few.
+    /// Index of which all conversations are examined, because they are few.
     few: Option<Narrow>,
     /// Start of the last conversation that is examined, if there are more.
     horizon: Option<Timestamp>,
@@ -67,7 +67,7 @@ impl Pages {
         limit: i64,
         (words, limits): (WordIndex, PageLimits),
     ) -> Self {
-        // An index has the status.
+        // Filters by status have an index.
         if let Some(OutcomeSign::Status(status)) = filter.outcome.map(CallOutcome::sign)
             && filter.status.is_none_or(|asked| asked == status)
         {
@@ -119,7 +119,7 @@ impl Pages {
         checked && self.few.is_none()
     }
 
-    /// Returns the conversations `l` of a small index.
+    /// Builds the FROM clause for the conversations `l` of a small index.
     fn of(&self, narrow: Narrow, keys: &mut Keys) -> String {
         match narrow {
             Narrow::Words => self.words.found(&self.query_place(keys)),
@@ -223,12 +223,12 @@ impl Pages {
         )
     }
 
-    /// Returns whether matches are read from the index of words in the order of their starts.
+    /// Returns whether matches are read from the full-text index in the order of their starts.
     fn reads_words(&self) -> bool {
         self.filter.search.is_some() && self.words == WordIndex::Fts5
     }
 
-    /// Selects what the index of words finds, newest first.
+    /// Selects the matches of the full-text index, newest first.
     fn spoken(&self, keys: &mut Keys) -> String {
         let mut text = format!(
             "SELECT l.id, l.started_at {}",
@@ -271,7 +271,7 @@ impl Pages {
         self.filter.agent.is_none() && self.filter.campaign.is_none()
     }
 
-    /// Builds the conditions that an index has in order.
+    /// Builds the conditions for which an index is ordered.
     fn indexed(&self, keys: &mut Keys) -> Vec<String> {
         let filter = &self.filter;
         let equal = [

@@ -21,7 +21,7 @@ pub(super) struct Dialect {
     /// further fields, as rows of list `$1` from index `$2` on. Binding each column separately would take
     /// twice the time.
     pub(super) contacts_of_json: &'static str,
-    /// Index of the words of calls.
+    /// Full-text index of transcripts.
     pub(super) words: WordIndex,
     /// Statements run once on a connection that writes.
     pub(super) writer_setup: &'static [&'static str],

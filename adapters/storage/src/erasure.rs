@@ -56,7 +56,7 @@ async fn calls_to(work: &mut Work<'_>, account: AccountId, number: &PhoneNumber)
     Ok(ContactCalls::Over(calls))
 }
 
-/// Returns whether the call is over and writes nothing any more.
+/// Returns whether the call is over and will not write any more.
 fn is_settled(row: &AnyRow, now: Timestamp) -> StoreResult<bool> {
     let over_since = row.maybe_int("over_since")?;
     let is_final = row.word("state", AttemptState::parse)? == AttemptState::Final;
@@ -155,7 +155,7 @@ async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> 
 
 /// Deletes a call's turns, its events and the job to analyse it. The usage stays: it tells nothing of what was said.
 async fn erase_record(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
-    // The index needs the turns to forget them.
+    // FTS5 needs the indexed words to remove them.
     transcripts::forget(work, call).await?;
     let turns = sqlx::query("DELETE FROM turns WHERE attempt = $1").bind(call.to_string());
     affected(turns, work.conn).await?;

@@ -28,8 +28,8 @@ const CONVERSATIONS: &str = "INSERT INTO attempts (id, account, agent, campaign,
        CASE WHEN n % 10 < 4 THEN $7 ELSE NULL END, at \
      FROM calls";
 
-/// Inserts the turns of the completed conversations `$1` to `$2` (exclusive): `$3` turns each, with words that all of
-/// them have ("visit") and words that few have ("caller123").
+/// Inserts the turns of the completed conversations `$1` to `$2` (exclusive): `$3` turns each, with a word that all
+/// have ("visit") and words that few have ("caller123").
 const TURNS: &str = "INSERT INTO turns (attempt, seq, speaker, words, started_ms, ended_ms, interrupted, damaged) \
      WITH RECURSIVE numbers (n) AS (SELECT CAST($1 AS BIGINT) UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < $2), \
      places (place) AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT place + 1 FROM places WHERE place + 1 < $3) \

@@ -1,7 +1,7 @@
-//! More to dial in a saved campaign: added contacts, and contacts that are called again.
+//! Additions to a saved campaign: added contacts, and contacts that are called again.
 //!
-//! The first statement locks the campaign's row. A claim reads the row with a lock of its own, so it sees
-//! either all of a change or nothing.
+//! The first statement locks the campaign's row. A claim locks the row too, so it sees either all of a change or
+//! nothing.
 
 use domain::{
     id::{AttemptId, CampaignId},
@@ -35,7 +35,7 @@ async fn lock(work: &mut Work<'_>, id: CampaignId) -> StoreResult<(CampaignRow, 
     Ok((get(work, id).await?, list))
 }
 
-/// Makes the campaign's nodes count again what is left to dial.
+/// Makes all nodes count the campaign's remaining contacts again.
 async fn announce(work: &mut Work<'_>, row: CampaignRow) -> StoreResult<CampaignRow> {
     let change = row.with_more_to_dial(work.now);
     campaign_edits::change_state(work, row.id, row.version, change).await
@@ -101,8 +101,8 @@ async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64) -> StoreRes
 
 /// Copies the contacts of a staged list behind the `count` ones of a list.
 async fn append(work: &mut Work<'_>, (staged, list): (i64, i64), count: i64, added: i64) -> StoreResult<()> {
-    // The last claim may have moved the index past the end. Contacts that it passed would never be dialed.
-    // A contact with a state stays passed: a call to it was found in the dial journal.
+    // The last claim may have moved the index past the end. Contacts before the index are never dialed, so it is moved
+    // back. A contact with a state is skipped: a call to it was found in the dial journal.
     let back = sqlx::query(
         "UPDATE contact_lists SET next_index = COALESCE((SELECT MAX(s.idx) + 1 FROM contact_states s \
          WHERE s.list = $1 AND s.idx >= $2), $2) WHERE id = $1 AND next_index > $2",

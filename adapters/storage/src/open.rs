@@ -63,7 +63,7 @@ fn migrator(database: &str) -> Migrator {
     Migrator::with_migrations(migrations.collect())
 }
 
-/// Begins the part of a file that is for one database alone. The text before the first part is for both.
+/// Begins the part of a file that applies to one database alone. The text before the first part applies to both.
 const ONLY: &str = "-- only ";
 
 /// Returns the text of a file for a database.
@@ -331,7 +331,7 @@ mod tests {
         let file = "a;\n-- only SQLite\nb;\n-- only PostgreSQL\nc;\n";
         assert_eq!(text_for("SQLite", file), "a;\n\nb;\n");
         assert_eq!(text_for("PostgreSQL", file), "a;\n\nc;\n");
-        // Databases know the files by their texts.
+        // A database identifies applied migrations by a hash of their text.
         for (name, sql) in FILES.iter().filter(|(_, sql)| !sql.contains(ONLY)) {
             assert_eq!(text_for("SQLite", sql), *sql, "{name}");
         }

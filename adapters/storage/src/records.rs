@@ -55,7 +55,7 @@ impl RecordStore for SqlStore {
             {
                 Ok(()) => {}
                 Err(error @ StoreError::Unavailable(_)) => return Err(error),
-                // Trying again would not help, and keep all later calls from being noted.
+                // A retry would not help, and would keep all later calls from being noted.
                 Err(error) => tracing::error!(%error, "some calls cannot be noted for searches"),
             }
         }

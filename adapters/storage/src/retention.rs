@@ -1,5 +1,4 @@
-//! Erases recordings and transcripts that are older than the operator wants to keep them, and deletes account
-//! events and deliveries of long ago.
+//! Erases recordings and transcripts after the configured days, and deletes old account events and deliveries.
 
 use std::{
     path::{Path, PathBuf},

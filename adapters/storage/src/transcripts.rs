@@ -1,8 +1,8 @@
-//! Notes of calls that are over, by which they are found: sentiment, issues, and the index of their words.
+//! Notes of ended calls, by which filters and searches find them: sentiment, issues, and the full-text index.
 //!
-//! The index has the words of the call's turns as they are when it is noted. FTS5 needs the same words to
-//! forget them, so a call leaves the index before its turns change. If texts are ever split in another way, a
-//! migration must empty the index and set `has_issue` to null.
+//! The index contains the words of the call's turns at the time when it is noted. FTS5 needs the same words to remove
+//! them, so a call is removed from the index before its turns change. If texts are ever split differently, a migration
+//! must empty the index and set `has_issue` to null.
 
 use std::collections::BTreeMap;
 
@@ -20,16 +20,16 @@ use super::{
     word_index::{PLACES, WordIndex},
 };
 
-/// Calls that [`note_all`] notes in one transaction, so that others hardly wait for it.
+/// Calls that [`note_all`] notes in one transaction; few, so that other writes hardly wait.
 pub(super) const NOTED_AT_ONCE: usize = 20;
 
-/// Returns the words of a call as FTS5 splits them.
+/// Returns the words of a call as text for FTS5.
 fn text(words: &[String]) -> String {
     words.join(" ")
 }
 
-/// Returns the words of a call with their positions, as PostgreSQL reads a vector. It keeps 255 positions of a
-/// word, and counts none above 16,383.
+/// Returns the words of a call with their positions, as text of a `tsvector`. PostgreSQL keeps 255 positions of a word,
+/// none above 16,383.
 fn vector(words: &[String]) -> String {
     let mut positions: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (word, at) in words.iter().zip(1_u32..).filter(|(word, _)| *word != TURN) {
@@ -59,9 +59,9 @@ async fn agent_of(work: &mut Work<'_>, row: &ConversationRow) -> StoreResult<Opt
     }
 }
 
-/// Notes a call that is over and whose words are kept, again if it was noted before.
+/// Notes an ended call whose words are kept, also if it was noted before.
 pub(super) async fn note(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
-    // An erasure waits for this transaction, or has changed the row before it.
+    // The lock serialises this with an erasure.
     let lock = sqlx::query(
         "UPDATE attempts SET has_issue = COALESCE(has_issue, 0) WHERE id = $1 AND state = 'final' AND words_kept = 1",
     );
@@ -117,7 +117,7 @@ async fn index(work: &mut Work<'_>, row: &ConversationRow, words: &[String]) -> 
     }
 }
 
-/// Takes a call out of the index. Its turns must still be as they were when it was noted.
+/// Removes a call from the index. Its turns must still be as they were when it was noted.
 pub(super) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     if work.dialect.words == WordIndex::Fts5 {
         let place = sqlx::query("SELECT CAST(place AS BIGINT) AS place FROM transcripts WHERE id = $1");
@@ -136,7 +136,7 @@ pub(super) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<
     affected(delete, work.conn).await.map(drop)
 }
 
-/// Takes calls out of the index that get further turns; their analysis notes them again.
+/// Removes calls that get further turns from the index; their analysis notes them again.
 pub(super) async fn before_turns(work: &mut Work<'_>, calls: &[AttemptId]) -> StoreResult<()> {
     if work.dialect.words != WordIndex::Fts5 {
         return Ok(());
@@ -150,7 +150,7 @@ pub(super) async fn before_turns(work: &mut Work<'_>, calls: &[AttemptId]) -> St
     Ok(())
 }
 
-/// Returns the calls after a place in the order of ends, and of each whether it is still to be noted.
+/// Returns the calls after a place in the order of ends, each with whether it must still be noted.
 pub(super) async fn over_since(work: Work<'_>, after: EndPlace, limit: i64) -> StoreResult<Vec<(EndPlace, bool)>> {
     let query = sqlx::query(
         "SELECT id, ended_at, CAST(CASE WHEN has_issue IS NULL THEN 1 ELSE 0 END AS BIGINT) AS is_new FROM attempts \

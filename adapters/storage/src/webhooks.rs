@@ -150,7 +150,7 @@ async fn delete(work: Work<'_>, account: AccountId, id: WebhookId) -> StoreResul
     found(affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?)
 }
 
-/// What happens to the deliveries of an endpoint.
+/// Change to the deliveries of an endpoint.
 #[derive(Clone, Copy)]
 enum Clearing {
     GiveUpPending,

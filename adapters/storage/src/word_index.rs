@@ -1,4 +1,4 @@
-//! The index of the words of calls: its queries and the SQL that asks it, which differ between databases.
+//! Full-text index of transcripts: its queries and their SQL, which differ between databases.
 
 use domain::{
     id::AccountId,
@@ -6,20 +6,20 @@ use domain::{
     transcript_search::{Query, Term, scope_word},
 };
 
-/// Places of the index in one microsecond, for calls that start in the same one.
+/// Row ids of the index per microsecond, for calls that start in the same microsecond.
 pub(super) const PLACES: i64 = 1_024;
 
-/// Kind of index in which calls are found by their words.
+/// Kind of full-text index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WordIndex {
-    /// FTS5 of SQLite. It reads matches in the order of starts.
+    /// FTS5 of SQLite. It returns matches in the order of starts.
     Fts5,
-    /// A GIN index of PostgreSQL. It knows no order.
+    /// A GIN index of PostgreSQL. It is not ordered.
     Gin,
 }
 
 impl WordIndex {
-    /// Returns the query for calls of an account, in the words of the index.
+    /// Returns the query for calls of an account, in the syntax of the index.
     pub(super) fn query(self, account: AccountId, filter: &ConversationFilter, query: &Query) -> String {
         let owners = [
             Some(account.to_string()),
@@ -52,7 +52,7 @@ impl WordIndex {
         }
     }
 
-    /// Returns the calls `l` that the query at this placeholder finds.
+    /// Returns the FROM clause for the calls `l` that the query at this placeholder finds.
     pub(super) fn found(self, query: &str) -> String {
         match self {
             Self::Fts5 => format!(
@@ -65,7 +65,7 @@ impl WordIndex {
         }
     }
 
-    /// Returns the condition that the query at this placeholder finds the attempt `k`.
+    /// Returns the condition that the query at this placeholder matches the attempt `k`.
     pub(super) fn finds(self, query: &str) -> String {
         match self {
             Self::Fts5 => format!(

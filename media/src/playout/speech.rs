@@ -5,8 +5,8 @@ use crate::format::LineFormat;
 /// Longest distance in milliseconds from the cut back to the point where playout resumes.
 const MAX_STEP_BACK_MS: u64 = 1_000;
 
-/// Audio in milliseconds after the position of a cut that is heard all the same: the line plays on until it gets
-/// the command, and a word is understood before its end.
+/// Milliseconds of audio after a cut that still count as heard: the line plays on until it gets the command, and a
+/// word is understood before its end.
 const HEARD_AFTER_CUT_MS: u64 = 60;
 
 /// Speaking rate assumed for a text whose audio is incomplete and has no timings, in characters per second.

@@ -1,4 +1,4 @@
-//! More to dial in a saved campaign, in memory: added contacts, and contacts that are called again.
+//! Additions to a saved campaign, in memory: added contacts, and contacts that are called again.
 
 use std::collections::HashSet;
 

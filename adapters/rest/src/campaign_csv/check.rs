@@ -116,7 +116,7 @@ pub fn check(
 
 struct Checker<'a> {
     columns: &'a Columns,
-    /// Columns that choose something for their calls.
+    /// Columns with overrides or the language of a call.
     chosen: Vec<(usize, String)>,
     choices: Option<&'a mut ContactChoices>,
     destinations: &'a mut Destinations,

@@ -118,7 +118,8 @@ impl Columns {
         })
     }
 
-    /// Returns the columns that choose something for their calls, with their headers. They are also stored under these.
+    /// Returns the columns with overrides or the language of a call, with their headers. The values are stored under
+    /// these headers.
     pub fn choices(&self) -> Vec<(usize, String)> {
         let headers = self.headers.iter().enumerate();
         let chosen = headers.filter(|(_, header)| *header == LANGUAGE_OVERRIDE || is_override(header));

@@ -45,7 +45,7 @@ pub const TEXTS: [&str; 15] = [
     "ringTimeoutSeconds",
 ];
 
-/// Text fields of a form with nothing but contacts.
+/// Text fields of a form that adds contacts.
 pub const COLUMN_TEXTS: [&str; 3] = ["phoneColumn", "nameColumn", "emailColumn"];
 
 /// A received form.

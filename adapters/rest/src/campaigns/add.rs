@@ -1,4 +1,4 @@
-//! `POST /public/v1/campaigns/{campaignId}/contacts`: more contacts for a saved campaign.
+//! `POST /public/v1/campaigns/{campaignId}/contacts`: adds contacts to a saved campaign.
 
 use axum::{extract::State, response::Response};
 use domain::ports::store::{CampaignRow, CampaignStatus, KeyTicket, StoreError};
@@ -20,7 +20,7 @@ use crate::{
     idempotency::{IdempotencyKey, RequestHash},
 };
 
-/// Most contacts that one request adds: they are added in one commit, which delays others.
+/// Maximum contacts per request. They are added in one commit, which delays other writes.
 const AT_ONCE: u64 = 100_000;
 
 /// Result of adding contacts, and a warning.
@@ -112,5 +112,5 @@ pub async fn commit(
     Ok((json!(added), joined(&warnings)))
 }
 
-/// Warning about a completed campaign that has something to dial again.
+/// Warning about a completed campaign that has contacts to dial again.
 pub const LAUNCH: &str = "the campaign was completed and is paused now; launch it to go on";

@@ -23,14 +23,14 @@ use crate::{
 /// Contacts per commit.
 const CHUNK: i64 = 500;
 
-/// Reason of a call of which nobody knows whether it was placed. It is never repeated.
+/// Error of a call that may or may not have been placed. It is never repeated.
 const UNKNOWN: &str = "carrier-error: outcome unknown";
 
 /// Last outcome of a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
 #[schema(rename_all = "kebab-case")]
 pub enum LastOutcome {
-    /// Not reached, for whatever reason; includes the next three.
+    /// Not reached, for any reason; includes the next three.
     Failed,
     /// Nobody answered.
     NoAnswer,
@@ -103,8 +103,8 @@ pub async fn call_again(
         .await
 }
 
-/// Plans the attempts, some contacts per commit in the order of the campaign. A contact whose attempt is
-/// planned has no final outcome any more, so a repeated request goes on where this one ended.
+/// Plans the attempts, [`CHUNK`] contacts per commit in the order of the campaign. A contact with a planned attempt
+/// has no final outcome any more, so a repeated request continues where this one ended.
 async fn plan(
     state: &RestState,
     target: &Target,
@@ -145,7 +145,7 @@ async fn plan(
     Ok((json!(done), paused.then(|| LAUNCH.to_owned())))
 }
 
-/// Reads `outcomes`; without it, those that were not reached.
+/// Reads `outcomes`; the default is `failed`.
 fn outcomes(body: &Map<String, Value>) -> ApiResult<Vec<LastOutcome>> {
     let mut fields = Fields::of(body, "");
     fields.only(&["outcomes"]);

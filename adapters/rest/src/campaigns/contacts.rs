@@ -217,8 +217,7 @@ async fn union(
     Ok(all)
 }
 
-/// Checks what the first contacts, those of `contacts` in the body, choose for their calls: the language, and fields of
-/// the agent.
+/// Checks the language and the overrides of the first contacts, those of `contacts` in the body.
 pub fn check_choices(state: &RestState, agent: &Agent, contacts: &[CampaignContact]) -> ApiResult<()> {
     let mut choices = ContactChoices::of(agent, &state.talking);
     let mut problems = Vec::new();

@@ -18,7 +18,7 @@ const INTERVAL_MINUTES: std::ops::RangeInclusive<i64> = 1..=10_080;
 /// Values of `maxConcurrentCalls`.
 pub const CONCURRENT_CALLS: std::ops::RangeInclusive<i64> = 1..=100_000;
 
-/// Values of `ringTimeoutSeconds`, which every carrier takes.
+/// Values of `ringTimeoutSeconds`. Every carrier supports them.
 pub const RING_SECONDS: std::ops::RangeInclusive<i64> = 10..=120;
 
 /// Requested settings, as far as the fields could be read.

@@ -74,7 +74,7 @@ pub async fn patch(
     let mut warnings = Vec::new();
     let import = match contacts {
         None => None,
-        // Nothing is imported for a command that will certainly be refused.
+        // Checked before the import, since the command would certainly be refused.
         Some(_) if row.status == CampaignStatus::Running => return Err(running()),
         Some(contacts) => {
             let (import, warning) = hide(&state, &row, agent.as_ref(), &contacts).await?;

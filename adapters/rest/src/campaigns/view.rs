@@ -54,7 +54,7 @@ pub struct Campaign {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 1)]
     pub max_concurrent_calls: Option<u32>,
-    /// Longest ringing time of a call in seconds, if it has its own.
+    /// Longest ringing time of a call in seconds; omitted if the service's setting applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<i64>, minimum = 10, maximum = 120)]
     pub ring_timeout_seconds: Option<u32>,
@@ -126,8 +126,8 @@ pub struct Pacing {
     /// Dials per minute, in the last five minutes.
     #[schema(minimum = 0)]
     pub dials_per_minute: f64,
-    /// When the pending contacts will have been dialed at this pace, in UTC. Null if the campaign is not dialing,
-    /// or if its window closes before.
+    /// Time at which all pending contacts will have been dialed at this pace, in UTC. Null if the campaign is not
+    /// dialing, or if its window closes earlier.
     #[schema(required, format = DateTime)]
     pub expected_end: Option<String>,
 }
@@ -136,7 +136,7 @@ impl Pacing {
     /// Minutes whose dials count.
     pub const MINUTES: i64 = 5;
 
-    /// Returns the pace of a campaign. A minute is the shortest time from which a pace is computed.
+    /// Returns the pace of a campaign, computed over at least one minute.
     pub fn of(row: &CampaignRow, progress: &Progress, recent: RecentDials) -> Self {
         let now = recent.now.0;
         let measured_us = recent.first.map_or(0, |first| now - first.0).max(MINUTE_US);

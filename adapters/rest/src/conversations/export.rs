@@ -27,7 +27,7 @@ use crate::{
     results_file::harmless,
 };
 
-/// Conversations per read, which are the only ones in memory.
+/// Conversations that are read, and held in memory, at a time.
 const PAGE: i64 = 50;
 
 /// Headers of the CSV file.
@@ -137,7 +137,7 @@ struct Reading {
     account: Account,
     wanted: Wanted,
     format: Format,
-    /// The page to write; none after the last one.
+    /// Page to write; `None` after the last one.
     next: Option<ConversationPage>,
     with_headers: bool,
 }
@@ -156,7 +156,7 @@ impl Reading {
             lines.csv.write_record(HEADERS)?;
         }
         for listed in &page.rows {
-            // It may have been deleted meanwhile.
+            // The conversation may have been deleted meanwhile.
             if let Some(full) = self.in_full(listed.id).await? {
                 lines.add(&full)?;
             }
@@ -247,7 +247,7 @@ fn cells(of: &Conversation) -> [String; 20] {
         of.campaign_id.map(|id| id.to_string()).unwrap_or_default(),
         of.status.as_str().to_owned(),
         of.direction.as_str().to_owned(),
-        // A phone number must begin with a plus, and contains only digits after it.
+        // A phone number keeps its plus; only digits follow, so it is no formula.
         of.contact_number.clone().map(String::from).unwrap_or_default(),
         of.caller_number.clone().map(String::from).unwrap_or_default(),
         of.start_time_unix.to_string(),

@@ -1,4 +1,4 @@
-//! Filters of conversations: their query parameters, and the pages that pass them.
+//! Filters of conversations: their query parameters, and pages of matching conversations.
 
 use std::path::PathBuf;
 
@@ -45,11 +45,11 @@ macro_rules! filters {
 }
 pub(super) use filters;
 
-/// Conversations that are looked at together for their recordings, and how often for one page.
+/// Conversations whose recordings are checked at a time, and maximum number of such checks per page.
 const LOOKED_AT: i64 = 200;
 const LOOKS: usize = 10;
 
-/// Most agents with a tag.
+/// Maximum agents of the filter `tag`.
 const AGENTS: usize = 500;
 
 /// Filters of a list or an export.
@@ -174,8 +174,8 @@ impl Wanted {
         Ok(ConversationPage { rows, reached })
     }
 
-    /// Returns the store's filter with the number of the saved contact and the agents with the tag; none if nothing
-    /// can match.
+    /// Returns the store's filter with the number of the saved contact and the agents with the tag, or `None` if
+    /// nothing can match.
     async fn resolved(&self, state: &RestState, account: AccountId) -> ApiResult<Option<ConversationFilter>> {
         let mut filter = self.filter.clone();
         if let Some(tag) = &self.tag {
@@ -199,7 +199,7 @@ impl Wanted {
     }
 }
 
-/// Returns the agents with a tag, the newest ones if they are very many.
+/// Returns the agents with a tag, at most the newest [`AGENTS`].
 async fn tagged(store: &dyn Store, account: AccountId, tag: &str) -> ApiResult<Vec<AgentId>> {
     let mut agents = Vec::new();
     let mut after = None;
@@ -220,7 +220,7 @@ async fn tagged(store: &dyn Store, account: AccountId, tag: &str) -> ApiResult<V
     Ok(agents)
 }
 
-/// Keeps the conversations that have a recording here, or those that have none.
+/// Keeps the conversations with a recording on this node, or those without.
 async fn with_recordings(
     folder: PathBuf,
     mut rows: Vec<ConversationRow>,

@@ -47,7 +47,7 @@ pub fn routes() -> Router<RestState> {
         )
 }
 
-/// A command that the call has taken.
+/// A command that the call has accepted.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CommandTaken {
@@ -148,7 +148,7 @@ fn required_text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
     text(fields, name)
 }
 
-/// Reads a text of words: not blank, not too long, without control characters except white space.
+/// Reads a text that is not blank, not too long, and without control characters except white space.
 fn text<'a>(fields: &mut Fields<'a>, name: &str) -> Option<&'a str> {
     let text = fields.string(name)?.trim();
     let length = text.chars().count();

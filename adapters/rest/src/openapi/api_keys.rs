@@ -79,7 +79,7 @@ pub fn operations() -> Vec<Operation> {
             .fails(403, "forbidden", LACKS)
             .conflict(
                 "conflict",
-                "this account has 100 added keys already; delete one that is no longer used",
+                "this account already has 100 added keys; delete one that is no longer used",
             ),
         Operation::patch("/public/v1/me/api-keys/{keyId}", "updateApiKey", "Change a key")
             .ours()

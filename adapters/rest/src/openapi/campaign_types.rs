@@ -163,7 +163,7 @@ pub struct MoreCsvContacts {
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CallAgainOptions {
-    /// Last outcomes of the contacts; `failed` if left out, which includes those that did not answer.
+    /// Last outcomes of the contacts; `failed` by default, which includes `no-answer`, `busy` and `rejected`.
     #[schema(required = false, min_items = 1)]
     pub outcomes: Vec<LastOutcome>,
 }
@@ -185,7 +185,7 @@ pub struct CampaignCopy {
     /// Name of the copy; without it, the name with ` (copy)`.
     #[schema(required = false)]
     pub name: Name,
-    /// Contacts of the copy; `all` if left out.
+    /// Contacts of the copy; `all` by default.
     #[schema(required = false)]
     pub contacts: CopiedContacts,
 }

@@ -61,7 +61,7 @@ pub struct CallOverrides {
     /// Instructions; not blank.
     #[schema(max_length = 500_000, pattern = r"\S")]
     pub prompt: Option<String>,
-    /// Greeting; an empty one leaves the first words to the user.
+    /// Greeting; if it is empty, the user speaks first.
     #[schema(max_length = 10_000)]
     pub greeting_message: Option<String>,
     /// Voice, as the agent's `tts.voiceId`.
@@ -213,7 +213,7 @@ fn export() -> Operation {
     .ours()
     .query(
         "format",
-        "`csv`: one row for each conversation. `jsonl`: one conversation in JSON on each line",
+        "`csv`: one row per conversation. `jsonl`: one conversation per line, as JSON",
         json!({ "type": "string", "enum": ["csv", "jsonl"], "default": "csv" }),
     )
     .raw(

@@ -17,7 +17,7 @@ pub struct CommandText(pub String);
 pub struct NewWords {
     /// The words.
     pub text: CommandText,
-    /// Whether they cut off what the agent says or is about to say; false if it is left out.
+    /// Whether they replace what the agent says or is about to say; false by default.
     pub interrupt: Option<bool>,
 }
 
@@ -27,9 +27,9 @@ pub struct NewWords {
 pub struct NewTransfer {
     /// Destination.
     pub phone_number: PhoneNumberSent,
-    /// Kind of the transfer; `blind` if it is left out.
+    /// Kind of the transfer; `blind` by default.
     pub transfer_type: Option<TransferType>,
-    /// Words to the caller before the transfer; the service has its own.
+    /// Words to the caller before the transfer; a standard sentence by default.
     pub message: Option<CommandText>,
 }
 
@@ -70,19 +70,33 @@ pub fn operations() -> Vec<Operation> {
         "attended": { "phoneNumber": samples::PHONE, "transferType": "conference", "message": "I connect you." },
     });
     vec![
-        command::<NewWords>("/public/v1/conversations/{conversationId}/say", "sayInCall", "Have the agent say something", words).note(
-            "The agent says the words next: when it has finished speaking and the user has too. At most ten texts wait.",
+        command::<NewWords>(
+            "/public/v1/conversations/{conversationId}/say",
+            "sayInCall",
+            "Have the agent say something",
+            words,
+        )
+        .note("The agent says the text once neither side is speaking. At most ten texts wait."),
+        command::<NewTransfer>(
+            "/public/v1/conversations/{conversationId}/transfer",
+            "transferCall",
+            "Transfer a live call",
+            transfer,
+        )
+        .note("The transfer begins after its announcement."),
+        command::<NewDigits>(
+            "/public/v1/conversations/{conversationId}/digits",
+            "pressDigits",
+            "Press keys",
+            json!({ "some": { "digits": "1w42#" } }),
         ),
-        command::<NewTransfer>("/public/v1/conversations/{conversationId}/transfer", "transferCall", "Transfer a live call", transfer)
-            .note("The transfer begins once its announcement was said."),
-        command::<NewDigits>("/public/v1/conversations/{conversationId}/digits", "pressDigits", "Press keys", json!({ "some": { "digits": "1w42#" } })),
         command::<NewInstructions>(
             "/public/v1/conversations/{conversationId}/instructions",
             "instructCall",
             "Give the model a note for the rest of the call",
             json!({ "note": { "text": "Offer ten per cent." } }),
         )
-        .note("At most ten in a call."),
+        .note("A call takes at most ten notes."),
     ]
 }
 

@@ -10,7 +10,7 @@ use crate::phone_numbers::NumberDetails;
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NumberAssignment {
-    /// Agent that gets the number; `null` takes it out of `phoneNumbers` of all agents.
+    /// Agent that gets the number; `null` removes it from the `phoneNumbers` of all agents.
     #[schema(required = true, format = "uuid")]
     pub agent_id: Option<String>,
 }
@@ -29,7 +29,7 @@ pub fn operations() -> Vec<Operation> {
             "List the numbers that agents name",
         )
         .ours()
-        .note("In the order of their digits. Numbers that no agent names are not listed: carriers are not asked.")
+        .note("In the order of their digits. Numbers that no agent names are not listed: carriers are not queried.")
         .paged()
         .page::<NumberDetails>(sample()),
         Operation::patch(

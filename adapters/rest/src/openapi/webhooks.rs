@@ -18,15 +18,15 @@ pub struct EventTypePattern(pub String);
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewWebhook {
-    /// URL that gets the events.
+    /// URL that receives the events.
     pub url: ToolUrl,
     /// Description for people.
     #[schema(max_length = 500)]
     pub description: Option<String>,
-    /// Types of the events that it gets; all by default.
+    /// Types of events that it receives; all by default.
     #[schema(min_items = 1, max_items = 30)]
     pub types: Option<Vec<EventTypePattern>>,
-    /// Whether it gets anything; true by default.
+    /// Whether it receives events; true by default.
     pub enabled: Option<bool>,
 }
 
@@ -43,7 +43,7 @@ pub struct WebhookPatch {
     /// New types.
     #[schema(min_items = 1, max_items = 30)]
     pub types: Option<Vec<EventTypePattern>>,
-    /// Whether it gets anything. If it does not, what waits for it is given up.
+    /// Whether it receives events. Disabling it gives up its pending deliveries.
     pub enabled: Option<bool>,
 }
 
@@ -178,7 +178,7 @@ pub fn operations() -> Vec<Operation> {
             "Send a delivery again",
         )
         .ours()
-        .note("It keeps its `webhook-id` and gets all its tries again.")
+        .note("It keeps its `webhook-id`, and its tries are counted anew.")
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ShownDelivery>(delivery())
         .conflict("conflict", disabled),
@@ -191,8 +191,8 @@ fn events() -> Operation {
     Operation::get("/public/v1/events", "accountEvents", "Get the events of the account")
         .ours()
         .note(
-            "Server-sent events, from now on. With `Last-Event-ID`, all events after that one, as far as they are kept \
-             (30 days).",
+            "Server-sent events, beginning with the next one. With `Last-Event-ID`, beginning after that event. Events \
+             are kept for 30 days.",
         )
         .query("campaignId", "Only events of this campaign and its calls", uuid())
         .query("agentId", "Only events of this agent's calls and campaigns", uuid())

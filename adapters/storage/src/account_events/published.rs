@@ -70,7 +70,7 @@ pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize
             created_at: row.time("created_at")?,
         });
     }
-    // The order of RETURNING is up to the database.
+    // The database does not guarantee the order of RETURNING.
     published.sort_by(|a, b| a.id.cmp(&b.id));
     let update = sqlx::query("UPDATE account_event_places SET last = $1");
     let update = update.bind(last + i64::try_from(published.len()).unwrap_or(0));

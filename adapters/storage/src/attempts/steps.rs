@@ -198,7 +198,7 @@ pub(super) async fn answered(mut work: Work<'_>, claim: Claim, at: Timestamp) ->
     let update = Guarded::update(claim, &assignments, SENT);
     let held = update.run(&mut work, |query| query.bind(at)).await?;
     if held.row.maybe_text("carrier_call")?.is_none() {
-        // The carrier has not told its id of the call yet.
+        // The carrier has not sent its id of the call yet.
         account_events::of_call(&mut work, claim.attempt, AccountEventType::CallStarted).await?;
     }
     account_events::of_call(&mut work, claim.attempt, AccountEventType::CallAnswered).await
