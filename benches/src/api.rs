@@ -85,8 +85,8 @@ pub async fn run(args: BenchApiArgs) -> Result<bool, BenchError> {
 /// Half-seconds without work after which the service counts as idle.
 const QUIET_WINDOWS: u32 = 20;
 
-/// Lets the work in the background after the start end, then starts once more on the large database and measures the
-/// idle memory.
+/// Waits until the background work after the start has ended, restarts on the large database, and measures the idle
+/// memory.
 async fn restarted_idle(
     service: Process,
     settings: &ServiceSettings,

@@ -86,7 +86,7 @@ impl Connection {
         Ok(Answer { status, body })
     }
 
-    /// Sends `GET path` for a response that never ends, which [`Connection::receive_on`] reads.
+    /// Sends `GET path` for an endless response, which [`Connection::receive_on`] reads.
     pub async fn begin(&mut self, path: &str, key: &str) -> Result<(), BenchError> {
         let request = format!(
             "GET {path} HTTP/1.1\r\nhost: {}\r\nx-api-key: {key}\r\n\r\n",
@@ -100,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// Reads what came, and keeps only that.
+    /// Replaces the buffer with the next received bytes.
     pub async fn receive_on(&mut self) -> Result<(), BenchError> {
         self.received.clear();
         self.receive().await

@@ -1,4 +1,4 @@
-//! Calls and campaigns as an account's stream and its webhooks tell of them.
+//! Tests of the events of calls and campaigns, in the account's stream and at webhook endpoints.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +60,7 @@ async fn calls_and_campaigns_are_told_to_the_stream_and_to_a_webhook() {
         assert_eq!(header("webhook-signature"), signature);
         assert!(!request.body.contains("+1555") && !request.body.contains("Maria"));
     }
-    // The stream tells the same, in order and each event once.
+    // The stream has the same events, in order and each once.
     let mut bytes = stream.bytes_stream();
     let mut text = String::new();
     while text.matches("event: ").count() < requests.len() {

@@ -349,7 +349,7 @@ async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
             assert!(!said.to_string().contains(WORD), "{at}: {said}");
             match place {
                 Place::Path(_) => assert_eq!(status, 404, "{at}: {said}"),
-                // A stream of nothing would have no end.
+                // A stream of another account's events would stay empty forever.
                 Place::Query(_) if template.ends_with("/events") => assert_eq!(status, 400, "{at}"),
                 Place::Query(_) => assert_eq!((status, &said["data"]), (200, &json!([])), "{at}"),
                 Place::Body(_) => assert!(matches!(status, 400 | 404 | 409), "{at}: {status} {said}"),

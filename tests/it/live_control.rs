@@ -1,4 +1,4 @@
-//! Commands of a client to a live call: heard at the phone, seen by the carrier and the model, read in the record.
+//! Tests of commands to a live call, observed at the phone, the carrier, the model and in the record.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use support::{
 const NUMBER: &str = "+15550100010";
 const DESK: &str = "+15550100002";
 
-/// A model that remembers the notes it was asked with.
+/// A model that records the notes of its requests.
 #[derive(Clone, Default)]
 struct Listener(Arc<Mutex<Vec<Vec<String>>>>);
 
@@ -31,7 +31,7 @@ impl LanguageModel for Listener {
     }
 }
 
-/// A live call, 10 s after its answer, with a callee who says something then.
+/// A live call 10 s after its answer, whose callee says something then.
 struct Live {
     world: World,
     model: Listener,

@@ -1,4 +1,4 @@
-//! Overrides of an agent for one call: sent over REST or in a file, heard on the phone, kept over retries.
+//! Tests of overrides for one call: over REST and in a CSV file, as heard on the phone, and kept for retries.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use support::{
 
 const NUMBER: &str = "+15550100010";
 
-/// A model that tells which model and prompt it was asked with.
+/// A model that records the model name and the prompt of each request.
 #[derive(Clone, Default)]
 struct Mirror(Arc<Mutex<Vec<(String, String)>>>);
 

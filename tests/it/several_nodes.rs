@@ -271,7 +271,7 @@ async fn a_call_is_ended_and_brought_in_by_any_node() {
     phone.send(start.into()).await.unwrap();
     let speaks = async { while !phone.next().await.unwrap().unwrap().is_binary() {} };
     timeout(WITHIN, speaks).await.unwrap();
-    // Two of these nodes pass the command on to the one that holds the call.
+    // Two of these nodes forward the command to the node that holds the call.
     let path = format!("/public/v1/conversations/{conversation}");
     for node in 0..3 {
         let words = json!({ "text": format!("Here is node {node}.") });

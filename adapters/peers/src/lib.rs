@@ -130,7 +130,7 @@ pub struct NotKnown;
 pub enum NotTold {
     /// No other living node holds the call.
     NoHolder,
-    /// The node that holds the call runs a version that does not know the command.
+    /// The node that holds the call runs a version without the command.
     OlderVersion,
     /// The node cannot be reached, or its answer was lost.
     Lost,

@@ -13,7 +13,7 @@ use sim::samples::Samples;
 
 /// Connections that read an agent concurrently.
 const READERS: usize = 8;
-/// Reads of the same thing, one after the other.
+/// Number of sequential reads per measurement.
 const READS: usize = 100;
 /// Pages of a hundred conversations read by each filter.
 const PAGES: usize = 60;

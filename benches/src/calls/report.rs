@@ -23,7 +23,7 @@ const CORES_PER_CALL: f64 = 0.0020;
 /// Most memory a call may take, in KiB.
 const KIB_PER_CALL: f64 = 300.0;
 
-/// Most disk that a minute of a call may take, in KiB.
+/// Maximum disk use per minute of a call, in KiB.
 const DISK_KIB: f64 = 10.0;
 
 /// Targets of the response beyond the pause, in ms: p50 and p99.

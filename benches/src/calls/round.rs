@@ -205,7 +205,7 @@ fn disk_kib(site: &Site) -> Result<f64, BenchError> {
     Ok(bytes as f64 / 1024.0)
 }
 
-/// Returns the length of all conversations together, in minutes.
+/// Returns the total duration of the conversations in minutes.
 fn minutes(conversations: &[Value]) -> f64 {
     let seconds = conversations
         .iter()

@@ -1,4 +1,4 @@
-//! Events of accounts in memory. Each is published when it is created, since nothing else is written meanwhile.
+//! Events of accounts in memory. Each is published when it is created, since writes do not run concurrently.
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ use domain::{
 pub(super) struct Feed {
     events: Vec<(AccountId, AccountEvent)>,
     last_place: i64,
-    /// Number of events that have their deliveries.
+    /// Number of events whose deliveries were created.
     delivered: usize,
 }
 
@@ -31,7 +31,7 @@ impl Tables {
         }
     }
 
-    /// Stores that a campaign was created, or its change of status, if it is one.
+    /// Stores the event of a created campaign, or of its change if the status changes.
     pub(super) fn tell_of_campaign(&mut self, id: CampaignId, change: Option<&StateChange>, now: Timestamp) {
         let Some(row) = self.campaigns.get(&id).map(|entry| &entry.row) else {
             return;
@@ -99,7 +99,7 @@ impl Tables {
         self.feed.events.push((account, event));
     }
 
-    /// Returns an event with what it tells of its call.
+    /// Returns an event with the facts of its call.
     pub(super) fn account_event(&self, id: AccountEventId) -> Option<AccountEvent> {
         let (_, event) = self.feed.events.iter().find(|(_, event)| event.id == id)?;
         Some(self.told(event))
@@ -124,7 +124,7 @@ impl Tables {
         event
     }
 
-    /// Removes the events of a call with their deliveries.
+    /// Also removes the deliveries.
     pub(super) fn erase_events(&mut self, call: AttemptId) {
         self.remove_events(|event| event.attempt == Some(call));
     }

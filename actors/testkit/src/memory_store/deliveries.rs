@@ -21,7 +21,7 @@ use domain::{
 /// A delivery and its state.
 pub(super) struct DeliveryEntry {
     pub(super) delivery: Delivery,
-    /// Event that it brings to a webhook endpoint.
+    /// Event that it contains, if it goes to a webhook endpoint.
     pub(super) event: Option<AccountEventId>,
     pub(super) state: DeliveryState,
     pub(super) due_at: Timestamp,
@@ -140,7 +140,6 @@ impl Outbox {
         });
     }
 
-    /// Removes the deliveries of a call.
     pub(super) fn remove(&mut self, attempt: AttemptId) {
         self.deliveries
             .retain(|_, entry| entry.delivery.attempt != Some(attempt));

@@ -136,7 +136,8 @@ fn has_outcome(row: &ConversationRow, outcome: CallOutcome) -> bool {
 }
 
 impl Tables {
-    /// Returns whether filters fit that the SQL store knows of noted calls only; here every call is noted at once.
+    /// Returns whether a call matches the filters for which the SQL store must note it. Here every call counts as
+    /// noted.
     fn fits(&self, filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
         let asked = (filter.outcome, filter.sentiment, filter.has_issue, &filter.search);
         if asked == (None, None, None, &None) {

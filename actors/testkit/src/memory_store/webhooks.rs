@@ -16,7 +16,6 @@ use domain::{
     time::Timestamp,
 };
 
-/// An endpoint with its secrets.
 pub(super) struct WebhookEntry {
     pub(super) row: WebhookRow,
     secret: String,
@@ -53,7 +52,7 @@ impl Tables {
         }
     }
 
-    /// Returns the deliveries of an endpoint, newest first.
+    /// Newest first.
     fn deliveries_to(&self, id: WebhookId) -> impl Iterator<Item = &DeliveryEntry> {
         let all = self.outbox.deliveries.values().rev();
         all.filter(move |entry| entry.delivery.kind == DeliveryKind::Event && entry.delivery.target == id.to_string())

@@ -1,4 +1,4 @@
-//! Events of accounts: every change once, in one order, for its account only.
+//! Events of accounts: each change has one event, in one order, visible to its account only.
 
 use std::time::Duration;
 

@@ -10,7 +10,6 @@ use domain::{
 };
 
 impl Scene {
-    /// Creates an import with these contacts.
     async fn staged(&self, contacts: &[usize]) -> CampaignId {
         let import = self.store.begin_import(self.account, self.new_campaign("More")).await;
         let import = import.unwrap();
@@ -29,7 +28,7 @@ pub async fn added_contacts_are_claimed_once_each_and_no_number_comes_twice(fixt
     let scene = fixture.scene().await;
     let store = &scene.store;
     let campaign = scene.running(0..3).await;
-    // The claim takes more than there are.
+    // The claim asks for more contacts than there are.
     assert_eq!(scene.indexes(campaign, 9).await, [0, 1, 2]);
     let before = store.campaign(scene.account, campaign).await.unwrap();
 
@@ -66,7 +65,7 @@ pub async fn added_contacts_wake_a_campaign_that_has_an_end(fixture: Fixture) {
         ..change(CampaignStatus::Waiting)
     };
     let row = store.change_state(draft.id, draft.version, waits).await.unwrap();
-    // A number that it has already changes nothing.
+    // A number that the campaign has already changes nothing.
     let import = scene.staged(&[0]).await;
     let added = store.add_contacts(draft.id, import, None).await.unwrap();
     assert_eq!((added.added, added.already_present, added.contact_count), (0, 1, 1));
@@ -110,7 +109,7 @@ pub async fn added_contacts_wake_a_campaign_that_has_an_end(fixture: Fixture) {
         }
         other => panic!("{other:?}"),
     }
-    // A lost key adds nothing.
+    // With a lost idempotency key, nothing is added.
     let import = scene.staged(&[21]).await;
     let fenced = store.add_contacts(draft.id, import, Some(&ticket)).await;
     assert_eq!(fenced, Err(StoreError::Fenced));
@@ -148,7 +147,7 @@ pub async fn contacts_are_called_again_once_after_their_final_outcome(fixture: F
     assert_eq!(row.version, version + 1);
     let progress = store.progress(campaign).await.unwrap();
     assert_eq!((progress.pending, progress.in_progress, progress.voicemail), (3, 1, 0));
-    // Their last attempt is the planned one now.
+    // The planned attempt is now their last one.
     assert_eq!(store.call_again(campaign, &last, 0, None).await.unwrap().contacts, 0);
     let claimed = scene.claim(campaign, 2).await;
     let mut places: Vec<_> = claimed.iter().map(|a| (a.contact_index, a.attempt_no)).collect();
@@ -166,7 +165,7 @@ pub async fn contacts_are_called_again_once_after_their_final_outcome(fixture: F
         .await
         .unwrap();
     assert_eq!((again.contacts, again.status), (1, CampaignStatus::Paused));
-    // The number is put on the list before the call.
+    // The number is added to the do-not-call list before the call.
     store
         .add_do_not_call(scene.account, &number(claimed[0].contact_index as usize))
         .await

@@ -16,7 +16,7 @@ use domain::{
     transcript_search::Query,
 };
 
-/// Notes all calls that are over.
+/// Notes all ended calls.
 pub async fn note(scene: &Scene) {
     scene.clock.advance(Duration::from_secs(60));
     let mut after = (Timestamp(0), AttemptId::FIRST);
@@ -40,7 +40,7 @@ async fn say(scene: &Scene, call: AttemptId, seq: i64, text: &str) {
     scene.store.append_facts(&[(call, Fact::Turn(turn))]).await.unwrap();
 }
 
-/// Creates an answered call that is over, with one turn for each text.
+/// Creates an ended call with one turn for each text.
 async fn call(scene: &Scene, campaign: CampaignId, texts: &[&str]) -> AttemptId {
     let claim = scene.dialing(campaign).await;
     for (seq, text) in texts.iter().enumerate() {
@@ -53,7 +53,7 @@ async fn call(scene: &Scene, campaign: CampaignId, texts: &[&str]) -> AttemptId 
     claim.attempt
 }
 
-/// Returns all pages of what a filter finds, in pages of two.
+/// Returns all matches of a filter, read in pages of two.
 async fn found(scene: &Scene, filter: ConversationFilter) -> Vec<AttemptId> {
     let mut all = Vec::new();
     let mut after = None;
@@ -89,7 +89,7 @@ pub async fn noted_calls_are_found_by_their_words(fixture: Fixture) {
     let first = call(&scene, one, &["I need a Café table", "on Tuesday, O'Brien"]).await;
     let second = call(&scene, two, &["the table on Tuesday", "über 3,000 你好世界"]).await;
     let third = call(&scene, one, &["table", "table", ""]).await;
-    // It is not over.
+    // The call is not over.
     let open = scene.dialing(one).await.attempt;
     say(&scene, open, 0, "table").await;
     note(&scene).await;
@@ -275,7 +275,7 @@ pub async fn what_is_erased_or_said_later_changes_what_is_found(fixture: Fixture
     let first = call(&scene, campaign, &["an orchid"]).await;
     let second = call(&scene, campaign, &["an orchid"]).await;
     note(&scene).await;
-    // A turn that comes late is analysed too, and then found with the others.
+    // A late turn is analysed too, and then found with the others.
     say(&scene, second, 1, "and a tulip").await;
     scene.clock.advance(Duration::from_secs(60));
     for job in scene.store.due_analyses(9).await.unwrap() {
@@ -331,7 +331,7 @@ pub async fn a_deleted_conversation_is_read_by_nobody_and_counts(fixture: Fixtur
     assert_eq!(found(&scene, of_campaign).await, [open, second]);
     let progress = store.progress(campaign).await.unwrap();
     assert_eq!((progress.completed, progress.in_progress), (2, 1));
-    // The analysis of the other one is still to come.
+    // The other call is not analysed yet.
     let jobs = store.due_analyses(9).await.unwrap();
     assert_eq!(jobs.iter().map(|job| job.attempt).collect::<Vec<_>>(), [second]);
 }

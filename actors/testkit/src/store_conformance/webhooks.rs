@@ -160,7 +160,7 @@ pub async fn events_go_to_the_webhooks_that_want_them(fixture: Fixture) {
     };
     assert_eq!(store.recent_deliveries(all.id).await, Ok(recent));
 
-    // Disabled: nothing waits, and nothing comes.
+    // While it is disabled, its pending deliveries are given up and no new ones are created.
     let off = WebhookEndpoint {
         enabled: false,
         ..mine.endpoint.clone()
@@ -209,7 +209,7 @@ pub async fn a_webhooks_delivery_is_sent_again_and_a_test_has_no_event(fixture: 
     );
     let held = leased(&scene).await;
     assert_eq!((held[0].id, held[0].failed), (test.id, 0));
-    // Sent again while it is tried: the earlier try counts no more.
+    // It is sent again during a try: the result of that try no longer counts.
     store.resend_delivery(webhook.id, test.id).await.unwrap();
     assert_eq!(
         store.settle_delivery(&held[0], give_up()).await,

@@ -22,7 +22,7 @@ use super::{
 /// Maximum number of lanes per look.
 const LANES: i64 = 20_000;
 
-/// Maximum number of account events published per look.
+/// Maximum number of account events published per pass.
 const EVENTS: i64 = 500;
 
 /// Number of attempts to store a result. After that the lease expires and the delivery is tried again.

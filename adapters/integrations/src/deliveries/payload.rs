@@ -25,7 +25,7 @@ pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Va
     }))
 }
 
-/// Returns the body of a delivery to a webhook endpoint, for an event or, without one, for a test.
+/// Returns the body of a delivery to a webhook endpoint: an event, or a test if there is none.
 pub fn event(delivery: &Delivery, event: Option<&AccountEvent>) -> Value {
     let test = || {
         json!({

@@ -370,7 +370,7 @@ async fn a_clients_command_reaches_the_node_that_holds_the_call_and_its_answer_c
     register.holds(held.attempt, at("http://127.0.0.1:9"));
     tokio::time::advance(Duration::from_secs(10)).await;
     assert_eq!(first.peers.command(held.attempt, &command).await, Err(NotTold::Lost));
-    // Nobody but a node may send one.
+    // Only nodes may send commands.
     let path = format!("/peers/calls/{}/command", call.attempt);
     assert_eq!(status(post(&second, &path).json(&json!(command))).await, 403);
 }

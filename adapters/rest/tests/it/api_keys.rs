@@ -31,7 +31,7 @@ fn forbidden(answer: Answer, scope: &str) {
     assert!(message.contains(&format!("lacks the scope `{scope}`")), "{message}");
 }
 
-/// Returns the scopes that an operation must need, written down apart from the product's rule.
+/// Returns the scopes that an operation must need, independent of the rule in the code.
 fn expected(method: &str, path: &str) -> Vec<&'static str> {
     let path = path.strip_prefix("/public/v1").unwrap();
     let last = path.rsplit('/').next().unwrap();
@@ -96,7 +96,7 @@ async fn every_operation_is_refused_without_its_scopes_and_only_then() {
         }
     }
     assert!(seen > 200, "{seen}");
-    // HEAD is as GET.
+    // HEAD needs the scopes of GET.
     for (scope, client) in &clients {
         let status = client.request("HEAD", ME).send().await.unwrap().status();
         assert_eq!(status == 200, *scope == "read", "{scope}");
@@ -189,7 +189,7 @@ async fn a_key_gives_no_scope_that_it_lacks() {
         admin.patch(&own, json!({ "scopes": ["admin", "calls"] })).await,
         "calls",
     );
-    // It may take away, but it may not prolong what it could not give.
+    // The key may remove scopes, but may not extend a key whose scopes it could not give.
     let strong = format!("{KEYS}/{strong}");
     let end = |at: &str| json!({ "expiresAt": at });
     admin.patch(&strong, end("2026-01-02T00:00:00Z")).await.expect(200);
@@ -401,7 +401,7 @@ async fn the_last_use_is_recorded_once_a_minute() {
     reader.get(ME).await.expect(200);
     assert_eq!(used().await, Some(first));
     tokio::time::advance(Duration::from_secs(60)).await;
-    // A refused request is a use, too.
+    // A refused request also counts as a use.
     forbidden(reader.delete("/public/v1/contacts/x").await, "write");
     let second = used().await.unwrap();
     assert!(second >= Timestamp(first.0 + 60_000_000), "{second:?}");

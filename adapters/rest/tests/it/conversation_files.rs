@@ -18,7 +18,7 @@ async fn file(dialer: &Dialer, query: &str) -> (String, String) {
 
 #[tokio::test(start_paused = true)]
 async fn an_export_has_one_line_for_each_conversation_and_no_formula() {
-    // More than one read.
+    // More than one page of the export.
     const CALLS: usize = 60;
     let dialer = Dialer::start(CALLS as u64).await;
     let mut ids = Vec::new();
@@ -91,7 +91,7 @@ async fn an_export_ends_when_the_service_stops() {
         .app
         .client
         .request("GET", &format!("{CONVERSATIONS}/export?format=jsonl"));
-    // The client notices that the file is not whole.
+    // The client notices that the file is incomplete.
     let body = match request.send().await {
         Ok(answer) => answer.text().await.map(drop),
         Err(error) => Err(error),
@@ -111,7 +111,7 @@ async fn a_deleted_conversation_is_gone_and_still_counts() {
     let refused = client.delete(&path).await.expect(409);
     assert_eq!(refused.code(), "in_use");
     dialer.talk(&attempt).await;
-    // Its last words may still be on their way.
+    // Its last turns may not be stored yet.
     client.delete(&path).await.expect(409);
     assert!(recording.exists());
     assert_eq!(dialer.ids("hasRecording=true").await, [id.to_string()]);

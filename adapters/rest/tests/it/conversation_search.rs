@@ -96,7 +96,7 @@ async fn a_search_finds_what_was_said_and_shows_where() {
         ids.insert(0, attempt.claim.attempt.to_string());
         dialer.talk(&attempt).await;
     }
-    // Nothing is found in a call that goes on.
+    // A call in progress is not found.
     dialer.dial().await;
     let found = client
         .get(&format!("{CONVERSATIONS}?search=HELLO ada"))

@@ -1,4 +1,4 @@
-//! Tests of the account's server-sent events: from now on, resumed without gap or double, filtered.
+//! Tests of the account's server-sent events: new events, resumption without gaps or duplicates, filters.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -67,7 +67,7 @@ async fn a_reader_that_comes_back_gets_each_event_once() {
     let mut reader = Reader::at(&app.client, PATH, None).await;
     opt_out(&app.client, 0..3).await;
     let first = events(&mut reader, 3).await;
-    // More than a page, and more than waits for a slow reader.
+    // More than a page, and more than the channel's capacity.
     opt_out(&app.client, 3..1_203).await;
     let mut again = Reader::at(&app.client, PATH, Some(&first[1].id)).await;
     let caught_up = events(&mut again, 1_201).await;
@@ -79,7 +79,7 @@ async fn a_reader_that_comes_back_gets_each_event_once() {
     assert_eq!(ids(&last.0), ids(&last.1));
     let all: BTreeSet<_> = ids(&first).into_iter().chain(ids(&slow)).collect();
     assert_eq!(all.len(), 1_203);
-    // An id that is none counts as no id.
+    // An invalid id counts as no id.
     let mut odd = Reader::at(&app.client, PATH, Some("' OR 1=1 --")).await;
     opt_out(&app.client, 1_204..1_205).await;
     let (odd, here) = (events(&mut odd, 1).await, events(&mut reader, 1).await);

@@ -65,7 +65,7 @@ async fn a_number_is_assigned_by_the_rules_of_the_agents_own_field() {
         &json!({ "phoneNumber": "+15550000002", "agents": [{ "agentId": bo, "name": "Bo", "answers": true }] })
     );
     assert_eq!(named(&app.client, &bo).await, json!([{ "number": "+15550000002" }]));
-    // Given again, it is there once.
+    // Assigning it again changes nothing.
     app.client.patch(&path("15550000002"), to(&bo)).await.expect(200);
     assert_eq!(named(&app.client, &bo).await, json!([{ "number": "+15550000002" }]));
 

@@ -1,4 +1,4 @@
-//! Tests of webhook endpoints over REST: their members, secrets, bounds, deliveries, and hostile values.
+//! Tests of webhook endpoints over REST: fields, secrets, limits, deliveries, and hostile values.
 
 use domain::ports::store::{AccountEventStore, DeliveryStore, Settled, Sought};
 use serde_json::{Value, json};

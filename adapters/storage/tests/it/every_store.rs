@@ -35,7 +35,7 @@ mod conformance_on_disk {
 async fn in_memory() -> (Fixture, ()) {
     let clock = Arc::new(ManualClock::new());
     let store = SqlStore::open("sqlite::memory:", clock.clone()).await.unwrap();
-    // So small that the checks get pages of many matches, too.
+    // So small that the checks also reach the limits.
     let limits = PageLimits { few: 2, examined: 3 };
     let store = Arc::new(store.examining(limits));
     (Fixture { store, clock }, ())
@@ -170,7 +170,7 @@ async fn each_way_of_erasing_takes_words_out_of_every_file() {
         }
         note(&scene).await;
         sql.close().await;
-        // In the turn and in the index, which shares beginnings.
+        // In the turn and in the index, which stores shared prefixes once.
         assert!(found(&folder, CANARY) >= 3, "{way}");
 
         let sql = SqlStore::open(&url(&folder), clock.clone()).await.unwrap();
@@ -184,7 +184,7 @@ async fn each_way_of_erasing_takes_words_out_of_every_file() {
             _ => sql.delete_conversation(scene.account, calls[0]).await.unwrap(),
         }
         sql.close().await;
-        // The index keeps beginnings of words too.
+        // The index also contains prefixes of words.
         assert_eq!(found(&folder, &CANARY[..8]), 0, "{way}");
         assert!(found(&folder, OTHER) >= 199, "{way}");
         let sql = SqlStore::open(&url(&folder), clock.clone()).await.unwrap();

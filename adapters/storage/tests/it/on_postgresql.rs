@@ -23,7 +23,7 @@ async fn on_postgres() -> (Fixture, Database) {
     let database = database().await.unwrap();
     let clock = Arc::new(ManualClock::new());
     let store = SqlStore::open(&database.url, clock.clone()).await.unwrap();
-    // So small that the checks get pages of many matches, too.
+    // So small that the checks also reach the limits.
     let limits = PageLimits { few: 2, examined: 3 };
     let store = Arc::new(store.examining(limits));
     (Fixture { store, clock }, database)

@@ -1,4 +1,4 @@
-//! Tests of events to webhook endpoints: each type arrives signed, and a receiver's answers have their effect.
+//! Tests of webhook endpoints: each type of event arrives signed, and the receiver's answers take effect.
 
 use std::collections::BTreeSet;
 
@@ -95,7 +95,7 @@ async fn each_event_arrives_once_signed_with_the_endpoints_secret() {
     assert_eq!(end.json()["type"], "call.ended");
     assert_eq!(end.json()["data"]["conversationId"], json!(claim.attempt));
     assert_eq!(end.json()["data"]["conversationDuration"], 65);
-    // The webhook of the agent is as it was.
+    // The webhook of the agent is unchanged.
     let [post_call] = &to("/post-call")[..] else {
         panic!("not one webhook of the agent")
     };
@@ -150,7 +150,7 @@ async fn a_disabled_endpoint_gets_nothing_and_one_that_is_gone_is_disabled() {
     let off = endpoint(&world, &receiver.url("/off"), &["*"]).await;
     let gone = endpoint(&world, &receiver.url("/gone"), &["*"]).await;
     let store = world.scene.store.clone();
-    // Its delivery waits when it is disabled.
+    // Its delivery is pending when it is disabled.
     store.add_do_not_call(world.account.id, &number(0)).await.unwrap();
     store.publish_events(10).await.unwrap();
     let disabled = WebhookEndpoint {
