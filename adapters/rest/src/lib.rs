@@ -1,4 +1,5 @@
-//! REST API, one line per route. The envelope of the API contract surrounds all of it.
+//! REST API and its routes, some of which are listed in the modules of their resources. The envelope of the
+//! API contract surrounds all of it.
 
 mod admission;
 mod agent_references;
