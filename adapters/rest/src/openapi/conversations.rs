@@ -265,13 +265,21 @@ fn filtered(operation: Operation) -> Operation {
             "Only conversations with this number of the other person",
             ours(json!({ "type": "string" })),
         )
-        .query("contactId", "Only conversations with the number of this contact", ours(uuid()))
+        .query(
+            "contactId",
+            "Only conversations with the number of this contact",
+            ours(uuid()),
+        )
         .query(
             "tag",
             "Only conversations of agents that have this tag now",
             ours(json!({ "type": "string" })),
         )
-        .query("direction", "Only conversations of this direction", ours(words(&["inbound", "outbound"])))
+        .query(
+            "direction",
+            "Only conversations of this direction",
+            ours(words(&["inbound", "outbound"])),
+        )
         .query(
             "outcome",
             "Only conversations with this outcome. `completed` includes `voicemail`",
@@ -282,11 +290,19 @@ fn filtered(operation: Operation) -> Operation {
             "Only conversations with this overall sentiment",
             ours(words(&SentimentLabel::ALL.map(SentimentLabel::as_str))),
         )
-        .query("hasRecording", "Whether there is a recording", ours(json!({ "type": "boolean" })))
-        .query("hasIssue", "Whether the call had issues", ours(json!({ "type": "boolean" })))
+        .query(
+            "hasRecording",
+            "Whether this node has a recording",
+            ours(json!({ "type": "boolean" })),
+        )
+        .query(
+            "hasIssue",
+            "Whether the call had issues",
+            ours(json!({ "type": "boolean" })),
+        )
         .query(
             "search",
-            "What was said: words, `\"exact phrases\"` and beginnings of words such as `appoint*`, all of which must occur",
+            "Search in transcripts: words, `\"exact phrases\"` and prefixes such as `appoint*`; all must occur",
             ours(json!({ "type": "string", "maxLength": 500 })),
         )
 }
