@@ -285,6 +285,7 @@ fn router(
         stopping,
         documents: Arc::new(documents(&address_policy)?),
         address_policy,
+        prices: config.prices.clone(),
     });
     let rest = rest::with_cors(rest, &config.cors_origins);
     let leaving = node.clone();

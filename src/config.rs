@@ -2,7 +2,10 @@
 
 mod times;
 
-use std::{collections::BTreeMap, ffi::OsStr, net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap, ffi::OsStr, fs::File, io::Read as _, net::SocketAddr, path::PathBuf, sync::Arc,
+    time::Duration,
+};
 
 use actors::call::Speculation;
 use clap::{Arg, Args, Command, builder::TypedValueParser, error::ErrorKind};
@@ -10,6 +13,7 @@ use reqwest::Url;
 
 use crate::load::LoadConfig;
 use carriers::settings::CarrierSettings;
+use domain::prices::PriceList;
 use integrations::{calendars::CalendarConfig, deliveries::MailConfig};
 use net::{
     http_client::{base_url, parse_base_url, parse_local_base_url},
@@ -126,6 +130,10 @@ pub struct ServeConfig {
     /// Outgoing mail after calls
     #[command(flatten)]
     pub mail: MailConfig,
+
+    /// Price list for the cost of conversations: a JSON file, read at the start [default: no cost is shown]
+    #[arg(long, env = "RINGBACK_PRICES", value_name = "FILE", value_parser = read_prices)]
+    pub prices: Option<Arc<PriceList>>,
 
     /// Calendars for appointments
     #[command(flatten)]
@@ -296,6 +304,22 @@ impl TypedValueParser for DatabaseUrlParser {
     }
 }
 
+/// Largest size of a price list in bytes.
+const MAX_PRICES_BYTES: u64 = 4 * 1_024 * 1_024;
+
+/// Reads a price list. The caller's error names the setting and the path.
+fn read_prices(path: &str) -> Result<Arc<PriceList>, String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MAX_PRICES_BYTES).read_to_string(&mut text));
+    match read {
+        Ok(size) if size as u64 == MAX_PRICES_BYTES => Err("the file is too large: write less than 4 MiB".into()),
+        Ok(_) => PriceList::parse(&text).map(Arc::new).map_err(|why| why.to_string()),
+        Err(why) => Err(format!(
+            "cannot read the file: {why}; name a readable JSON file, or unset RINGBACK_PRICES"
+        )),
+    }
+}
+
 fn parse_rate(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(rate) if rate.is_finite() && (0.0..=10_000.0).contains(&rate) => Ok(rate),
@@ -333,6 +357,29 @@ mod tests {
     struct Program {
         #[command(flatten)]
         serve: ServeConfig,
+    }
+
+    #[test]
+    fn a_faulty_price_list_is_refused_at_the_start_with_its_path() {
+        let of =
+            |path: &str| Program::try_parse_from(["ringback", "--prices", path]).map(|program| program.serve.prices);
+        let example = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/prices.example.json");
+        assert_eq!(of(example).unwrap().unwrap().currency(), "USD");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("prices.json");
+        let path = path.to_str().unwrap();
+        let refused = |named: &str| {
+            let why = of(path).unwrap_err().to_string();
+            assert!(
+                why.contains(path) && why.contains("--prices") && why.contains(named),
+                "{why}"
+            );
+        };
+        refused("cannot read the file");
+        std::fs::write(path, "{").unwrap();
+        refused("at line 1 column 1; docs/prices.md describes the format");
+        std::fs::write(path, vec![b' '; 5 << 20]).unwrap();
+        refused("write less than 4 MiB");
     }
 
     #[test]

@@ -169,6 +169,7 @@ fn config(folder: &Path, args: &DemoArgs) -> ServeConfig {
         speculation: SpeculationMode::Voice,
         allow_private_urls: false,
         mail: MailConfig::default(),
+        prices: None,
         calendars: CalendarConfig::default(),
         drain_seconds: 0,
         leave_seconds: 0,

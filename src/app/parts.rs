@@ -196,7 +196,7 @@ pub(super) fn delivery_worker(config: &ServeConfig, parts: &Parts) -> Result<Del
     let (policy, limits) = (address_policy(config), WebhookLimits::default());
     let webhooks = WebhookSender::new(policy, Arc::new(SystemResolver), limits, parts.clock.clone())?;
     let worker = DeliveryWorker::new(parts.store.clone(), webhooks, config.mail.mailer()?, Pace::default());
-    Ok(worker.behind(parts.gate.clone()))
+    Ok(worker.behind(parts.gate.clone()).priced(config.prices.clone()))
 }
 
 fn http_tools(config: &ServeConfig, store: &Arc<SqlStore>, clock: &Arc<dyn Clock>) -> Result<HttpTools, StartError> {

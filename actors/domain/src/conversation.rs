@@ -83,6 +83,7 @@ pub fn detail(row: &ConversationRow, facts: &Facts<'_>, agent: Option<&AgentRow>
         analysed_by: analysis.map(|found| found.by),
         issues: issues(row, facts.turns, agent.as_ref()),
         usage: facts.usage.and_then(|event| serde_json::from_str(&event.detail).ok()),
+        cost: None,
         metadata: of_list.metadata,
     }
 }

@@ -25,6 +25,7 @@ pub mod phone_number;
 pub mod phrases;
 pub mod pieces;
 pub mod ports;
+pub mod prices;
 pub mod problem;
 pub mod prompt;
 pub mod retry;

@@ -119,5 +119,6 @@ pub async fn show(
 
 /// Returns the full view of a conversation.
 async fn detail_of(state: &RestState, account: &Account, row: &ConversationRow) -> ApiResult<Conversation> {
-    Ok(conversation::in_full(&*state.store, account, row).await?)
+    let shown = conversation::in_full(&*state.store, account, row).await?;
+    Ok(shown.priced(row, state.prices.as_deref()))
 }

@@ -67,6 +67,7 @@ use domain::{
     admission::Gate,
     agent::Agent,
     ports::{Readiness, store::Store},
+    prices::PriceList,
 };
 use integrations::documents::Documents;
 use net::address_policy::AddressPolicy;
@@ -120,6 +121,8 @@ pub struct RestState {
     pub documents: Arc<Documents>,
     /// Policy on the addresses that a client may have us connect to.
     pub address_policy: AddressPolicy,
+    /// Prices for the cost of conversations, if there are any.
+    pub prices: Option<Arc<PriceList>>,
 }
 
 /// Returns the default limit for [`RestState::upload_limit`].

@@ -121,6 +121,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         stopping: node.stopping(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: AddressPolicy::public_only(),
+        prices: None,
     }
 }
 

@@ -221,6 +221,7 @@ async fn start_service(
         stopping: stopping.subscribe(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         address_policy: addresses,
+        prices: None,
     });
     let router = rest.merge(carriers::router(
         &CarrierLink::new(node.switchboard.clone()),

@@ -11,7 +11,8 @@ use crate::{
     agent::EntityKind,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
-    ports::store::{Account, AnalysedBy, CallDirection, ConversationStatus, KeyMoment, Sentiment},
+    ports::store::{Account, AnalysedBy, CallDirection, ConversationRow, ConversationStatus, KeyMoment, Sentiment},
+    prices::{Cost, PriceList, cost},
     time::Timestamp,
     transcript_search::SearchMatch,
 };
@@ -188,8 +189,21 @@ pub struct Conversation {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<BTreeMap<String, ProviderUsage>>)]
     pub usage: Option<Value>,
+    /// Cost of the usage and of the carrier, once the call is over; left out without a price list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Time and owner of its creation.
     pub metadata: Made,
+}
+
+impl Conversation {
+    /// Adds the cost by a price list, if there is one and the call is over.
+    #[must_use]
+    pub fn priced(mut self, row: &ConversationRow, prices: Option<&PriceList>) -> Self {
+        let prices = prices.filter(|_| row.ended_at.is_some());
+        self.cost = prices.map(|prices| cost(prices, row, self.usage.as_ref()));
+        self
+    }
 }
 
 /// A deleted conversation.

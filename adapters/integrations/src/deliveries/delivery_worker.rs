@@ -7,6 +7,7 @@ use domain::{
     admission::{Gate, Work},
     deliveries::DeliveryKind,
     ports::store::{DISABLED, Delivery, DueLane, Settled, Sought, Standing, Store, StoreError, StoreResult},
+    prices::PriceList,
 };
 use tokio::{
     sync::watch,
@@ -60,6 +61,7 @@ struct Hands {
     store: Arc<dyn Store>,
     webhooks: WebhookSender,
     mail: Option<Mailer>,
+    prices: Option<Arc<PriceList>>,
 }
 
 /// Try in progress.
@@ -89,8 +91,14 @@ impl DeliveryWorker {
     /// Creates a worker for this node. Several nodes work on the same outbox. Without a mailer, mail fails
     /// and is kept for later tries.
     pub fn new(store: Arc<dyn Store>, webhooks: WebhookSender, mail: Option<Mailer>, pace: Pace) -> Self {
+        let hands = Hands {
+            store,
+            webhooks,
+            mail,
+            prices: None,
+        };
         Self {
-            hands: Arc::new(Hands { store, webhooks, mail }),
+            hands: Arc::new(hands),
             pace,
             places: Places::default(),
             tries: JoinSet::new(),
@@ -108,6 +116,16 @@ impl DeliveryWorker {
     #[must_use]
     pub fn behind(self, gate: Gate) -> Self {
         Self { gate, ..self }
+    }
+
+    /// Sets the prices for the cost of conversations.
+    #[must_use]
+    pub fn priced(mut self, prices: Option<Arc<PriceList>>) -> Self {
+        // The tries share it, and none has begun.
+        if let Some(hands) = Arc::get_mut(&mut self.hands) {
+            hands.prices = prices;
+        }
+        self
     }
 
     /// Works until `stopping` is true or its sender is dropped, and until tries in progress have ended or had
@@ -274,7 +292,7 @@ impl Hands {
     }
 
     async fn attempt(&self, delivery: &Delivery) -> StoreResult<Answer> {
-        let told = || payload::post_call(&*self.store, delivery);
+        let told = || payload::post_call(&*self.store, delivery, self.prices.as_deref());
         match delivery.kind {
             DeliveryKind::Webhook => {
                 let told = told().await?;

@@ -3,6 +3,7 @@
 use domain::{
     conversation::{self, Conversation},
     ports::store::{AccountEvent, CampaignContact, Delivery, Store, StoreResult, WEBHOOK_TEST},
+    prices::PriceList,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -12,11 +13,12 @@ use serde_json::{Map, Value, json};
 /// # Errors
 ///
 /// Returns an error if the store fails.
-pub async fn post_call(store: &dyn Store, delivery: &Delivery) -> StoreResult<Value> {
+pub async fn post_call(store: &dyn Store, delivery: &Delivery, prices: Option<&PriceList>) -> StoreResult<Value> {
     let account = store.account(delivery.account).await?;
     let call = delivery.call()?;
     let row = store.conversation(account.id, call).await?;
     let conversation = conversation::in_full(store, &account, &row).await?;
+    let conversation = conversation.priced(&row, prices);
     let person = store.contact_of(call).await?;
     Ok(json!({
         "type": "post_call",

@@ -184,6 +184,15 @@ pub fn conversation() -> Value {
         "voiceMailDetected": false,
         "callTransferred": false,
         "carrier": "simulated",
+        "usage": { "openai": { "inputTokens": 812, "models": { "gpt-4.1-mini": { "inputTokens": 812 } } } },
+        "cost": {
+            "currency": "USD",
+            "total": "0.0003248",
+            "parts": [
+                { "what": "openai/gpt-4.1-mini", "unit": "inputTokens", "quantity": "812", "amount": "0.0003248" },
+            ],
+            "unpriced": [{ "what": "carrier/simulated", "unit": "seconds", "quantity": "28" }],
+        },
     });
     if let (Some(shown), Value::Object(more)) = (shown.as_object_mut(), more) {
         shown.extend(more);

@@ -13,12 +13,18 @@ use domain::{
             NodeStore, Outcome, Permit, PermitRequest, RecordStore, Sentiment, SentimentLabel, TurnFact, TurnSentiment,
         },
     },
+    prices::PriceList,
     time::{Clock as _, TokioClock},
 };
+use rest::server::ServerLimits;
 use serde_json::{Value, json};
 use storage::retention::{self, Kept};
 
-use support::app::{START, TestApp};
+use support::{
+    app::{START, TestApp, serve_router, state},
+    client::Client,
+    switchboard::FakeNode,
+};
 
 pub const CONVERSATIONS: &str = "/public/v1/conversations";
 
@@ -652,4 +658,79 @@ async fn a_conversation_tells_what_it_used_once_it_is_over() {
     let path = format!("{CONVERSATIONS}/{}", silent.claim.attempt);
     let over = dialer.app.client.get(&path).await.expect(200);
     assert_eq!(over.data().get("usage"), None, "it used none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_is_over_shows_its_cost_in_exact_decimals() {
+    let dialer = Dialer::start(2).await;
+    let prices = PriceList::parse(
+        r#"{ "currency": "USD", "prices": [
+            { "model": "openai/gpt-4.1-mini", "unit": "inputTokens", "price": "0.1" },
+            { "model": "openai/gpt-4.1-mini", "unit": "cachedTokens", "price": "0.2" },
+            { "model": "openai/*", "unit": "inputTokens", "price": "7", "per": 1000 },
+            { "model": "deepgram/*", "unit": "seconds", "price": "0.0077", "per": 60 },
+            { "model": "deepgram/*", "unit": "cachedTokens", "price": "1" },
+            { "carrier": "simulated", "unit": "seconds", "price": "5", "per": 60 },
+            { "carrier": "simulated", "direction": "inbound", "unit": "seconds", "price": "999" },
+            { "carrier": "simulated", "direction": "outbound", "unit": "seconds", "price": "0.014", "per": 60,
+              "incrementSeconds": 60 }
+        ] }"#,
+    );
+    let rest_state = rest::RestState {
+        prices: Some(Arc::new(prices.unwrap())),
+        ..state(dialer.app.store.clone(), &FakeNode::default()).await
+    };
+    let routes = rest::with_envelope(rest::routes(rest_state));
+    let (address, _shutdown, _server) = serve_router(routes, ServerLimits::default()).await;
+    let client = Client::new(&format!("http://{address}"), &dialer.app.client.key);
+    let attempt = dialer.dial().await;
+    let models = json!({
+        "gpt-4.1-mini": { "inputTokens": 3, "cachedTokens": 2, "outputTokens": 60 },
+        "gpt-5": { "inputTokens": 500 },
+    });
+    let used = json!({
+        "deepgram": { "seconds": 12.5, "models": { "nova-3": { "seconds": 12.5 } } },
+        "openai": { "inputTokens": 603, "cachedTokens": 2, "outputTokens": 60, "models": models },
+    });
+    let event = EventFact {
+        name: USAGE.into(),
+        at_ms: 9,
+        detail: used.to_string(),
+    };
+    let facts = [(attempt.claim.attempt, Fact::Event(event))];
+    dialer.app.store.append_facts(&facts).await.unwrap();
+    let path = format!("{CONVERSATIONS}/{}", attempt.claim.attempt);
+    assert_eq!(
+        client.get(&path).await.expect(200).data().get("cost"),
+        None,
+        "it is not over"
+    );
+    dialer.talk(&attempt).await;
+    let part = |what: &str, unit: &str, quantity: &str, amount: &str| json!({ "what": what, "unit": unit, "quantity": quantity, "amount": amount });
+    let expected = json!({
+        "currency": "USD",
+        // 0.1 and 0.4 have no exact binary fractions.
+        "total": "4.729604167",
+        "parts": [
+            part("carrier/simulated", "seconds", "120", "0.028"),
+            part("deepgram/nova-3", "seconds", "12.5", "0.001604167"),
+            part("openai/gpt-4.1-mini", "inputTokens", "1", "0.1"),
+            part("openai/gpt-4.1-mini", "cachedTokens", "2", "0.4"),
+            part("openai/gpt-5", "inputTokens", "500", "3.5"),
+            part("openai", "inputTokens", "100", "0.7"),
+        ],
+        "unpriced": [{ "what": "openai/gpt-4.1-mini", "unit": "outputTokens", "quantity": "60" }],
+    });
+    assert_eq!(client.get(&path).await.expect(200).data()["cost"], expected);
+    let without = dialer.app.client.get(&path).await.expect(200);
+    assert_eq!(without.data().get("cost"), None, "there are no prices");
+    let silent = dialer.dial().await;
+    dialer.finish(&silent, ConversationStatus::Failed, &[]).await;
+    let path = format!("{CONVERSATIONS}/{}", silent.claim.attempt);
+    let none = json!({ "currency": "USD", "total": "0", "parts": [], "unpriced": [] });
+    assert_eq!(
+        client.get(&path).await.expect(200).data()["cost"],
+        none,
+        "nobody answered"
+    );
 }

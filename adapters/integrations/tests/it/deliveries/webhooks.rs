@@ -1,11 +1,12 @@
 //! Tests of webhooks: their content, their signature, and the effect of the receiver's answers.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use domain::accounts::generate_webhook_secret;
 use domain::{
     admission::{Admission, Level, Limits, Sample},
     ports::store::{ConversationStatus, DeliveryState, Sought},
+    prices::PriceList,
 };
 use net::address_policy::AddressPolicy;
 use serde_json::json;
@@ -18,6 +19,8 @@ use super::{
 async fn world(receiver: &Receiver) -> World {
     let mut world = World::new().await;
     world.asks(&json!({ "postCallWebhook": receiver.url("/hook") })).await;
+    let prices = r#"{ "currency": "EUR", "prices": [{ "carrier": "exchange", "unit": "seconds", "price": "0.1" }] }"#;
+    world.prices = Some(Arc::new(PriceList::parse(prices).unwrap()));
     world.start();
     world
 }
@@ -42,7 +45,8 @@ async fn an_answered_call_is_told_after_its_analysis_in_the_words_of_rest() {
         .unwrap();
     let store = &*world.scene.store;
     let expected = domain::conversation::in_full(store, &world.account, &row).await;
-    let mut expected = json!(expected.unwrap());
+    let mut expected = json!(expected.unwrap().priced(&row, world.prices.as_deref()));
+    assert_eq!(expected["cost"]["total"], "6.5");
     assert_eq!(row.status, ConversationStatus::Completed);
     assert_eq!(expected["campaignId"], json!(row.campaign));
     assert_eq!(expected["summary"], "They said yes.");

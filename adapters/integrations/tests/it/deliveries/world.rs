@@ -42,6 +42,8 @@ pub struct World {
     pub smtp_url: String,
     /// Gate that holds work back under load.
     pub gate: Gate,
+    /// Prices for the cost of conversations.
+    pub prices: Option<Arc<domain::prices::PriceList>>,
     delivery_worker: Option<(JoinHandle<()>, watch::Sender<bool>)>,
     called: usize,
 }
@@ -87,6 +89,7 @@ impl World {
             mail: None,
             smtp_url: String::new(),
             gate: Gate::default(),
+            prices: None,
             delivery_worker: None,
             called: 0,
         }
@@ -162,8 +165,8 @@ impl World {
         let clock = self.scene.clock.clone();
         let webhooks = WebhookSender::new(self.policy.clone(), Arc::new(SystemResolver), self.limits, clock);
         let mailer = self.mail.map(|mail| mail(&self.smtp_url));
-        let delivery_worker =
-            DeliveryWorker::new(self.store.clone(), webhooks.unwrap(), mailer, PACE).behind(self.gate.clone());
+        let delivery_worker = DeliveryWorker::new(self.store.clone(), webhooks.unwrap(), mailer, PACE);
+        let delivery_worker = delivery_worker.behind(self.gate.clone()).priced(self.prices.clone());
         let (stop, stopping) = watch::channel(false);
         self.delivery_worker = Some((tokio::spawn(delivery_worker.run(stopping)), stop));
     }
