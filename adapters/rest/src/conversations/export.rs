@@ -10,7 +10,7 @@ use axum::{
 };
 use bytes::Bytes;
 use domain::{
-    conversation::{self, Conversation},
+    conversation::Conversation,
     id::AttemptId,
     ports::store::{Account, ConversationPage, StoreError},
     time::Timestamp,
@@ -18,7 +18,10 @@ use domain::{
 use futures_util::stream;
 use serde_json::json;
 
-use super::filters::{Wanted, filters};
+use super::{
+    detail_of,
+    filters::{Wanted, filters},
+};
 use crate::{
     RestState,
     auth::Caller,
@@ -172,9 +175,8 @@ impl Reading {
     }
 
     async fn in_full(&self, id: AttemptId) -> ApiResult<Option<Conversation>> {
-        let store = &*self.state.store;
-        match store.conversation(self.account.id, id).await {
-            Ok(row) => Ok(Some(conversation::in_full(store, &self.account, &row).await?)),
+        match self.state.store.conversation(self.account.id, id).await {
+            Ok(row) => Ok(Some(detail_of(&self.state, &self.account, &row).await?)),
             Err(StoreError::NotFound) => Ok(None),
             Err(other) => Err(other.into()),
         }

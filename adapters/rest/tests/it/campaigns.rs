@@ -54,6 +54,7 @@ async fn a_campaign_reads_back_with_contacts_and_progress() {
             "startIndex": 0, "contactCount": 2, "maxConcurrentCalls": 3,
             "followUp": { "enabled": true, "attempts": 2, "intervalsMinutes": [5, 60] },
             "metadata": campaign["metadata"],
+            "pacing": { "dialsPerMinute": 0.0, "expectedEnd": null },
             "progress": { "pending": 2, "inProgress": 0, "completed": 0, "failed": 0, "cancelled": 0, "voicemail": 0 },
             "contacts": [
                 { "phoneNumber": "+15550000000", "contactId": null, "city": "Bonn" },
