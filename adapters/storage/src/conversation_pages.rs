@@ -99,11 +99,13 @@ impl Pages {
         self.filter.min_duration.filter(|seconds| *seconds > 0)
     }
 
-    /// Returns the small indexes that the filter allows.
+    /// Returns the small indexes that the filter allows. A search is always read from the words: to look up each
+    /// call of another index in FTS5 would run the whole search once for each.
     pub(super) fn narrow(&self) -> impl Iterator<Item = Narrow> + use<> {
-        let words = self.filter.search.is_some().then_some(Narrow::Words);
-        let number = self.filter.number.is_some().then_some(Narrow::Number);
-        let long = self.seconds().is_some().then_some(Narrow::Long);
+        let searches = self.filter.search.is_some();
+        let words = searches.then_some(Narrow::Words);
+        let number = (!searches && self.filter.number.is_some()).then_some(Narrow::Number);
+        let long = (!searches && self.seconds().is_some()).then_some(Narrow::Long);
         [words, number, long].into_iter().flatten()
     }
 
@@ -115,7 +117,9 @@ impl Pages {
             || filter.agents.is_some()
             || filter.has_issue.is_some()
             || filter.number.is_some()
-            || filter.search.is_some();
+            || filter.search.is_some()
+            // The small index of durations is the account's.
+            || (self.seconds().is_some() && !self.is_of_account());
         checked && self.few.is_none()
     }
 
@@ -348,9 +352,11 @@ impl Pages {
         conditions.extend(filter.has_issue.map(|has| format!("k.has_issue = {}", i64::from(has))));
         let seconds = self.seconds().filter(|_| self.few != Some(Narrow::Long));
         conditions.extend(seconds.map(|seconds| format!("k.duration_s >= {}", keys.place(seconds))));
-        if filter.search.is_some() && self.few != Some(Narrow::Words) && !(self.reads_words() && self.few.is_none()) {
+        if filter.search.is_some() && self.few.is_none() && !self.reads_words() {
             let query = self.query_place(keys);
-            conditions.push(self.words.finds(&query));
+            conditions.push(format!(
+                "EXISTS (SELECT 1 FROM transcripts t WHERE t.id = k.id AND t.words @@ CAST({query} AS tsquery))"
+            ));
         }
         conditions
     }
@@ -376,5 +382,52 @@ impl Keys {
     fn place(&mut self, value: impl Into<Bound>) -> String {
         self.values.push(value.into());
         format!("${}", self.values.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{id::AgentId, phone_number::PhoneNumber, transcript_search::Query};
+    use sqlx::Execute;
+
+    use super::*;
+
+    #[test]
+    fn a_search_runs_once_for_a_page_whatever_else_is_asked_for() {
+        let filter = ConversationFilter {
+            search: Some(Query::parse("hel*").unwrap()),
+            number: Some(PhoneNumber::parse("+15550000001").unwrap()),
+            min_duration: Some(1),
+            ..ConversationFilter::default()
+        };
+        let pages = || {
+            let index = (WordIndex::Fts5, PageLimits::default());
+            Pages::new(AccountId::new(), filter.clone(), 9, index)
+        };
+        assert_eq!(pages().narrow().collect::<Vec<_>>(), [Narrow::Words]);
+        for few in [None, Some(Narrow::Words)] {
+            let pages = pages().with_few(few);
+            assert_eq!(pages.horizon().is_some(), few.is_none());
+            let page = pages.query("SELECT a.id").sql();
+            let page = page.as_str();
+            assert_eq!(page.matches("MATCH").count(), 1, "{page}");
+            assert!(!page.contains("EXISTS"), "{page}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_long_calls_of_an_agent_examines_a_limited_number() {
+        let long = ConversationFilter {
+            min_duration: Some(1),
+            ..ConversationFilter::default()
+        };
+        let of_agent = ConversationFilter {
+            agent: Some(AgentId::new()),
+            ..long.clone()
+        };
+        for (filter, bounded) in [(long, false), (of_agent, true)] {
+            let pages = Pages::new(AccountId::new(), filter, 9, (WordIndex::Gin, PageLimits::default()));
+            assert_eq!(pages.horizon().is_some(), bounded);
+        }
     }
 }

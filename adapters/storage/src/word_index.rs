@@ -64,17 +64,4 @@ impl WordIndex {
             }
         }
     }
-
-    /// Returns the condition that the query at this placeholder matches the attempt `k`.
-    pub(super) fn finds(self, query: &str) -> String {
-        match self {
-            Self::Fts5 => format!(
-                "EXISTS (SELECT 1 FROM transcripts t CROSS JOIN transcript_words w \
-                 WHERE t.id = k.id AND w.rowid = t.place AND w.transcript_words MATCH {query})"
-            ),
-            Self::Gin => format!(
-                "EXISTS (SELECT 1 FROM transcripts t WHERE t.id = k.id AND t.words @@ CAST({query} AS tsquery))"
-            ),
-        }
-    }
 }

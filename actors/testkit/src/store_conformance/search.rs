@@ -192,6 +192,21 @@ pub async fn rare_conversations_are_found_by_every_filter(fixture: Fixture) {
         ),
         (
             ConversationFilter {
+                min_duration: Some(21),
+                ..search("hello")
+            },
+            vec![],
+        ),
+        (
+            ConversationFilter {
+                min_duration: Some(21),
+                agent: Some(scene.agent),
+                ..any()
+            },
+            vec![],
+        ),
+        (
+            ConversationFilter {
                 outcome: Some(CallOutcome::Busy),
                 ..any()
             },
