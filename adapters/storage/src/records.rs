@@ -16,6 +16,27 @@ async fn ping(work: Work<'_>) -> StoreResult<()> {
     row.map(drop).map_err(unavailable)
 }
 
+impl SqlStore {
+    async fn note_together(&self, calls: &[AttemptId]) -> StoreResult<()> {
+        let calls = calls.to_vec();
+        self.write(move |work| Box::pin(transcripts::note_all(work, calls)))
+            .await
+    }
+
+    /// Notes calls of which one cannot be noted, so that it does not keep the others from it.
+    async fn note_each(&self, calls: &[AttemptId]) -> StoreResult<()> {
+        for call in calls {
+            match self.note_together(&[*call]).await {
+                Ok(()) => {}
+                Err(error @ StoreError::Unavailable(_)) => return Err(error),
+                // Trying again would not help.
+                Err(error) => tracing::error!(attempt = %call, %error, "call cannot be noted for searches"),
+            }
+        }
+        Ok(())
+    }
+}
+
 #[async_trait]
 impl RecordStore for SqlStore {
     async fn append_facts(&self, facts: &[(AttemptId, Fact)]) -> StoreResult<()> {
@@ -48,15 +69,10 @@ impl RecordStore for SqlStore {
             .map(|((_, id), _)| *id)
             .collect();
         for some in new.chunks(transcripts::NOTED_AT_ONCE) {
-            let some = some.to_vec();
-            match self
-                .write(move |work| Box::pin(transcripts::note_all(work, some)))
-                .await
-            {
+            match self.note_together(some).await {
                 Ok(()) => {}
                 Err(error @ StoreError::Unavailable(_)) => return Err(error),
-                // A retry would not help, and would keep all later calls from being noted.
-                Err(error) => tracing::error!(%error, "some calls cannot be noted for searches"),
+                Err(_) => self.note_each(some).await?,
             }
         }
         Ok(calls.last().map(|(place, _)| *place))

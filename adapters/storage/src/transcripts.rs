@@ -59,13 +59,22 @@ async fn agent_of(work: &mut Work<'_>, row: &ConversationRow) -> StoreResult<Opt
     }
 }
 
-/// Notes an ended call whose words are kept, also if it was noted before.
+/// Locks a call that may be noted. An erasure waits for this transaction, or has changed the row before it.
+const LOCK: &str =
+    "UPDATE attempts SET has_issue = COALESCE(has_issue, 0) WHERE id = $1 AND state = 'final' AND words_kept = 1";
+
+/// Locks a call that is still to be noted. Another node that looks for such calls waits, and then skips it.
+const CLAIM: &str =
+    "UPDATE attempts SET has_issue = 0 WHERE id = $1 AND has_issue IS NULL AND state = 'final' AND words_kept = 1";
+
+/// Notes a call that is over and whose words are kept, again if it was noted before.
 pub(super) async fn note(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
-    // The lock serialises this with an erasure.
-    let lock = sqlx::query(
-        "UPDATE attempts SET has_issue = COALESCE(has_issue, 0) WHERE id = $1 AND state = 'final' AND words_kept = 1",
-    );
-    if affected(lock.bind(call.to_string()), work.conn).await? == 0 {
+    note_locked(work, call, LOCK).await
+}
+
+async fn note_locked(work: &mut Work<'_>, call: AttemptId, lock: &'static str) -> StoreResult<()> {
+    let lock = sqlx::query(lock).bind(call.to_string());
+    if affected(lock, work.conn).await? == 0 {
         return Ok(());
     }
     let row = conversations::get(work.again(), None, call).await?;
@@ -166,9 +175,10 @@ pub(super) async fn over_since(work: Work<'_>, after: EndPlace, limit: i64) -> S
         .collect()
 }
 
+/// Notes those calls that are still to be noted.
 pub(super) async fn note_all(mut work: Work<'_>, calls: Vec<AttemptId>) -> StoreResult<()> {
     for call in calls {
-        note(&mut work, call).await?;
+        note_locked(&mut work, call, CLAIM).await?;
     }
     Ok(())
 }

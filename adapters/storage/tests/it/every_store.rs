@@ -13,6 +13,7 @@ use domain::ports::{
 };
 use domain::transcript_search::Query;
 use futures_util::future::join_all;
+use sqlx::{Connection, SqliteConnection};
 use storage::{PageLimits, SqlStore};
 use tempfile::TempDir;
 use testkit::store_conformance::{Fixture, ManualClock, new_account, note, number};
@@ -199,6 +200,46 @@ async fn each_way_of_erasing_takes_words_out_of_every_file() {
         );
         sql.close().await;
     }
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_keeps_no_other_from_being_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let clock = Arc::new(ManualClock::new());
+    let sql = Arc::new(SqlStore::open(&url(&folder), clock.clone()).await.unwrap());
+    let fixture = Fixture {
+        store: sql.clone(),
+        clock,
+    };
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..3).await;
+    let mut calls = Vec::new();
+    for _ in 0..3 {
+        let call = scene.completed(campaign, 20).await.attempt;
+        let turn = TurnFact {
+            seq: 0,
+            speaker: Speaker::User,
+            text: "an orchid".to_owned(),
+            started_ms: 0,
+            ended_ms: 1,
+            interrupted: false,
+            damaged: false,
+            detail: Default::default(),
+        };
+        sql.append_facts(&[(call, Fact::Turn(turn))]).await.unwrap();
+        calls.push(call);
+    }
+    let mut file = SqliteConnection::connect(&url(&folder)).await.unwrap();
+    let damage = sqlx::query("UPDATE attempts SET collected = '{' WHERE id = $1");
+    damage.bind(calls[1].to_string()).execute(&mut file).await.unwrap();
+    note(&scene).await;
+    let filter = ConversationFilter {
+        search: Some(Query::parse("orchid").unwrap()),
+        ..ConversationFilter::default()
+    };
+    let found = sql.conversations(scene.account, filter, 9).await.unwrap();
+    let found: Vec<_> = found.iter().map(|row| row.id).collect();
+    assert_eq!(found, [calls[2], calls[0]]);
 }
 
 #[tokio::test]
