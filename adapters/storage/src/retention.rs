@@ -37,8 +37,8 @@ const DELIVERIES_DAYS: u32 = 30;
 /// Deliveries deleted in one transaction; other writes run in between.
 const DELIVERIES: i64 = 200;
 
-/// Calls erased in one transaction. A call has some hundred rows.
-const CALLS: i64 = 50;
+/// Calls erased in one transaction, for which other writes wait. A call has some hundred rows and as many words.
+const CALLS: i64 = 10;
 
 /// Runs at once and then at intervals until it is dropped. A failed step is tried again at the next run.
 pub async fn run(store: Arc<dyn Store>, clock: Arc<dyn Clock>, recordings: PathBuf, kept: Kept) {
