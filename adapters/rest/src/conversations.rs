@@ -26,7 +26,7 @@ use super::{
     auth::Caller,
     cursor::Binding,
     envelope::Reply,
-    error::{ApiResult, OrNoSuch},
+    error::{ApiError, ApiResult, OrNoSuch},
     path_id::PathId,
     query::{Parameters, Query, RawQuery},
 };
@@ -63,6 +63,7 @@ pub async fn list(
     let binding = Binding::new(account.id, "conversations", format!("{wanted:?}"));
     let after = binding.after(cursor.as_deref())?;
     let query = wanted.filter.search.clone();
+    let wanted = wanted.resolved(&state, account.id).await?;
     let mut page = wanted.page(&state, account.id, (after, page_size + 1)).await?;
     let size = usize::try_from(page_size).unwrap_or_default();
     let more = page.rows.len() > size;
@@ -73,7 +74,11 @@ pub async fn list(
     for row in &page.rows {
         let mut item = conversation::item(row, &account);
         if let Some(query) = &query {
-            item.matches = Some(query.places(&state.store.turns(row.id).await?));
+            let turns = state.store.turns(row.id).await?;
+            let query = query.clone();
+            // The words of a call of hours take long.
+            let places = tokio::task::spawn_blocking(move || query.places(&turns)).await;
+            item.matches = Some(places.map_err(|_| ApiError::Internal)?);
         }
         items.push(item);
     }

@@ -18,10 +18,7 @@ use domain::{
 use futures_util::stream;
 use serde_json::json;
 
-use super::{
-    detail_of,
-    filters::{Wanted, filters},
-};
+use super::filters::{Resolved, Wanted, filters};
 use crate::{
     RestState,
     auth::Caller,
@@ -94,6 +91,7 @@ pub async fn export(
     Query(ExportParameters { wanted, format }): Query<ExportParameters>,
 ) -> ApiResult<Response> {
     // Reads before the response begins, so that an unavailable store is still a 503.
+    let wanted = wanted.resolved(&state, account.id).await?;
     let first = wanted.page(&state, account.id, (None, PAGE)).await?;
     let reading = Reading {
         state,
@@ -138,7 +136,7 @@ impl From<ApiError> for ExportError {
 struct Reading {
     state: RestState,
     account: Account,
-    wanted: Wanted,
+    wanted: Resolved,
     format: Format,
     /// Page to write; `None` after the last one.
     next: Option<ConversationPage>,

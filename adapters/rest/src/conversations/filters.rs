@@ -62,6 +62,14 @@ pub struct Wanted {
     has_recording: Option<bool>,
 }
 
+/// Filters whose contact and tag were looked up.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// None if nothing can match.
+    filter: Option<ConversationFilter>,
+    has_recording: Option<bool>,
+}
+
 /// Parameters of the list.
 #[derive(Debug, Clone)]
 pub struct ListParameters {
@@ -140,6 +148,40 @@ impl Wanted {
         }
     }
 
+    /// Looks up the saved contact and the agents with the tag, once for all pages of an export.
+    pub(super) async fn resolved(&self, state: &RestState, account: AccountId) -> ApiResult<Resolved> {
+        Ok(Resolved {
+            filter: self.store_filter(state, account).await?,
+            has_recording: self.has_recording,
+        })
+    }
+
+    /// Returns the store's filter with the number of the saved contact and the agents with the tag; none if nothing
+    /// can match.
+    async fn store_filter(&self, state: &RestState, account: AccountId) -> ApiResult<Option<ConversationFilter>> {
+        let mut filter = self.filter.clone();
+        if let Some(tag) = &self.tag {
+            let agents = tagged(&*state.store, account, tag).await?;
+            if agents.is_empty() {
+                return Ok(None);
+            }
+            filter.agents = Some(agents);
+        }
+        let Some(contact) = self.contact else {
+            return Ok(Some(filter));
+        };
+        let number = match state.store.contact(account, contact).await {
+            Ok(contact) => contact.phone_number,
+            Err(StoreError::NotFound) => return Ok(None),
+            Err(other) => return Err(other.into()),
+        };
+        let is_other = filter.number.is_some_and(|asked| asked != number);
+        filter.number = Some(number);
+        Ok((!is_other).then_some(filter))
+    }
+}
+
+impl Resolved {
     /// Returns a page of the conversations after a place, with at most `limit` rows.
     pub(super) async fn page(
         &self,
@@ -147,7 +189,7 @@ impl Wanted {
         account: AccountId,
         (after, limit): (Option<(Timestamp, AttemptId)>, i64),
     ) -> ApiResult<ConversationPage> {
-        let Some(mut filter) = self.resolved(state, account).await? else {
+        let Some(mut filter) = self.filter.clone() else {
             return Ok(ConversationPage::default());
         };
         filter.after = after;
@@ -172,30 +214,6 @@ impl Wanted {
         }
         let reached = filter.after;
         Ok(ConversationPage { rows, reached })
-    }
-
-    /// Returns the store's filter with the number of the saved contact and the agents with the tag, or `None` if
-    /// nothing can match.
-    async fn resolved(&self, state: &RestState, account: AccountId) -> ApiResult<Option<ConversationFilter>> {
-        let mut filter = self.filter.clone();
-        if let Some(tag) = &self.tag {
-            let agents = tagged(&*state.store, account, tag).await?;
-            if agents.is_empty() {
-                return Ok(None);
-            }
-            filter.agents = Some(agents);
-        }
-        let Some(contact) = self.contact else {
-            return Ok(Some(filter));
-        };
-        let number = match state.store.contact(account, contact).await {
-            Ok(contact) => contact.phone_number,
-            Err(StoreError::NotFound) => return Ok(None),
-            Err(other) => return Err(other.into()),
-        };
-        let is_other = filter.number.is_some_and(|asked| asked != number);
-        filter.number = Some(number);
-        Ok((!is_other).then_some(filter))
     }
 }
 
