@@ -172,7 +172,12 @@ impl State {
             return true;
         }
         match self.commands.transfer.take() {
-            Some(wanted) => self.hand_on(wanted, now_ms, fx),
+            Some(wanted) => {
+                // The model wanted its own before it knew of this one.
+                self.reply.transfer = None;
+                self.keep_agent();
+                self.hand_on(wanted, now_ms, fx);
+            }
             None => return false,
         }
         true

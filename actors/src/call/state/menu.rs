@@ -58,7 +58,6 @@ impl State {
         let key = amd::key_to_a_person(&said).filter(|_| self.menu.pressed < MOST_PRESSED);
         let Some(key) = key else { return false };
         self.menu.pressed += 1;
-        self.menu.words.clear();
         let detail = json!({ "key": key.to_string() }).to_string();
         fx.push(event_fact("pressed", self.elapsed_ms(now_ms), &detail));
         self.press_in_menu(key.to_string(), now_ms, fx);
@@ -67,6 +66,7 @@ impl State {
 
     /// Presses keys, and waits for what they lead to.
     pub(super) fn press_in_menu(&mut self, keys: String, now_ms: u64, fx: &mut Vec<Effect>) {
+        self.menu.words.clear();
         fx.push(Effect::Press(keys));
         fx.push(Effect::SetTimer(CallTimer::Machine, SCREENING_MS));
         let since_ms = self.stream_ms(now_ms);

@@ -214,6 +214,52 @@ fn a_transfer_is_announced_and_survives_an_interruption() {
 }
 
 #[test]
+fn a_transfer_that_the_model_wanted_before_does_not_follow_one_that_failed() {
+    let wants = midcall::wants("+15550100001", "");
+    let (state, effects) = run(
+        at(CallPhase::Speaking),
+        [
+            (wants, 2_000),
+            (Event::Reply(None), 2_010),
+            (command(transfer()), 2_020),
+            (ended(1), 3_000),
+            (over(2, "I connect you."), 4_000),
+            (midcall::asked(Err("busy")), 4_100),
+            (ended(3), 6_000),
+        ],
+    );
+    let transfers = effects
+        .iter()
+        .filter(|effect| matches!(effect, Effect::Transfer { .. }));
+    assert_eq!((transfers.count(), state.phase()), (1, CallPhase::Listening));
+}
+
+#[test]
+fn words_of_a_menu_are_forgotten_when_a_client_presses_keys() {
+    let words = |text: &str, started_ms, ended_ms| {
+        Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
+            text: text.into(),
+            damaged: false,
+            started_ms,
+            ended_ms,
+            final_ms: None,
+        })))
+    };
+    let pressed = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Press(_)));
+    let menu = at(CallPhase::Answered)
+        .apply(found(Verdict::Ivr, Reason::Menu), 3_000)
+        .0;
+    let heard = (words("For reception.", 0, 3_000), 3_100);
+    let next = (words("Press 0.", 7_500, 9_000), 9_100);
+    let (_, effects) = run(menu.clone(), [heard.clone(), next.clone()]);
+    assert!(pressed(&effects), "one menu");
+    let digits = CommandKind::Digits { digits: "3".into() };
+    let (state, _) = run(menu, [heard, (command(digits), 4_000)]);
+    let (_, effects) = run(state, [next]);
+    assert!(!pressed(&effects), "another menu");
+}
+
+#[test]
 fn digits_are_pressed_also_in_a_menu_and_a_note_holds_for_the_rest_of_the_call() {
     let digits = CommandKind::Digits { digits: "12#".into() };
     let menu = at(CallPhase::Answered)
