@@ -19,6 +19,7 @@ use std::{sync::Arc, time::Duration};
 use ractor::{Actor, ActorId, ActorRef};
 use serde_json::json;
 use tokio::{
+    sync::oneshot,
     task::{AbortHandle, JoinHandle, JoinSet},
     time::Instant,
 };
@@ -89,6 +90,8 @@ pub(super) struct EffectHandler {
     streams: u32,
     /// Whether the media socket takes keys to press.
     stream_presses: bool,
+    /// Ends when the keys were pressed that the carrier was asked for last.
+    pressed: Option<oneshot::Receiver<()>>,
     probe: Option<ActorRef<StreamMessage>>,
     timers: Timers,
     /// Aborted when this is dropped, even by a panic.
@@ -165,6 +168,7 @@ impl EffectHandler {
             stream: None,
             streams: 0,
             stream_presses: false,
+            pressed: None,
             probe,
             timers: Timers::default(),
             tasks,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::time::Instant;
+use tokio::{sync::oneshot, time::Instant};
 
 use super::EffectHandler;
 use crate::{
@@ -210,8 +210,16 @@ impl EffectHandler {
         let by_carrier = !self.stream_presses && carrier.abilities().digits;
         match (self.present_leg().filter(|_| by_carrier), self.stream.clone()) {
             (Some(leg), stream) => {
-                let task = tasks::press(carrier, leg, keys, stream);
-                self.spawn(task);
+                let (done, pressed) = oneshot::channel::<()>();
+                let earlier = self.pressed.replace(pressed);
+                self.spawn(async move {
+                    if let Some(earlier) = earlier {
+                        // The task drops its end when its keys were pressed.
+                        let _ = earlier.await;
+                    }
+                    tasks::press(carrier, leg, keys, stream).await;
+                    drop(done);
+                });
             }
             (None, _) => self.tell_stream(StreamMessage::Press(keys)),
         }
