@@ -7,7 +7,7 @@ use axum::{
 };
 use chrono::{DateTime, Utc};
 use domain::{
-    api_key::generate_key,
+    api_key::{PlainKey, generate_key},
     id::ApiKeyId,
     ports::store::{ADDED_KEYS, Account, ApiKeyChange, ApiKeyRow, NewApiKey},
     scope::{Scope, Scopes},
@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 
 use super::{
     RestState,
-    auth::{Caller, CallerKey},
+    auth::{Caller, CallerKey, SentKey},
     body::JsonObject,
     cursor::Binding,
     envelope::Reply,
@@ -112,6 +112,7 @@ async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
     caller: CallerKey,
+    SentKey(sent): SentKey,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
@@ -129,6 +130,7 @@ async fn create(
         return Err(ApiError::Invalid(fields.problems));
     };
     caller.require_all(scopes.iter())?;
+    caller.require_end(expires_at)?;
     let (api_key, stored) = generate_key();
     let new = NewApiKey {
         name,
@@ -141,6 +143,10 @@ async fn create(
         let message = format!("this account already has {ADDED_KEYS} added keys; delete one that is no longer used");
         ApiError::Conflict(Conflict::Changed, message)
     })?;
+    // Adding keys gives no extra allowance.
+    if let Some(new) = PlainKey::parse(&api_key) {
+        state.rate_limit.replaced(&sent.print(), new.print());
+    }
     tracing::info!(account = %account.id, key = %row.id, by = caller.name(), "API key added");
     Ok(Reply::created(ApiKeyDetails {
         api_key: Some(api_key),
@@ -165,11 +171,15 @@ async fn change(
         (Some(Some(new)), Some(old)) => new > old,
         _ => false,
     };
-    // Extending the validity counts as giving all scopes again.
-    let given = scopes
+    // A longer validity gives all scopes again.
+    let given: Vec<Scope> = scopes
         .iter()
-        .filter(|scope| is_extended || !before.scopes.contains(*scope));
-    caller.require_all(given)?;
+        .filter(|scope| is_extended || !before.scopes.contains(*scope))
+        .collect();
+    if !given.is_empty() {
+        caller.require_end(change.expires_at.unwrap_or(before.expires_at))?;
+    }
+    caller.require_all(given.into_iter())?;
     let row = state
         .store
         .change_api_key(account.id, id, change)

@@ -98,6 +98,18 @@ impl CallerKey {
     pub fn require_all(&self, mut scopes: impl Iterator<Item = Scope>) -> ApiResult<()> {
         scopes.try_for_each(|scope| self.require(scope))
     }
+
+    /// Returns a 403 if the key ends before the key that it would make or change.
+    pub fn require_end(&self, end: Option<Timestamp>) -> ApiResult<()> {
+        match self.row.expires_at {
+            Some(own) if end.is_none_or(|end| end > own) => Err(ApiError::Forbidden(format!(
+                "this API key ends at {}, so it gives no key that is valid longer; set `expiresAt` no later than that, \
+                 or use a key without an end",
+                own.to_iso8601()
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for CallerKey {

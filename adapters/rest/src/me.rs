@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{
     RestState,
-    auth::{Caller, SentKey},
+    auth::{Caller, CallerKey, SentKey},
     body::OptionalJsonObject,
     envelope::Reply,
     error::ApiResult,
@@ -58,11 +58,14 @@ pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
 pub async fn regenerate_key(
     State(state): State<RestState>,
     Caller(account): Caller,
+    caller: CallerKey,
     SentKey(old): SentKey,
     _: Query<NoParameters>,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Reply> {
     fields::none(&body)?;
+    // The account's key has no end.
+    caller.require_end(None)?;
     let (plain, stored) = generate_key();
     if let Some(new) = PlainKey::parse(&plain) {
         state.rate_limit.replaced(&old.print(), new.print());

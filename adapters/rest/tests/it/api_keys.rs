@@ -205,6 +205,39 @@ async fn a_key_gives_no_scope_that_it_lacks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_key_with_an_end_gives_no_later_one() {
+    let app = TestApp::start().await;
+    let all = ["read", "calls", "live", "write", "admin"];
+    let ending = |at: &str| json!({ "name": "x", "scopes": all, "expiresAt": at });
+    let made = app.client.post(KEYS, ending("2026-01-10T00:00:00Z")).await.expect(201);
+    let client = Client::new(&app.client.base, &made.text("/data/apiKey"));
+    let refused = |answer: Answer| {
+        let answer = answer.expect(403);
+        assert_eq!(answer.code(), "forbidden");
+        let message = answer.text("/error/message");
+        assert!(message.contains("2026-01-10T00:00:00.000000Z"), "{message}");
+    };
+    refused(client.post(KEYS, ending("2026-01-10T00:00:01Z")).await);
+    refused(client.post(KEYS, json!({ "name": "x", "scopes": ["read"] })).await);
+    client.post(KEYS, ending("2026-01-10T00:00:00Z")).await.expect(201);
+    let own = format!("{KEYS}/{}", made.text("/data/keyId"));
+    refused(client.patch(&own, json!({ "expiresAt": null })).await);
+    refused(client.patch(&own, json!({ "expiresAt": "2026-02-01T00:00:00Z" })).await);
+    let (_, endless) = add(&app, &["read"]).await;
+    let endless = format!("{KEYS}/{endless}");
+    refused(client.patch(&endless, json!({ "scopes": ["read", "calls"] })).await);
+    client.patch(&endless, json!({ "name": "renamed" })).await.expect(200);
+    client
+        .patch(&own, json!({ "expiresAt": "2026-01-09T00:00:00Z" }))
+        .await
+        .expect(200);
+    let made = app.client.post(KEYS, ending("2026-01-10T00:00:00Z")).await.expect(201);
+    let client = Client::new(&app.client.base, &made.text("/data/apiKey"));
+    refused(client.post("/public/v1/me/api-key/regenerate", json!({})).await);
+    app.client.get(ME).await.expect(200);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_accounts_own_key_is_replaced_and_never_deleted() {
     let app = TestApp::start().await;
     let (added, _) = add(&app, &["read", "calls", "live", "write", "admin"]).await;

@@ -57,6 +57,12 @@ async fn a_new_key_is_no_new_allowance() {
     assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
     tokio::time::advance(Duration::from_secs(1)).await;
     renewed.get(ME).await.expect(200);
+    tokio::time::advance(Duration::from_secs(60)).await;
+    renewed.get(ME).await.expect(200);
+    let body = json!({ "name": "x", "scopes": ["read"] });
+    let made = renewed.post(&format!("{ME}/api-keys"), body).await.expect(201);
+    let added = Client::new(&client.base, &made.text("/data/apiKey"));
+    assert_eq!(added.get(ME).await.status, 429);
 }
 
 #[tokio::test(start_paused = true)]
