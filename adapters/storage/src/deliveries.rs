@@ -4,6 +4,7 @@ mod made;
 mod settled;
 
 pub(super) use made::{insert, make};
+pub(super) use settled::give_up_some;
 
 use async_trait::async_trait;
 use domain::{

@@ -14,13 +14,13 @@ use domain::{
 use sqlx::any::AnyRow;
 
 use super::{
-    SqlStore, Work, account_events, idempotency,
+    SqlStore, Work, account_events, deliveries, idempotency,
     rows::{Columns, Conditions, affected, composed, to_json, unavailable},
 };
 
 const COLUMNS: &str = "id, account, url, description, types, enabled, version, created_at, updated_at";
 
-/// Deliveries changed in one transaction; other writes run in between.
+/// Deliveries deleted in one transaction; other writes run in between.
 const PIECE: i64 = 500;
 
 fn read(row: &AnyRow) -> StoreResult<WebhookRow> {
@@ -106,6 +106,7 @@ async fn update(
     version: i64,
     new: WebhookEndpoint,
 ) -> StoreResult<WebhookRow> {
+    let before = get(&mut work, account, id).await?.endpoint;
     let update = sqlx::query(
         "UPDATE webhook_endpoints SET url = $1, description = $2, types = $3, enabled = $4, updated_at = $5, \
          version = version + 1 WHERE id = $6 AND account = $7 AND version = $8",
@@ -120,10 +121,25 @@ async fn update(
     .bind(version);
     let updated = affected(update, &mut *work.conn).await?;
     let row = get(&mut work, account, id).await?;
-    match updated {
-        0 => Err(StoreError::Stale),
-        _ => Ok(row),
+    if updated == 0 {
+        return Err(StoreError::Stale);
     }
+    let moved = row.endpoint.url != before.url;
+    if moved || row.endpoint.enabled != before.enabled {
+        release(&mut work, endpoint_lane(account, id), moved).await?;
+    }
+    Ok(row)
+}
+
+/// Ends the pause of a lane and forgets its failures. At a new address, nothing has arrived yet either.
+async fn release(work: &mut Work<'_>, lane: String, moved: bool) -> StoreResult<()> {
+    let update = sqlx::query(
+        "UPDATE delivery_lanes SET hold_until = 0, failures = 0, proven = CASE WHEN $1 = 1 THEN 0 ELSE proven END \
+         WHERE lane = $2",
+    );
+    affected(update.bind(i64::from(moved)).bind(lane), &mut *work.conn)
+        .await
+        .map(drop)
 }
 
 async fn rotate(work: Work<'_>, account: AccountId, id: WebhookId, secret: String) -> StoreResult<()> {
@@ -150,28 +166,15 @@ async fn delete(work: Work<'_>, account: AccountId, id: WebhookId) -> StoreResul
     found(affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?)
 }
 
-/// Change to the deliveries of an endpoint.
-#[derive(Clone, Copy)]
-enum Clearing {
-    GiveUpPending,
-    DeleteAll,
+async fn delete_some(work: Work<'_>, id: WebhookId) -> StoreResult<u64> {
+    let delete = sqlx::query(
+        "DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE endpoint = $1 LIMIT $2)",
+    );
+    affected(delete.bind(id.to_string()).bind(PIECE), work.conn).await
 }
 
-async fn clear_some(work: Work<'_>, id: WebhookId, clearing: Clearing) -> StoreResult<u64> {
-    let query = match clearing {
-        Clearing::GiveUpPending => {
-            let update = sqlx::query(
-                "UPDATE webhook_deliveries SET state = 'given_up', last_error = $1 WHERE state = 'pending' AND id IN \
-                 (SELECT id FROM webhook_deliveries WHERE endpoint = $2 AND state = 'pending' LIMIT $3)",
-            );
-            update.bind(DISABLED)
-        }
-        Clearing::DeleteAll => sqlx::query(
-            "DELETE FROM webhook_deliveries WHERE id IN \
-             (SELECT id FROM webhook_deliveries WHERE endpoint = $1 LIMIT $2)",
-        ),
-    };
-    affected(query.bind(id.to_string()).bind(PIECE), work.conn).await
+async fn give_up_some(mut work: Work<'_>, lane: String) -> StoreResult<u64> {
+    deliveries::give_up_some(&mut work, lane, DISABLED.to_owned()).await
 }
 
 async fn recent(work: Work<'_>, id: WebhookId) -> StoreResult<RecentDeliveries> {
@@ -197,7 +200,7 @@ async fn recent(work: Work<'_>, id: WebhookId) -> StoreResult<RecentDeliveries> 
 }
 
 /// Builds the head of a query of deliveries `d` for `read_delivery`.
-fn deliveries() -> String {
+fn with_events() -> String {
     format!(
         "SELECT d.id, d.event, d.state, d.failed, d.due_at, d.last_error, d.created_at, {} \
          FROM webhook_deliveries d LEFT JOIN account_events e ON e.id = d.event {}",
@@ -232,13 +235,13 @@ async fn list_deliveries(
     if let Some(after) = after {
         wanted.and("d.id < ?", [after.to_string().into()]);
     }
-    let query = wanted.query(&deliveries(), "ORDER BY d.id DESC", limit);
+    let query = wanted.query(&with_events(), "ORDER BY d.id DESC", limit);
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
     rows.iter().map(read_delivery).collect()
 }
 
 async fn delivery(work: &mut Work<'_>, id: DeliveryId) -> StoreResult<WebhookDelivery> {
-    let query = composed(format!("{} WHERE d.id = $1", deliveries())).bind(id.to_string());
+    let query = composed(format!("{} WHERE d.id = $1", with_events())).bind(id.to_string());
     let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     read_delivery(&row.ok_or(StoreError::NotFound)?)
 }
@@ -247,10 +250,12 @@ async fn resend(mut work: Work<'_>, id: WebhookId, again: DeliveryId) -> StoreRe
     // A try in progress loses its lease, so that its result does not count for this one.
     let update = sqlx::query(
         "UPDATE webhook_deliveries SET state = 'pending', failed = 0, lease = lease + 1, due_at = $1, last_error = NULL \
-         WHERE id = $2 AND endpoint = $3",
+         WHERE id = $2 AND endpoint = $3 RETURNING lane",
     );
     let update = update.bind(work.now.0).bind(again.to_string()).bind(id.to_string());
-    found(affected(update, &mut *work.conn).await?)?;
+    let row = update.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let lane = row.ok_or(StoreError::NotFound)?.text("lane")?;
+    release(&mut work, lane, false).await?;
     delivery(&mut work, again).await
 }
 
@@ -268,13 +273,15 @@ async fn test(mut work: Work<'_>, account: AccountId, id: WebhookId) -> StoreRes
     .bind(id.to_string())
     .bind(account.to_string());
     found(affected(insert, &mut *work.conn).await?)?;
+    release(&mut work, endpoint_lane(account, id), false).await?;
     delivery(&mut work, made).await
 }
 
 async fn message(mut work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessage> {
     let query = sqlx::query(
         "SELECT w.url, w.secret, CASE WHEN w.previous_secret_until > $1 THEN w.previous_secret END AS previous \
-         FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint AND w.enabled = 1 WHERE d.id = $2",
+         FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint AND w.enabled = 1 WHERE d.id = $2 \
+         AND (d.event IS NULL OR EXISTS (SELECT 1 FROM account_events e WHERE e.id = d.event))",
     );
     let query = query.bind(work.now.0).bind(id.to_string());
     let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
@@ -287,14 +294,6 @@ async fn message(mut work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessa
         },
         event: delivery(&mut work, id).await?.event,
     })
-}
-
-impl SqlStore {
-    async fn clear(&self, id: WebhookId, clearing: Clearing) -> StoreResult<()> {
-        let some = move || self.write(move |work| Box::pin(clear_some(work, id, clearing)));
-        while some().await? > 0 {}
-        Ok(())
-    }
 }
 
 #[async_trait]
@@ -336,7 +335,12 @@ impl WebhookStore for SqlStore {
             .write(move |work| Box::pin(update(work, (account, id), version, new)))
             .await?;
         if !row.endpoint.enabled {
-            self.clear(id, Clearing::GiveUpPending).await?;
+            let lane = endpoint_lane(account, id);
+            let some = || {
+                let lane = lane.clone();
+                self.write(move |work| Box::pin(give_up_some(work, lane.clone())))
+            };
+            while some().await? > 0 {}
         }
         Ok(row)
     }
@@ -348,7 +352,9 @@ impl WebhookStore for SqlStore {
 
     async fn delete_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<()> {
         self.write(move |work| Box::pin(delete(work, account, id))).await?;
-        self.clear(id, Clearing::DeleteAll).await
+        let some = || self.write(move |work| Box::pin(delete_some(work, id)));
+        while some().await? > 0 {}
+        Ok(())
     }
 
     async fn recent_deliveries(&self, id: WebhookId) -> StoreResult<RecentDeliveries> {

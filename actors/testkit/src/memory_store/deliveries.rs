@@ -34,7 +34,7 @@ impl DeliveryEntry {
         let (state, error) = match settled {
             Settled::Delivered => (DeliveryState::Done, None),
             Settled::PutOff { error, .. } => (DeliveryState::Pending, Some(error)),
-            Settled::GivenUp { error } | Settled::Gone { error } => (DeliveryState::GivenUp, Some(error)),
+            Settled::GivenUp { error } | Settled::Gone { error, .. } => (DeliveryState::GivenUp, Some(error)),
         };
         self.state = state;
         self.delivery.failed += i64::from(error.is_some());
@@ -130,6 +130,15 @@ impl Outbox {
         };
         self.deliveries.insert(id, entry);
         id
+    }
+
+    /// Ends the pause of a lane and forgets its failures; at a new address, its successes too.
+    pub(super) fn release(&mut self, lane: &str, moved: bool) {
+        if let Some(entry) = self.lanes.get_mut(lane) {
+            entry.proven &= !moved;
+            entry.failures = 0;
+            entry.hold_until = None;
+        }
     }
 
     /// Removes pending invitations to the appointments of a call.
@@ -239,12 +248,21 @@ impl DeliveryStore for MemoryStore {
     async fn settle_delivery(&self, delivery: &Delivery, settled: Settled) -> StoreResult<()> {
         let mut tables = self.open()?;
         let now = self.now();
+        let held = tables.outbox.held(delivery.id, delivery.lease);
+        held.ok_or(StoreError::Fenced)?;
+        if let Settled::Gone { url, .. } = &settled
+            && tables.is_repaired(delivery, url, now)
+        {
+            if let Some(entry) = tables.outbox.held(delivery.id, delivery.lease) {
+                entry.delivery.lease += 1;
+                entry.due_at = now;
+            }
+            return Ok(());
+        }
         let entry = tables.outbox.held(delivery.id, delivery.lease);
-        let entry = entry.ok_or(StoreError::Fenced)?;
-        let hold_until = entry.settle(&settled, now);
-        if let Settled::Gone { error } = &settled {
+        let hold_until = entry.and_then(|entry| entry.settle(&settled, now));
+        if let Settled::Gone { error, .. } = &settled {
             tables.outbox.give_up_all(delivery, error, now);
-            tables.disable_webhook(delivery, now);
         }
         let arrived = settled == Settled::Delivered;
         let lane = tables.outbox.lanes.entry(delivery.lane.clone()).or_default();

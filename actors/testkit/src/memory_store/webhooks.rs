@@ -29,15 +29,18 @@ impl Tables {
         found.ok_or(StoreError::NotFound)
     }
 
-    /// Disables the endpoint of a delivery, if it has one.
-    pub(super) fn disable_webhook(&mut self, delivery: &Delivery, now: Timestamp) {
+    /// Disables the endpoint of a delivery, if it has one with this URL. Returns whether it has one with another.
+    pub(super) fn is_repaired(&mut self, delivery: &Delivery, url: &str, now: Timestamp) -> bool {
         let its = self.webhooks.values_mut().map(|entry| &mut entry.row);
         let mut its = its.filter(|row| row.id.to_string() == delivery.target && row.endpoint.enabled);
-        if let Some(row) = its.next() {
-            row.endpoint.enabled = false;
-            row.version += 1;
-            row.updated_at = now;
+        let Some(row) = its.next() else { return false };
+        if row.endpoint.url != url {
+            return true;
         }
+        row.endpoint.enabled = false;
+        row.version += 1;
+        row.updated_at = now;
+        false
     }
 
     fn webhook_delivery(&self, entry: &DeliveryEntry) -> WebhookDelivery {
@@ -125,12 +128,17 @@ impl WebhookStore for MemoryStore {
         if row.version != version {
             return Err(StoreError::Stale);
         }
+        let moved = row.endpoint.url != new.url;
+        let released = moved || row.endpoint.enabled != new.enabled;
         row.endpoint = new;
         row.version += 1;
         row.updated_at = now;
         let row = row.clone();
+        let lane = endpoint_lane(account, id);
+        if released {
+            tables.outbox.release(&lane, moved);
+        }
         if !row.endpoint.enabled {
-            let lane = endpoint_lane(account, id);
             let all = tables.outbox.deliveries.values_mut();
             for entry in all.filter(|entry| entry.delivery.lane == lane && entry.state == DeliveryState::Pending) {
                 entry.state = DeliveryState::GivenUp;
@@ -196,6 +204,8 @@ impl WebhookStore for MemoryStore {
         entry.delivery.lease += 1;
         entry.due_at = now;
         entry.last_error = None;
+        let lane = entry.delivery.lane.clone();
+        tables.outbox.release(&lane, false);
         Ok(tables.webhook_delivery(&tables.outbox.deliveries[&delivery]))
     }
 
@@ -207,6 +217,7 @@ impl WebhookStore for MemoryStore {
             target: id.to_string(),
             lane: endpoint_lane(account, id),
         };
+        tables.outbox.release(&wanted.lane, false);
         let made = tables.outbox.add(account, wanted, self.now());
         Ok(tables.webhook_delivery(&tables.outbox.deliveries[&made]))
     }

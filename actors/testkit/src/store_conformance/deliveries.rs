@@ -365,7 +365,11 @@ pub async fn an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
         .find(|found| found.attempt == Some(first) && found.kind == DeliveryKind::Webhook);
     let error = "answered 410 Gone".to_owned();
     scene.clock.advance(Duration::from_secs(1));
-    let gone = Settled::Gone { error: error.clone() };
+    let url = told.unwrap().target.clone();
+    let gone = Settled::Gone {
+        error: error.clone(),
+        url: url.clone(),
+    };
     scene.store.settle_delivery(told.unwrap(), gone).await.unwrap();
     let states = async |attempt| {
         let rows = scene.store.deliveries_of(attempt).await.unwrap();
@@ -393,7 +397,7 @@ pub async fn an_address_that_is_gone_gets_nothing_until_its_agent_is_saved_again
     let told = all.iter().find(|found| found.attempt == Some(third)).unwrap();
     scene
         .store
-        .settle_delivery(told, Settled::Gone { error })
+        .settle_delivery(told, Settled::Gone { error, url })
         .await
         .unwrap();
     let fourth = busy(&scene, 4).await;

@@ -7,8 +7,8 @@ use domain::{
     deliveries::{DeliveryKind, endpoint_lane},
     id::{AccountId, DeliveryId, WebhookId},
     ports::store::{
-        DISABLED, DeliveryState, MAX_WEBHOOKS, RecentDeliveries, Settled, StoreError, TypePattern, WebhookEndpoint,
-        WebhookRow,
+        DISABLED, DeliveryState, MAX_WEBHOOKS, RecentDeliveries, Settled, Sought, Standing, StoreError, TypePattern,
+        WebhookEndpoint, WebhookRow,
     },
     time::Clock,
 };
@@ -235,14 +235,84 @@ pub async fn a_webhook_that_is_gone_is_disabled(fixture: Fixture) {
     opts_out(&scene, 1).await;
     let sent = leased(&scene).await;
     let error = "the receiver answered 410".to_owned();
-    let gone = Settled::Gone { error: error.clone() };
-    store.settle_delivery(&sent[0], gone).await.unwrap();
+    let gone = |url: &str| Settled::Gone {
+        error: error.clone(),
+        url: url.to_owned(),
+    };
+    // It answered at an address that is not the endpoint's any more: the delivery is due again.
+    let old = gone("https://example.com/old");
+    store.settle_delivery(&sent[0], old.clone()).await.unwrap();
+    assert_eq!(store.settle_delivery(&sent[0], old).await, Err(StoreError::Fenced));
+    assert!(store.webhook(account, webhook.id).await.unwrap().endpoint.enabled);
+    let again = leased(&scene).await;
+    assert_eq!(
+        again
+            .iter()
+            .map(|delivery| (delivery.id, delivery.failed))
+            .collect::<Vec<_>>(),
+        [(sent[0].id, 0)]
+    );
+    store
+        .settle_delivery(&again[0], gone(&webhook.endpoint.url))
+        .await
+        .unwrap();
     let row = store.webhook(account, webhook.id).await.unwrap();
     assert_eq!((row.endpoint.enabled, row.version), (false, 2));
     let rows = store.webhook_deliveries(webhook.id, None, 10).await.unwrap();
     let states: Vec<_> = rows.iter().map(|row| (row.state, row.last_error.clone())).collect();
     let given_up = (DeliveryState::GivenUp, Some(error));
     assert_eq!(states, [given_up.clone(), given_up]);
+}
+
+pub async fn a_test_a_resend_and_a_new_address_end_the_pause_of_a_webhook(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let (store, account) = (&scene.store, scene.account);
+    let webhook = made(&scene, account, &["*"]).await;
+    let pause = async || {
+        let tried = leased(&scene).await.remove(0);
+        let put_off = Settled::PutOff {
+            pause: Duration::from_secs(36_000),
+            lane_too: true,
+            error: "the receiver answered 429".to_owned(),
+        };
+        store.settle_delivery(&tried, put_off).await.unwrap();
+        assert_eq!(leased(&scene).await, []);
+        tried.id
+    };
+    let ids = async || {
+        leased(&scene)
+            .await
+            .iter()
+            .map(|delivery| delivery.id)
+            .collect::<Vec<_>>()
+    };
+    store.test_webhook(account, webhook.id).await.unwrap();
+    let first = pause().await;
+    let test = store.test_webhook(account, webhook.id).await.unwrap();
+    assert_eq!(ids().await, [test.id]);
+    store.resend_delivery(webhook.id, test.id).await.unwrap();
+    assert_eq!(pause().await, test.id);
+    store.resend_delivery(webhook.id, first).await.unwrap();
+    assert_eq!(pause().await, first);
+    opts_out(&scene, 0).await;
+    assert_eq!(ids().await, [], "the receiver asked for a pause");
+    let change = async |version: i64, url: &str, description: &str| {
+        let new = WebhookEndpoint {
+            url: url.to_owned(),
+            description: description.to_owned(),
+            ..webhook.endpoint.clone()
+        };
+        store.update_webhook(account, webhook.id, version, new).await.unwrap();
+    };
+    change(1, &webhook.endpoint.url, "renamed").await;
+    assert_eq!(ids().await, []);
+    change(2, "https://example.com/new", "renamed").await;
+    let lanes = store.due_lanes(Sought::ALL, 10).await.unwrap();
+    assert_eq!(
+        lanes.iter().map(|due| due.standing).collect::<Vec<_>>(),
+        [Standing::New]
+    );
+    assert_eq!(ids().await.len(), 1);
 }
 
 pub async fn a_replaced_secret_of_a_webhook_is_valid_for_a_day(fixture: Fixture) {

@@ -63,12 +63,13 @@ impl Answer {
         }
     }
 
-    /// Returns the new state of the delivery.
+    /// Returns the new state of the delivery, whose target is where it was sent to.
     pub fn settles(self, delivery: &Delivery) -> Settled {
         match self {
             Self::Arrived => Settled::Delivered,
             Self::Gone(error) => Settled::Gone {
                 error: shortened(&error),
+                url: delivery.target.clone(),
             },
             Self::Failed { error, wish } => {
                 let error = shortened(&error);

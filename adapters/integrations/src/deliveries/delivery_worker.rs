@@ -84,6 +84,8 @@ pub struct DeliveryWorker {
     looked_at: Instant,
     next_look: Instant,
     unavailable: bool,
+    /// Whether the last try to publish account events failed.
+    unpublished: bool,
     gate: Gate,
 }
 
@@ -107,6 +109,7 @@ impl DeliveryWorker {
             looked_at: Instant::now(),
             next_look: Instant::now(),
             unavailable: false,
+            unpublished: false,
             gate: Gate::default(),
         }
     }
@@ -175,6 +178,7 @@ impl DeliveryWorker {
     async fn look(&mut self, first_tries: bool) {
         self.looked_at = Instant::now();
         self.mark_slow();
+        self.publish().await;
         match self.lease(first_tries).await {
             Ok(()) => self.unavailable = false,
             Err(error) => {
@@ -185,6 +189,18 @@ impl DeliveryWorker {
             }
         }
         self.next_look = Instant::now() + self.pace.look;
+    }
+
+    /// Publishes account events. What is due does not wait for it.
+    async fn publish(&mut self) {
+        match self.hands.store.publish_events(EVENTS).await {
+            Ok(_) => self.unpublished = false,
+            Err(error) => {
+                if !std::mem::replace(&mut self.unpublished, true) {
+                    tracing::warn!(%error, "publishing account events failed, trying again");
+                }
+            }
+        }
     }
 
     /// Marks slow tries, which give their slots to others as far as there is room.
@@ -202,7 +218,6 @@ impl DeliveryWorker {
             failing_lanes: failing_too,
             first_tries,
         };
-        self.hands.store.publish_events(EVENTS).await?;
         let due: Vec<DueLane> = self.hands.store.due_lanes(sought, LANES).await?;
         let Shares { lanes, more } = self.places.share(due, failing_too);
         self.more = more;
@@ -277,50 +292,56 @@ impl DeliveryWorker {
 
 impl Hands {
     async fn deliver(&self, delivery: Delivery) {
-        let answer = match self.attempt(&delivery).await {
-            Ok(answer) => answer,
+        let settled = match self.attempt(&delivery).await {
+            Ok(settled) => settled,
             Err(error) if is_passing(&error) => {
                 // Nothing was sent. The delivery comes back when its lease ends, and no try is used up.
                 tracing::warn!(delivery = %delivery.id, %error, "reading a delivery failed");
                 return;
             }
-            Err(error) => Answer::failed(format!("internal error: {error}")),
+            Err(error) => Answer::failed(format!("internal error: {error}")).settles(&delivery),
         };
-        let settled = answer.settles(&delivery);
         note(&delivery, &settled);
         self.settle(&delivery, settled).await;
     }
 
-    async fn attempt(&self, delivery: &Delivery) -> StoreResult<Answer> {
-        let told = || payload::post_call(&*self.store, delivery, self.prices.as_deref());
-        match delivery.kind {
+    async fn attempt(&self, delivery: &Delivery) -> StoreResult<Settled> {
+        let told = || payload::post_call(&*self.store, delivery);
+        let answer = match delivery.kind {
             DeliveryKind::Webhook => {
                 let told = told().await?;
                 let secrets = self.store.webhook_secrets(delivery.account).await?;
-                Ok(self.webhooks.send(delivery, &secrets, told.to_string()).await)
+                self.webhooks.send(delivery, &secrets, told.to_string()).await
             }
-            DeliveryKind::Event => match self.store.webhook_message(delivery.id).await {
-                Ok(message) => {
-                    let body = payload::event(delivery, message.event.as_ref()).to_string();
-                    let sent = Delivery {
-                        target: message.url,
-                        ..delivery.clone()
-                    };
-                    Ok(self.webhooks.send(&sent, &message.secrets, body).await)
-                }
-                // The endpoint was disabled or deleted meanwhile.
-                Err(StoreError::NotFound) => Ok(Answer::Gone(DISABLED.to_owned())),
-                Err(error) => Err(error),
-            },
+            DeliveryKind::Event => return self.attempt_event(delivery).await,
             DeliveryKind::Email => match &self.mail {
-                Some(mailer) => mailer.send(&*self.store, delivery, &told().await?["data"]).await,
-                None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
+                Some(mailer) => mailer.send(&*self.store, delivery, &told().await?["data"]).await?,
+                None => Answer::failed(super::mail::NOT_CONFIGURED),
             },
             DeliveryKind::Invitation => match &self.mail {
-                Some(mailer) => mailer.invite(&*self.store, delivery).await,
-                None => Ok(Answer::failed(super::mail::NOT_CONFIGURED)),
+                Some(mailer) => mailer.invite(&*self.store, delivery).await?,
+                None => Answer::failed(super::mail::NOT_CONFIGURED),
             },
-        }
+        };
+        Ok(answer.settles(delivery))
+    }
+
+    async fn attempt_event(&self, delivery: &Delivery) -> StoreResult<Settled> {
+        let message = match self.store.webhook_message(delivery.id).await {
+            // The endpoint was disabled, or the event was erased meanwhile. It may be enabled again by now.
+            Err(StoreError::NotFound) => {
+                let error = DISABLED.to_owned();
+                return Ok(Settled::GivenUp { error });
+            }
+            message => message?,
+        };
+        let body = payload::event(delivery, message.event.as_ref()).to_string();
+        let sent = Delivery {
+            target: message.url,
+            ..delivery.clone()
+        };
+        let answer = self.webhooks.send(&sent, &message.secrets, body).await;
+        Ok(answer.settles(&sent))
     }
 
     /// Stores the result of a try, with a few attempts. Without it the receiver would get the same delivery again.
@@ -361,7 +382,7 @@ fn note(delivery: &Delivery, settled: &Settled) {
         Settled::GivenUp { error } => {
             tracing::warn!(delivery = %id, attempt, kind, error, "delivery failed for the last time, giving up");
         }
-        Settled::Gone { error } => {
+        Settled::Gone { error, .. } => {
             tracing::warn!(delivery = %id, attempt, kind, error,
                 "receiver wants no more deliveries, stopping until its agent is saved or its endpoint is enabled again");
         }

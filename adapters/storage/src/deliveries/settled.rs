@@ -8,8 +8,11 @@ use domain::{
 use super::table_of;
 use crate::{
     Work,
-    rows::{AnyQuery, affected, composed},
+    rows::{AnyQuery, affected, composed, unavailable},
 };
+
+/// Deliveries given up in one transaction.
+const PIECE: i64 = 500;
 
 pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Settled) -> StoreResult<()> {
     match settled {
@@ -29,8 +32,16 @@ pub(super) async fn settle(mut work: Work<'_>, delivery: Delivery, settled: Sett
             leased(&mut work, &delivery, update, |query| query.bind(error)).await?;
             fails(&mut work, &delivery, 0).await
         }
-        Settled::Gone { error } => {
-            leased(&mut work, &delivery, "failed = failed + 1", |query| query).await?;
+        Settled::Gone { url, .. } if is_repaired(&mut work, &delivery, &url).await? => {
+            let now = work.now.0;
+            leased(&mut work, &delivery, "lease = lease + 1, due_at = $3", |query| {
+                query.bind(now)
+            })
+            .await
+        }
+        Settled::Gone { error, .. } => {
+            let update = "state = 'given_up', failed = failed + 1, last_error = $3";
+            leased(&mut work, &delivery, update, |query| query.bind(error.clone())).await?;
             gone(&mut work, &delivery, error).await?;
             fails(&mut work, &delivery, 0).await
         }
@@ -72,10 +83,46 @@ async fn fails(work: &mut Work<'_>, delivery: &Delivery, hold_until: i64) -> Sto
     affected(update, work.conn).await.map(drop)
 }
 
-/// Gives up all deliveries to the URL, and remembers it. A webhook endpoint is disabled instead.
+/// Disables the webhook endpoint of a delivery, if it has one with this URL. Returns whether it has one that is
+/// not disabled now, because it got another URL meanwhile.
+async fn is_repaired(work: &mut Work<'_>, delivery: &Delivery, url: &str) -> StoreResult<bool> {
+    if delivery.kind != DeliveryKind::Event {
+        return Ok(false);
+    }
+    let update = sqlx::query(
+        "UPDATE webhook_endpoints SET enabled = 0, version = version + 1, updated_at = $1 \
+         WHERE id = $2 AND enabled = 1 AND url = $3",
+    );
+    let update = update
+        .bind(work.now.0)
+        .bind(delivery.target.clone())
+        .bind(url.to_owned());
+    affected(update, &mut *work.conn).await?;
+    let query = sqlx::query("SELECT id FROM webhook_endpoints WHERE id = $1 AND enabled = 1");
+    let row = query
+        .bind(delivery.target.clone())
+        .fetch_optional(&mut *work.conn)
+        .await;
+    Ok(row.map_err(unavailable)?.is_some())
+}
+
+/// Gives up deliveries that wait in the lane of a webhook endpoint, at most a piece: other writes run between two.
+/// Returns their number.
+pub(crate) async fn give_up_some(work: &mut Work<'_>, lane: String, error: String) -> StoreResult<u64> {
+    let skip_locked = work.dialect.skip_locked;
+    let update = composed(format!(
+        "UPDATE webhook_deliveries SET state = 'given_up', last_error = $1 WHERE state = 'pending' AND id IN \
+         (SELECT id FROM webhook_deliveries WHERE lane = $2 AND state = 'pending' ORDER BY due_at, id \
+         LIMIT $3{skip_locked})"
+    ));
+    affected(update.bind(error).bind(lane).bind(PIECE), &mut *work.conn).await
+}
+
+/// Gives up all deliveries to the URL, and remembers it. Those to a disabled webhook endpoint are given up as they
+/// become due, as far as they are too many for now.
 async fn gone(work: &mut Work<'_>, delivery: &Delivery, error: String) -> StoreResult<()> {
     if delivery.kind == DeliveryKind::Event {
-        return disable(work, delivery, error).await;
+        return give_up_some(work, delivery.lane.clone(), error).await.map(drop);
     }
     let update = sqlx::query(
         "UPDATE deliveries SET state = 'given_up', last_error = $3 \
@@ -89,18 +136,4 @@ async fn gone(work: &mut Work<'_>, delivery: &Delivery, error: String) -> StoreR
     );
     let insert = insert.bind(delivery.account.to_string()).bind(delivery.target.clone());
     affected(insert.bind(work.now.0), work.conn).await.map(drop)
-}
-
-async fn disable(work: &mut Work<'_>, delivery: &Delivery, error: String) -> StoreResult<()> {
-    let update = sqlx::query(
-        "UPDATE webhook_endpoints SET enabled = 0, version = version + 1, updated_at = $1 WHERE id = $2 AND enabled = 1",
-    );
-    let update = update.bind(work.now.0).bind(delivery.target.clone());
-    affected(update, &mut *work.conn).await?;
-    let update = sqlx::query(
-        "UPDATE webhook_deliveries SET state = 'given_up', last_error = $2 WHERE state = 'pending' AND lane = $1",
-    );
-    affected(update.bind(delivery.lane.clone()).bind(error), &mut *work.conn)
-        .await
-        .map(drop)
 }

@@ -130,10 +130,13 @@ pub enum Settled {
         error: String,
     },
     /// The receiver wants nothing more. All deliveries to this URL are given up, and no new ones are created
-    /// until an agent that names it is saved again. A webhook endpoint is disabled.
+    /// until an agent that names it is saved again. A webhook endpoint that still has this URL is disabled; with
+    /// another URL by now, it gets the delivery there.
     Gone {
         /// Answer of the receiver.
         error: String,
+        /// URL that answered.
+        url: String,
     },
 }
 

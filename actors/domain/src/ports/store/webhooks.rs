@@ -117,7 +117,8 @@ pub trait WebhookStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<WebhookRow>>;
 
-    /// Changes an endpoint. Disabling it gives up its pending deliveries. Returns `NotFound`, or `Stale` if it has
+    /// Changes an endpoint. If it is disabled, gives up what waits for it. With another URL, or enabled again, a
+    /// pause that its receiver asked for ends. Returns `NotFound`; `Stale` if it has
     /// another version.
     async fn update_webhook(
         &self,
@@ -145,13 +146,13 @@ pub trait WebhookStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<WebhookDelivery>>;
 
-    /// Makes a delivery of an endpoint due now and resets its tries. Returns `NotFound` if there is no such delivery.
+    /// Makes a delivery of an endpoint due now, with all its tries, and ends a pause of the endpoint. Returns `NotFound`.
     async fn resend_delivery(&self, id: WebhookId, delivery: DeliveryId) -> StoreResult<WebhookDelivery>;
 
-    /// Creates a test delivery to an endpoint. Returns `NotFound` if there is no such endpoint.
+    /// Creates a test delivery to an endpoint, and ends a pause of the endpoint. Returns `NotFound`.
     async fn test_webhook(&self, account: AccountId, id: WebhookId) -> StoreResult<WebhookDelivery>;
 
-    /// Returns the content of a delivery for a try. Returns `NotFound` if it or its endpoint was deleted, or the
+    /// Returns what a try of a delivery needs. Returns `NotFound` if it, its event or its endpoint was deleted, or the
     /// endpoint is disabled.
     async fn webhook_message(&self, delivery: DeliveryId) -> StoreResult<WebhookMessage>;
 }
