@@ -255,13 +255,15 @@ macro_rules! store_conformance {
             an_erased_person_has_no_appointments
             account_events_tell_of_every_change_once_and_in_order
             an_opt_out_names_its_call_and_contact
-            a_reader_goes_on_after_its_event_even_if_that_was_forgotten
+            a_reader_goes_on_after_its_place_even_if_the_event_was_forgotten
             events_written_at_once_are_read_in_one_order_without_gap
             events_of_an_erased_person_are_deleted
+            events_and_erased_calls_have_only_the_kind_of_an_error
             a_webhook_belongs_to_its_account_and_is_changed_under_its_version
             events_go_to_the_webhooks_that_want_them
             a_webhooks_delivery_is_sent_again_and_a_test_has_no_event
             a_webhook_that_is_gone_is_disabled
+            a_test_a_resend_and_a_new_address_end_the_pause_of_a_webhook
             a_replaced_secret_of_a_webhook_is_valid_for_a_day
             campaigns_made_at_once_have_creation_times_of_their_own
             one_of_many_changes_of_an_agent_wins

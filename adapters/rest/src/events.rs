@@ -17,6 +17,7 @@ use domain::{
 };
 use tokio::{
     sync::{
+        Semaphore,
         broadcast::{
             self,
             error::{RecvError, TryRecvError},
@@ -40,7 +41,11 @@ use super::{
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Events per read.
 const PAGE: i64 = 500;
-/// Capacity of the channel.
+/// Readers that read the store themselves at once, on this node.
+const CATCHING_UP: usize = 2;
+/// Pause after a page in which nothing was wanted, so that filters over a long history leave room for others.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Events that wait for slow readers.
 const WAITING: usize = 1_024;
 
 type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<AccountEvent>>>;
@@ -50,6 +55,7 @@ type Listeners = HashMap<KeyPrint, broadcast::WeakSender<Arc<AccountEvent>>>;
 pub struct AccountEvents {
     limit: ConcurrencyLimit,
     listeners: Arc<Mutex<Listeners>>,
+    turns: Arc<Semaphore>,
 }
 
 impl Default for AccountEvents {
@@ -57,6 +63,7 @@ impl Default for AccountEvents {
         Self {
             limit: ConcurrencyLimit::new(1_000, 5_000),
             listeners: Arc::default(),
+            turns: Arc::new(Semaphore::new(CATCHING_UP)),
         }
     }
 }
@@ -179,6 +186,33 @@ impl Filter {
     }
 }
 
+/// Position of an event in its stream, as clients send it back.
+struct Position(i64);
+
+impl Position {
+    /// Returns the text: the place, and the event's id, which stays readable.
+    fn text(event: &AccountEvent) -> String {
+        format!("{}.{}", event.place, event.id)
+    }
+
+    /// Reads the text of [`Position::text`].
+    fn parse(text: &str) -> ApiResult<Self> {
+        let parts = text.split_once('.');
+        let place = parts.and_then(|(place, id)| {
+            id.parse::<AccountEventId>().ok()?;
+            place.parse().ok().filter(|place| *place > 0)
+        });
+        let message = || {
+            let message = format!(
+                "`{text:.60}` is not the `id` of an event of this stream; send the last one as it came, or leave the \
+                 header out"
+            );
+            ApiError::field("Last-Event-ID", "invalid_value", message)
+        };
+        place.map(Self).ok_or_else(message)
+    }
+}
+
 /// Feed of one reader.
 struct Feed {
     store: Arc<dyn Store>,
@@ -189,6 +223,7 @@ struct Feed {
     place: i64,
     /// Whether events after `place` may be missing in the channel.
     behind: bool,
+    turns: Arc<Semaphore>,
     events: broadcast::Receiver<Arc<AccountEvent>>,
     _slot: ConcurrencySlot,
 }
@@ -209,13 +244,11 @@ pub async fn stream(
         known("agentId", store.agent(account.id, agent).await)?;
     }
     let slot = sse::slot(&state.account_events.limit, account.id)?;
-    let now = store.event_place(account.id, None).await?;
-    let last = sse::last_event_id(&headers).and_then(|id| id.parse::<AccountEventId>().ok());
-    let place = match last {
-        None => now,
-        Some(last) => store.event_place(account.id, Some(last)).await?,
-    };
-    // Subscribes before the first read, so that no event is missed in between.
+    let last = sse::last_event_id(&headers).map(Position::parse).transpose()?;
+    let now = store.last_event_place(account.id).await?;
+    // The last events may have been erased meanwhile.
+    let place = last.map_or(now, |last| last.0.min(now));
+    // The feed listens before it reads for the first time, so that no event falls between the two.
     let events = state.account_events.listen(Poll {
         store: Arc::clone(store),
         stopping: state.stopping.clone(),
@@ -230,6 +263,7 @@ pub async fn stream(
         filter,
         place,
         behind: true,
+        turns: Arc::clone(&state.account_events.turns),
         events,
         _slot: slot,
     }))
@@ -274,13 +308,24 @@ impl Source for Feed {
 }
 
 impl Feed {
-    /// Sends a page of the store's events. If the stream ends meanwhile, the client resumes after the page.
+    /// Sends a page of the store's events when it is this reader's turn. A client whose stream ends meanwhile resumes
+    /// after it.
     async fn catch_up(&mut self, text: &mut String) -> bool {
-        match self.store.events_after(self.account, self.place, PAGE).await {
+        let read = async {
+            let _turn = self.turns.acquire().await;
+            self.store.events_after(self.account, self.place, PAGE).await
+        };
+        let Ok(page) = timeout(HEARTBEAT, read).await else {
+            return true;
+        };
+        match page {
             Ok(page) => {
                 self.behind = page.len() as i64 == PAGE;
                 for event in &page {
                     self.show(event, text);
+                }
+                if self.behind && text.is_empty() {
+                    sleep(PAUSE).await;
                 }
             }
             Err(error) => {
@@ -298,7 +343,7 @@ impl Feed {
         self.place = event.place;
         if self.filter.wants(event) {
             let name = event.event_type.as_str();
-            sse::push(text, name, &event.id.to_string(), &event.body());
+            sse::push(text, name, &Position::text(event), &event.body());
         }
     }
 }

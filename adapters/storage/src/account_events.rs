@@ -26,7 +26,14 @@ pub(super) const COLUMNS: &str = "e.id AS event_id, e.place, e.type AS event_typ
 /// The call of an event `e`.
 pub(super) const CALL: &str = "LEFT JOIN attempts a ON a.id = e.attempt";
 
-/// Reads an event. The call of `call.ended` is over and does not change any more.
+/// Returns the types that this version knows, for `IN`. A newer node beside it may write others.
+fn known_types() -> String {
+    AccountEventType::ALL
+        .map(|known| format!("'{}'", known.as_str()))
+        .join(",")
+}
+
+/// Reads an event. Its call is over if it tells of the end, which does not change any more.
 pub(super) fn read(row: &AnyRow) -> StoreResult<AccountEvent> {
     let event_type = row.word("event_type", AccountEventType::parse)?;
     let mut detail: Map<String, Value> = row.json("detail")?;
@@ -134,39 +141,28 @@ pub(super) async fn of_opt_out(
     affected(insert, &mut *work.conn).await.map(drop)
 }
 
-/// Deletes the events of a call and their deliveries.
+/// Deletes the events of a call and their deliveries. The events come first: then a publisher that has one of them
+/// has stored its deliveries, and no later one finds it.
 pub(super) async fn erase(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
-    for statement in [
-        "DELETE FROM webhook_deliveries WHERE event IN (SELECT id FROM account_events WHERE attempt = $1)",
-        "DELETE FROM account_events WHERE attempt = $1",
-    ] {
-        affected(sqlx::query(statement).bind(call.to_string()), &mut *work.conn).await?;
+    let events = sqlx::query("DELETE FROM account_events WHERE attempt = $1 RETURNING id").bind(call.to_string());
+    for event in events.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
+        let deliveries = sqlx::query("DELETE FROM webhook_deliveries WHERE event = $1").bind(event.text("id")?);
+        affected(deliveries, &mut *work.conn).await?;
     }
     Ok(())
 }
 
-async fn place(work: Work<'_>, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64> {
-    let account = account.to_string();
-    let query = match event {
-        None => {
-            let last = "SELECT COALESCE(MAX(place), 0) AS place FROM account_events WHERE account = $1";
-            sqlx::query(last).bind(account)
-        }
-        // For a deleted event, reading continues at the next later one.
-        Some(event) => sqlx::query(
-            "SELECT COALESCE((SELECT place FROM account_events WHERE account = $1 AND id = $2), \
-             (SELECT MIN(place) - 1 FROM account_events WHERE account = $1 AND id > $2), \
-             (SELECT MAX(place) FROM account_events WHERE account = $1), 0) AS place",
-        )
-        .bind(account)
-        .bind(event.to_string()),
-    };
-    query.fetch_one(work.conn).await.map_err(unavailable)?.int("place")
+async fn last_place(work: Work<'_>, account: AccountId) -> StoreResult<i64> {
+    let query = sqlx::query("SELECT COALESCE(MAX(place), 0) AS place FROM account_events WHERE account = $1");
+    let row = query.bind(account.to_string()).fetch_one(work.conn).await;
+    row.map_err(unavailable)?.int("place")
 }
 
 async fn after(work: Work<'_>, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {
     let query = composed(format!(
-        "SELECT {COLUMNS} FROM account_events e {CALL} WHERE e.account = $1 AND e.place > $2 ORDER BY e.place LIMIT $3"
+        "SELECT {COLUMNS} FROM account_events e {CALL} WHERE e.account = $1 AND e.place > $2 AND e.type IN ({}) \
+         ORDER BY e.place LIMIT $3",
+        known_types()
     ));
     let query = query.bind(account.to_string()).bind(place).bind(limit.max(0));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
@@ -177,12 +173,14 @@ async fn after(work: Work<'_>, account: AccountId, place: i64, limit: i64) -> St
 async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResult<usize> {
     const OLD: &str = "(SELECT id FROM (SELECT id, created_at FROM account_events ORDER BY id LIMIT $2) AS oldest \
          WHERE created_at < $1)";
-    let tests = "id IN (SELECT id FROM (SELECT id, event, created_at FROM webhook_deliveries ORDER BY id LIMIT $2) \
-         AS oldest WHERE event IS NULL AND created_at < $1)";
+    // Tests, and what an earlier version left of erased events.
+    let without_event = "id IN (SELECT id FROM (SELECT id, event, created_at FROM webhook_deliveries ORDER BY id \
+         LIMIT $2) AS oldest WHERE created_at < $1 AND NOT EXISTS \
+         (SELECT 1 FROM account_events e WHERE e.id = oldest.event))";
     let mut forgotten = 0;
     for (table, condition) in [
         ("webhook_deliveries", format!("event IN {OLD}")),
-        ("webhook_deliveries", tests.to_owned()),
+        ("webhook_deliveries", without_event.to_owned()),
         ("account_events", format!("id IN {OLD}")),
     ] {
         let delete = composed(format!("DELETE FROM {table} WHERE {condition}"));
@@ -200,8 +198,8 @@ impl AccountEventStore for SqlStore {
         }
     }
 
-    async fn event_place(&self, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64> {
-        self.read(move |work| Box::pin(place(work, account, event))).await
+    async fn last_event_place(&self, account: AccountId) -> StoreResult<i64> {
+        self.read(move |work| Box::pin(last_place(work, account))).await
     }
 
     async fn events_after(&self, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {

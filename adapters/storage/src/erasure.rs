@@ -6,7 +6,7 @@ use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::{
-        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult, erased_error},
         usage::USAGE,
     },
     time::Timestamp,
@@ -136,8 +136,15 @@ async fn erase_call(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     erase_content(work, call).await
 }
 
-/// Deletes what a call stored beside its row.
+/// Shortens the error of a call to its kind, and deletes what the call stored beside its row.
 async fn erase_content(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
+    let query = sqlx::query("SELECT error FROM attempts WHERE id = $1 AND error LIKE '%:%'").bind(call.to_string());
+    if let Some(row) = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)? {
+        let error = row.text("error")?;
+        let update = sqlx::query("UPDATE attempts SET error = $1 WHERE id = $2 AND state IN ('queued', 'final')");
+        let update = update.bind(erased_error(&error).to_owned()).bind(call.to_string());
+        affected(update, work.conn).await?;
+    }
     let forget = sqlx::query("UPDATE single_calls SET name = NULL, variables = '{}' WHERE attempt = $1");
     affected(forget.bind(call.to_string()), work.conn).await?;
     for statement in [

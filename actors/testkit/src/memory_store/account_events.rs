@@ -175,15 +175,11 @@ impl AccountEventStore for MemoryStore {
         Ok(new.len())
     }
 
-    async fn event_place(&self, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64> {
+    async fn last_event_place(&self, account: AccountId) -> StoreResult<i64> {
         let tables = self.open()?;
-        let own = tables.feed.events.iter().filter(|(owner, _)| *owner == account);
-        let own: Vec<&AccountEvent> = own.map(|(_, event)| event).collect();
-        let last = own.last().map_or(0, |event| event.place);
-        let Some(id) = event else { return Ok(last) };
-        let exact = own.iter().find(|event| event.id == id).map(|event| event.place);
-        let younger = own.iter().find(|event| event.id > id).map(|event| event.place - 1);
-        Ok(exact.or(younger).unwrap_or(last))
+        let mut latest = tables.feed.events.iter().rev();
+        let last = latest.find(|(owner, _)| *owner == account);
+        Ok(last.map_or(0, |(_, event)| event.place))
     }
 
     async fn events_after(&self, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>> {

@@ -10,7 +10,7 @@ use domain::{
     id::{AccountId, AttemptId, ContactId},
     phone_number::PhoneNumber,
     ports::{
-        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult},
+        store::{AttemptState, ContactCalls, ErasureStore, SETTLING_US, StoreError, StoreResult, erased_error},
         usage::USAGE,
     },
     time::Timestamp,
@@ -62,6 +62,9 @@ impl Tables {
     }
 
     fn erase_content(&mut self, id: AttemptId, now: Timestamp) {
+        if let Some(entry) = self.attempts.get_mut(&id) {
+            entry.error = entry.error.as_deref().map(|error| erased_error(error).to_owned());
+        }
         self.erase_appointments(id);
         self.erase_events(id);
         self.erase_words(id, now);

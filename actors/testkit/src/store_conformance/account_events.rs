@@ -5,14 +5,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Fixture, Scene, deliveries::busy, new_account, number, outcome};
-use domain::{
-    id::AccountEventId,
-    ports::{
-        carrier::CarrierCallId,
-        store::{
-            AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, NewContact, SETTLING_US,
-            StateChange,
-        },
+use domain::ports::{
+    carrier::CarrierCallId,
+    store::{
+        AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, NewContact, Outcome, SETTLING_US,
+        StateChange,
     },
 };
 
@@ -117,7 +114,7 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
     let account = bob.account.id;
     scene.store.create_account(bob).await.unwrap();
     assert_eq!(scene.store.events_after(account, 0, 100).await, Ok(vec![]));
-    assert_eq!(scene.store.event_place(account, None).await, Ok(0));
+    assert_eq!(scene.store.last_event_place(account).await, Ok(0));
 }
 
 pub async fn an_opt_out_names_its_call_and_contact(fixture: Fixture) {
@@ -151,7 +148,7 @@ pub async fn an_opt_out_names_its_call_and_contact(fixture: Fixture) {
     );
 }
 
-pub async fn a_reader_goes_on_after_its_event_even_if_that_was_forgotten(fixture: Fixture) {
+pub async fn a_reader_goes_on_after_its_place_even_if_the_event_was_forgotten(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
     for n in 0..6 {
@@ -159,16 +156,15 @@ pub async fn a_reader_goes_on_after_its_event_even_if_that_was_forgotten(fixture
         scene.clock.advance(Duration::from_secs(1));
     }
     let events = published(&scene).await;
-    let after = async |event: AccountEventId| {
-        let place = store.event_place(scene.account, Some(event)).await.unwrap();
+    let after = async |place: i64| {
         let later = store.events_after(scene.account, place, 100).await.unwrap();
         later.iter().map(|event| event.id).collect::<Vec<_>>()
     };
     let ids: Vec<_> = events.iter().map(|event| event.id).collect();
-    assert_eq!(after(ids[1]).await, ids[2..]);
-    assert_eq!(store.event_place(scene.account, None).await, Ok(events[5].place));
-    assert_eq!(after(AccountEventId::FIRST).await, ids);
-    assert_eq!(after(AccountEventId::new()).await, []);
+    assert_eq!(after(events[1].place).await, ids[2..]);
+    assert_eq!(store.last_event_place(scene.account).await, Ok(events[5].place));
+    assert_eq!(after(0).await, ids);
+    assert_eq!(after(events[5].place).await, []);
     assert_eq!(store.events_after(scene.account, 0, 2).await, Ok(events[..2].to_vec()));
     let until = events[4].created_at;
     let mut forgotten = Vec::new();
@@ -176,7 +172,7 @@ pub async fn a_reader_goes_on_after_its_event_even_if_that_was_forgotten(fixture
         forgotten.push(some);
     }
     assert_eq!(forgotten, [3, 1]);
-    assert_eq!(after(ids[1]).await, ids[4..]);
+    assert_eq!(after(events[1].place).await, ids[4..]);
 }
 
 pub async fn events_written_at_once_are_read_in_one_order_without_gap(fixture: Fixture) {
@@ -241,4 +237,50 @@ pub async fn events_of_an_erased_person_are_deleted(fixture: Fixture) {
     let events = published(&scene).await;
     let calls: Vec<_> = events.iter().filter_map(|event| event.attempt).collect();
     assert_eq!((events.len(), calls), (5, vec![kept; 3]));
+}
+
+pub async fn events_and_erased_calls_have_only_the_kind_of_an_error(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    for (n, (error, kind, left)) in [
+        (
+            "carrier-error: no credit for +15551234567",
+            "carrier-error",
+            "carrier-error",
+        ),
+        // Such a call is never repeated.
+        (
+            "carrier-error: outcome unknown",
+            "carrier-error",
+            "carrier-error: outcome unknown",
+        ),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let new = NewContact {
+            phone_number: number(n),
+            name: None,
+            email: None,
+            extra: Default::default(),
+        };
+        let saved = scene.store.create_contact(scene.account, new, None).await.unwrap().id;
+        let claim = scene.dialing(campaign).await;
+        let failed = Outcome {
+            error: Some(error.to_owned()),
+            ..outcome(ConversationStatus::Failed)
+        };
+        scene.store.finish(claim, failed, None).await.unwrap();
+        let events = published(&scene).await;
+        assert_eq!(events.last().unwrap().body()["data"]["errorMessage"], kind);
+        let shown = async || {
+            let row = scene.store.conversation(scene.account, claim.attempt).await.unwrap();
+            row.error
+        };
+        assert_eq!(shown().await.as_deref(), Some(error));
+        let settling = Duration::from_micros(SETTLING_US.unsigned_abs() + 1);
+        scene.clock.advance(settling);
+        scene.store.erase_contact(scene.account, saved).await.unwrap();
+        assert_eq!(shown().await.as_deref(), Some(left));
+    }
 }

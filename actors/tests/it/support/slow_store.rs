@@ -14,8 +14,8 @@ use domain::{
     agent::TransferRule,
     dial_token::DialToken,
     id::{
-        AccountEventId, AccountId, AgentId, ApiKeyId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId,
-        DocumentId, EventId, GroupId, NodeId, ToolId, TransferRuleId, WebhookId,
+        AccountId, AgentId, ApiKeyId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, EventId,
+        GroupId, NodeId, ToolId, TransferRuleId, WebhookId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
@@ -242,7 +242,7 @@ slowly! {
     }
     AccountEventStore {
         publish_events(limit: i64) -> usize;
-        event_place(account: AccountId, event: Option<AccountEventId>) -> i64;
+        last_event_place(account: AccountId) -> i64;
         events_after(account: AccountId, place: i64, limit: i64) -> Vec<AccountEvent>;
         forget_events(made_before: Timestamp, limit: i64) -> usize;
     }

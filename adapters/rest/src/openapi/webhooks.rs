@@ -187,7 +187,7 @@ pub fn operations() -> Vec<Operation> {
 
 fn events() -> Operation {
     let uuid = || json!({ "type": "string", "format": "uuid" });
-    let example = format!("event: call.ended\nid: {}\ndata: {}\n\n", samples::EVENT, event());
+    let example = format!("event: call.ended\nid: 4711.{}\ndata: {}\n\n", samples::EVENT, event());
     Operation::get("/public/v1/events", "accountEvents", "Get the events of the account")
         .ours()
         .note(
@@ -201,7 +201,10 @@ fn events() -> Operation {
             "Only events of these types, separated by commas: types, groups such as `call.*`, or `*`",
             json!({ "type": "string", "example": "call.ended,campaign.*" }),
         )
-        .header("Last-Event-ID", "Id of the last event that the client has")
+        .header(
+            "Last-Event-ID",
+            "`id` of the last event that the client has, as it came",
+        )
         .raw(
             "200",
             "text/event-stream",

@@ -17,6 +17,7 @@ use support::{
 };
 
 const PATH: &str = "/public/v1/events";
+const NOBODYS: &str = "0198d1a0-0000-7000-8000-00000000000a";
 
 /// Adds numbers to the do-not-call list, one event each.
 async fn opt_out(client: &Client, numbers: std::ops::Range<u32>) {
@@ -79,11 +80,34 @@ async fn a_reader_that_comes_back_gets_each_event_once() {
     assert_eq!(ids(&last.0), ids(&last.1));
     let all: BTreeSet<_> = ids(&first).into_iter().chain(ids(&slow)).collect();
     assert_eq!(all.len(), 1_203);
-    // An invalid id counts as no id.
-    let mut odd = Reader::at(&app.client, PATH, Some("' OR 1=1 --")).await;
-    opt_out(&app.client, 1_204..1_205).await;
-    let (odd, here) = (events(&mut odd, 1).await, events(&mut reader, 1).await);
-    assert_eq!(ids(&odd), ids(&here));
+    let (place, id) = first[1].id.split_once('.').unwrap();
+    // The place decides, so an erased event is as good as any.
+    let erased = format!("{place}.{NOBODYS}");
+    let mut after_erased = Reader::at(&app.client, PATH, Some(&erased)).await;
+    assert_eq!(events(&mut after_erased, 1).await[0].id, first[2].id);
+    // Far ahead is as now.
+    let mut ahead = Reader::at(&app.client, PATH, Some(&format!("{}.{NOBODYS}", i64::MAX))).await;
+    // Nothing of two pages is wanted.
+    let path = format!("{PATH}?type=campaign.*");
+    let mut filtered = Reader::at(&app.client, &path, Some(&first[0].id)).await;
+    let agent = app.agent().await;
+    let body = json!({ "name": "Spring", "agentId": agent, "contacts": [{ "phoneNumber": "+15550000009" }] });
+    app.client.post("/public/v1/campaigns", body).await.expect(201);
+    let last = (events(&mut filtered, 1).await, events(&mut reader, 1).await);
+    assert_eq!(ids(&last.0), ids(&last.1));
+    assert_eq!(ids(&events(&mut ahead, 1).await), ids(&last.1));
+    for odd in [
+        "' OR 1=1 --",
+        id,
+        place,
+        &format!("-{erased}"),
+        &format!("0.{id}"),
+        "1.x",
+    ] {
+        let request = app.client.request("GET", PATH).header("last-event-id", odd);
+        let refused = support::client::send(request).await.expect(400);
+        assert_eq!(refused.fields(), [("Last-Event-ID", "invalid_value")], "{odd}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

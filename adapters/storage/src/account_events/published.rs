@@ -13,6 +13,7 @@ use sqlx::{any::AnyRow, query::Query};
 
 use crate::{
     Work,
+    account_events::known_types,
     rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
 };
 
@@ -41,28 +42,36 @@ impl Endpoint {
 }
 
 pub(super) async fn is_any_new(work: Work<'_>) -> StoreResult<bool> {
-    let query = sqlx::query("SELECT id FROM account_events WHERE place IS NULL LIMIT 1");
+    let query = composed(format!(
+        "SELECT id FROM account_events WHERE place IS NULL AND type IN ({}) LIMIT 1",
+        known_types()
+    ));
     let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
     Ok(row.is_some())
 }
 
 pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize> {
-    // Locks the row: the next publisher reads what this one wrote.
-    let lock = sqlx::query("UPDATE account_event_places SET last = last RETURNING last");
-    let last = lock
-        .fetch_one(&mut *work.conn)
-        .await
-        .map_err(unavailable)?
-        .int("last")?;
-    let give = sqlx::query(
+    let skip_locked = work.dialect.skip_locked;
+    // The lock makes the next publisher read what this one wrote. If another publishes now, nothing is left to do.
+    let lock = composed(format!("SELECT last FROM account_event_places{skip_locked}"));
+    let Some(row) = lock.fetch_optional(&mut *work.conn).await.map_err(unavailable)? else {
+        return Ok(0);
+    };
+    let last = row.int("last")?;
+    let give = composed(format!(
         "WITH fresh (event, n) AS MATERIALIZED (SELECT id, ROW_NUMBER() OVER (ORDER BY id) FROM account_events \
-         WHERE place IS NULL ORDER BY id LIMIT $2) \
-         UPDATE account_events SET place = $1 + n FROM fresh WHERE id = event RETURNING id, account, type, created_at",
-    );
+         WHERE place IS NULL AND type IN ({}) ORDER BY id LIMIT $2) \
+         UPDATE account_events SET place = $1 + n FROM fresh WHERE id = event \
+         RETURNING id, account, type, created_at, place",
+        known_types()
+    ));
     let give = give.bind(last).bind(limit.max(0));
     let rows = give.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
     let mut published = Vec::with_capacity(rows.len());
+    // An event that is erased meanwhile leaves its place empty, so the last place is not `last` and their number.
+    let mut reached = last;
     for row in &rows {
+        reached = reached.max(row.int("place")?);
         published.push(Published {
             id: row.text("id")?,
             account: row.id("account")?,
@@ -72,8 +81,7 @@ pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize
     }
     // The database does not guarantee the order of RETURNING.
     published.sort_by(|a, b| a.id.cmp(&b.id));
-    let update = sqlx::query("UPDATE account_event_places SET last = $1");
-    let update = update.bind(last + i64::try_from(published.len()).unwrap_or(0));
+    let update = sqlx::query("UPDATE account_event_places SET last = $1").bind(reached);
     affected(update, &mut *work.conn).await?;
     deliver(&mut work, &published).await?;
     Ok(published.len())

@@ -3,15 +3,19 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{
-    id::NodeId,
+    deliveries::endpoint_lane,
+    id::{DeliveryId, NodeId},
     node_times::Times,
     ports::{
         carrier::CarrierCallId,
-        store::{ConversationStatus, NewContact, NodeStore, Outcome, Patience, StoreError},
+        store::{
+            ConversationStatus, NewContact, NodeStore, Outcome, Patience, StoreError, TypePattern, WebhookEndpoint,
+        },
     },
-    time::SystemClock,
+    time::{Clock, SystemClock},
 };
 use futures_util::future::join_all;
+use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, Row};
 use storage::{OpenError, PageLimits, SqlStore};
 use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
@@ -57,6 +61,110 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
     tokio::task::spawn_blocking(model::postgresql_and_memory_agree)
         .await
         .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn postgresql_publishes_events_beside_erasures_and_other_nodes() {
+    if database().await.is_none() {
+        return;
+    }
+    an_event_erased_while_it_is_published_gives_no_place_twice().await;
+    an_erased_event_leaves_no_delivery_behind().await;
+    a_publisher_waits_for_no_other_and_leaves_unknown_events().await;
+}
+
+/// Returns a connection in a transaction that has run a statement.
+async fn holding(database: &Database, sql: &str) -> AnyConnection {
+    let mut conn = AnyConnection::connect(&database.url).await.unwrap();
+    for sql in ["BEGIN", sql] {
+        conn.execute(AssertSqlSafe(sql.to_owned())).await.unwrap();
+    }
+    conn
+}
+
+/// Ends the transaction once somebody waits for it.
+async fn commit_when_awaited(mut conn: AnyConnection) {
+    loop {
+        let waiting = conn.fetch_one("SELECT COUNT(*) FROM pg_locks WHERE NOT granted").await;
+        if waiting.unwrap().get::<i64, _>(0) > 0 {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    conn.execute("COMMIT").await.unwrap();
+}
+
+async fn an_event_erased_while_it_is_published_gives_no_place_twice() {
+    let (fixture, database) = on_postgres().await;
+    let scene = fixture.scene().await;
+    let store = scene.store.clone();
+    for n in 0..3 {
+        store.add_do_not_call(scene.account, &number(n)).await.unwrap();
+    }
+    let oldest = "DELETE FROM account_events WHERE id = (SELECT MIN(id) FROM account_events)";
+    let erasing = holding(&database, oldest).await;
+    let (published, ()) = tokio::join!(store.publish_events(10), commit_when_awaited(erasing));
+    assert_eq!(published, Ok(2));
+    store.add_do_not_call(scene.account, &number(3)).await.unwrap();
+    assert_eq!(store.publish_events(10).await, Ok(1));
+    let events = store.events_after(scene.account, 0, 10).await.unwrap();
+    let places: Vec<_> = events.iter().map(|event| event.place).collect();
+    assert!(places.len() == 3 && places.is_sorted_by(|a, b| a < b), "{places:?}");
+}
+
+async fn an_erased_event_leaves_no_delivery_behind() {
+    let (fixture, database) = on_postgres().await;
+    let scene = fixture.scene().await;
+    let store = scene.store.clone();
+    let endpoint = WebhookEndpoint {
+        url: "https://example.com/events".to_owned(),
+        description: String::new(),
+        types: vec![TypePattern::parse("call.ended").unwrap()],
+        enabled: true,
+    };
+    let made = store.create_webhook(scene.account, endpoint, "whsec_b25l".to_owned(), None);
+    let webhook = made.await.unwrap().unwrap().id;
+    let campaign = scene.running(0..1).await;
+    let call = scene.completed(campaign, 1).await.attempt;
+    scene.clock.advance(Duration::from_secs(60));
+    // Another node has published the event and not committed yet.
+    let publish = format!(
+        "WITH e AS (UPDATE account_events SET place = 1 WHERE type = 'call.ended' RETURNING id, account, type) \
+         INSERT INTO webhook_deliveries (id, account, endpoint, event, type, lane, state, failed, due_at, lease, created_at) \
+         SELECT '{}', e.account, '{webhook}', e.id, e.type, '{}', 'pending', 0, 0, 0, 0 FROM e",
+        DeliveryId::new(),
+        endpoint_lane(scene.account, webhook),
+    );
+    let publishing = holding(&database, &publish).await;
+    let erase = store.delete_conversation(scene.account, call);
+    let (erased, ()) = tokio::join!(erase, commit_when_awaited(publishing));
+    erased.unwrap();
+    assert_eq!(store.webhook_deliveries(webhook, None, 10).await, Ok(vec![]));
+    // What an earlier version left is not sent as a test, and is forgotten with age.
+    let test = store.test_webhook(scene.account, webhook).await.unwrap().id;
+    assert!(store.webhook_message(test).await.is_ok());
+    execute(&database.url, "UPDATE webhook_deliveries SET event = 'erased'").await;
+    assert_eq!(store.webhook_message(test).await.err(), Some(StoreError::NotFound));
+    scene.clock.advance(Duration::from_secs(1));
+    let now = scene.clock.now();
+    while store.forget_events(now, 100).await.unwrap() > 0 {}
+    assert_eq!(store.webhook_deliveries(webhook, None, 10).await, Ok(vec![]));
+}
+
+async fn a_publisher_waits_for_no_other_and_leaves_unknown_events() {
+    let (fixture, database) = on_postgres().await;
+    let scene = fixture.scene().await;
+    let store = scene.store.clone();
+    store.add_do_not_call(scene.account, &number(0)).await.unwrap();
+    let mut other = holding(&database, "UPDATE account_event_places SET last = last").await;
+    assert_eq!(store.publish_events(10).await, Ok(0));
+    other.execute("COMMIT").await.unwrap();
+    execute(&database.url, "UPDATE account_events SET type = 'call.dreamt'").await;
+    store.add_do_not_call(scene.account, &number(1)).await.unwrap();
+    assert_eq!(store.publish_events(10).await, Ok(1));
+    // A newer node publishes it.
+    execute(&database.url, "UPDATE account_events SET place = 9 WHERE place IS NULL").await;
+    assert_eq!(store.events_after(scene.account, 0, 10).await.unwrap().len(), 1);
 }
 
 /// A rejected value must differ from an outage, so that the writer of an outcome does not retry forever.

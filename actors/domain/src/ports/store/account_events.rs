@@ -160,14 +160,19 @@ impl CallForEvent {
             detail.insert("voiceMailDetected".into(), json!(self.voicemail));
             detail.insert("callTransferred".into(), json!(self.transferred));
             if let Some(error) = self.error {
-                detail.insert("errorMessage".into(), json!(error));
+                detail.insert("errorMessage".into(), json!(error_kind(&error)));
             }
         }
         detail
     }
 }
 
-/// Returns the data of a campaign's change of status.
+/// Returns the kind of a call's error, without the carrier's or a provider's own words, which may name a person.
+pub fn error_kind(error: &str) -> &str {
+    error.split_once(':').map_or(error, |(kind, _)| kind)
+}
+
+/// Returns the members of the data of a campaign's change.
 pub fn campaign_change(before: CampaignStatus, now: CampaignStatus, reason: Option<&str>) -> Map<String, Value> {
     let mut detail = Map::from_iter([
         ("status".to_owned(), json!(now.as_str())),
@@ -186,15 +191,14 @@ pub trait AccountEventStore: Send + Sync {
     /// webhook endpoints. Returns the number of events.
     async fn publish_events(&self, limit: i64) -> StoreResult<usize>;
 
-    /// Returns the place of an event. If the event was deleted, returns the place before the next later one. Without an
-    /// event, returns the account's last place.
-    async fn event_place(&self, account: AccountId, event: Option<AccountEventId>) -> StoreResult<i64>;
+    /// Returns the place of the account's last event; 0 if it has none.
+    async fn last_event_place(&self, account: AccountId) -> StoreResult<i64>;
 
     /// Returns the account's published events after a place, in their order, at most `limit`.
     async fn events_after(&self, account: AccountId, place: i64, limit: i64) -> StoreResult<Vec<AccountEvent>>;
 
-    /// Deletes those of the `limit` oldest events that were created before a time, with their deliveries, and test
-    /// deliveries of that age. Returns the number of rows.
+    /// Deletes those of the `limit` oldest events that were created before a time, with their deliveries, and
+    /// tests and deliveries without their event of that age. Returns the number of rows.
     async fn forget_events(&self, made_before: Timestamp, limit: i64) -> StoreResult<usize>;
 }
 

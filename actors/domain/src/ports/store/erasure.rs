@@ -10,9 +10,10 @@
 
 use async_trait::async_trait;
 
-use super::StoreResult;
+use super::{StoreResult, error_kind};
 use crate::{
     id::{AccountId, AttemptId, ContactId},
+    retry::UNKNOWN_OUTCOME,
     time::Timestamp,
 };
 
@@ -28,14 +29,23 @@ pub enum ContactCalls {
     Going,
 }
 
+/// Returns the part of a call's error that stays when the call is erased: its kind, and that the outcome is unknown,
+/// because such a call is never repeated.
+pub fn erased_error(error: &str) -> &str {
+    match error.starts_with(UNKNOWN_OUTCOME) {
+        true => UNKNOWN_OUTCOME,
+        false => error_kind(error),
+    }
+}
+
 /// Erasure.
 #[async_trait]
 pub trait ErasureStore: Send + Sync {
     /// Returns the calls that [`ErasureStore::erase_contact`] would erase. Returns `NotFound`.
     async fn calls_of_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls>;
 
-    /// Erases the contact, its name and fields in campaigns, and the transcripts, collected values and
-    /// analyses of calls to its number, unless a call is in progress. Returns `NotFound`.
+    /// Erases the contact, its name and fields in campaigns, and the transcripts, collected values, analyses and
+    /// words of errors of calls to its number, unless a call is in progress. Returns `NotFound`.
     async fn erase_contact(&self, account: AccountId, id: ContactId) -> StoreResult<ContactCalls>;
 
     /// Returns whether [`ErasureStore::delete_conversation`] is possible: the call is over and settled. Returns

@@ -166,7 +166,7 @@ async fn a_disabled_endpoint_gets_nothing_and_one_that_is_gone_is_disabled() {
     assert!(!store.webhook(world.account.id, gone.id).await.unwrap().endpoint.enabled);
     store.add_do_not_call(world.account.id, &number(1)).await.unwrap();
     until("published", async || {
-        store.event_place(world.account.id, None).await == Ok(2)
+        store.last_event_place(world.account.id).await == Ok(2)
     })
     .await;
     world.stop().await;
