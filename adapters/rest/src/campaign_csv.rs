@@ -33,7 +33,7 @@ use super::{
     campaigns::{
         add::{Added, again, check_number, commit, reply},
         begin::{answer, answer_again, joined, require_ready},
-        command::Target,
+        command::{Target, require_to_feed},
         contacts::count_variables,
         import::{CHUNK, Import},
         settings::dialing_agent,
@@ -143,12 +143,14 @@ async fn save(
 pub async fn add(
     State(state): State<RestState>,
     target: Target,
+    caller: CallerKey,
     key: IdempotencyKey,
     request: Request,
 ) -> ApiResult<Response> {
     let account = target.account.id;
     let row = state.store.campaign(account, target.campaign).await;
     let row = row.or_no_such("campaign")?;
+    require_to_feed(&row, &caller)?;
     let Some(_slot) = state.upload_limit.wait(account).await else {
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };

@@ -30,15 +30,20 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 13] = [
     ("POST", "/campaigns/{campaignId}/call-again", CALLS),
 ];
 
+const FEEDS: &str = "A campaign that is active, scheduled, waiting or dialing also needs `calls`.";
+
 /// Operations that need another scope for some requests. Their handlers check it.
-const CONDITIONS: [(&str, &str, &str); 5] = [
+const CONDITIONS: [(&str, &str, &str); 7] = [
     ("POST", "/campaigns", "`launch` and `scheduled` also need `calls`."),
     ("POST", "/campaigns/csv", "`launch` and `scheduled` also need `calls`."),
     (
         "PATCH",
         "/campaigns/{campaignId}",
-        "`active` and `scheduled` also need `calls`.",
+        "`active` and `scheduled` also need `calls`. So do contacts, agent and schedule of a campaign that is active, \
+         scheduled, waiting or dialing.",
     ),
+    ("POST", "/campaigns/{campaignId}/contacts", FEEDS),
+    ("POST", "/campaigns/{campaignId}/contacts/csv", FEEDS),
     ("DELETE", "/contacts/{contactId}", "`erase=true` also needs `admin`."),
     ("POST", "/me/api-keys", "A key gives only scopes that it has itself."),
 ];

@@ -1,5 +1,7 @@
 //! Campaigns: import, lists, and the store's port for both.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{
     id::{AccountId, AttemptId, CampaignId, NodeId},
@@ -278,8 +280,9 @@ impl CampaignStore for SqlStore {
         import: CampaignId,
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<ContactsAdded> {
-        let ticket = ticket.cloned();
-        self.write(move |work| Box::pin(more_to_dial::add_contacts(work, id, import, ticket)))
+        let seen = self.read(move |work| Box::pin(more_to_dial::present(work, id, import)));
+        let (seen, ticket) = (Arc::new(seen.await?), ticket.cloned());
+        self.write_compared(move |work| Box::pin(more_to_dial::add_contacts(work, (id, import), seen, ticket)))
             .await
     }
 
@@ -291,7 +294,7 @@ impl CampaignStore for SqlStore {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<CalledAgain> {
         let (last, settled) = (last.to_vec(), (earlier, ticket.cloned()));
-        self.write(move |work| Box::pin(more_to_dial::call_again(work, id, last, settled)))
+        self.write_compared(move |work| Box::pin(more_to_dial::call_again(work, id, last, settled)))
             .await
     }
 

@@ -212,6 +212,11 @@ async fn erase(
     for call in ids {
         erase_call(&mut work, *call).await?;
     }
+    // Another transaction may have planned a call meanwhile.
+    match calls_to(&mut work, account, &number).await? {
+        ContactCalls::Over(left) if left.is_empty() => {}
+        _ => return Err(StoreError::Stale),
+    }
     for place in places {
         let update = sqlx::query(
             "UPDATE campaign_contacts SET phone_number = $1, name = NULL, email = NULL, extra = '{}' \

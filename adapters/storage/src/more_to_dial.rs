@@ -3,6 +3,8 @@
 //! The first statement locks the campaign's row. A claim locks the row too, so it sees either all of a change or
 //! nothing.
 
+use std::sync::Arc;
+
 use domain::{
     id::{AttemptId, CampaignId},
     phone_number::PhoneNumber,
@@ -16,7 +18,7 @@ use super::{
     campaign_rows::{VISIBLE, get},
     contact_states::{self, ContactKey},
     idempotency,
-    rows::{Columns, affected, composed, to_json, unavailable},
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, to_json, unavailable},
 };
 
 /// Status of a settled key.
@@ -41,10 +43,38 @@ async fn announce(work: &mut Work<'_>, row: CampaignRow) -> StoreResult<Campaign
     campaign_edits::change_state(work, row.id, row.version, change).await
 }
 
+/// Contacts of an import whose numbers the campaign has, as far as its list was read.
+#[derive(Debug, Default)]
+pub(super) struct Present {
+    list: i64,
+    /// Number of contacts of the list that were certainly read.
+    read: i64,
+    /// Indexes in the import.
+    indexes: Vec<i64>,
+}
+
+/// Reads the whole list, which takes a second for a million contacts, so do not run it in a transaction that
+/// others wait for.
+pub(super) async fn present(mut work: Work<'_>, id: CampaignId, import: CampaignId) -> StoreResult<Present> {
+    let lists = sqlx::query(
+        "SELECT c.contact_list, c.contact_count, i.contact_list AS staged FROM campaigns c \
+         JOIN campaigns i ON i.id = $2 AND i.importing = 1 WHERE c.id = $1",
+    );
+    let lists = lists.bind(id.to_string()).bind(import.to_string());
+    let lists = lists.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    // The transaction reports what is missing.
+    let Some(lists) = lists else {
+        return Ok(Present::default());
+    };
+    let (list, read) = (lists.int("contact_list")?, lists.int("contact_count")?);
+    let indexes = among(&mut work, lists.int("staged")?, (list, 0)).await?;
+    Ok(Present { list, read, indexes })
+}
+
 pub(super) async fn add_contacts(
     mut work: Work<'_>,
-    id: CampaignId,
-    import: CampaignId,
+    (id, import): (CampaignId, CampaignId),
+    seen: Arc<Present>,
     ticket: Option<KeyTicket>,
 ) -> StoreResult<ContactsAdded> {
     let (mut row, list) = lock(&mut work, id).await?;
@@ -55,7 +85,7 @@ pub(super) async fn add_contacts(
     let taken = taken.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
     let taken = taken.ok_or(StoreError::NotFound)?;
     let staged = taken.int("contact_list")?;
-    let present = remove_present(&mut work, staged, list).await?;
+    let present = remove_present(&mut work, staged, list, &seen).await?;
     let added = taken.int("contact_count")? - present.len() as i64;
     let count = row.contact_count + added;
     if count > CONTACTS {
@@ -81,21 +111,41 @@ pub(super) async fn add_contacts(
     Ok(answer)
 }
 
-/// Removes the numbers from a staged list that another list has too. Returns their indexes. The subqueries
-/// are evaluated once each, so this takes one pass over both lists.
-async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64) -> StoreResult<Vec<i64>> {
-    let delete = sqlx::query(
-        "DELETE FROM campaign_contacts WHERE list = $1 AND phone_number IN \
-         (SELECT o.phone_number FROM campaign_contacts o WHERE o.list = $2 AND o.phone_number IN \
-         (SELECT n.phone_number FROM campaign_contacts n WHERE n.list = $1)) RETURNING idx",
+/// Returns the indexes in a staged list whose numbers are in another list, from an index on. The subqueries are
+/// evaluated once each, so this takes one pass over both lists.
+async fn among(work: &mut Work<'_>, staged: i64, (list, from): (i64, i64)) -> StoreResult<Vec<i64>> {
+    let select = sqlx::query(
+        "SELECT idx FROM campaign_contacts WHERE list = $1 AND phone_number IN \
+         (SELECT o.phone_number FROM campaign_contacts o WHERE o.list = $2 AND o.idx >= $3 AND o.phone_number IN \
+         (SELECT n.phone_number FROM campaign_contacts n WHERE n.list = $1)) ORDER BY idx",
     );
-    let rows = delete.bind(staged).bind(list).fetch_all(&mut *work.conn).await;
-    let rows = rows.map_err(unavailable)?;
-    let mut present = rows
-        .iter()
-        .map(|row| row.int("idx"))
-        .collect::<StoreResult<Vec<i64>>>()?;
+    let rows = select.bind(staged).bind(list).bind(from);
+    let rows = rows.fetch_all(&mut *work.conn).await.map_err(unavailable)?;
+    rows.iter().map(|row| row.int("idx")).collect()
+}
+
+/// Removes the numbers from a staged list that another list has too: those that were seen there, and those among
+/// the contacts that it has got since. Returns their indexes.
+async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64, seen: &Present) -> StoreResult<Vec<i64>> {
+    let (from, known) = match seen.list == list {
+        true => (seen.read, seen.indexes.as_slice()),
+        false => (0, &[][..]),
+    };
+    let mut present = among(work, staged, (list, from)).await?;
+    present.extend_from_slice(known);
     present.sort_unstable();
+    present.dedup();
+    for chunk in present.chunks(ROWS_PER_INSERT) {
+        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
+        let delete = composed(format!(
+            "DELETE FROM campaign_contacts WHERE list = $1 AND idx IN ({})",
+            places.join(",")
+        ));
+        let delete = chunk
+            .iter()
+            .fold(delete.bind(staged), |query, index| query.bind(*index));
+        affected(delete, work.conn).await?;
+    }
     Ok(present)
 }
 
@@ -126,6 +176,9 @@ pub(super) async fn call_again(
     (earlier, ticket): (i64, Option<KeyTicket>),
 ) -> StoreResult<CalledAgain> {
     let (mut row, _) = lock(&mut work, id).await?;
+    if !last.is_empty() {
+        require_room(&mut work, &row, last.len() as i64).await?;
+    }
     let mut planned = 0;
     for attempt in last {
         planned += i64::from(plan_again(&mut work, id, attempt).await?);
@@ -142,21 +195,32 @@ pub(super) async fn call_again(
     Ok(answer)
 }
 
+/// Returns `Refused` unless the campaign may have this many more waiting attempts.
+async fn require_room(work: &mut Work<'_>, row: &CampaignRow, more: i64) -> StoreResult<()> {
+    let count = sqlx::query("SELECT COUNT(*) AS waiting FROM attempts WHERE campaign = $1 AND state = 'queued'");
+    let count = count.bind(row.id.to_string()).fetch_one(&mut *work.conn).await;
+    let waiting = count.map_err(unavailable)?.int("waiting")?;
+    row.calls_nobody_again(waiting + more)
+        .map_or(Ok(()), |why| Err(StoreError::Refused(why)))
+}
+
 /// Plans an attempt after `last`. Returns false if its contact has no final outcome, or a later attempt.
 async fn plan_again(work: &mut Work<'_>, campaign: CampaignId, last: AttemptId) -> StoreResult<bool> {
-    let insert = sqlx::query(
+    // Locked, so that a person who is being erased is not planned with the number that was.
+    let permit_lock = work.dialect.permit_lock;
+    let insert = composed(format!(
         "INSERT INTO attempts (id, account, agent, campaign, contact_list, contact_index, attempt_no, follow_up_no, \
          retry_no, call_backs, kind, phone_number, state, epoch, due_at, started_at, status, voicemail, transferred, \
          collected, created_at) \
          SELECT $2, a.account, c.agent, a.campaign, a.contact_list, a.contact_index, a.attempt_no + 1, \
-         0, 0, 0, $3, a.phone_number, 'queued', 0, $4, $4, 'scheduled', 0, 0, '{}', $4 \
+         0, 0, 0, $3, a.phone_number, 'queued', 0, $4, $4, 'scheduled', 0, 0, '{{}}', $4 \
          FROM attempts a JOIN campaigns c ON c.id = a.campaign AND c.contact_list = a.contact_list \
          JOIN contact_states s ON s.list = a.contact_list AND s.idx = a.contact_index \
          WHERE a.id = $1 AND c.id = $5 AND a.state = 'final' AND s.state IN ('completed', 'failed', 'cancelled') \
          AND a.phone_number <> $6 AND NOT EXISTS (SELECT 1 FROM attempts b WHERE b.contact_list = a.contact_list \
-         AND b.contact_index = a.contact_index AND b.attempt_no > a.attempt_no) \
+         AND b.contact_index = a.contact_index AND b.attempt_no > a.attempt_no){permit_lock} \
          RETURNING contact_list, contact_index",
-    )
+    ))
     .bind(last.to_string())
     .bind(AttemptId::new().to_string())
     .bind(AttemptKind::First.as_str())
@@ -167,4 +231,34 @@ async fn plan_again(work: &mut Work<'_>, campaign: CampaignId, last: AttemptId) 
     let Some(planned) = planned else { return Ok(false) };
     contact_states::add_attempt(work, ContactKey::read(&planned)?).await?;
     Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use domain::{ports::store::CampaignStore, time::SystemClock};
+
+    use super::*;
+    use crate::{SqlStore, server_history::ServerHistory};
+
+    #[tokio::test]
+    async fn nothing_is_planned_while_the_server_may_have_lost_attempts() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("ringback.db").display());
+        let mut store = SqlStore::open(&url, Arc::new(SystemClock)).await.unwrap();
+        let history = Arc::new(ServerHistory::default());
+        store.history = Some(history.clone());
+        let (campaign, import) = (CampaignId::new(), CampaignId::new());
+        for is_compared in [true, false] {
+            if !is_compared {
+                history.change();
+            }
+            let added = store.add_contacts(campaign, import, None).await.unwrap_err();
+            let again = store.call_again(campaign, &[], 0, None).await.unwrap_err();
+            for error in [added, again] {
+                assert_eq!(error == StoreError::NotFound, is_compared, "{error}");
+            }
+        }
+    }
 }

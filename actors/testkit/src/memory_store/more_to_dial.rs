@@ -70,7 +70,12 @@ impl Tables {
         (earlier, ticket): (i64, Option<&KeyTicket>),
         now: Timestamp,
     ) -> StoreResult<CalledAgain> {
-        self.visible(id)?;
+        let waits = |entry: &&AttemptEntry| entry.campaign == Some(id) && entry.state == AttemptState::Queued;
+        let waiting = self.attempts.values().filter(waits).count() + last.len();
+        let refused = self.row(self.visible(id)?).calls_nobody_again(waiting as i64);
+        if let Some(why) = refused.filter(|_| !last.is_empty()) {
+            return Err(StoreError::Refused(why));
+        }
         let planned = last.iter().filter(|last| self.plan_again(id, **last, now)).count() as i64;
         let mut row = self.row(self.visible(id)?);
         if planned > 0 {

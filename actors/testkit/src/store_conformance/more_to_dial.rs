@@ -10,7 +10,8 @@ use domain::{
 };
 
 impl Scene {
-    async fn staged(&self, contacts: &[usize]) -> CampaignId {
+    /// Creates an import with these contacts.
+    pub async fn staged(&self, contacts: &[usize]) -> CampaignId {
         let import = self.store.begin_import(self.account, self.new_campaign("More")).await;
         let import = import.unwrap();
         let contacts: Vec<_> = contacts.iter().copied().map(contact).collect();

@@ -6,13 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::{
     begin::joined,
-    command::Target,
+    command::{Target, require_to_feed},
     contacts,
     import::Import,
     update::{agent_of, hide},
 };
 use crate::{
     RestState,
+    auth::CallerKey,
     body::JsonObject,
     envelope::Reply,
     error::{ApiError, ApiResult, OrNoSuch},
@@ -30,21 +31,21 @@ pub type Added = (Value, Option<String>);
 pub async fn add(
     State(state): State<RestState>,
     target: Target,
+    caller: CallerKey,
     key: IdempotencyKey,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Response> {
+    let row = state.store.campaign(target.account.id, target.campaign).await;
+    let row = row.or_no_such("campaign")?;
+    require_to_feed(&row, &caller)?;
     let hash = || {
         let mut hash = RequestHash::of_json(&body);
         hash.part(target.campaign.to_string().as_bytes());
         hash
     };
     let turn = key.take(&state, target.account.id, "add contacts", hash).await?;
-    turn.answer(
-        async |ticket| append(&state, &target, &body, ticket).await,
-        again,
-        reply,
-    )
-    .await
+    turn.answer(async |ticket| append(&state, &row, &body, ticket).await, again, reply)
+        .await
 }
 
 /// Returns the result of an earlier request.
@@ -59,12 +60,10 @@ pub fn reply((result, warning): &Added) -> Reply {
 
 async fn append(
     state: &RestState,
-    target: &Target,
+    row: &CampaignRow,
     body: &Map<String, Value>,
     ticket: Option<KeyTicket>,
 ) -> ApiResult<Added> {
-    let row = state.store.campaign(target.account.id, target.campaign).await;
-    let row = row.or_no_such("campaign")?;
     let mut fields = Fields::of(body, "");
     fields.only(&["contacts", "contactIds"]);
     let given = contacts::read_all(&*state.store, row.account, &mut fields).await?;
@@ -75,10 +74,10 @@ async fn append(
         return Err(ApiError::Invalid(fields.problems));
     };
     check_number(contacts.len() as u64)?;
-    let agent = agent_of(state, &row, None).await?;
-    let (import, open) = hide(state, &row, agent.as_ref(), &contacts).await?;
+    let agent = agent_of(state, row, None).await?;
+    let (import, open) = hide(state, row, agent.as_ref(), &contacts).await?;
     let warnings = destinations.warning().into_iter().chain(open).collect();
-    commit(state, &row, import, warnings, ticket.as_ref()).await
+    commit(state, row, import, warnings, ticket.as_ref()).await
 }
 
 /// Refuses more contacts than one request may add.

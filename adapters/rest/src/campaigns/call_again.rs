@@ -3,28 +3,30 @@
 use axum::{extract::State, response::Response};
 use domain::{
     id::AttemptId,
-    ports::store::{CampaignStatus, ContactResult, ContactStatus, KeyTicket},
+    ports::store::{CampaignRow, CampaignStatus, ContactResult, ContactStatus, KeyTicket, StoreError},
+    retry::UNKNOWN_OUTCOME,
 };
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{
     add::{Added, LAUNCH, again, reply},
+    begin::joined,
     command::Target,
 };
 use crate::{
     RestState,
     body::OptionalJsonObject,
-    error::{ApiError, ApiResult, OrNoSuch},
+    error::{ApiError, ApiResult, Conflict, OrNoSuch},
     fields::{Fields, kind},
     idempotency::{IdempotencyKey, RequestHash},
 };
 
-/// Contacts per commit.
-const CHUNK: i64 = 500;
+/// Contacts that are read at once.
+const PAGE: i64 = 500;
 
-/// Error of a call that may or may not have been placed. It is never repeated.
-const UNKNOWN: &str = "carrier-error: outcome unknown";
+/// Contacts per commit. The campaign waits for each commit, so a large one would delay its dials.
+const CHUNK: usize = 50;
 
 /// Last outcome of a contact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ToSchema)]
@@ -40,7 +42,7 @@ pub enum LastOutcome {
     Rejected,
     /// A machine answered.
     Voicemail,
-    /// Cancelled before it was reached.
+    /// Cancelled before it was reached, but not because the number must not be dialed.
     Cancelled,
 }
 
@@ -78,12 +80,23 @@ impl LastOutcome {
         let error = last.error.as_deref();
         result.status == self.status()
             && match self {
-                Self::Failed => error != Some(UNKNOWN),
+                // Somebody may have been called.
+                Self::Failed => !error.is_some_and(|error| error.starts_with(UNKNOWN_OUTCOME)),
                 Self::NoAnswer | Self::Busy | Self::Rejected => error == Some(self.as_str()),
                 Self::Voicemail => last.voicemail,
-                Self::Cancelled => true,
+                Self::Cancelled => !matches!(error, Some("do-not-call" | "restricted")),
             }
     }
+}
+
+/// Returns the last attempts with one of these outcomes. An attempt from `newest` on is left out: it was planned
+/// by this request and ended meanwhile.
+fn chosen(results: &[ContactResult], outcomes: &[LastOutcome], newest: AttemptId) -> Vec<AttemptId> {
+    let wanted = results
+        .iter()
+        .filter(|result| outcomes.iter().any(|outcome| outcome.is_of(result)));
+    let last = wanted.filter_map(|result| Some(result.last.as_ref()?.id));
+    last.filter(|id| *id < newest).collect()
 }
 
 /// Handles the request.
@@ -99,12 +112,14 @@ pub async fn call_again(
         hash
     };
     let turn = key.take(&state, target.account.id, "call again", hash).await?;
-    turn.answer(async |ticket| plan(&state, &target, &body, ticket).await, again, reply)
-        .await
+    // A disconnecting client does not interrupt this, so that the key is kept until everything is planned.
+    let answered = tokio::spawn(async move {
+        let make = async move |ticket| plan(&state, &target, &body, ticket).await;
+        turn.answer(make, again, reply).await
+    });
+    answered.await.map_err(|_| ApiError::Internal)?
 }
 
-/// Plans the attempts, [`CHUNK`] contacts per commit in the order of the campaign. A contact with a planned attempt
-/// has no final outcome any more, so a repeated request continues where this one ended.
 async fn plan(
     state: &RestState,
     target: &Target,
@@ -114,7 +129,26 @@ async fn plan(
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
     let outcomes = outcomes(body)?;
-    let mut planned = 0;
+    if let Some(why) = row.calls_nobody_again(0) {
+        return Err(ApiError::Conflict(Conflict::InvalidTransition, why));
+    }
+    let (planned, refused) = plan_all(state, &row, &outcomes).await?;
+    let rest = match refused {
+        Some(why) if planned == 0 => return Err(ApiError::Conflict(Conflict::InvalidTransition, why)),
+        refused => refused.map(|why| format!("not all of them were planned: {why}")),
+    };
+    let done = state.store.call_again(row.id, &[], planned, ticket.as_ref()).await;
+    let done = done.or_no_such("campaign")?;
+    let paused = done.status == CampaignStatus::Paused && row.status != CampaignStatus::Paused;
+    let warnings: Vec<String> = rest.into_iter().chain(paused.then(|| LAUNCH.to_owned())).collect();
+    Ok((json!(done), joined(&warnings)))
+}
+
+/// Plans the attempts, some contacts per commit in the order of the campaign. Returns their number, and why the
+/// rest was refused. A contact whose attempt is planned has no final outcome any more, so a repeated request goes
+/// on where this one ended.
+async fn plan_all(state: &RestState, row: &CampaignRow, outcomes: &[LastOutcome]) -> ApiResult<(i64, Option<String>)> {
+    let (newest, mut planned) = (AttemptId::new(), 0);
     for status in [
         ContactStatus::Failed,
         ContactStatus::Cancelled,
@@ -125,24 +159,19 @@ async fn plan(
         }
         let mut from = 0;
         loop {
-            let page = state.store.contact_results(row.id, Some(status), from, CHUNK).await;
+            let page = state.store.contact_results(row.id, Some(status), from, PAGE).await;
             let results = page.or_no_such("campaign")?.results;
             let Some(end) = results.last() else { break };
             from = end.index + 1;
-            let wanted = results
-                .iter()
-                .filter(|result| outcomes.iter().any(|outcome| outcome.is_of(result)));
-            let last: Vec<AttemptId> = wanted.filter_map(|result| Some(result.last.as_ref()?.id)).collect();
-            if !last.is_empty() {
-                let done = state.store.call_again(row.id, &last, planned, None).await;
-                planned = done.or_no_such("campaign")?.contacts;
+            for last in chosen(&results, outcomes, newest).chunks(CHUNK) {
+                planned = match state.store.call_again(row.id, last, planned, None).await {
+                    Err(StoreError::Refused(why)) => return Ok((planned, Some(why))),
+                    done => done.or_no_such("campaign")?.contacts,
+                };
             }
         }
     }
-    let done = state.store.call_again(row.id, &[], planned, ticket.as_ref()).await;
-    let done = done.or_no_such("campaign")?;
-    let paused = done.status == CampaignStatus::Paused && row.status != CampaignStatus::Paused;
-    Ok((json!(done), paused.then(|| LAUNCH.to_owned())))
+    Ok((planned, None))
 }
 
 /// Reads `outcomes`; the default is `failed`.
@@ -177,4 +206,37 @@ fn outcomes(body: &Map<String, Value>) -> ApiResult<Vec<LastOutcome>> {
     } else {
         vec![LastOutcome::Failed]
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        phone_number::PhoneNumber,
+        ports::store::{Callee, LastAttempt},
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_request_does_not_choose_an_attempt_that_it_planned_itself() {
+        let (before, newest) = (AttemptId::new(), AttemptId::new());
+        let result = |id| ContactResult {
+            index: 0,
+            who: Callee {
+                phone_number: PhoneNumber::erased(),
+                name: None,
+                contact: None,
+            },
+            status: ContactStatus::Completed,
+            last: Some(LastAttempt {
+                id,
+                number: 2,
+                error: None,
+                voicemail: true,
+                collected: Default::default(),
+            }),
+        };
+        let results = [before, newest, AttemptId::new()].map(result);
+        assert_eq!(chosen(&results, &[LastOutcome::Voicemail], newest), [before]);
+    }
 }

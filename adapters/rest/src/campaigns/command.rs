@@ -5,12 +5,13 @@ use axum::{extract::FromRequestParts, http::request::Parts};
 use domain::{
     id::{AccountId, CampaignId},
     ports::store::{Account, CampaignRow, CampaignStatus},
+    scope::Scope,
 };
 use serde_json::{Map, Value};
 
 use crate::{
     RestState,
-    auth::Caller,
+    auth::{Caller, CallerKey},
     error::{ApiError, ApiResult, Conflict},
     fields::Fields,
     path_id::PathId,
@@ -50,6 +51,18 @@ impl Target {
     pub async fn command(&self, state: &RestState, order: CampaignCommand) -> ApiResult<CampaignRow> {
         command(state, self.account.id, self.campaign, order).await
     }
+}
+
+/// Returns a 403 if a change of contacts, agent or schedule would place calls by itself and the key may not.
+pub fn require_to_feed(row: &CampaignRow, key: &CallerKey) -> ApiResult<()> {
+    let waits = matches!(
+        row.status,
+        CampaignStatus::Waiting | CampaignStatus::Running | CampaignStatus::Delayed
+    );
+    if waits || row.active || row.scheduled {
+        key.require(Scope::Calls)?;
+    }
+    Ok(())
 }
 
 /// Sends a command to the node and waits for its commit.

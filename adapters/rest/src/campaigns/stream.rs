@@ -62,9 +62,10 @@ impl Answer {
     pub async fn send(self, state: &RestState, row: &CampaignRow) -> ApiResult<Response> {
         let progress = state.store.progress(row.id).await?;
         let first = state.store.campaign_contacts(row.id, 0, PAGE).await?;
-        let recent = state.store.recent_dials(row.id, Pacing::MINUTES).await?;
+        // The campaign is of use without its pace, which is counted anew each time.
+        let recent = state.store.recent_dials(row.id, Pacing::MINUTES).await.ok();
         let campaign = Campaign {
-            pacing: Some(Pacing::of(row, &progress, recent)),
+            pacing: recent.map(|recent| Pacing::of(row, &progress, recent)),
             progress: Some(progress),
             ..Campaign::of(row)
         };

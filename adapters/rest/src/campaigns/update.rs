@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{
     Answer,
     begin::{beginning_warnings, joined},
-    command::Target,
+    command::{Target, require_to_feed},
     contacts,
     create::{agent_id, intervals},
     import::{CHUNK, Import},
@@ -70,6 +70,9 @@ pub async fn patch(
     update.version = expected.0;
     let begins = update.scheduled == Some(true) || update.active == Some(true);
     let rescheduled = update.start_time.is_some() || update.end_time.is_some() || update.timezone.is_some();
+    if rescheduled || update.agent.is_some() || contacts.is_some() {
+        require_to_feed(&row, &caller)?;
+    }
     let agent = agent_of(&state, &row, update.agent).await?;
     let mut warnings = Vec::new();
     let import = match contacts {

@@ -405,7 +405,30 @@ async fn calls_that_a_body_asks_for_need_their_scope() {
         forbidden(writer.patch(&path, body).await, "calls");
     }
     writer.patch(&path, json!({ "name": "Summer" })).await.expect(200);
+    // A draft calls nobody.
+    let more = |n: u64| json!({ "contacts": [{ "phoneNumber": format!("+1555000010{n}") }] });
+    let add_to = format!("{path}/contacts");
+    let add_file = async |client: &Client, n: u64| {
+        let file = Part::bytes(format!("phone\n+1555000010{n}\n").into_bytes()).file_name("contacts.csv");
+        let form = Form::new().part("file", file);
+        send(client.request("POST", &format!("{add_to}/csv")).multipart(form)).await
+    };
+    writer.post(&add_to, more(0)).await.expect(200);
+    add_file(&writer, 1).await.expect(200);
+    let feeding = [
+        json!({ "startTime": "09:00", "timezone": "UTC" }),
+        json!({ "agentId": agent }),
+        more(2),
+    ];
+    writer.patch(&path, feeding[0].clone()).await.expect(200);
     caller.patch(&path, json!({ "active": true })).await.expect(200);
+    forbidden(writer.post(&add_to, more(3)).await, "calls");
+    forbidden(add_file(&writer, 4).await, "calls");
+    for body in feeding {
+        forbidden(writer.patch(&path, body).await, "calls");
+    }
+    caller.post(&add_to, more(3)).await.expect(200);
+    add_file(&caller, 4).await.expect(200);
 
     let contact = json!({ "phoneNumber": "+15550000009" });
     let made = writer.post("/public/v1/contacts", contact).await.expect(201);

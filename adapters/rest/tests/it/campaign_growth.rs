@@ -349,6 +349,50 @@ async fn those_who_were_not_reached_are_called_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_is_called_again_who_must_not_be_or_may_have_been_reached() {
+    use ConversationStatus::{Cancelled, Failed};
+    let app = TestApp::start().await;
+    let id = campaign(&app, json!({ "contacts": numbers(0..5) })).await;
+    turn(&app, id, CampaignStatus::Running).await;
+    let node = node(&app).await;
+    for (status, error) in [
+        (Failed, Some("carrier-error: outcome unknown")),
+        (Failed, Some("carrier-error: outcome unknown, no call found")),
+        (Cancelled, Some("do-not-call")),
+        (Cancelled, Some("restricted")),
+        (Cancelled, None),
+    ] {
+        finished(&app, node, id, status, error).await;
+    }
+    let path = format!("{CAMPAIGNS}/{id}/call-again");
+    for (outcome, expected) in [("failed", 0), ("cancelled", 1)] {
+        let body = json!({ "outcomes": [outcome] });
+        let answer = app.client.post(&path, body).await.expect(200);
+        assert_eq!(answer.data()["contacts"], expected, "{outcome}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_campaign_that_was_stopped_calls_nobody_again() {
+    let app = TestApp::start().await;
+    let id = campaign(&app, json!({})).await;
+    turn(&app, id, CampaignStatus::Running).await;
+    let node = node(&app).await;
+    finished(&app, node, id, ConversationStatus::Failed, Some("busy")).await;
+    let path = format!("{CAMPAIGNS}/{id}/call-again");
+    for status in [CampaignStatus::Stopped, CampaignStatus::Failed] {
+        turn(&app, id, status).await;
+        let refused = app.client.post(&path, json!({})).await.expect(409);
+        assert_eq!(refused.code(), "invalid_transition");
+        let message = refused.text("/error/message");
+        assert!(message.contains("launch it first, or duplicate it"), "{message}");
+    }
+    turn(&app, id, CampaignStatus::Paused).await;
+    let planned = app.client.post(&path, json!({})).await.expect(200);
+    assert_eq!(planned.data()["contacts"], 1);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_copy_is_a_draft_with_the_same_settings_and_contacts() {
     let app = TestApp::start().await;
     let settings = json!({

@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use domain::{
     id::NodeId,
+    phone_number::PhoneNumber,
     ports::store::{Claim, LiveCall, StoreError, StoreResult},
 };
 
@@ -120,6 +121,7 @@ pub(super) async fn reinstate(mut work: Work<'_>, note: DialNote, holder: Holder
     .bind(epoch);
     if affected(update, &mut *work.conn).await? == 0 {
         insert(&mut work, &note, (state, owner, epoch)).await?;
+        restore_contact(&mut work, &note).await?;
     }
     if let (Some(list), Some(index)) = (note.contact_list, note.contact_index) {
         hold_contact(&mut work, list, index, note.attempt_no).await?;
@@ -166,6 +168,59 @@ async fn insert(
         sqlx::query("INSERT INTO single_calls (attempt, name, variables, dial_before) VALUES ($1, NULL, '{}', $2)");
     let single = single.bind(note.attempt.clone()).bind(note.at);
     affected(single, &mut *work.conn).await.map(drop)
+}
+
+/// Writes the contact of a lost dial again if the list lost it, too: it was added to the campaign shortly before.
+/// Its other fields are lost. Contacts before it are written without a number and as cancelled, until their own
+/// notes follow.
+async fn restore_contact(work: &mut Work<'_>, note: &DialNote) -> StoreResult<()> {
+    let (Some(campaign), Some(list), Some(index)) = (&note.campaign, note.contact_list, note.contact_index) else {
+        return Ok(());
+    };
+    let lock = sqlx::query(
+        "UPDATE campaigns SET contact_count = contact_count WHERE id = $1 AND contact_list = $2 RETURNING contact_count",
+    );
+    let lock = lock.bind(campaign.clone()).bind(list);
+    let locked = lock.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    // Without it, the contacts were replaced.
+    let Some(locked) = locked else { return Ok(()) };
+    let count = locked.int("contact_count")?;
+    let nobody = PhoneNumber::erased();
+    if index < count {
+        // No attempt is known of a contact without a number that was written here.
+        let named = sqlx::query(
+            "UPDATE campaign_contacts SET phone_number = $3 WHERE list = $1 AND idx = $2 AND phone_number = $4 \
+             AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.contact_list = $1 AND a.contact_index = $2 \
+             AND a.phone_number = $4)",
+        );
+        let named = named.bind(list).bind(index).bind(note.phone_number.clone());
+        let named = named.bind(nobody.as_str().to_owned());
+        return affected(named, &mut *work.conn).await.map(drop);
+    }
+    let missing: Vec<i64> = (count..=index).collect();
+    for chunk in missing.chunks(ROWS_PER_INSERT) {
+        let insert = "INSERT INTO campaign_contacts (list, idx, phone_number, extra) VALUES";
+        let contacts = chunk
+            .iter()
+            .fold(insert_rows(insert, chunk.len(), 4, ""), |query, idx| {
+                let number = if *idx == index {
+                    &*note.phone_number
+                } else {
+                    nobody.as_str()
+                };
+                query.bind(list).bind(*idx).bind(number.to_owned()).bind("{}")
+            });
+        affected(contacts, &mut *work.conn).await?;
+        let insert = "INSERT INTO contact_states (list, idx, state, attempts, voicemail) VALUES";
+        let states = insert_rows(insert, chunk.len(), 5, "ON CONFLICT (list, idx) DO NOTHING");
+        let states = chunk.iter().fold(states, |query, idx| {
+            query.bind(list).bind(*idx).bind("cancelled").bind(0_i64).bind(0_i64)
+        });
+        affected(states, &mut *work.conn).await?;
+    }
+    let grown = sqlx::query("UPDATE campaigns SET contact_count = $2, version = version + 1 WHERE id = $1");
+    let grown = grown.bind(campaign.clone()).bind(index + 1);
+    affected(grown, &mut *work.conn).await.map(drop)
 }
 
 /// Marks the contact as being called, so that nobody claims it. Earlier contacts that the list takes for

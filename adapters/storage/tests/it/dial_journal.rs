@@ -10,6 +10,7 @@ use actors::{
 };
 use domain::{
     id::NodeId,
+    phone_number::PhoneNumber,
     ports::{
         carrier::CarrierCallId,
         store::{
@@ -21,7 +22,7 @@ use domain::{
     time::Clock,
 };
 use storage::{SqlStore, dial_journal::DialJournal};
-use testkit::store_conformance::{Fixture, ManualClock, Scene, outcome};
+use testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome};
 
 use crate::postgres::{database, execute};
 
@@ -108,6 +109,61 @@ async fn what_a_restored_backup_forgot_is_settled_and_not_dialed_again() {
     }
     let row = store.conversation(account, ended.attempt).await.unwrap();
     assert_eq!(row.status, ConversationStatus::Failed);
+}
+
+#[tokio::test]
+async fn contacts_that_a_backup_forgot_are_written_again_with_their_dials() {
+    let (folder, backup) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let clock = Arc::new(ManualClock::new());
+    let store = open(folder.path(), &clock).await;
+    let before = scene(&store, &clock).await;
+    let campaign = before.running(0..2).await;
+    assert_eq!(before.claim(campaign, 9).await.len(), 2);
+    copy(folder.path(), backup.path());
+
+    // Since the backup: three contacts were added, and the last two of them dialed, the last one first.
+    let import = before.staged(&[10, 11, 12]).await;
+    assert_eq!(store.add_contacts(campaign, import, None).await.unwrap().added, 3);
+    let claimed = before.claim(campaign, 9).await;
+    for at in [2, 1] {
+        before.permit(claimed[at].claim).await.unwrap();
+    }
+    store.close().await;
+    copy(backup.path(), folder.path());
+
+    let store = open(folder.path(), &clock).await;
+    assert_eq!(store.reconcile_dials().await, Ok(2));
+    let row = store.campaign(before.account, campaign).await.unwrap();
+    assert_eq!((row.contact_count, row.start_index), (5, 5));
+    let contacts = store.campaign_contacts(campaign, 2, 9).await.unwrap();
+    let numbers: Vec<_> = contacts.iter().map(|contact| &contact.phone_number).collect();
+    assert_eq!(numbers, [&PhoneNumber::erased(), &number(11), &number(12)]);
+
+    let heir = NodeId::new();
+    store.register_node(heir, None).await.unwrap();
+    let orphaned = store.take_orphaned(heir, &Patience::default()).await.unwrap();
+    let mut dialed = 0;
+    for orphaned in orphaned {
+        if orphaned.state == AttemptState::Dialing {
+            let failed = outcome(ConversationStatus::Failed);
+            store.finish(orphaned.claim, failed, None).await.unwrap();
+            store
+                .call_again(campaign, &[orphaned.claim.attempt], 0, None)
+                .await
+                .unwrap();
+            dialed += 1;
+        }
+    }
+    assert_eq!(dialed, 2);
+    let mut again: Vec<_> = store.claim(heir, campaign, 9).await.unwrap();
+    again.retain(|attempt| attempt.attempt_no == 2);
+    again.sort_by_key(|attempt| attempt.contact_index);
+    let numbers: Vec<_> = again.iter().map(|attempt| &attempt.contact.phone_number).collect();
+    assert_eq!(numbers, [&number(11), &number(12)]);
+    assert!(
+        store.claim(heir, campaign, 9).await.unwrap().is_empty(),
+        "nobody has the erased number"
+    );
 }
 
 #[tokio::test]

@@ -124,6 +124,20 @@ impl CampaignRow {
         Some((schedule, self.opens_from?))
     }
 
+    /// Returns why contacts cannot be called again so that this many attempts wait. Attempts of a stopped or failed
+    /// campaign would wait where nobody could cancel them.
+    pub fn calls_nobody_again(&self, waiting: i64) -> Option<String> {
+        let status = self.status.as_str();
+        match self.status {
+            CampaignStatus::Stopped | CampaignStatus::Failed => Some(format!(
+                "a {status} campaign calls nobody again; launch it first, or duplicate it"
+            )),
+            _ => (waiting > WAITING).then(|| {
+                format!("{waiting} attempts would wait, at most {WAITING} may; call again once some have been dialed")
+            }),
+        }
+    }
+
     /// Returns the state once there is more to dial, because of added contacts or contacts to call again. A
     /// completed campaign is paused, so that it can be launched. A waiting one dials at its next opening from
     /// `now` on. Every other state stays.
@@ -153,7 +167,11 @@ impl CampaignRow {
 /// Maximum number of contacts of a campaign to which contacts are added.
 pub const CONTACTS: i64 = 1_000_000;
 
-/// Maximum number of positions listed in [`ContactsAdded::already_present_rows`].
+/// Most waiting attempts of a campaign with which contacts are called again. Stopping a campaign cancels all that
+/// wait in one commit.
+pub const WAITING: i64 = 10_000;
+
+/// Most positions listed in [`ContactsAdded::already_present_rows`].
 pub const LISTED_ROWS: usize = 100;
 
 /// Result of adding contacts to a campaign.
@@ -356,10 +374,11 @@ pub trait CampaignStore: Send + Sync {
         ticket: Option<&KeyTicket>,
     ) -> StoreResult<ContactsAdded>;
 
-    /// Plans another attempt, due at once, for the contacts of these attempts, at most 500, in one commit. Skips an
-    /// attempt that is not the last of its contact, or whose contact has no final outcome. The number of contacts in
-    /// the result includes those of earlier commits. Settles the ticket with the result. Returns `NotFound` if there is
-    /// no such campaign.
+    /// Plans another attempt, due at once, for the contacts of these attempts, at most 50, in one commit. An
+    /// attempt that is not the last of its contact, or whose contact has no final outcome, is left out. The
+    /// ticket is settled with the result, to which the contacts of earlier commits are added. Returns `NotFound`,
+    /// `Refused` with the reason if the campaign was stopped or failed, or if more than [`WAITING`] attempts
+    /// would wait.
     async fn call_again(
         &self,
         id: CampaignId,
