@@ -323,6 +323,10 @@ fn more_to_dial() -> Vec<Operation> {
             "outcomes[0]",
             "invalid_value",
             "`lost` is not one of failed, no-answer, busy, rejected, voicemail, cancelled",
+        )
+        .conflict(
+            "invalid_transition",
+            "a stopped campaign calls nobody again; launch it first, or duplicate it",
         ),
         linked(
             Operation::post(
