@@ -306,7 +306,7 @@ impl Hands {
     }
 
     async fn attempt(&self, delivery: &Delivery) -> StoreResult<Settled> {
-        let told = || payload::post_call(&*self.store, delivery);
+        let told = || payload::post_call(&*self.store, delivery, self.prices.as_deref());
         let answer = match delivery.kind {
             DeliveryKind::Webhook => {
                 let told = told().await?;

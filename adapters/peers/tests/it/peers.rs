@@ -340,7 +340,7 @@ async fn a_clients_command_reaches_the_node_that_holds_the_call_and_its_answer_c
         first.peers.command(call.attempt, &command).await,
         Ok(CommandAnswer::Done)
     );
-    assert_eq!(second.commands(), [command.clone()]);
+    assert_eq!(second.commands(), std::slice::from_ref(&command));
     let refused = CommandAnswer::Refused("the call is `closing`".into());
     assert_eq!(first.peers.command(call.attempt, &command).await, Ok(refused));
     second.loses(&call);

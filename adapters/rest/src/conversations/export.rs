@@ -18,7 +18,10 @@ use domain::{
 use futures_util::stream;
 use serde_json::json;
 
-use super::filters::{Resolved, Wanted, filters};
+use super::{
+    detail_of,
+    filters::{Resolved, Wanted, filters},
+};
 use crate::{
     RestState,
     auth::Caller,
