@@ -73,6 +73,7 @@ AGENT = {
 
 
 BUSY = CallAgainOptions.from_dict({"outcomes": ["busy"]})
+WALLBOARD = NewApiKey.from_dict({"name": "wallboard", "scopes": ["read"]})
 
 
 def made(answer):
@@ -181,7 +182,7 @@ def check_webhooks() -> None:
 
 
 def check_keys(call: UUID) -> None:
-    key = made(create_api_key.sync(client=CLIENT, body=NewApiKey(name="wallboard", scopes=["read"])))
+    key = made(create_api_key.sync(client=CLIENT, body=WALLBOARD))
     reader = AuthenticatedClient(base_url=URL, token=key.api_key, raise_on_unexpected_status=True)
     made(get_conversation.sync(call, client=reader))
     refused(delete_conversation.sync(call, client=reader), "forbidden")

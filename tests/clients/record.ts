@@ -117,6 +117,7 @@ assert.equal(found.conversationId, conversationId);
 assert(found.matches?.[0]?.text.includes("parking"), JSON.stringify(found));
 
 const key = made(await client.POST("/public/v1/me/api-keys", { body: { name: "wallboard", scopes: ["read"] } }));
+assert(key.apiKey);
 const reader = clientOf(key.apiKey);
 made(await reader.GET("/public/v1/conversations/{conversationId}", call));
 const forbidden = await reader.DELETE("/public/v1/conversations/{conversationId}", call);
