@@ -156,6 +156,8 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
         "agentId",
     )
     .await;
+    let numbers = format!("/public/v1/phone-numbers/{number}2");
+    client.patch(&numbers, json!({ "agentId": agent })).await.expect(200);
     let contact = json!({ "phoneNumber": number, "name": word });
     let tool = json!({ "name": word, "description": word, "url": format!("https://example.com/{word}") });
     let rule = json!({ "name": word, "transferDestination": { "phoneNumber": number } });
@@ -252,6 +254,7 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
     let Place::Body(field) = place else {
         // The resource itself does not exist, so the body does not matter.
         return match template {
+            path if path.contains("/phone-numbers/") => json!({ "agentId": null }),
             path if path.ends_with("/schedule") => json!({ "startTime": "09:00", "timezone": "Europe/Berlin" }),
             _ => json!({}),
         };
@@ -332,7 +335,7 @@ async fn an_id_of_another_account_is_as_one_that_never_was_at_every_place() {
     // The stranger's agent has no such version.
     let agent = format!("/public/v1/agents/{}", owned.0["agentId"]);
     app.client.patch(&agent, json!({ "tags": [WORD] })).await.expect(200);
-    owned.0.insert("version", "2".to_owned());
+    owned.0.insert("version", "3".to_owned());
     let stranger = app.stranger().await;
     let own = furnish(&app, &stranger, "plover-1", "+15550201").await;
     let (before, nobodys) = (snapshot(&app.client, &owned).await, Owned::nobodys());

@@ -98,6 +98,7 @@ async fn every_described_field_is_known() {
     let number = json!({ "phoneNumber": "+15550100010" });
     let campaign = json!({ "name": "c", "agentId": agent, "contacts": [number] });
     let rule = json!({ "name": "r", "transferDestination": number });
+    let key = json!({ "name": "k", "scopes": ["read"] });
     let tool = json!({ "name": "t", "description": "d", "url": "https://example.com/" });
     let ids = [
         (
@@ -126,6 +127,7 @@ async fn every_described_field_is_known() {
             .await,
         ),
         ("{toolId}", made("/public/v1/tools", tool, "toolId").await),
+        ("{keyId}", made("/public/v1/me/api-keys", key, "keyId").await),
         ("{agentId}", agent),
     ];
     let bodies = described_fields();

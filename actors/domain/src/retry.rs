@@ -12,8 +12,7 @@ use crate::{
     time::Timestamp,
 };
 
-/// Error of an attempt whose dial outcome nobody knows.
-pub const UNKNOWN_OUTCOME: &str = "carrier-error: outcome unknown";
+pub use crate::ports::store::UNKNOWN_OUTCOME;
 
 /// Rules for further attempts, as they are when an attempt ends.
 #[derive(Debug, Clone, Default)]

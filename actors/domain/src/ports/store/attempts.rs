@@ -19,6 +19,9 @@ use crate::{
     time::Timestamp,
 };
 
+/// Error of an attempt whose dial outcome nobody knows.
+pub const UNKNOWN_OUTCOME: &str = "carrier-error: outcome unknown";
+
 /// Proof of a claim: the attempt's owner and epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Claim {

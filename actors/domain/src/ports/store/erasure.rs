@@ -10,10 +10,9 @@
 
 use async_trait::async_trait;
 
-use super::{StoreResult, error_kind};
+use super::{StoreResult, UNKNOWN_OUTCOME, error_kind};
 use crate::{
     id::{AccountId, AttemptId, ContactId},
-    retry::UNKNOWN_OUTCOME,
     time::Timestamp,
 };
 
