@@ -127,6 +127,7 @@ async fn every_described_field_is_known() {
             .await,
         ),
         ("{toolId}", made("/public/v1/tools", tool, "toolId").await),
+        ("{phoneNumber}", "+15550001111".to_owned()),
         ("{keyId}", made("/public/v1/me/api-keys", key, "keyId").await),
         ("{agentId}", agent),
     ];

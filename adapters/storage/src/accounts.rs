@@ -2,12 +2,12 @@
 
 use domain::{
     id::AccountId,
-    ports::store::{Account, NewAccount, SECRET_KEPT_US, StoreError, StoreResult, WebhookSecrets},
+    ports::store::{Account, NewAccount, SECRET_KEPT_US, StoreError, StoreResult, StoredApiKey, WebhookSecrets},
 };
 use sqlx::any::AnyRow;
 
 use super::{
-    Work, api_keys,
+    Work,
     rows::{Columns, affected, unavailable, unique},
 };
 
@@ -20,7 +20,20 @@ pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<(
         .execute(&mut *work.conn)
         .await
         .map_err(unique("email"))?;
-    api_keys::insert_own(&mut work, new.account.id, &new.key).await
+    insert_key(&mut work, new.account.id, &new.key).await
+}
+
+/// Inserts an account's own key.
+pub(super) async fn insert_key(work: &mut Work<'_>, account: AccountId, key: &StoredApiKey) -> StoreResult<()> {
+    sqlx::query("INSERT INTO api_keys (hash, prefix, account, created_at) VALUES ($1, $2, $3, $4)")
+        .bind(hex::encode(key.hash))
+        .bind(key.prefix.clone())
+        .bind(account.to_string())
+        .bind(work.now.0)
+        .execute(&mut *work.conn)
+        .await
+        .map_err(unique("key"))?;
+    Ok(())
 }
 
 pub(super) fn read(row: &AnyRow) -> StoreResult<Account> {

@@ -50,19 +50,6 @@ impl ApiKeyStore for SqlStore {
     }
 }
 
-/// Inserts an account's own key.
-pub(super) async fn insert_own(work: &mut Work<'_>, account: AccountId, key: &StoredApiKey) -> StoreResult<()> {
-    sqlx::query("INSERT INTO api_keys (hash, prefix, account, created_at) VALUES ($1, $2, $3, $4)")
-        .bind(hex::encode(key.hash))
-        .bind(key.prefix.clone())
-        .bind(account.to_string())
-        .bind(work.now.0)
-        .execute(&mut *work.conn)
-        .await
-        .map_err(unique("key"))?;
-    Ok(())
-}
-
 /// Columns of both kinds of keys; the scopes of an account's own key are a null.
 const ALL: &str = "\
 SELECT account, hash, prefix, account AS key_id, '' AS name, CAST(NULL AS TEXT) AS scopes, created_at, \
@@ -136,7 +123,7 @@ async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey) -> St
         .execute(&mut *work.conn)
         .await
         .map_err(unavailable)?;
-    insert_own(&mut work, account.id, &key).await
+    accounts::insert_key(&mut work, account.id, &key).await
 }
 
 /// Inserts a key unless the account has too many. Two additions at the same time on PostgreSQL may exceed the limit

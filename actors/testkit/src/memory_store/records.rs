@@ -109,6 +109,10 @@ fn duration_us(entry: &AttemptEntry) -> i64 {
 fn passes(filter: &ConversationFilter, entry: &AttemptEntry) -> bool {
     let started = entry.started_at();
     filter.agent.is_none_or(|agent| entry.agent == agent)
+        && filter
+            .agents
+            .as_ref()
+            .is_none_or(|agents| agents.contains(&entry.agent))
         && filter.campaign.is_none_or(|campaign| entry.campaign == Some(campaign))
         && filter.status.is_none_or(|status| entry.conversation_status() == status)
         && filter.started_before.is_none_or(|before| started < before)
