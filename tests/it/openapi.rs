@@ -98,6 +98,7 @@ async fn every_described_field_is_known() {
     let number = json!({ "phoneNumber": "+15550100010" });
     let campaign = json!({ "name": "c", "agentId": agent, "contacts": [number] });
     let rule = json!({ "name": "r", "transferDestination": number });
+    let call = json!({ "agentId": agent, "phoneNumber": "+15550001112" });
     let key = json!({ "name": "k", "scopes": ["read"] });
     let tool = json!({ "name": "t", "description": "d", "url": "https://example.com/" });
     let ids = [
@@ -128,6 +129,10 @@ async fn every_described_field_is_known() {
         ),
         ("{toolId}", made("/public/v1/tools", tool, "toolId").await),
         ("{phoneNumber}", "+15550001111".to_owned()),
+        (
+            "{conversationId}",
+            made("/public/v1/calls", call, "conversationId").await,
+        ),
         ("{keyId}", made("/public/v1/me/api-keys", key, "keyId").await),
         ("{agentId}", agent),
     ];
