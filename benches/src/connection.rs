@@ -51,6 +51,11 @@ impl Connection {
     }
 
     async fn send(&mut self, line: &str, key: &str, body: &str) -> Result<Answer, BenchError> {
+        self.write(line, key, body).await?;
+        self.answer().await
+    }
+
+    async fn write(&mut self, line: &str, key: &str, body: &str) -> Result<(), BenchError> {
         let mut request = format!("{line} HTTP/1.1\r\nhost: {}\r\n", self.address);
         if !key.is_empty() {
             request.push_str(&format!("x-api-key: {key}\r\n"));
@@ -63,8 +68,7 @@ impl Connection {
         }
         request.push_str("\r\n");
         request.push_str(body);
-        self.stream.write_all(request.as_bytes()).await?;
-        self.answer().await
+        Ok(self.stream.write_all(request.as_bytes()).await?)
     }
 
     async fn answer(&mut self) -> Result<Answer, BenchError> {
@@ -88,11 +92,7 @@ impl Connection {
 
     /// Sends `GET path` for an endless response, which [`Connection::receive_on`] reads.
     pub async fn begin(&mut self, path: &str, key: &str) -> Result<(), BenchError> {
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: {}\r\nx-api-key: {key}\r\n\r\n",
-            self.address
-        );
-        self.stream.write_all(request.as_bytes()).await?;
+        self.write(&format!("GET {path}"), key, "").await?;
         self.receive().await?;
         match self.received.starts_with(b"HTTP/1.1 200") {
             true => Ok(()),

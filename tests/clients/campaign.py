@@ -1,11 +1,10 @@
 """Creates an agent, a campaign from a file and one from JSON, and reads their conversations, by the generated client."""
 
 import io
-import os
 import time
 from uuid import UUID
 
-from ringback_client import AuthenticatedClient
+from client import CLIENT, made
 from ringback_client.api.agents import create_agent, get_agent
 from ringback_client.api.campaigns import create_campaign, create_campaign_from_csv, launch_campaign
 from ringback_client.api.contacts import create_contact
@@ -21,12 +20,6 @@ from ringback_client.models import (
     NewCsvCampaign,
 )
 from ringback_client.types import UNSET, File
-
-CLIENT = AuthenticatedClient(
-    base_url=os.environ["RINGBACK_URL"],
-    token=os.environ["RINGBACK_KEY"],
-    raise_on_unexpected_status=True,
-)
 
 AGENT = {
     "name": "Ava",
@@ -45,12 +38,6 @@ AGENT = {
         }
     },
 }
-
-
-def made(answer):
-    """Returns the data of a successful response."""
-    assert answer is not None and not isinstance(answer, Failure), answer
-    return answer.data
 
 
 def new_agent() -> UUID:

@@ -1,21 +1,10 @@
 // Creates an agent, a campaign from a file and one from JSON, and reads their conversations with the generated client.
 
 import assert from "node:assert/strict";
-import createClient from "openapi-fetch";
-import type { components, paths } from "./ringback.js";
+import { client } from "./client.js";
+import type { components } from "./ringback.js";
 
 type Conversation = components["schemas"]["Conversation"];
-
-function setting(name: string): string {
-  const value = process.env[name];
-  assert(value, `${name} is not set`);
-  return value;
-}
-
-const client = createClient<paths>({
-  baseUrl: setting("RINGBACK_URL"),
-  headers: { "x-api-key": setting("RINGBACK_KEY") },
-});
 
 async function createAgent(): Promise<string> {
   const { data, error } = await client.POST("/public/v1/agents/create", {

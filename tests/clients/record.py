@@ -1,11 +1,10 @@
 """Overrides and commands of a live call, its record, searches, versions, webhooks and keys, by the generated client."""
 
 import json
-import os
 import time
 from uuid import UUID
 
-from ringback_client import AuthenticatedClient
+from client import CLIENT, client_of, made
 from ringback_client.api.agents import (
     create_agent,
     diff_agent_versions,
@@ -52,9 +51,6 @@ from ringback_client.models import (
     WebhookPatch,
 )
 
-URL = os.environ["RINGBACK_URL"]
-CLIENT = AuthenticatedClient(base_url=URL, token=os.environ["RINGBACK_KEY"], raise_on_unexpected_status=True)
-
 AGENT = {
     "name": "Ava",
     "conversationConfig": {
@@ -74,12 +70,6 @@ AGENT = {
 
 BUSY = CallAgainOptions.from_dict({"outcomes": ["busy"]})
 WALLBOARD = NewApiKey.from_dict({"name": "wallboard", "scopes": ["read"]})
-
-
-def made(answer):
-    """Returns the data of a successful response."""
-    assert answer is not None and not isinstance(answer, Failure), answer
-    return answer.data
 
 
 def refused(answer, code: str) -> None:
@@ -183,7 +173,7 @@ def check_webhooks() -> None:
 
 def check_keys(call: UUID) -> None:
     key = made(create_api_key.sync(client=CLIENT, body=WALLBOARD))
-    reader = AuthenticatedClient(base_url=URL, token=key.api_key, raise_on_unexpected_status=True)
+    reader = client_of(key.api_key)
     made(get_conversation.sync(call, client=reader))
     refused(delete_conversation.sync(call, client=reader), "forbidden")
     made(delete_api_key.sync(key.key_id, client=CLIENT))

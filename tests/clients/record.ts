@@ -1,24 +1,7 @@
 // Overrides and commands of a live call, its record, searches, versions, webhooks and keys, with the generated client.
 
 import assert from "node:assert/strict";
-import createClient from "openapi-fetch";
-import type { paths } from "./ringback.js";
-
-function setting(name: string): string {
-  const value = process.env[name];
-  assert(value, `${name} is not set`);
-  return value;
-}
-
-const baseUrl = setting("RINGBACK_URL");
-const clientOf = (key: string) => createClient<paths>({ baseUrl, headers: { "x-api-key": key } });
-const client = clientOf(setting("RINGBACK_KEY"));
-
-/** Returns the data of a successful response. */
-function made<T>({ data, error }: { data?: { data: T }; error?: unknown }): T {
-  assert(data, JSON.stringify(error));
-  return data.data;
-}
+import { client, clientOf, made } from "./client.js";
 
 /** Returns the first result of `read` that is not undefined. */
 async function until<T>(read: () => Promise<T | undefined>): Promise<T> {

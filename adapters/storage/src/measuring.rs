@@ -84,10 +84,15 @@ async fn seed(
     affected(insert, work.conn).await.map(drop)
 }
 
+/// Returns the id that [`CONVERSATIONS`] gives to a conversation.
+fn id_of(number: i64) -> String {
+    format!("01900000-0000-7000-8000-{number:012}")
+}
+
 async fn lengthen(work: Work<'_>, number: i64, first_at: i64) -> StoreResult<()> {
     for table in ["turns", "journal"] {
         let delete = format!("DELETE FROM {table} WHERE attempt = $1");
-        let delete = sqlx::query(sqlx::AssertSqlSafe(delete)).bind(format!("01900000-0000-7000-8000-{number:012}"));
+        let delete = sqlx::query(sqlx::AssertSqlSafe(delete)).bind(id_of(number));
         affected(delete, &mut *work.conn).await?;
     }
     seed_turns(work, number..number + 1, TURNS_OF_LONGEST, first_at).await
@@ -144,7 +149,7 @@ impl SqlStore {
         let longest = (count - 1) / 10 * 10;
         self.write(move |work| Box::pin(lengthen(work, longest, first_at)))
             .await?;
-        let id = format!("01900000-0000-7000-8000-{longest:012}");
+        let id = id_of(longest);
         id.parse().map_err(|_| StoreError::Damaged(id))
     }
 

@@ -177,16 +177,15 @@ impl Deaths {
         let live = self.world.live_calls().await?;
         self.world.nodes[0].kill()?;
         let (broke, calls) = self.outcome(snare).await?;
-        let mut database = evidence::connect(&self.world.database_url).await?;
+        // Closes the database, since otherwise it would close that of another life.
+        let attempts = evidence::attempts_in(&self.world.database_url).await?;
         let mut evidence = Evidence {
             log: evidence::log(&self.world.journal())?.split_off(seen),
             campaigns: told?,
-            attempts: evidence::attempts(&mut database).await?,
+            attempts,
             live,
             standstills: Vec::new(),
         };
-        // Otherwise it would close the database of another life.
-        evidence::close(database).await?;
         let campaigns = &evidence.campaigns;
         evidence
             .attempts

@@ -81,8 +81,16 @@ pub async fn close(database: AnyConnection) -> io::Result<()> {
     database.close().await.map_err(io::Error::other)
 }
 
+/// Returns all attempts of a database, and closes it again.
+pub async fn attempts_in(database_url: &str) -> io::Result<Vec<Attempt>> {
+    let mut database = connect(database_url).await?;
+    let attempts = attempts(&mut database).await;
+    close(database).await?;
+    attempts
+}
+
 /// Returns all attempts.
-pub async fn attempts(database: &mut AnyConnection) -> io::Result<Vec<Attempt>> {
+async fn attempts(database: &mut AnyConnection) -> io::Result<Vec<Attempt>> {
     let sql =
         "SELECT id, campaign, attempt_no, phone_number, state, error, dialing_at, ended_at FROM attempts ORDER BY id";
     let rows = sqlx::query(sql).fetch_all(database).await.map_err(io::Error::other)?;

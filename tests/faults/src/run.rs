@@ -11,8 +11,8 @@ use tokio::{
 use crate::{
     campaigns::{Client, Ledger},
     chance::Manner,
-    evidence::{self, Evidence, Held},
-    journal::{Entry, now},
+    evidence::{self, Attempt, Evidence, Held},
+    journal::now,
     report::{Outcome, Takeover},
     rules,
     schedule::{self, Outline, Planned, Step},
@@ -283,7 +283,8 @@ async fn look(world: &mut World, node: usize, incarnation: &str, looks_for: Dura
     }
 }
 
-/// Waits for the last webhooks, then collects all evidence.
+/// Waits for the last webhooks, then collects all evidence. The analysis that a killed node had leased comes back a minute
+/// later, and its webhook with it.
 pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> {
     let told = evidence::told(&world.api, ledger.campaigns()).await?;
     println!("at rest; waiting for webhooks");
@@ -292,28 +293,24 @@ pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> 
     let mut live = world.live_calls().await?;
     loop {
         let log = evidence::log(&world.journal())?;
-        if on_server {
-            let mut database = evidence::connect(&world.database_url).await?;
-            let attempts = evidence::attempts(&mut database).await?;
-            let waits = !rules::untold(&log, &attempts).is_empty();
-            if !waits && live.is_empty() || Instant::now() > limit {
-                return Ok(Evidence {
-                    log,
-                    campaigns: told,
-                    attempts,
-                    live,
-                    standstills: world.standstills.clone(),
-                });
-            }
-        } else if rules::is_quiet(&log, now(), 6_500_000) && live.is_empty() && all_told(world, &log).await
-            || Instant::now() > limit
-        {
-            // The node holds the database file exclusively while it runs.
-            for node in &mut world.nodes {
-                node.kill()?;
-            }
-            let mut database = evidence::connect(&world.database_url).await?;
-            let attempts = evidence::attempts(&mut database).await?;
+        let seen = match on_server {
+            true => Some(evidence::attempts_in(&world.database_url).await?),
+            // A copy that cannot be read tells nothing.
+            false if rules::is_quiet(&log, now(), 6_500_000) => attempts_in_copy(&world.database_url).await.ok(),
+            false => None,
+        };
+        let is_told = |attempts: &Vec<_>| rules::untold(&log, attempts).is_empty();
+        if live.is_empty() && seen.as_ref().is_some_and(is_told) || Instant::now() > limit {
+            let attempts = match seen.filter(|_| on_server) {
+                Some(attempts) => attempts,
+                None => {
+                    // The node holds the database file exclusively while it runs.
+                    for node in &mut world.nodes {
+                        node.kill()?;
+                    }
+                    evidence::attempts_in(&world.database_url).await?
+                }
+            };
             return Ok(Evidence {
                 log,
                 campaigns: told,
@@ -327,18 +324,12 @@ pub async fn gather(world: &mut World, ledger: &Ledger) -> io::Result<Evidence> 
     }
 }
 
-/// Returns whether a webhook came for every attempt that is over, by a copy of a database that only its node may open.
-/// A job that a killed node had leased comes back a minute later. A copy that cannot be read tells nothing.
-async fn all_told(world: &World, log: &[Entry]) -> bool {
-    let look = async {
-        let path = world.database_url.trim_start_matches("sqlite://");
-        let copy = format!("{path}.copy");
-        for suffix in ["", "-wal"] {
-            std::fs::copy(format!("{path}{suffix}"), format!("{copy}{suffix}"))?;
-        }
-        let mut database = evidence::connect(&format!("sqlite://{copy}")).await?;
-        evidence::attempts(&mut database).await
-    };
-    let attempts = look.await;
-    attempts.is_ok_and(|attempts| rules::untold(log, &attempts).is_empty())
+/// Reads a copy of an SQLite database, which only its node may open.
+async fn attempts_in_copy(database_url: &str) -> io::Result<Vec<Attempt>> {
+    let path = database_url.trim_start_matches("sqlite://");
+    let copy = format!("{path}.copy");
+    for suffix in ["", "-wal"] {
+        std::fs::copy(format!("{path}{suffix}"), format!("{copy}{suffix}"))?;
+    }
+    evidence::attempts_in(&format!("sqlite://{copy}")).await
 }

@@ -140,7 +140,7 @@ async fn an_erased_event_leaves_no_delivery_behind() {
     let (erased, ()) = tokio::join!(erase, commit_when_awaited(publishing));
     erased.unwrap();
     assert_eq!(store.webhook_deliveries(webhook, None, 10).await, Ok(vec![]));
-    // What an earlier version left is not sent as a test, and is forgotten with age.
+    // A delivery without its event, left by an earlier version, is not sent as a test, and is forgotten with age.
     let test = store.test_webhook(scene.account, webhook).await.unwrap().id;
     assert!(store.webhook_message(test).await.is_ok());
     execute(&database.url, "UPDATE webhook_deliveries SET event = 'erased'").await;
