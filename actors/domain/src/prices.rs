@@ -30,7 +30,7 @@ pub struct Cost {
 pub struct CostPart {
     /// Model as `provider/model`, provider if its model has no name, or carrier as `carrier/name`.
     pub what: String,
-    /// ChargedUnit of the quantity.
+    /// Unit of the quantity.
     pub unit: ChargedUnit,
     /// Quantity that is charged, as a decimal number. Seconds of a carrier are rounded up to its billing increment.
     pub quantity: String,
@@ -43,7 +43,7 @@ pub struct CostPart {
 pub struct UnpricedUsage {
     /// Model as `provider/model`, provider if its model has no name, or carrier as `carrier/name`.
     pub what: String,
-    /// ChargedUnit of the quantity.
+    /// Unit of the quantity.
     pub unit: ChargedUnit,
     /// Quantity that was used, as a decimal number.
     pub quantity: String,

@@ -21,26 +21,7 @@ pub enum Scope {
     Admin,
 }
 
-impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 5] = [Self::Read, Self::Calls, Self::Live, Self::Write, Self::Admin];
-
-    /// Returns the name, as in REST and the database.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Calls => "calls",
-            Self::Live => "live",
-            Self::Write => "write",
-            Self::Admin => "admin",
-        }
-    }
-
-    /// Parses a name.
-    pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == text)
-    }
-}
+spelled!(Scope, Read "read", Calls "calls", Live "live", Write "write", Admin "admin");
 
 /// The scopes of a key, in the order of [`Scope::ALL`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

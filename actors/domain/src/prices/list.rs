@@ -28,7 +28,7 @@ const MAX_INCREMENT: u64 = 3_600;
 /// Largest number of entries.
 const MAX_ENTRIES: usize = 10_000;
 
-/// ChargedUnit that is charged. Its name is that in a conversation's `usage`.
+/// Unit that is charged. Its name is that in a conversation's `usage`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ChargedUnit {
@@ -44,27 +44,8 @@ pub enum ChargedUnit {
     Seconds,
 }
 
-impl ChargedUnit {
-    /// All units in their order.
-    pub const ALL: [Self; 5] = [
-        Self::InputTokens,
-        Self::CachedTokens,
-        Self::OutputTokens,
-        Self::Characters,
-        Self::Seconds,
-    ];
-
-    /// Returns its name in the file and in `usage`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InputTokens => "inputTokens",
-            Self::CachedTokens => "cachedTokens",
-            Self::OutputTokens => "outputTokens",
-            Self::Characters => "characters",
-            Self::Seconds => "seconds",
-        }
-    }
-}
+spelled!(ChargedUnit, InputTokens "inputTokens", CachedTokens "cachedTokens", OutputTokens "outputTokens",
+    Characters "characters", Seconds "seconds");
 
 /// Model or carrier that a call used.
 pub(super) enum Use<'a> {
@@ -107,7 +88,7 @@ pub struct PriceList {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     name: String,
-    direction: Option<&'static str>,
+    direction: Option<CallDirection>,
     unit: ChargedUnit,
 }
 
@@ -215,7 +196,7 @@ impl PriceList {
                 price(format!("{provider}/{model}"), None).or_else(|| price(format!("{provider}/*"), None))
             }
             Use::Carrier(_, direction) => {
-                price(used.to_string(), Some(direction.as_str())).or_else(|| price(used.to_string(), None))
+                price(used.to_string(), Some(*direction)).or_else(|| price(used.to_string(), None))
             }
         }
     }
@@ -230,14 +211,10 @@ impl Entry {
         };
         let direction = match self.direction.as_deref() {
             None => None,
-            Some(text) => match CallDirection::parse(text) {
-                Some(direction) => Some(direction.as_str()),
-                None => {
-                    return Err(format!(
-                        "`direction` is {text:?}: write outbound or inbound, or leave it out"
-                    ));
-                }
-            },
+            Some(text) => Some(
+                CallDirection::parse(text)
+                    .ok_or_else(|| format!("`direction` is {text:?}: write outbound or inbound, or leave it out"))?,
+            ),
         };
         if !(1..=MAX_PER).contains(&self.per) {
             return Err(format!(

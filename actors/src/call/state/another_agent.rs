@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{
     AgentUnavailable, Effect, Phase, Rules, State, event_fact, speculation::Waste, tool_record::BUILT_IN_TOOL,
 };
-use crate::call::CallTimer;
 
 /// Maximum number of agent hand-overs in one call.
 const MOST_HANDOVERS: u32 = 5;
@@ -194,11 +193,7 @@ impl State {
         if !self.reply.open {
             return;
         }
-        self.drop_reply(fx);
-        fx.push(Effect::CancelTimer(CallTimer::Filler));
-        self.reply.cutter.finish();
-        self.reply.end_call = false;
-        self.reply.transfer = None;
+        self.stop_reply(fx);
         if self.phase == Phase::Speaking {
             self.user.unanswered = true;
             match self.speech {

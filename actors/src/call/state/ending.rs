@@ -59,6 +59,15 @@ impl State {
         self.reply.open = false;
     }
 
+    /// Drops the rest of the reply with all that should follow it: a filler, the end of the call, a transfer.
+    pub(super) fn stop_reply(&mut self, fx: &mut Vec<Effect>) {
+        self.drop_reply(fx);
+        fx.push(Effect::CancelTimer(CallTimer::Filler));
+        self.reply.cutter.finish();
+        self.reply.end_call = false;
+        self.reply.transfer = None;
+    }
+
     /// Says a last sentence, then ends for `reason`, after `within_ms` at the latest.
     pub(super) fn say_goodbye(&mut self, text: &str, reason: EndReason, within_ms: u64, fx: &mut Vec<Effect>) {
         self.drop_reply(fx);

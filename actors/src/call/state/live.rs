@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Effect, Latency, Phase, State, event_fact, speculation::Waste, transfer::kind_word, who_answered::Machine,
 };
-use crate::call::{CallCommand, CallTimer, CommandKind};
+use crate::call::{CallCommand, CommandKind};
 use domain::{
     agent::UsableTransfer,
     ports::store::{EventFact, INSTRUCTIONS},
@@ -150,14 +150,6 @@ impl State {
         }
     }
 
-    fn stop_reply(&mut self, fx: &mut Vec<Effect>) {
-        self.drop_reply(fx);
-        fx.push(Effect::CancelTimer(CallTimer::Filler));
-        self.reply.cutter.finish();
-        self.reply.end_call = false;
-        self.reply.transfer = None;
-    }
-
     /// Says the next waiting words, or begins the waiting transfer. Returns false if there is neither.
     pub(super) fn next_command(&mut self, now_ms: u64, fx: &mut Vec<Effect>) -> bool {
         if let Some(words) = self.commands.words.pop_front() {
@@ -171,15 +163,12 @@ impl State {
             self.say_all(&words, false, fx);
             return true;
         }
-        match self.commands.transfer.take() {
-            Some(wanted) => {
-                // The model wanted its own before it knew of this one.
-                self.reply.transfer = None;
-                self.keep_agent();
-                self.hand_on(wanted, now_ms, fx);
-            }
-            None => return false,
-        }
+        let Some(wanted) = self.commands.transfer.take() else {
+            return false;
+        };
+        // The model wanted its own before it knew of this one.
+        self.reply.transfer = None;
+        self.hand_on(wanted, now_ms, fx);
         true
     }
 

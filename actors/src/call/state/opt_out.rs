@@ -84,17 +84,13 @@ impl State {
     fn ask_about_opt_out(&mut self, utterance: &Utterance, now_ms: u64, fx: &mut Vec<Effect>) {
         self.user.opt_out = OptOut::Asked;
         self.keep_wish(utterance, fx);
-        self.drop_reply(fx);
+        self.stop_reply(fx);
         self.stop_taking_over();
-        fx.push(Effect::CancelTimer(CallTimer::Filler));
         if self.speech.is_some() {
             fx.push(Effect::StopSpeaking);
         }
         self.leave_listening(now_ms, fx);
         self.user.unanswered = false;
-        self.reply.cutter.finish();
-        self.reply.end_call = false;
-        self.reply.transfer = None;
         self.reply.only_filled = false;
         self.phase = Phase::Speaking;
         self.say_all(self.rules.phrases.opt_out_meant, false, fx);

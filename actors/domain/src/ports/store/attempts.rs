@@ -51,7 +51,7 @@ pub enum AttemptKind {
 spelled!(AttemptKind, First "first", Retry "retry", FollowUp "follow_up", CallBack "call_back", Inbound "inbound");
 
 /// Direction of a call.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallDirection {
     /// We dialed.

@@ -236,36 +236,20 @@ fn a_transfer_that_the_model_wanted_before_does_not_follow_one_that_failed() {
 
 #[test]
 fn words_of_a_menu_are_forgotten_when_a_client_presses_keys() {
-    let words = |text: &str, started_ms, ended_ms| {
-        Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
-            text: text.into(),
-            damaged: false,
-            started_ms,
-            ended_ms,
-            final_ms: None,
-        })))
-    };
-    let pressed = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Press(_)));
-    let menu = at(CallPhase::Answered)
-        .apply(found(Verdict::Ivr, Reason::Menu), 3_000)
-        .0;
-    let heard = (words("For reception.", 0, 3_000), 3_100);
-    let next = (words("Press 0.", 7_500, 9_000), 9_100);
-    let (_, effects) = run(menu.clone(), [heard.clone(), next.clone()]);
-    assert!(pressed(&effects), "one menu");
+    let heard = (midcall::utterance("For reception.", 0, 3_000), 3_100);
+    let next = (midcall::utterance("Press 0.", 7_500, 9_000), 9_100);
+    let (_, effects) = run(midcall::menu(), [heard.clone(), next.clone()]);
+    assert!(!midcall::pressed(&effects).is_empty(), "one menu");
     let digits = CommandKind::Digits { digits: "3".into() };
-    let (state, _) = run(menu, [heard, (command(digits), 4_000)]);
+    let (state, _) = run(midcall::menu(), [heard, (command(digits), 4_000)]);
     let (_, effects) = run(state, [next]);
-    assert!(!pressed(&effects), "another menu");
+    assert!(midcall::pressed(&effects).is_empty(), "another menu");
 }
 
 #[test]
 fn digits_are_pressed_also_in_a_menu_and_a_note_holds_for_the_rest_of_the_call() {
     let digits = CommandKind::Digits { digits: "12#".into() };
-    let menu = at(CallPhase::Answered)
-        .apply(found(Verdict::Ivr, Reason::Menu), 3_000)
-        .0;
-    for state in [at(CallPhase::Speaking), menu] {
+    for state in [at(CallPhase::Speaking), midcall::menu()] {
         assert_eq!(state.refusal(&digits), None);
         let (_, effects) = run(state, [(command(digits.clone()), 4_000)]);
         assert!(effects.contains(&Effect::Press("12#".into())));

@@ -110,13 +110,13 @@ fn keys_that_were_typed_are_kept_when_the_call_ends() {
 
 // Outgoing keys.
 
-fn menu() -> State {
+pub(super) fn menu() -> State {
     at(CallPhase::Answered)
         .apply(found(Verdict::Ivr, Reason::Menu), 3_000)
         .0
 }
 
-fn utterance(text: &str, started_ms: u64, ended_ms: u64) -> Event {
+pub(super) fn utterance(text: &str, started_ms: u64, ended_ms: u64) -> Event {
     Event::Stream(StreamEvent::Session(SessionEvent::UtteranceEnded(Utterance {
         text: text.into(),
         damaged: false,
@@ -126,7 +126,7 @@ fn utterance(text: &str, started_ms: u64, ended_ms: u64) -> Event {
     })))
 }
 
-fn pressed(effects: &[Effect]) -> Vec<&str> {
+pub(super) fn pressed(effects: &[Effect]) -> Vec<&str> {
     let keys = effects.iter().filter_map(|effect| match effect {
         Effect::Press(keys) => Some(keys.as_str()),
         _ => None,
