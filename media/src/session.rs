@@ -254,7 +254,7 @@ impl AudioSession {
     pub fn close(&mut self, now_ms: u64) {
         let now_ms = self.advance(now_ms);
         self.speaking.drop_held();
-        self.drop_speech(Drop::Lost, now_ms);
+        self.drop_speech(Drop::Ended, now_ms);
         self.outputs.clear();
         if let Some(utterance) = self.endpointing.flush() {
             self.words.clear();

@@ -5,10 +5,6 @@ use crate::format::LineFormat;
 /// Longest distance in milliseconds from the cut back to the point where playout resumes.
 const MAX_STEP_BACK_MS: u64 = 1_000;
 
-/// Milliseconds of audio after a cut that still count as heard: the line plays on until it gets the command, and a
-/// word is understood before its end.
-const HEARD_AFTER_CUT_MS: u64 = 60;
-
 /// Speaking rate assumed for a text whose audio is incomplete and has no timings, in characters per second.
 const CHARACTERS_A_SECOND: u64 = 14;
 
@@ -129,15 +125,6 @@ impl Speech {
             .part_at(position)
             .map_or(0, |(part, end)| self.text_before(part, end, position));
         self.text.get(..end).unwrap_or_default().trim_end()
-    }
-
-    /// Returns the words that were heard if playout was cut at `position`.
-    pub fn heard_at_cut(&self, position: u64) -> &str {
-        let after = match position {
-            0 => 0,
-            _ => HEARD_AFTER_CUT_MS * self.samples_per_ms(),
-        };
-        self.heard((position + after).min(self.cursor).max(position))
     }
 
     /// Returns the text of all synthesis begun so far.
@@ -268,18 +255,6 @@ mod tests {
         ] {
             assert_eq!(speech.heard(position), heard, "{position}");
         }
-    }
-
-    #[test]
-    fn a_word_that_is_cut_in_its_last_60_ms_was_heard_if_it_was_sent() {
-        let mut speech = timed();
-        speech.take(1_600);
-        for (position, heard) in [(0, ""), (319, ""), (320, "one"), (1_119, "one"), (1_120, "one two")] {
-            assert_eq!(speech.heard_at_cut(position), heard, "{position}");
-        }
-        assert_eq!(speech.heard_at_cut(1_600), "one two");
-        speech.take(640);
-        assert_eq!(speech.heard_at_cut(2_239), "one two", "the rest was not sent");
     }
 
     #[test]

@@ -68,8 +68,6 @@ pub(super) enum Drop {
     BargedIn,
     /// It could not be synthesised.
     Failed,
-    /// The line is gone.
-    Lost,
 }
 
 /// The speech that is being said.
@@ -409,17 +407,16 @@ impl Speaking {
         }
         let current = self.current.take()?;
         // Texts without any audio count as said only if the speech came to its end.
-        let heard = match how {
-            _ if finished => current.speech.text().trim_end(),
-            Drop::Lost => current.speech.heard(current.heard),
-            _ => current.speech.heard_at_cut(current.heard),
+        let heard = match finished {
+            true => current.speech.text().trim_end(),
+            false => current.speech.heard(current.heard),
         };
         let (speech, heard) = (current.id, heard.to_owned());
         match how {
             _ if speech == KEYS => None,
             Drop::BargedIn => Some(SessionEvent::BargedIn { speech, heard, at_ms }),
             Drop::Failed if !current.audible => None,
-            Drop::Ended | Drop::Failed | Drop::Lost => Some(SessionEvent::SpeakingEnded { speech, heard, at_ms }),
+            Drop::Ended | Drop::Failed => Some(SessionEvent::SpeakingEnded { speech, heard, at_ms }),
         }
     }
 
@@ -468,8 +465,11 @@ impl Speaking {
 
     /// Returns the level of the audio that the line plays at a moment, in dBFS.
     pub(super) fn level_db(&self, at_ms: u64) -> f32 {
-        let current = self.current.as_ref();
-        let Some(current) = current.filter(|current| current.audible && !current.paused) else {
+        let Some(current) = self
+            .current
+            .as_ref()
+            .filter(|current| current.audible && !current.paused)
+        else {
             return SILENT_DB;
         };
         let position = current.position(self.ledger.head(at_ms));

@@ -414,22 +414,6 @@ fn the_agents_side_is_recorded_without_a_seam() {
 }
 
 #[test]
-fn a_lost_line_plays_nothing_after_its_loss() {
-    let heard_of = |end: fn(&mut Bench)| {
-        let mut bench = Bench::new(CARRIER);
-        bench.say(1, "one two three four", true);
-        // The second word ends in some milliseconds.
-        bench.silence(2 * carrier::WORD_MS as u64 - 20);
-        end(&mut bench);
-        bench.collect();
-        bench.heard()
-    };
-    let lost = heard_of(|bench| bench.session.close(bench.now_ms));
-    let stopped = heard_of(|bench| bench.session.stop_speaking(bench.now_ms));
-    assert_eq!((lost.as_deref(), stopped.as_deref()), (Some("one"), Some("one two")));
-}
-
-#[test]
 fn closing_reports_what_is_unfinished_once() {
     let mut bench = Bench::new(CARRIER);
     bench.say(1, "one two three four", true);
