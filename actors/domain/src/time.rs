@@ -22,6 +22,11 @@ impl Timestamp {
         self.to_utc().to_rfc3339_opts(SecondsFormat::Micros, true)
     }
 
+    /// Parses a time in ISO 8601 with an offset.
+    pub fn from_iso8601(text: &str) -> Option<Self> {
+        Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc().into())
+    }
+
     /// Formats as ISO 8601 in whole seconds with the offset of the zone at that time.
     pub fn to_iso8601_in(self, zone: Tz) -> String {
         let local = self.to_utc().with_timezone(&zone);

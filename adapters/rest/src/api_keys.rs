@@ -5,7 +5,6 @@ use axum::{
     extract::State,
     routing::{get, patch},
 };
-use chrono::{DateTime, Utc};
 use domain::{
     api_key::{PlainKey, generate_key},
     id::ApiKeyId,
@@ -235,11 +234,8 @@ fn read_change(body: &Map<String, Value>, now: Timestamp) -> ApiResult<ApiKeyCha
         scopes: scopes(&mut fields),
         expires_at: body.get("expiresAt").map(|_| expires_at(&mut fields, now)),
     };
-    if fields.problems.is_empty() {
-        Ok(change)
-    } else {
-        Err(ApiError::Invalid(fields.problems))
-    }
+    fields.end()?;
+    Ok(change)
 }
 
 fn names() -> String {
@@ -275,12 +271,11 @@ fn scopes(fields: &mut Fields<'_>) -> Option<Scopes> {
 /// Reads `expiresAt`, if it is present.
 fn expires_at(fields: &mut Fields<'_>, now: Timestamp) -> Option<Timestamp> {
     let text = fields.string("expiresAt")?;
-    let Ok(at) = DateTime::parse_from_rfc3339(text) else {
+    let Some(at) = Timestamp::from_iso8601(text) else {
         let message = format!("`{text:.40}` is not a time in ISO 8601 such as `2027-01-31T00:00:00Z`");
         fields.problem("expiresAt", "invalid_value", message);
         return None;
     };
-    let at = Timestamp::from(at.with_timezone(&Utc));
     if at <= now {
         let message = format!("must be in the future; it is {} now", now.to_iso8601());
         fields.problem("expiresAt", "out_of_range", message);

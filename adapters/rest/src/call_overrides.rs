@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     call_language,
     error::{ApiError, ApiResult},
-    fields::{Fields, kind},
+    fields::Fields,
 };
 
 /// Combinations of model and voice whose result is cached during the check of a file.
@@ -38,15 +38,7 @@ pub fn unknown_override(name: &str) -> Option<String> {
 
 /// Reads `overrides` of a single call. The agent's rules are checked later, by [`applied`].
 pub fn read(fields: &mut Fields<'_>) -> Map<String, Value> {
-    match fields.value("overrides") {
-        None => Map::new(),
-        Some(Value::Object(given)) => given.clone(),
-        Some(other) => {
-            let message = format!("must be an object, not {}", kind(other));
-            fields.problem("overrides", "wrong_type", message);
-            Map::new()
-        }
-    }
+    fields.object("overrides").cloned().unwrap_or_default()
 }
 
 /// Checks the overrides of a single call, adds them to its variables, and returns the agent as it speaks in the call.

@@ -89,9 +89,7 @@ async fn make(
     };
     let mut destinations = Destinations::of(&*state.store, account.id).await?;
     destinations.check("phoneNumber".into(), &new.phone_number, &mut fields.problems);
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     let agent = dialing_agent(&*state.store, account.id, new.agent).await?;
     call_language::check_call(&agent, &new.variables)?;
     let agent = call_overrides::applied(agent, &overrides, &mut new.variables)?;
@@ -190,14 +188,8 @@ fn variables(fields: &mut Fields<'_>) -> Map<String, Value> {
 }
 
 fn dynamic_variables(fields: &mut Fields<'_>) -> Map<String, Value> {
-    let given = match fields.value("dynamicVariables") {
-        None => return Map::new(),
-        Some(Value::Object(given)) => given,
-        Some(other) => {
-            let message = format!("must be an object, not {}", kind(other));
-            fields.problem("dynamicVariables", "wrong_type", message);
-            return Map::new();
-        }
+    let Some(given) = fields.object("dynamicVariables") else {
+        return Map::new();
     };
     if given.len() > EXTRA_FIELDS {
         let message = format!("has {} variables; at most {EXTRA_FIELDS} are allowed", given.len());

@@ -155,11 +155,7 @@ pub async fn add(
         return Err(ApiError::Unavailable(TOO_MANY_UPLOADS.into()));
     };
     let upload = upload::receive(request, &state.spool_dir, key.is_given(), &upload::COLUMN_TEXTS).await?;
-    let hash = || {
-        let mut hash = upload.hash();
-        hash.part(row.id.to_string().as_bytes());
-        hash
-    };
+    let hash = || upload.hash().about(row.id);
     let turn = key.take(&state, account, "upload contacts", hash).await?;
     turn.answer(async |ticket| append(&state, &row, upload, ticket).await, again, reply)
         .await

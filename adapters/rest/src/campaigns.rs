@@ -24,7 +24,6 @@ use axum::{
     response::Response,
     routing::{get, post},
 };
-use chrono::{DateTime, Utc};
 use domain::{
     ports::store::{CampaignFilter, CampaignStatus},
     time::Timestamp,
@@ -88,10 +87,7 @@ impl Parameters for ListParameters {
                 name: query.text("name").filter(|name| !name.is_empty()),
                 status: query.parsed("status", &format!("one of {statuses}"), CampaignStatus::parse),
                 active: query.boolean("active"),
-                before: query.parsed("cursor", "a campaign's `createdAt`", |text| {
-                    let at = DateTime::parse_from_rfc3339(text).ok()?;
-                    Some(Timestamp::from(at.with_timezone(&Utc)))
-                }),
+                before: query.parsed("cursor", "a campaign's `createdAt`", Timestamp::from_iso8601),
             },
             page_size: query.page_size(),
         }

@@ -68,6 +68,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Ends the reading. Returns all problems as an error, if there are any.
+    pub fn end(self) -> ApiResult<()> {
+        match self.problems.is_empty() {
+            true => Ok(()),
+            false => Err(ApiError::Invalid(self.problems)),
+        }
+    }
+
     /// Returns a field's value if it is present; `null` counts as missing.
     pub fn value(&self, name: &str) -> Option<&'a Value> {
         self.map.get(name).filter(|value| !value.is_null())
@@ -120,6 +128,11 @@ impl<'a> Fields<'a> {
         self.typed(name, "an array", Value::as_array).map(Vec::as_slice)
     }
 
+    /// Reads an object.
+    pub fn object(&mut self, name: &str) -> Option<&'a Map<String, Value>> {
+        self.typed(name, "an object", Value::as_object)
+    }
+
     /// Reads a whole number in a range.
     pub fn integer(&mut self, name: &str, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         let value = match self.value(name) {
@@ -154,11 +167,7 @@ impl<'a> Fields<'a> {
 pub fn none(body: &Map<String, Value>) -> ApiResult<()> {
     let mut fields = Fields::of(body, "");
     fields.only(&[]);
-    if fields.problems.is_empty() {
-        Ok(())
-    } else {
-        Err(ApiError::Invalid(fields.problems))
-    }
+    fields.end()
 }
 
 /// Returns an integer, also if it is written as `3.0`.

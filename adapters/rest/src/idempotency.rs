@@ -76,6 +76,13 @@ impl RequestHash {
         hash
     }
 
+    /// Adds the id of the resource in the path.
+    #[must_use]
+    pub fn about(mut self, id: impl std::fmt::Display) -> Self {
+        self.part(id.to_string().as_bytes());
+        self
+    }
+
     /// Adds a part with its length, so that different sequences of parts never have the same bytes.
     pub fn part(&mut self, bytes: &[u8]) {
         self.0.update((bytes.len() as u64).to_be_bytes());

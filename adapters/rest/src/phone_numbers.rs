@@ -135,9 +135,7 @@ async fn assign(
         );
     }
     let agent = agent_id(&mut fields);
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     match agent {
         Some(agent) => change(&state, &account, agent, |row| with(row, &number)).await?,
         None => {

@@ -1,5 +1,11 @@
 //! Columns and cells of `results.csv`, written so that the file can be uploaded again as contacts.
 
+use axum::{
+    body::Body,
+    http::header,
+    response::{IntoResponse, Response},
+};
+
 use crate::contact_fields::header_refusal;
 
 /// Headers of the result. The contacts' own columns follow.
@@ -67,6 +73,22 @@ fn is_formula(cell: &str) -> bool {
     // Some spreadsheets convert the wide forms into the plain ones.
     let formula = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
     cell.trim_start_matches('\'').starts_with(formula)
+}
+
+/// Returns a response whose streamed body clients save as a file with this name.
+pub fn attachment(body: Body, content_type: &str, name: &str) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, content_type.to_owned()),
+        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
+    ];
+    (headers, body).into_response()
+}
+
+/// Returns the bytes that were written.
+pub fn written(writer: csv::Writer<Vec<u8>>) -> Result<Vec<u8>, csv::Error> {
+    writer
+        .into_inner()
+        .map_err(|error| csv::Error::from(error.into_error()))
 }
 
 #[cfg(test)]

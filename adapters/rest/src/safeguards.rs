@@ -16,8 +16,8 @@ use super::{
     auth::Caller,
     body::JsonObject,
     envelope::Reply,
-    error::{ApiError, ApiResult, OrNoSuch},
-    fields::{Fields, kind},
+    error::{ApiResult, OrNoSuch},
+    fields::Fields,
     optimistic::until_written,
     query::{NoParameters, Query},
 };
@@ -70,28 +70,19 @@ fn read(body: &Map<String, Value>) -> ApiResult<Safeguards> {
         allowed_prefixes: part(&mut fields, "allowedPrefixes", allowed_prefixes),
         daily_calls: part(&mut fields, "dailyCalls", daily_calls),
     };
-    if fields.problems.is_empty() {
-        Ok(rules)
-    } else {
-        Err(ApiError::Invalid(fields.problems))
-    }
+    fields.end()?;
+    Ok(rules)
 }
 
 /// Reads the object of one rule, or its default if it is missing.
 fn part<T: Default>(fields: &mut Fields<'_>, name: &str, read: impl FnOnce(&mut Fields<'_>) -> T) -> T {
-    match fields.value(name) {
-        None => T::default(),
-        Some(Value::Object(map)) => {
-            let mut own = Fields::of(map, fields.path(name));
-            let rule = read(&mut own);
-            fields.problems.append(&mut own.problems);
-            rule
-        }
-        Some(other) => {
-            fields.problem(name, "wrong_type", format!("must be an object, not {}", kind(other)));
-            T::default()
-        }
-    }
+    let Some(map) = fields.object(name) else {
+        return T::default();
+    };
+    let mut own = Fields::of(map, fields.path(name));
+    let rule = read(&mut own);
+    fields.problems.append(&mut own.problems);
+    rule
 }
 
 fn mode(fields: &mut Fields<'_>) -> Mode {

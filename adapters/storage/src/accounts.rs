@@ -8,7 +8,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work,
-    rows::{Columns, affected, unavailable, unique},
+    rows::{Columns, affected, found, unavailable, unique},
 };
 
 pub(super) async fn create(mut work: Work<'_>, new: NewAccount) -> StoreResult<()> {
@@ -77,8 +77,5 @@ pub(super) async fn rotate_secret(work: Work<'_>, id: AccountId, secret: String)
     .bind(work.now.0 + SECRET_KEPT_US)
     .bind(secret)
     .bind(id.to_string());
-    match affected(update, work.conn).await? {
-        0 => Err(StoreError::NotFound),
-        _ => Ok(()),
-    }
+    found(affected(update, work.conn).await?)
 }

@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work, locks,
-    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
+    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable, unique},
 };
 
 /// Stores the references in an agent's document in place of the earlier ones. Returns `Stale` if a referenced
@@ -100,8 +100,7 @@ fn among<'q>(
     values: &[(PhoneNumber, bool)],
     bind: impl Fn(AnyQuery<'q>) -> AnyQuery<'q>,
 ) -> AnyQuery<'q> {
-    let places: Vec<String> = (first..first + values.len()).map(|place| format!("${place}")).collect();
-    let query = bind(composed(format!("{head} IN ({})", places.join(","))));
+    let query = bind(composed(format!("{head} IN ({})", places(first, values.len()))));
     values
         .iter()
         .fold(query, |query, (number, _)| query.bind(number.as_str().to_owned()))

@@ -13,7 +13,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work, accounts,
-    rows::{Columns, affected, composed, unavailable, unique},
+    rows::{Columns, affected, composed, found, unavailable, unique},
 };
 
 #[async_trait]
@@ -184,10 +184,7 @@ async fn delete_added(work: Work<'_>, account: AccountId, id: ApiKeyId) -> Store
     let delete = sqlx::query("DELETE FROM added_api_keys WHERE id = $1 AND account = $2")
         .bind(id.to_string())
         .bind(account.to_string());
-    match affected(delete, work.conn).await? {
-        0 => Err(StoreError::NotFound),
-        _ => Ok(()),
-    }
+    found(affected(delete, work.conn).await?)
 }
 
 async fn record_use(work: Work<'_>, id: ApiKeyId) -> StoreResult<()> {

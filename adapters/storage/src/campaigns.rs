@@ -18,7 +18,7 @@ use super::{
     SqlStore, Work, account_events, accounts, campaign_contacts, campaign_edits,
     campaign_rows::{SELECT, VISIBLE, get, read},
     contact_states, idempotency, locks, more_to_dial,
-    rows::{Columns, Conditions, affected, composed, containing, to_json, unavailable},
+    rows::{Columns, Conditions, affected, composed, containing, found, to_json, unavailable},
 };
 
 /// Age below which an import without an owner is kept if several processes share the database: its process
@@ -175,10 +175,7 @@ async fn active_versions(work: Work<'_>) -> StoreResult<Vec<ActiveCampaign>> {
 
 async fn want_hang_up(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<()> {
     let update = sqlx::query("UPDATE campaigns SET hang_up_version = $1 WHERE id = $2");
-    match affected(update.bind(version).bind(id.to_string()), work.conn).await? {
-        0 => Err(StoreError::NotFound),
-        _ => Ok(()),
-    }
+    found(affected(update.bind(version).bind(id.to_string()), work.conn).await?)
 }
 
 async fn hang_up_wanted(work: Work<'_>, id: CampaignId, version: i64) -> StoreResult<bool> {

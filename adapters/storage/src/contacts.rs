@@ -12,7 +12,10 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work, idempotency,
-    rows::{Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, to_json, unavailable, unique},
+    rows::{
+        Columns, Conditions, ROWS_PER_INSERT, affected, composed, containing, found, places, to_json, unavailable,
+        unique,
+    },
 };
 
 /// Most tries to change a contact that others change at the same time.
@@ -79,11 +82,10 @@ pub(super) async fn among(work: Work<'_>, account: AccountId, wanted: Wanted) ->
     };
     let mut found = Vec::new();
     for chunk in values.chunks(ROWS_PER_INSERT) {
-        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
         let mut query = composed(format!(
             "SELECT id, phone_number, name, email, extra, version, created_at FROM contacts \
              WHERE account = $1 AND {column} IN ({})",
-            places.join(",")
+            places(2, chunk.len())
         ))
         .bind(account.to_string());
         for value in chunk {
@@ -210,8 +212,5 @@ pub(super) async fn keep(work: &mut Work<'_>, attempt: AttemptId, values: &BTree
 pub(super) async fn delete(work: Work<'_>, account: AccountId, id: ContactId) -> StoreResult<()> {
     let delete = sqlx::query("DELETE FROM contacts WHERE id = $1 AND account = $2");
     let delete = delete.bind(id.to_string()).bind(account.to_string());
-    match affected(delete, work.conn).await? {
-        0 => Err(StoreError::NotFound),
-        _ => Ok(()),
-    }
+    found(affected(delete, work.conn).await?)
 }

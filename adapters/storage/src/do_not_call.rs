@@ -3,13 +3,13 @@
 use domain::{
     id::{AccountId, AttemptId},
     phone_number::PhoneNumber,
-    ports::store::{DoNotCallRow, StoreError, StoreResult},
+    ports::store::{DoNotCallRow, StoreResult},
     time::Timestamp,
 };
 
 use super::{
     Work, account_events, locks,
-    rows::{Columns, Conditions, affected, unavailable},
+    rows::{Columns, Conditions, affected, found, unavailable},
 };
 
 /// Adds a number, at the wish of the person in a call if there is one.
@@ -76,8 +76,5 @@ pub(super) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumb
     let delete = sqlx::query("DELETE FROM do_not_call WHERE account = $1 AND phone_number = $2")
         .bind(account.to_string())
         .bind(number.as_str().to_owned());
-    match affected(delete, work.conn).await? {
-        0 => Err(StoreError::NotFound),
-        _ => Ok(()),
-    }
+    found(affected(delete, work.conn).await?)
 }

@@ -81,12 +81,10 @@ async fn delete_conversation(mut work: Work<'_>, account: AccountId, id: Attempt
         return Err(StoreError::Stale);
     }
     let update = composed(format!(
-        "UPDATE attempts SET {WORDLESS} WHERE id = $1 AND state IN ('queued', 'final')"
+        "UPDATE attempts SET {WORDLESS}, deleted_at = $1 WHERE id = $2 AND state IN ('queued', 'final')"
     ));
-    affected(update.bind(id.to_string()), work.conn).await?;
-    erase_content(&mut work, id).await?;
-    let update = sqlx::query("UPDATE attempts SET deleted_at = $1 WHERE id = $2 AND state IN ('queued', 'final')");
     affected(update.bind(work.now.0).bind(id.to_string()), work.conn).await?;
+    erase_content(&mut work, id).await?;
     for statement in [
         "DELETE FROM deliveries WHERE attempt = $1",
         "DELETE FROM journal WHERE attempt = $1",

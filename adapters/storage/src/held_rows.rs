@@ -9,7 +9,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     Work,
-    rows::{AnyQuery, Columns, Conditions, affected, composed, unavailable},
+    rows::{AnyQuery, Columns, Conditions, affected, composed, places, unavailable},
 };
 
 /// Ids in one statement.
@@ -60,12 +60,11 @@ pub(super) async fn list<R: HeldRow>(
 pub(super) async fn known<R: HeldRow>(work: &mut Work<'_>, account: AccountId, ids: &[String]) -> StoreResult<Vec<R>> {
     let mut found = Vec::new();
     for chunk in ids.chunks(CHUNK) {
-        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
         let sql = format!(
             "SELECT {} FROM {} WHERE account = $1 AND id IN ({})",
             R::COLUMNS,
             R::TABLE,
-            places.join(", ")
+            places(2, chunk.len())
         );
         let query = composed(sql).bind(account.to_string());
         let query: AnyQuery<'_> = chunk.iter().fold(query, |query, id| query.bind(id.clone()));

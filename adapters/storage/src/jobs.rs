@@ -10,7 +10,7 @@ use domain::{
 
 use super::{
     Work, account_events, contacts, deliveries,
-    rows::{AnyQuery, Columns, affected, composed, to_json, unavailable},
+    rows::{AnyQuery, Columns, affected, composed, places, to_json, unavailable},
     transcripts,
 };
 
@@ -29,10 +29,9 @@ pub(super) async fn add_analysis(work: &mut Work<'_>, attempt: AttemptId, due_at
 /// Queues the analysis of calls that are over and received late turns, again if it was done. A worker that
 /// runs the analysis has not seen these turns and is fenced.
 pub(super) async fn analyse_again(work: &mut Work<'_>, attempts: &[AttemptId]) -> StoreResult<()> {
-    let places: Vec<String> = (1..=attempts.len()).map(|place| format!("${place}")).collect();
     let query = composed(format!(
         "SELECT id FROM attempts WHERE state = 'final' AND answered_at IS NOT NULL AND words_kept = 1 AND id IN ({})",
-        places.join(",")
+        places(1, attempts.len())
     ));
     let query = attempts.iter().fold(query, |query, id| query.bind(id.to_string()));
     let over = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;

@@ -15,7 +15,7 @@ use domain::{
 
 use super::{
     SqlStore, Work,
-    rows::{AnyQuery, Columns, Conditions, composed, unavailable},
+    rows::{AnyQuery, Columns, Conditions, composed, places, unavailable},
 };
 
 pub(super) use holding::hold;
@@ -102,12 +102,6 @@ impl KnowledgeStore for SqlStore {
         self.write(move |work| Box::pin(groups::delete(work, account, id)))
             .await
     }
-}
-
-/// Returns `count` placeholders: `$first, $first+1, …`.
-fn places(first: usize, count: usize) -> String {
-    let places: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
-    places.join(", ")
 }
 
 /// Returns those of `ids` that are rows of this account in `table`.

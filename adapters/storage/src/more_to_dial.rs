@@ -18,7 +18,7 @@ use super::{
     campaign_rows::{VISIBLE, get},
     contact_states::{self, ContactKey},
     idempotency,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, to_json, unavailable},
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, places, to_json, unavailable},
 };
 
 /// Status of a settled key.
@@ -136,10 +136,9 @@ async fn remove_present(work: &mut Work<'_>, staged: i64, list: i64, seen: &Pres
     present.sort_unstable();
     present.dedup();
     for chunk in present.chunks(ROWS_PER_INSERT) {
-        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
         let delete = composed(format!(
             "DELETE FROM campaign_contacts WHERE list = $1 AND idx IN ({})",
-            places.join(",")
+            places(2, chunk.len())
         ));
         let delete = chunk
             .iter()

@@ -267,3 +267,17 @@ fn damaged(name: &str, error: &serde_json::Error) -> StoreError {
 pub(super) fn to_json(value: &impl Serialize) -> StoreResult<String> {
     serde_json::to_string(value).map_err(|error| StoreError::Damaged(error.to_string()))
 }
+
+/// Returns `count` placeholders: `$first, $first+1, …`.
+pub(super) fn places(first: usize, count: usize) -> String {
+    let places: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    places.join(", ")
+}
+
+/// Returns `NotFound` if a statement affected no row.
+pub(super) fn found(rows: u64) -> StoreResult<()> {
+    match rows {
+        0 => Err(StoreError::NotFound),
+        _ => Ok(()),
+    }
+}

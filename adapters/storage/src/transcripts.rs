@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use domain::{
     conversation,
-    id::AttemptId,
+    id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::store::{AgentRow, ConversationRow, EndPlace, NOTED_AFTER_US, StoreError, StoreResult, TurnFact},
     transcript_search::{TURN, indexed},
 };
 
 use super::{
     Work, agents, conversations,
-    rows::{Columns, affected, composed, unavailable},
+    rows::{Columns, affected, composed, places, unavailable},
     turns,
     word_index::{PLACES, WordIndex},
 };
@@ -42,9 +42,12 @@ fn vector(words: &[String]) -> String {
     entries.collect::<Vec<_>>().join(" ")
 }
 
-fn words_of(row: &ConversationRow, turns: &[TurnFact]) -> Vec<String> {
-    let campaign = row.campaign.map(|id| id.to_string());
-    let scope: Vec<String> = [row.account.to_string(), row.agent.to_string()]
+/// Account, agent and campaign of a call. Their ids are words of its text.
+type Owners = (AccountId, AgentId, Option<CampaignId>);
+
+fn words_of((account, agent, campaign): Owners, turns: &[TurnFact]) -> Vec<String> {
+    let campaign = campaign.map(|id| id.to_string());
+    let scope: Vec<String> = [account.to_string(), agent.to_string()]
         .into_iter()
         .chain(campaign)
         .collect();
@@ -89,7 +92,7 @@ async fn note_locked(work: &mut Work<'_>, call: AttemptId, lock: &'static str) -
     forget(work, call).await?;
     match turns.is_empty() {
         true => Ok(()),
-        false => index(work, &row, &words_of(&row, &turns)).await,
+        false => index(work, &row, &words_of((row.account, row.agent, row.campaign), &turns)).await,
     }
 }
 
@@ -129,16 +132,19 @@ async fn index(work: &mut Work<'_>, row: &ConversationRow, words: &[String]) -> 
 /// Removes a call from the index. Its turns must still be as they were when it was noted.
 pub(super) async fn forget(work: &mut Work<'_>, call: AttemptId) -> StoreResult<()> {
     if work.dialect.words == WordIndex::Fts5 {
-        let place = sqlx::query("SELECT CAST(place AS BIGINT) AS place FROM transcripts WHERE id = $1");
-        let place = place.bind(call.to_string()).fetch_optional(&mut *work.conn);
-        let Some(place) = place.await.map_err(unavailable)? else {
+        let query = sqlx::query(
+            "SELECT CAST(t.place AS BIGINT) AS place, a.account, a.agent, a.campaign \
+             FROM transcripts t JOIN attempts a ON a.id = t.id WHERE t.id = $1",
+        );
+        let row = query.bind(call.to_string()).fetch_optional(&mut *work.conn).await;
+        let Some(row) = row.map_err(unavailable)? else {
             return Ok(());
         };
-        let row = conversations::get(work.again(), None, call).await?;
+        let owners = (row.id("account")?, row.id("agent")?, row.maybe_id("campaign")?);
         let turns = turns::of(work.again(), call).await?;
         let delete =
             sqlx::query("INSERT INTO transcript_words (transcript_words, rowid, words) VALUES ('delete', $1, $2)");
-        let delete = delete.bind(place.int("place")?).bind(text(&words_of(&row, &turns)));
+        let delete = delete.bind(row.int("place")?).bind(text(&words_of(owners, &turns)));
         affected(delete, work.conn).await?;
     }
     let delete = sqlx::query("DELETE FROM transcripts WHERE id = $1").bind(call.to_string());
@@ -150,8 +156,10 @@ pub(super) async fn before_turns(work: &mut Work<'_>, calls: &[AttemptId]) -> St
     if work.dialect.words != WordIndex::Fts5 {
         return Ok(());
     }
-    let places: Vec<String> = (1..=calls.len()).map(|place| format!("${place}")).collect();
-    let query = composed(format!("SELECT id FROM transcripts WHERE id IN ({})", places.join(",")));
+    let query = composed(format!(
+        "SELECT id FROM transcripts WHERE id IN ({})",
+        places(1, calls.len())
+    ));
     let query = calls.iter().fold(query, |query, id| query.bind(id.to_string()));
     for row in query.fetch_all(&mut *work.conn).await.map_err(unavailable)? {
         forget(work, row.id("id")?).await?;

@@ -5,9 +5,9 @@ use domain::{
     deliveries::endpoint_lane,
     id::{AccountId, DeliveryId, WebhookId},
     ports::store::{
-        CREATED, DISABLED, DeliveryState, KeyTicket, MAX_WEBHOOKS, RECENT_DELIVERIES, RecentDeliveries, SECRET_KEPT_US,
-        StoreError, StoreResult, WEBHOOK_TEST, WebhookDelivery, WebhookEndpoint, WebhookMessage, WebhookRow,
-        WebhookSecrets, WebhookStore,
+        AccountEvent, CREATED, DISABLED, DeliveryState, KeyTicket, MAX_WEBHOOKS, RECENT_DELIVERIES, RecentDeliveries,
+        SECRET_KEPT_US, StoreError, StoreResult, WEBHOOK_TEST, WebhookDelivery, WebhookEndpoint, WebhookMessage,
+        WebhookRow, WebhookSecrets, WebhookStore,
     },
     time::Timestamp,
 };
@@ -15,7 +15,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work, account_events, deliveries, idempotency,
-    rows::{Columns, Conditions, affected, composed, to_json, unavailable},
+    rows::{Columns, Conditions, affected, composed, found, to_json, unavailable},
 };
 
 const COLUMNS: &str = "id, account, url, description, types, enabled, version, created_at, updated_at";
@@ -154,13 +154,6 @@ async fn rotate(work: Work<'_>, account: AccountId, id: WebhookId, secret: Strin
     found(affected(update, work.conn).await?)
 }
 
-fn found(rows: u64) -> StoreResult<()> {
-    match rows {
-        0 => Err(StoreError::NotFound),
-        _ => Ok(()),
-    }
-}
-
 async fn delete(work: Work<'_>, account: AccountId, id: WebhookId) -> StoreResult<()> {
     let delete = sqlx::query("DELETE FROM webhook_endpoints WHERE id = $1 AND account = $2");
     found(affected(delete.bind(id.to_string()).bind(account.to_string()), work.conn).await?)
@@ -209,13 +202,16 @@ fn with_events() -> String {
     )
 }
 
+/// Reads the event of a delivery; a test has none.
+fn read_event(row: &AnyRow) -> StoreResult<Option<AccountEvent>> {
+    let id = row.maybe_text("event_id")?;
+    id.map(|_| account_events::read(row)).transpose()
+}
+
 fn read_delivery(row: &AnyRow) -> StoreResult<WebhookDelivery> {
     Ok(WebhookDelivery {
         id: row.id("id")?,
-        event: row
-            .maybe_text("event_id")?
-            .map(|_| account_events::read(row))
-            .transpose()?,
+        event: read_event(row)?,
         state: row.word("state", DeliveryState::parse)?,
         failed: row.int("failed")?,
         due_at: row.time("due_at")?,
@@ -277,14 +273,16 @@ async fn test(mut work: Work<'_>, account: AccountId, id: WebhookId) -> StoreRes
     delivery(&mut work, made).await
 }
 
-async fn message(mut work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessage> {
-    let query = sqlx::query(
-        "SELECT w.url, w.secret, CASE WHEN w.previous_secret_until > $1 THEN w.previous_secret END AS previous \
-         FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint AND w.enabled = 1 WHERE d.id = $2 \
-         AND (d.event IS NULL OR EXISTS (SELECT 1 FROM account_events e WHERE e.id = d.event))",
-    );
+async fn message(work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessage> {
+    let query = composed(format!(
+        "SELECT w.url, w.secret, CASE WHEN w.previous_secret_until > $1 THEN w.previous_secret END AS previous, {} \
+         FROM webhook_deliveries d JOIN webhook_endpoints w ON w.id = d.endpoint AND w.enabled = 1 \
+         LEFT JOIN account_events e ON e.id = d.event {} WHERE d.id = $2 AND (d.event IS NULL OR e.id IS NOT NULL)",
+        account_events::COLUMNS,
+        account_events::CALL
+    ));
     let query = query.bind(work.now.0).bind(id.to_string());
-    let row = query.fetch_optional(&mut *work.conn).await.map_err(unavailable)?;
+    let row = query.fetch_optional(work.conn).await.map_err(unavailable)?;
     let row = row.ok_or(StoreError::NotFound)?;
     Ok(WebhookMessage {
         url: row.text("url")?,
@@ -292,7 +290,7 @@ async fn message(mut work: Work<'_>, id: DeliveryId) -> StoreResult<WebhookMessa
             current: row.text("secret")?,
             previous: row.maybe_text("previous")?,
         },
-        event: delivery(&mut work, id).await?.event,
+        event: read_event(&row)?,
     })
 }
 

@@ -8,8 +8,7 @@ use super::{Fixture, Scene, deliveries::busy, new_account, number, outcome};
 use domain::ports::{
     carrier::CarrierCallId,
     store::{
-        AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, NewContact, Outcome, SETTLING_US,
-        StateChange,
+        AccountEvent, Analysis, CampaignStatus, ContactCalls, ConversationStatus, Outcome, SETTLING_US, StateChange,
     },
 };
 
@@ -119,13 +118,7 @@ pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixt
 
 pub async fn an_opt_out_names_its_call_and_contact(fixture: Fixture) {
     let scene = fixture.scene().await;
-    let new = NewContact {
-        phone_number: number(0),
-        name: None,
-        email: None,
-        extra: Default::default(),
-    };
-    let saved = scene.store.create_contact(scene.account, new, None).await.unwrap().id;
+    let saved = scene.saved(0).await.id;
     let campaign = scene.running(0..1).await;
     let claim = scene.completed(campaign, 1).await;
     for _ in 0..2 {
@@ -218,13 +211,7 @@ pub async fn events_written_at_once_are_read_in_one_order_without_gap(fixture: F
 
 pub async fn events_of_an_erased_person_are_deleted(fixture: Fixture) {
     let scene = fixture.scene().await;
-    let new = NewContact {
-        phone_number: number(0),
-        name: None,
-        email: None,
-        extra: Default::default(),
-    };
-    let saved = scene.store.create_contact(scene.account, new, None).await.unwrap().id;
+    let saved = scene.saved(0).await.id;
     let campaign = scene.running(0..2).await;
     let erased = scene.completed(campaign, 1).await.attempt;
     let kept = scene.completed(campaign, 1).await.attempt;
@@ -258,13 +245,7 @@ pub async fn events_and_erased_calls_have_only_the_kind_of_an_error(fixture: Fix
     .into_iter()
     .enumerate()
     {
-        let new = NewContact {
-            phone_number: number(n),
-            name: None,
-            email: None,
-            extra: Default::default(),
-        };
-        let saved = scene.store.create_contact(scene.account, new, None).await.unwrap().id;
+        let saved = scene.saved(n).await.id;
         let claim = scene.dialing(campaign).await;
         let failed = Outcome {
             error: Some(error.to_owned()),

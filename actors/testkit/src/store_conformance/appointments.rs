@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::{Fixture, Scene, number, outcome};
+use super::{Fixture, Scene, outcome};
 use domain::{
     agent::CalendarProvider,
     deliveries::DeliveryKind,
     id::AttemptId,
     ports::store::{
         Appointment, AppointmentDetails, AppointmentState, BOOKING_LEASE, Begun, BookingSettled, ContactCalls,
-        ConversationFilter, ConversationStatus, MOST_BOOKED, NewAppointment, NewContact, SETTLING_US, SHOWN_WITHIN,
-        Sought, StoreError,
+        ConversationFilter, ConversationStatus, MOST_BOOKED, NewAppointment, SETTLING_US, SHOWN_WITHIN, Sought,
+        StoreError,
     },
     time::{Clock, Timestamp},
 };
@@ -195,13 +195,7 @@ pub async fn an_invitation_is_made_with_the_mail_that_brings_it(fixture: Fixture
 
 pub async fn an_erased_person_has_no_appointments(fixture: Fixture) {
     let scene = fixture.scene().await;
-    let saved = NewContact {
-        phone_number: number(0),
-        name: None,
-        email: None,
-        extra: Default::default(),
-    };
-    let contact = scene.store.create_contact(scene.account, saved, None).await.unwrap().id;
+    let contact = scene.saved(0).await.id;
     let campaign = scene.running(0..1).await;
     let claim = scene.dialing(campaign).await;
     let held = leased(&scene, wish(&scene, claim.attempt, 20)).await;

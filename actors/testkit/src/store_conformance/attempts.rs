@@ -294,13 +294,7 @@ pub async fn a_call_has_its_own_times_however_late_they_are_written(fixture: Fix
 pub async fn an_end_that_is_written_late_is_a_change_of_that_time(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
-    let contact = NewContact {
-        phone_number: number(0),
-        name: None,
-        email: None,
-        extra: Default::default(),
-    };
-    let saved = store.create_contact(scene.account, contact, None).await.unwrap();
+    let saved = scene.saved(0).await;
     let campaign = scene.running(0..2).await;
     let late = scene.dialing(campaign).await;
     scene.clock.advance(Duration::from_secs(100));

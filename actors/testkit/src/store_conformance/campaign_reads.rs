@@ -5,20 +5,9 @@ use std::time::Duration;
 use super::{Fixture, Scene, number, outcome};
 use domain::{
     id::{AccountId, AttemptId, CampaignId, ContactId},
-    ports::store::{
-        ChangedConversation, ContactStatus, ConversationStatus, NewContact, Outcome, StateChange, StoreError,
-    },
+    ports::store::{ChangedConversation, ContactStatus, ConversationStatus, Outcome, StateChange, StoreError},
     time::Timestamp,
 };
-
-fn saved(n: usize) -> NewContact {
-    NewContact {
-        phone_number: number(n),
-        name: None,
-        email: None,
-        extra: Default::default(),
-    }
-}
 
 /// Creates six contacts: completed by voicemail, failed, dialing, tried and waiting, claimed, and never tried.
 async fn mixed(scene: &Scene) -> CampaignId {
@@ -43,7 +32,7 @@ async fn mixed(scene: &Scene) -> CampaignId {
 pub async fn a_page_of_results_is_in_order_with_each_last_attempt(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
-    let known = store.create_contact(scene.account, saved(1), None).await.unwrap();
+    let known = scene.saved(1).await;
     let campaign = mixed(&scene).await;
     let read = async |status, from, limit| {
         let page = store.contact_results(campaign, status, from, limit).await.unwrap();
@@ -144,7 +133,7 @@ pub async fn saved_contacts_are_found_by_number_and_by_id(fixture: Fixture) {
     let store = &scene.store;
     let mut rows = Vec::new();
     for n in 0..3 {
-        rows.push(store.create_contact(scene.account, saved(n), None).await.unwrap());
+        rows.push(scene.saved(n).await);
     }
     let many: Vec<_> = (1..1_200).map(number).collect();
     let mut found = store.saved_by_number(scene.account, &many).await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Fixture, change, contact, number};
 use domain::{
     id::{AccountId, CampaignId},
-    ports::store::{ActiveCampaign, CampaignFilter, CampaignStatus, NewContact, Progress, StateChange, StoreError},
+    ports::store::{ActiveCampaign, CampaignFilter, CampaignStatus, Progress, StateChange, StoreError},
     time::{Clock, Timestamp},
 };
 
@@ -52,13 +52,7 @@ pub async fn an_import_is_seen_by_no_reader_until_it_is_finished(fixture: Fixtur
 pub async fn contacts_keep_their_order_and_fields(fixture: Fixture) {
     let scene = fixture.scene().await;
     let store = &scene.store;
-    let saved = NewContact {
-        phone_number: number(2),
-        name: None,
-        email: None,
-        extra: Default::default(),
-    };
-    let saved = store.create_contact(scene.account, saved, None).await.unwrap();
+    let saved = scene.saved(2).await;
     let row = scene.draft("Spring", 0..5).await;
     let mut expected: Vec<_> = (0..5).map(contact).collect();
     expected[2].contact = Some(saved.id);

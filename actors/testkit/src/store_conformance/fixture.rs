@@ -17,9 +17,9 @@ use domain::{
     ports::{
         carrier::CarrierCallId,
         store::{
-            Account, CallerId, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt, ConversationStatus,
-            FollowUp, NewAccount, NewCampaign, Outcome, Patience, Permit, PermitRequest, ScheduleText, StateChange,
-            Store, StoreResult, StoredApiKey,
+            Account, CallerId, CampaignContact, CampaignRow, CampaignStatus, Claim, ClaimedAttempt, ContactRow,
+            ConversationStatus, FollowUp, NewAccount, NewCampaign, NewContact, Outcome, Patience, Permit,
+            PermitRequest, ScheduleText, StateChange, Store, StoreResult, StoredApiKey,
         },
     },
     time::{Clock, Timestamp},
@@ -175,6 +175,17 @@ impl Scene {
         live_on(&*heir.store, &heir.clock, heir.node).await;
         heir.store.take_orphaned(heir.node, &Patience::default()).await.unwrap();
         heir
+    }
+
+    /// Saves a contact that has only a number.
+    pub async fn saved(&self, n: usize) -> ContactRow {
+        let new = NewContact {
+            phone_number: number(n),
+            name: None,
+            email: None,
+            extra: Map::new(),
+        };
+        self.store.create_contact(self.account, new, None).await.unwrap()
     }
 
     pub fn new_campaign(&self, name: &str) -> NewCampaign {

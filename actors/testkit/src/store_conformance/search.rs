@@ -26,7 +26,8 @@ pub async fn note(scene: &Scene) {
     }
 }
 
-async fn say(scene: &Scene, call: AttemptId, seq: i64, text: &str) {
+/// Appends words of the person to a call.
+pub async fn say(scene: &Scene, call: AttemptId, seq: i64, text: &str) {
     let turn = TurnFact {
         seq,
         speaker: Speaker::User,

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use chrono::DateTime;
 use domain::time::Timestamp;
 use reqwest::{Client, RequestBuilder, StatusCode, header::LOCATION};
 use serde_json::Value;
@@ -103,8 +102,7 @@ impl Answered {
 
 /// Parses a time with its offset.
 pub(super) fn time(value: &Value) -> Option<Timestamp> {
-    let text = value.as_str()?;
-    Some(DateTime::parse_from_rfc3339(text).ok()?.to_utc().into())
+    Timestamp::from_iso8601(value.as_str()?)
 }
 
 /// Formats a time in UTC, as both APIs accept it.

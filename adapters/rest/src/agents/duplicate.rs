@@ -33,11 +33,7 @@ pub async fn duplicate(
     _: Query<NoParameters>,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Response> {
-    let hash = || {
-        let mut hash = RequestHash::of_json(&body);
-        hash.part(id.to_string().as_bytes());
-        hash
-    };
+    let hash = || RequestHash::of_json(&body).about(id);
     let turn = key.take(&state, account.id, "duplicate agent", hash);
     let original = async || state.store.agent(account.id, id).await.or_no_such("agent");
     turn.await?
@@ -66,9 +62,7 @@ async fn copy(
     let mut fields = Fields::of(body, "");
     fields.only(&["name"]);
     let name = fields.value("name").and_then(|_| fields.name("name"));
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     let mut change = json!({ "name": name.unwrap_or_else(|| name_of_copy(original.name())) });
     if !answered(original).is_empty() {
         change["phoneNumbers"] = Value::Null;

@@ -38,11 +38,7 @@ pub async fn add(
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
     require_to_feed(&row, &caller)?;
-    let hash = || {
-        let mut hash = RequestHash::of_json(&body);
-        hash.part(target.campaign.to_string().as_bytes());
-        hash
-    };
+    let hash = || RequestHash::of_json(&body).about(target.campaign);
     let turn = key.take(&state, target.account.id, "add contacts", hash).await?;
     turn.answer(async |ticket| append(&state, &row, &body, ticket).await, again, reply)
         .await
@@ -105,11 +101,12 @@ pub async fn commit(
         added => added.or_no_such("campaign")?,
     };
     import.taken();
-    if added.status == CampaignStatus::Paused && row.status != CampaignStatus::Paused {
-        warnings.push(LAUNCH.to_owned());
-    }
+    warnings.extend(to_launch(row, added.status));
     Ok((json!(added), joined(&warnings)))
 }
 
-/// Warning about a completed campaign that has contacts to dial again.
-pub const LAUNCH: &str = "the campaign was completed and is paused now; launch it to go on";
+/// Returns the warning about a completed campaign that was paused because it has contacts to dial again.
+pub fn to_launch(row: &CampaignRow, now: CampaignStatus) -> Option<String> {
+    let is_paused = now == CampaignStatus::Paused && row.status != CampaignStatus::Paused;
+    is_paused.then(|| "the campaign was completed and is paused now; launch it to go on".to_owned())
+}

@@ -3,14 +3,14 @@
 use axum::{extract::State, response::Response};
 use domain::{
     id::AttemptId,
-    ports::store::{CampaignRow, CampaignStatus, ContactResult, ContactStatus, KeyTicket, StoreError},
+    ports::store::{CampaignRow, ContactResult, ContactStatus, KeyTicket, StoreError},
     retry::UNKNOWN_OUTCOME,
 };
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::{
-    add::{Added, LAUNCH, again, reply},
+    add::{Added, again, reply, to_launch},
     begin::joined,
     command::Target,
 };
@@ -106,11 +106,7 @@ pub async fn call_again(
     key: IdempotencyKey,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Response> {
-    let hash = || {
-        let mut hash = RequestHash::of_json(&body);
-        hash.part(target.campaign.to_string().as_bytes());
-        hash
-    };
+    let hash = || RequestHash::of_json(&body).about(target.campaign);
     let turn = key.take(&state, target.account.id, "call again", hash).await?;
     // A disconnecting client does not interrupt this, so that the key is kept until everything is planned.
     let answered = tokio::spawn(async move {
@@ -139,8 +135,7 @@ async fn plan(
     };
     let done = state.store.call_again(row.id, &[], planned, ticket.as_ref()).await;
     let done = done.or_no_such("campaign")?;
-    let paused = done.status == CampaignStatus::Paused && row.status != CampaignStatus::Paused;
-    let warnings: Vec<String> = rest.into_iter().chain(paused.then(|| LAUNCH.to_owned())).collect();
+    let warnings: Vec<String> = rest.into_iter().chain(to_launch(&row, done.status)).collect();
     Ok((json!(done), joined(&warnings)))
 }
 
@@ -198,9 +193,7 @@ fn outcomes(body: &Map<String, Value>) -> ApiResult<Vec<LastOutcome>> {
             }
         }
     }
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     Ok(if items.is_some() {
         wanted
     } else {

@@ -112,9 +112,6 @@ pub fn no_fields(body: &Map<String, Value>, flag: &[&str]) -> ApiResult<bool> {
     let mut fields = Fields::of(body, "");
     fields.only(flag);
     let value = flag.first().is_some_and(|name| fields.flag(name));
-    if fields.problems.is_empty() {
-        Ok(value)
-    } else {
-        Err(ApiError::Invalid(fields.problems))
-    }
+    fields.end()?;
+    Ok(value)
 }

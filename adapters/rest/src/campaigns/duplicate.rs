@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Answer,
+    begin::{Begin, answer_again},
     command::Target,
     import::{CHUNK, Import},
     settings::dialing_agent,
@@ -25,22 +26,14 @@ pub async fn duplicate(
     key: IdempotencyKey,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Response> {
-    let hash = || {
-        let mut hash = RequestHash::of_json(&body);
-        hash.part(target.campaign.to_string().as_bytes());
-        hash
-    };
+    let hash = || RequestHash::of_json(&body).about(target.campaign);
     let account = target.account.id;
-    let answer = Answer::created(target.request_id.clone());
     match key.take(&state, account, "duplicate campaign", hash).await? {
-        Turn::Again(replay) => {
-            let row = state.store.campaign(account, replay.id()?).await;
-            let row = row.or_no_such("campaign")?;
-            Ok(replay.mark(answer.send(&state, &row).await?))
-        }
+        Turn::Again(replay) => answer_again(&state, account, &replay, Begin::Later, target.request_id).await,
         Turn::First(held) => {
             let copied = copy(&state, &target, &body, held.ticket()).await;
-            answer.send(&state, &held.end(copied).await?).await
+            let copied = held.end(copied).await?;
+            Answer::created(target.request_id).send(&state, &copied).await
         }
     }
 }
@@ -65,9 +58,7 @@ async fn copy(
             false
         }
     };
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     dialing_agent(&*state.store, row.account, row.agent).await?;
     let new = NewCampaign {
         name: name.unwrap_or_else(|| name_of_copy(&row.name)),

@@ -2,12 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use axum::{
-    body::Body,
-    extract::State,
-    http::{HeaderValue, header},
-    response::{IntoResponse, Response},
-};
+use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
 use domain::{
     agent::Entities,
@@ -31,7 +26,7 @@ use crate::{
     error::{ApiError, ApiResult, OrNoSuch},
     path_id::PathId,
     query::{Parameters, Query, RawQuery},
-    results_file::{EMAIL, HEADERS, harmless, header_of},
+    results_file::{EMAIL, HEADERS, attachment, harmless, header_of, written},
 };
 
 /// Parameters of the list.
@@ -137,17 +132,11 @@ pub async fn file(State(state): State<RestState>, target: Target) -> ApiResult<R
         columns: None,
     };
     let body = Body::from_stream(stream::try_unfold(reading, Reading::page));
-    let mut response = body.into_response();
-    let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        HeaderValue::from_static("text/csv; charset=utf-8"),
-    );
-    let name = format!("attachment; filename=\"results-{campaign}.csv\"");
-    if let Ok(name) = HeaderValue::from_str(&name) {
-        headers.insert(header::CONTENT_DISPOSITION, name);
-    }
-    Ok(response)
+    Ok(attachment(
+        body,
+        "text/csv; charset=utf-8",
+        &format!("results-{campaign}.csv"),
+    ))
 }
 
 /// Progress of writing the file.
@@ -263,10 +252,7 @@ fn lines(
     for (result, contact) in page.iter().zip(contacts) {
         writer.write_record(cells(result).into_iter().chain(columns.cells(contact)))?;
     }
-    let bytes = writer
-        .into_inner()
-        .map_err(|error| csv::Error::from(error.into_error()))?;
-    Ok(Bytes::from(bytes))
+    Ok(Bytes::from(written(writer)?))
 }
 
 fn cells(result: &ContactResult) -> [String; 9] {

@@ -174,11 +174,8 @@ async fn read(
     };
     fields.problems.extend(schedule_texts::problems(&given, false));
     let contacts = contacts::read_all(&*state.store, row.account, &mut fields).await?;
-    if fields.problems.is_empty() {
-        Ok((update, contacts.map(|(contacts, _)| contacts)))
-    } else {
-        Err(ApiError::Invalid(fields.problems))
-    }
+    fields.end()?;
+    Ok((update, contacts.map(|(contacts, _)| contacts)))
 }
 
 fn refuse_nulls(fields: &mut Fields<'_>, body: &Map<String, Value>) {
@@ -259,9 +256,7 @@ pub async fn schedule(
     let mut found = schedule_texts::problems(&text, true);
     found.retain(|problem| fields.problems.iter().all(|known| known.path != problem.path));
     fields.problems.extend(found);
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     let row = target.command(&state, CampaignCommand::Schedule(text)).await?;
     let answer = Answer::ok(target.request_id).warning(joined(&beginning_warnings(&state, &row).await));
     answer.send(&state, &row).await

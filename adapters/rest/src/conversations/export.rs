@@ -2,32 +2,26 @@
 
 use std::collections::BTreeMap;
 
-use axum::{
-    body::Body,
-    extract::State,
-    http::{HeaderValue, header},
-    response::{IntoResponse, Response},
-};
+use axum::{body::Body, extract::State, response::Response};
 use bytes::Bytes;
 use domain::{
     conversation::Conversation,
     id::AttemptId,
     ports::store::{Account, ConversationPage, StoreError},
-    time::Timestamp,
 };
 use futures_util::stream;
 use serde_json::json;
 
 use super::{
     detail_of,
-    filters::{Resolved, Wanted, filters},
+    filters::{Resolved, Wanted, filters, next_place},
 };
 use crate::{
     RestState,
     auth::Caller,
     error::{ApiError, ApiResult},
     query::{Parameters, Query, RawQuery},
-    results_file::harmless,
+    results_file::{attachment, harmless, written},
 };
 
 /// Conversations that are read, and held in memory, at a time.
@@ -105,15 +99,11 @@ pub async fn export(
         with_headers: format == Format::Csv,
     };
     let body = Body::from_stream(stream::try_unfold(reading, Reading::piece));
-    let (content_type, disposition) = match format {
-        Format::Csv => ("text/csv; charset=utf-8", "attachment; filename=\"conversations.csv\""),
-        Format::JsonLines => ("application/jsonl", "attachment; filename=\"conversations.jsonl\""),
+    let (content_type, name) = match format {
+        Format::Csv => ("text/csv; charset=utf-8", "conversations.csv"),
+        Format::JsonLines => ("application/jsonl", "conversations.jsonl"),
     };
-    let mut response = body.into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(header::CONTENT_DISPOSITION, HeaderValue::from_static(disposition));
-    Ok(response)
+    Ok(attachment(body, content_type, name))
 }
 
 /// Reason why the file ended early.
@@ -165,7 +155,7 @@ impl Reading {
                 lines.add(&full)?;
             }
         }
-        if let Some(place) = after(&page) {
+        if let Some(place) = next_place(&page, PAGE) {
             let next = self
                 .wanted
                 .page(&self.state, self.account.id, (Some(place), PAGE))
@@ -182,13 +172,6 @@ impl Reading {
             Err(other) => Err(other.into()),
         }
     }
-}
-
-/// Returns the place after which the export goes on, if there may be more.
-fn after(page: &ConversationPage) -> Option<(Timestamp, AttemptId)> {
-    let is_full = i64::try_from(page.rows.len()).is_ok_and(|rows| rows == PAGE);
-    let last = page.rows.last().filter(|_| is_full).map(|row| (row.started_at, row.id));
-    page.reached.or(last)
 }
 
 /// Lines of one piece.
@@ -220,12 +203,8 @@ impl Lines {
     }
 
     fn finish(self) -> Result<Bytes, ExportError> {
-        let csv = self
-            .csv
-            .into_inner()
-            .map_err(|error| csv::Error::from(error.into_error()))?;
         Ok(Bytes::from(match self.format {
-            Format::Csv => csv,
+            Format::Csv => written(self.csv)?,
             Format::JsonLines => self.json,
         }))
     }

@@ -202,9 +202,7 @@ impl Resolved {
                 .store
                 .conversation_page(account, filter.clone(), LOOKED_AT)
                 .await?;
-            let is_full = i64::try_from(page.rows.len()).is_ok_and(|rows| rows == LOOKED_AT);
-            let last = page.rows.last().filter(|_| is_full).map(|row| (row.started_at, row.id));
-            filter.after = page.reached.or(last);
+            filter.after = next_place(&page, LOOKED_AT);
             rows.extend(with_recordings(state.recordings_dir.clone(), page.rows, has_recording).await?);
             let found = i64::try_from(rows.len()).unwrap_or(i64::MAX);
             if found >= limit || filter.after.is_none() {
@@ -215,6 +213,13 @@ impl Resolved {
         let reached = filter.after;
         Ok(ConversationPage { rows, reached })
     }
+}
+
+/// Returns the place after which to go on behind a page that was read with this limit, if there may be more.
+pub(super) fn next_place(page: &ConversationPage, limit: i64) -> Option<(Timestamp, AttemptId)> {
+    let is_full = i64::try_from(page.rows.len()).is_ok_and(|rows| rows == limit);
+    let last = page.rows.last().filter(|_| is_full).map(|row| (row.started_at, row.id));
+    page.reached.or(last)
 }
 
 /// Returns the agents with a tag, at most the newest [`AGENTS`].

@@ -146,9 +146,7 @@ pub async fn patch(
     };
     let emptied = body.get(DOCUMENT_IDS).is_some_and(Value::is_null);
     let documents = document_ids(&state, &account, &mut fields).await?;
-    if !fields.problems.is_empty() {
-        return Err(ApiError::Invalid(fields.problems));
-    }
+    fields.end()?;
     let edit = GroupEdit {
         name,
         documents: documents.or_else(|| emptied.then(Vec::new)),

@@ -14,7 +14,7 @@ use sqlx::{any::AnyRow, query::Query};
 use crate::{
     Work,
     account_events::known_types,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
 };
 
 /// An event that got its place.
@@ -126,10 +126,9 @@ async fn endpoints_of(work: &mut Work<'_>, accounts: BTreeSet<String>) -> StoreR
     if accounts.is_empty() {
         return Ok(Vec::new());
     }
-    let places: Vec<String> = (1..=accounts.len()).map(|place| format!("${place}")).collect();
     let query = composed(format!(
         "SELECT id, account, types, created_at FROM webhook_endpoints WHERE enabled = 1 AND account IN ({}) ORDER BY id",
-        places.join(",")
+        places(1, accounts.len())
     ));
     let query = accounts.into_iter().fold(query, Query::bind);
     let rows = query.fetch_all(&mut *work.conn).await.map_err(unavailable)?;

@@ -14,7 +14,7 @@ use crate::{
     campaign_contacts::{self, COLUMNS, SAVED_EXTRA},
     contact_states::{self, ContactKey},
     locks,
-    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable},
+    rows::{AnyQuery, Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable},
 };
 
 /// A running campaign to claim from.
@@ -185,11 +185,10 @@ async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> St
         .collect::<StoreResult<Vec<i64>>>()?;
     let mut rows = Vec::with_capacity(indexes.len());
     for chunk in indexes.chunks(ROWS_PER_INSERT) {
-        let places: Vec<String> = (2..chunk.len() + 2).map(|place| format!("${place}")).collect();
         let update = composed(format!(
             "UPDATE contact_states SET state = 'in_progress', attempts = 1 \
              WHERE list = $1 AND state = 'pending' AND attempts = 0 AND idx IN ({})",
-            places.join(",")
+            places(2, chunk.len())
         ));
         let update = chunk
             .iter()
@@ -197,8 +196,7 @@ async fn take_given_back(work: &mut Work<'_>, source: &Source, limit: i64) -> St
         if affected(update, work.conn).await? != chunk.len() as u64 {
             return Err(StoreError::Stale);
         }
-        let places: Vec<String> = (3..chunk.len() + 3).map(|place| format!("${place}")).collect();
-        let select = contacts(&format!("cc.idx IN ({})", places.join(","))).bind(source.campaign.to_string());
+        let select = contacts(&format!("cc.idx IN ({})", places(3, chunk.len()))).bind(source.campaign.to_string());
         let select = chunk
             .iter()
             .fold(select.bind(source.list), |query, index| query.bind(*index));

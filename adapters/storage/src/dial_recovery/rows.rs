@@ -13,7 +13,7 @@ use crate::{
     attempt_guard::bind_claim,
     attempts::told_again,
     dial_journal::DialNote,
-    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, unavailable, unique},
+    rows::{Columns, ROWS_PER_INSERT, affected, composed, insert_rows, places, unavailable, unique},
 };
 
 /// Returns the indexes of the notes that are ahead of the database.
@@ -21,10 +21,9 @@ pub(super) async fn forgotten(work: Work<'_>, notes: Arc<Vec<DialNote>>) -> Stor
     if notes.is_empty() {
         return Ok(Vec::new());
     }
-    let places: Vec<String> = (1..=notes.len()).map(|place| format!("${place}")).collect();
     let query = composed(format!(
         "SELECT id, state, epoch FROM attempts WHERE id IN ({})",
-        places.join(",")
+        places(1, notes.len())
     ));
     let query = notes.iter().fold(query, |query, note| query.bind(note.attempt.clone()));
     let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;

@@ -14,11 +14,11 @@ use sqlx::any::AnyRow;
 use super::{
     super::{
         Work, idempotency,
-        rows::{Columns, affected, composed, unavailable},
+        rows::{Columns, affected, composed, places, unavailable},
     },
     documents,
     holding::{Held, holders},
-    page, places,
+    page,
 };
 
 const SELECT: &str = "SELECT id, account, name, created_at FROM document_groups";

@@ -16,7 +16,7 @@ use futures_util::future::join_all;
 use sqlx::{Connection, SqliteConnection};
 use storage::{PageLimits, SqlStore};
 use tempfile::TempDir;
-use testkit::store_conformance::{Fixture, ManualClock, new_account, note, number};
+use testkit::store_conformance::{Fixture, ManualClock, new_account, note, number, say};
 
 fn url(folder: &TempDir) -> String {
     format!("sqlite://{}", folder.path().join("ringback.db").display())
@@ -141,13 +141,7 @@ async fn each_way_of_erasing_takes_words_out_of_every_file() {
             clock: clock.clone(),
         };
         let scene = fixture.scene().await;
-        let new = NewContact {
-            phone_number: number(0),
-            name: None,
-            email: None,
-            extra: serde_json::Map::new(),
-        };
-        let contact = sql.create_contact(scene.account, new, None).await.unwrap().id;
+        let contact = scene.saved(0).await.id;
         let campaign = scene.running(0..200).await;
         let mut calls = Vec::new();
         for n in 0..200 {
@@ -156,17 +150,7 @@ async fn each_way_of_erasing_takes_words_out_of_every_file() {
                 0 => format!("I said {CANARY}, and again {CANARY}s"),
                 _ => format!("I said {OTHER} and number {n}"),
             };
-            let turn = TurnFact {
-                seq: 0,
-                speaker: Speaker::User,
-                text,
-                started_ms: 0,
-                ended_ms: 1,
-                interrupted: false,
-                damaged: false,
-                detail: Default::default(),
-            };
-            sql.append_facts(&[(call, Fact::Turn(turn))]).await.unwrap();
+            say(&scene, call, 0, &text).await;
             calls.push(call);
         }
         note(&scene).await;
@@ -216,17 +200,7 @@ async fn a_call_that_cannot_be_read_keeps_no_other_from_being_found() {
     let mut calls = Vec::new();
     for _ in 0..3 {
         let call = scene.completed(campaign, 20).await.attempt;
-        let turn = TurnFact {
-            seq: 0,
-            speaker: Speaker::User,
-            text: "an orchid".to_owned(),
-            started_ms: 0,
-            ended_ms: 1,
-            interrupted: false,
-            damaged: false,
-            detail: Default::default(),
-        };
-        sql.append_facts(&[(call, Fact::Turn(turn))]).await.unwrap();
+        say(&scene, call, 0, "an orchid").await;
         calls.push(call);
     }
     let mut file = SqliteConnection::connect(&url(&folder)).await.unwrap();
