@@ -23,7 +23,7 @@ use tokio::{
 use super::error::ApiError;
 
 /// Paths of commands that end or prevent calls, or revoke a key.
-const CONTROLS: [&str; 7] = [
+const CONTROLS: [&str; 8] = [
     "/pause",
     "/stop",
     "/end",
@@ -31,6 +31,7 @@ const CONTROLS: [&str; 7] = [
     "/safeguards",
     "/regenerate",
     "/rotate",
+    "/rotate-secret",
 ];
 
 /// Paths of files, and of streams that query the database continuously.
@@ -108,6 +109,7 @@ fn work(method: &Method, path: &str) -> Option<Work> {
         Method::GET | Method::HEAD => Some(Work::Lists),
         Method::OPTIONS => None,
         _ if ends(&CONTROLS) => None,
+        Method::DELETE if path.ends_with("/api-keys/{keyId}") => None,
         _ => Some(Work::Writes),
     }
 }
@@ -138,6 +140,8 @@ mod tests {
             (Method::POST, "/campaigns/{campaignId}/stop", None),
             (Method::POST, "/conversations/{conversationId}/end", None),
             (Method::POST, "/do-not-call", None),
+            (Method::POST, "/webhooks/{webhookId}/rotate-secret", None),
+            (Method::DELETE, "/me/api-keys/{keyId}", None),
             (Method::DELETE, "/contacts/{contactId}", Some(Work::Writes)),
         ] {
             assert_eq!(work(&method, &format!("{base}{path}")), expected, "{method} {path}");

@@ -27,7 +27,7 @@ pub(super) const COLUMNS: &str = "e.id AS event_id, e.place, e.type AS event_typ
 pub(super) const CALL: &str = "LEFT JOIN attempts a ON a.id = e.attempt";
 
 /// Returns the types that this version knows, for `IN`. A newer node beside it may write others.
-fn known_types() -> String {
+pub(super) fn known_types() -> String {
     AccountEventType::ALL
         .map(|known| format!("'{}'", known.as_str()))
         .join(",")

@@ -228,6 +228,9 @@ async fn list_deliveries(
 ) -> StoreResult<Vec<WebhookDelivery>> {
     let mut wanted = Conditions::default();
     wanted.and("d.endpoint = ?", [id.to_string().into()]);
+    // A newer node beside this one may have stored types that this version does not know.
+    let known = format!("(d.event IS NULL OR e.type IN ({}))", account_events::known_types());
+    wanted.and(&known, []);
     if let Some(after) = after {
         wanted.and("d.id < ?", [after.to_string().into()]);
     }

@@ -384,13 +384,14 @@ mod tests {
         let writer = writer().await;
         // A deferred constraint is checked by the commit.
         let broken = &["PRAGMA defer_foreign_keys = ON", "INSERT INTO child VALUES (9)"];
-        let (neighbour, broken) = tokio::join!(
-            execute(&writer, &["INSERT INTO parent VALUES (1)"]),
-            execute(&writer, broken)
+        // The broken operation comes first: its neighbour is in the same group or finds the writer ended.
+        let (broken, neighbour) = tokio::join!(
+            execute(&writer, broken),
+            execute(&writer, &["INSERT INTO parent VALUES (1)"])
         );
         for outcome in [
-            neighbour,
             broken,
+            neighbour,
             execute(&writer, &["INSERT INTO parent VALUES (2)"]).await,
         ] {
             assert!(matches!(outcome, Err(StoreError::Unavailable(_))), "{outcome:?}");
