@@ -31,7 +31,7 @@ use providers::{
     knowledge::{Embeddings, KnowledgeCache},
     prober, summary,
 };
-use storage::{SqlStore, call_notes, recordings::WavRecordings, retention};
+use storage::{SqlStore, call_counting, call_notes, recordings::WavRecordings, retention};
 
 /// Parts of the service.
 #[derive(Clone)]
@@ -105,6 +105,8 @@ impl Parts {
         let (folder, kept) = (recordings_dir(config), config.storage.kept);
         tasks.spawn(retention::run(store.clone(), self.clock.clone(), folder, kept));
         tasks.spawn(call_notes::run(store.clone(), self.gate.clone()));
+        let prices = config.prices.clone();
+        tasks.spawn(call_counting::run(store.clone(), self.gate.clone(), prices));
         tasks.spawn(load::watch(
             config.load,
             self.gate.clone(),

@@ -17,7 +17,7 @@ use crate::{
 use chrono_tz::Tz;
 use serde_json::{Map, Value, json};
 
-pub use record::{CallEvent, EventType, Turn, TurnLatency, event, turns};
+pub use record::{CallEvent, EventType, Turn, TurnLatency, event, latencies, turns};
 pub use view::*;
 
 /// Returns the list item of a conversation.
@@ -113,7 +113,7 @@ pub async fn in_full(store: &dyn Store, account: &Account, row: &ConversationRow
 }
 
 /// Returns the whole seconds from the answer to the end; 0 until both are known.
-fn duration_s(row: &ConversationRow) -> u64 {
+pub fn duration_s(row: &ConversationRow) -> u64 {
     match (row.answered_at, row.ended_at) {
         (Some(answered), Some(ended)) => ended.since(answered).as_secs(),
         _ => 0,

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod admission;
 pub mod agent;
 pub mod analysis;
+pub mod analytics;
 pub mod api_key;
 pub mod call_values;
 pub mod callback_time;

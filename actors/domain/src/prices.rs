@@ -51,6 +51,20 @@ pub struct UnpricedUsage {
 
 /// Returns the cost of a call that is over; `usage` is what its conversation shows.
 pub fn cost(prices: &PriceList, row: &ConversationRow, usage: Option<&Value>) -> Cost {
+    sum(prices, row, usage).cost
+}
+
+/// Returns the total of [`cost`] in thousand-millionths of the currency's unit.
+pub fn nanos(prices: &PriceList, row: &ConversationRow, usage: Option<&Value>) -> u64 {
+    u64::try_from(sum(prices, row, usage).total).unwrap_or(u64::MAX)
+}
+
+/// Returns an amount in thousand-millionths as a decimal number.
+pub fn amount(nanos: u64) -> String {
+    decimal(u128::from(nanos), 9)
+}
+
+fn sum<'a>(prices: &'a PriceList, row: &ConversationRow, usage: Option<&Value>) -> Sum<'a> {
     let mut sum = Sum::of(prices);
     if let (Some(carrier), Some(answered), Some(ended)) = (&row.carrier, row.answered_at, row.ended_at) {
         // Carriers charge a second that has begun.
@@ -68,7 +82,7 @@ pub fn cost(prices: &PriceList, row: &ConversationRow, usage: Option<&Value>) ->
         // Models without a name are counted at their provider only.
         sum.add_all(&Use::Model(provider, ""), &rest);
     }
-    sum.cost
+    sum
 }
 
 /// Thousandths in one. Quantities are counted in thousandths of their unit, since seconds have milliseconds.

@@ -2,6 +2,7 @@
 //! paused clock.
 
 mod account_events;
+mod analytics;
 mod api_keys;
 mod appointments;
 mod attempts;

@@ -8,6 +8,7 @@
 )]
 
 mod account_events;
+mod analytics;
 mod agent_versions;
 mod api_keys;
 mod appointments;
@@ -38,6 +39,7 @@ mod transfer_rules;
 mod webhooks;
 
 pub use account_events::*;
+pub use analytics::*;
 pub use agent_versions::*;
 pub use api_keys::*;
 pub use appointments::*;
@@ -230,6 +232,10 @@ macro_rules! store_conformance {
             what_is_erased_or_said_later_changes_what_is_found
             a_deleted_conversation_is_read_by_nobody_and_counts
             no_query_breaks_the_index
+            ended_calls_are_counted_once_in_every_group
+            a_call_is_counted_after_its_analysis_or_an_hour
+            two_counters_count_each_call_once
+            counts_outlive_the_call_and_not_the_other_way_round
             an_answered_call_is_analysed_once
             an_analysis_waits_for_facts_that_follow_the_outcome
             turns_that_come_late_are_analysed_too

@@ -4,7 +4,7 @@ pub mod delete;
 pub mod end;
 pub mod events;
 pub mod export;
-mod filters;
+pub mod filters;
 pub mod live;
 pub mod recording;
 pub mod turns;

@@ -103,9 +103,15 @@ impl Reply {
 
     /// Creates a 200 with a page of a list.
     pub fn page(items: Vec<impl Serialize>, pagination: Pagination) -> Self {
+        Self::ok(items).with_pagination(pagination)
+    }
+
+    /// Adds the pagination of a list that `data` contains.
+    #[must_use]
+    pub fn with_pagination(self, pagination: Pagination) -> Self {
         Self {
             pagination: Some(pagination),
-            ..Self::ok(items)
+            ..self
         }
     }
 

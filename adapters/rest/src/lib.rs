@@ -4,6 +4,7 @@
 mod admission;
 mod agent_references;
 mod agents;
+mod analytics;
 mod api_keys;
 mod auth;
 mod body;
@@ -187,6 +188,7 @@ pub fn routes(state: RestState) -> Router {
         .merge(transfer_rules::routes())
         .merge(webhooks::routes())
         .merge(conversations::routes())
+        .merge(analytics::routes())
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
         .route_layer(middleware::from_fn_with_state(

@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod agents;
+pub mod analytics;
 mod answers;
 pub mod api_keys;
 pub mod campaign_types;
@@ -165,6 +166,7 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),
         ("Campaigns", "Contacts to call, and when", campaigns::operations()),
         ("Conversations", "Results of calls", conversations::operations()),
+        ("Analytics", "Counts of calls", analytics::operations()),
         (
             "Events",
             "What happens in the account: as a stream, and sent to webhooks",

@@ -50,6 +50,7 @@ const FILES: &[(&str, &str)] = &files![
     "0016_search",
     "0017_ring_timeout",
     "0018_api_keys",
+    "0019_analytics",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

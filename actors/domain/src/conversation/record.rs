@@ -88,19 +88,33 @@ pub struct TurnLatency {
     pub filled: bool,
 }
 
-/// Returns turns with their latencies.
+/// Returns the latencies of a call's answers in order.
 ///
 /// # Errors
 ///
 /// Returns an error if the store fails.
-pub async fn turns(store: &dyn Store, call: AttemptId, facts: Vec<TurnFact>) -> StoreResult<Vec<Turn>> {
+pub async fn latencies(store: &dyn Store, call: AttemptId) -> StoreResult<Vec<TurnLatency>> {
+    Ok(replies(store, call).await?.into_iter().map(|(_, latency)| latency).collect())
+}
+
+/// Returns the latencies of a call's answers, each with the start of its turn in milliseconds from the call's answer.
+async fn replies(store: &dyn Store, call: AttemptId) -> StoreResult<Vec<(i64, TurnLatency)>> {
     let replies = store.events_of(call, &[REPLY], None, MOST_REPLIES).await?;
     let latencies = replies.iter().filter_map(|row| {
         let mut latency: TurnLatency = serde_json::from_str(&row.event.detail).ok()?;
         latency.end_of_speech_ms = row.event.at_ms - latency.playout_ms;
         Some((row.event.at_ms, latency))
     });
-    let mut latencies: HashMap<i64, TurnLatency> = latencies.collect();
+    Ok(latencies.collect())
+}
+
+/// Returns turns with their latencies.
+///
+/// # Errors
+///
+/// Returns an error if the store fails.
+pub async fn turns(store: &dyn Store, call: AttemptId, facts: Vec<TurnFact>) -> StoreResult<Vec<Turn>> {
+    let mut latencies: HashMap<i64, TurnLatency> = replies(store, call).await?.into_iter().collect();
     Ok(facts.into_iter().map(|fact| turn(fact, &mut latencies)).collect())
 }
 

@@ -4,6 +4,7 @@
 //! The store has its own clock; callers never pass the present time.
 
 mod account_events;
+mod analytics;
 mod api_keys;
 mod appointments;
 mod attempts;
@@ -26,6 +27,7 @@ mod transfer_rules;
 mod webhooks;
 
 pub use account_events::*;
+pub use analytics::*;
 pub use api_keys::*;
 pub use appointments::*;
 pub use attempts::*;
@@ -117,6 +119,7 @@ pub trait Store:
     + TransferRuleStore
     + AccountEventStore
     + WebhookStore
+    + AnalyticsStore
 {
 }
 
@@ -141,5 +144,6 @@ impl<T> Store for T where
         + TransferRuleStore
         + AccountEventStore
         + WebhookStore
+    + AnalyticsStore
 {
 }

@@ -21,7 +21,8 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection,
-            CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, DocumentRow, EventRow,
+            CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, CountedCall, DocumentRow,
+            EventRow,
             SafeguardsRow, StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
         },
     },
@@ -66,6 +67,8 @@ pub(super) struct Tables {
     /// Events of calls in the order in which they were stored.
     pub(super) events: Vec<(AttemptId, EventRow)>,
     pub(super) jobs: BTreeMap<JobId, JobEntry>,
+    /// Counted calls; without counts if they were deleted before.
+    pub(super) counted: BTreeMap<AttemptId, Option<CountedCall>>,
     pub(super) outbox: Outbox,
     pub(super) feed: Feed,
     pub(super) webhooks: HashMap<WebhookId, WebhookEntry>,

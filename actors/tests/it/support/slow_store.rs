@@ -259,6 +259,11 @@ slowly! {
         test_webhook(account: AccountId, id: WebhookId) -> WebhookDelivery;
         webhook_message(delivery: DeliveryId) -> WebhookMessage;
     }
+    AnalyticsStore {
+        calls_to_count(limit: i64) -> CountingBatch;
+        count_calls(batch: &CountingBatch, counted: Vec<CountedCall>) -> ();
+        call_counts(account: AccountId, filter: CountsFilter) -> GroupedCounts;
+    }
     AppointmentStore {
         begin_appointment(new: NewAppointment) -> Begun;
         settle_appointment(id: AppointmentId, lease: i64, settled: BookingSettled) -> ();

@@ -90,12 +90,14 @@ impl Parameters for ListParameters {
     }
 }
 
-const UNIX_TIME: &str = "a Unix time in whole seconds or milliseconds";
+/// Description of the values that [`unix_time`] accepts.
+pub const UNIX_TIME: &str = "a Unix time in whole seconds or milliseconds";
 
 /// Smallest Unix time that is read as milliseconds.
 const MILLISECONDS_FROM: i64 = 100_000_000_000;
 
-fn unix_time(text: &str) -> Option<Timestamp> {
+/// Parses a Unix time. Returns `None` if it is invalid.
+pub fn unix_time(text: &str) -> Option<Timestamp> {
     let value = plain_integer(text)?;
     let factor = if value >= MILLISECONDS_FROM { 1_000 } else { 1_000_000 };
     value.checked_mul(factor).map(Timestamp)

@@ -237,6 +237,13 @@ impl Operation {
         self.listed::<T>(item, "Pagination")
     }
 
+    /// Adds a 200 with `data` that contains a page of a list.
+    pub fn page_of<T: ToSchema>(self, example: Value) -> Self {
+        let schema = reference::<T>();
+        self.registered::<T>()
+            .answers("200", "A page", schema, example, Some("Pagination"))
+    }
+
     /// Adds a 200 with a page of a sortable list.
     pub fn sorted_page<T: ToSchema>(self, item: Value) -> Self {
         self.listed::<T>(item, "SortedPagination")

@@ -238,6 +238,26 @@ pub fn call_event() -> Value {
     })
 }
 
+/// Returns counts of calls.
+pub fn analytics() -> Value {
+    json!({
+        "groupBy": "day",
+        "startTimeUnix": 1_780_272_000,
+        "endTimeUnix": 1_780_358_400,
+        "complete": true,
+        "rows": [{
+            "startTimeUnix": 1_780_272_000,
+            "calls": 120,
+            "answered": 81,
+            "conversationDuration": 9_340,
+            "outcomes": { "completed": 70, "voicemail": 11, "no-answer": 30, "busy": 9 },
+            "sentiment": { "positive": 40, "neutral": 25, "negative": 5 },
+            "cost": { "currency": "USD", "total": "7.412" },
+            "latencies": { "answers": 512, "p50Ms": 640, "p95Ms": 1_120 },
+        }],
+    })
+}
+
 /// Returns a document of the knowledge base.
 pub fn document() -> Value {
     json!({
