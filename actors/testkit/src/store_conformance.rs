@@ -8,8 +8,8 @@
 )]
 
 mod account_events;
-mod analytics;
 mod agent_versions;
+mod analytics;
 mod api_keys;
 mod appointments;
 mod attempts;
@@ -39,8 +39,8 @@ mod transfer_rules;
 mod webhooks;
 
 pub use account_events::*;
-pub use analytics::*;
 pub use agent_versions::*;
+pub use analytics::*;
 pub use api_keys::*;
 pub use appointments::*;
 pub use attempts::*;

@@ -95,6 +95,11 @@ async fn lengthen(work: Work<'_>, number: i64, first_at: i64) -> StoreResult<()>
         let delete = sqlx::query(sqlx::AssertSqlSafe(delete)).bind(id_of(number));
         affected(delete, &mut *work.conn).await?;
     }
+    // Calls that were inserted as ended are counted like those of an older version.
+    let recount = sqlx::query(
+        "UPDATE cluster SET value = 'ffffffff-ffff-ffff-ffff-ffffffffffff' WHERE name = 'calls_counted_from'",
+    );
+    affected(recount, &mut *work.conn).await?;
     seed_turns(work, number..number + 1, TURNS_OF_LONGEST, first_at).await
 }
 

@@ -94,7 +94,11 @@ pub struct TurnLatency {
 ///
 /// Returns an error if the store fails.
 pub async fn latencies(store: &dyn Store, call: AttemptId) -> StoreResult<Vec<TurnLatency>> {
-    Ok(replies(store, call).await?.into_iter().map(|(_, latency)| latency).collect())
+    Ok(replies(store, call)
+        .await?
+        .into_iter()
+        .map(|(_, latency)| latency)
+        .collect())
 }
 
 /// Returns the latencies of a call's answers, each with the start of its turn in milliseconds from the call's answer.

@@ -144,6 +144,6 @@ impl<T> Store for T where
         + TransferRuleStore
         + AccountEventStore
         + WebhookStore
-    + AnalyticsStore
+        + AnalyticsStore
 {
 }

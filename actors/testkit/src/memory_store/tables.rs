@@ -21,9 +21,9 @@ use domain::{
         carrier::CarrierCallId,
         store::{
             Account, AccountEventType, AgentRow, AgentVersion, Analysis, ApiKeyRow, AttemptState, CallDirection,
-            CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, CountedCall, DocumentRow,
-            EventRow,
-            SafeguardsRow, StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow, Tries, TurnFact,
+            CampaignContact, CampaignRow, CampaignStatus, Claim, ContactRow, ConversationStatus, CountedCall,
+            DocumentRow, EventRow, SafeguardsRow, StoreError, StoreResult, StoredApiKey, ToolRow, TransferRuleRow,
+            Tries, TurnFact,
         },
     },
     safeguards::Rule,

@@ -31,7 +31,7 @@ async fn analyse(scene: &Scene) {
 /// Counts all calls that are ready, three at a time.
 pub async fn count_calls(scene: &Scene) {
     let prices = r#"{ "currency": "USD", "prices": [
-        { "carrier": "simulated", "unit": "seconds", "price": "0.6", "per": 60 } ] }"#;
+        { "carrier": "exchange", "unit": "seconds", "price": "0.6", "per": 60 } ] }"#;
     let prices = PriceList::parse(prices).unwrap();
     while analytics::count(&*scene.store, Some(&prices), 3).await.unwrap() {}
 }
@@ -113,7 +113,11 @@ pub async fn ended_calls_are_counted_once_in_every_group(fixture: Fixture) {
     let day = calls(&scene, by(CountedBy::Day)).await;
     assert_eq!(day, [(started(first, false), 3), (started(last, false), 1)].into());
     let later = first.plus(HOUR + Duration::from_secs(30));
-    let hours = [(started(first, true), 2), (started(later, true), 1), (started(last, true), 1)];
+    let hours = [
+        (started(first, true), 2),
+        (started(later, true), 1),
+        (started(last, true), 1),
+    ];
     assert_eq!(calls(&scene, by(CountedBy::Hour)).await, hours.into());
     let of = |campaign| CountedGroup {
         campaign: Some(campaign),
@@ -131,7 +135,10 @@ pub async fn ended_calls_are_counted_once_in_every_group(fixture: Fixture) {
     };
     let hours = calls(&scene, narrow(by(CountedBy::Hour))).await;
     assert_eq!(hours, [(started(first, true), 2)].into());
-    assert_eq!(calls(&scene, narrow(by(CountedBy::Campaign))).await, [(of(one), 2)].into());
+    assert_eq!(
+        calls(&scene, narrow(by(CountedBy::Campaign))).await,
+        [(of(one), 2)].into()
+    );
     let strange = CountsFilter {
         agent: Some(AgentId::new()),
         ..by(CountedBy::Day)
@@ -155,7 +162,10 @@ pub async fn a_call_is_counted_after_its_analysis_or_an_hour(fixture: Fixture) {
     scene.clock.advance(HOUR);
     count_calls(&scene).await;
     let counted = counted(&scene, by(CountedBy::Agent)).await.groups;
-    let counts: Vec<_> = counted.values().map(|counts| (counts.calls, counts.sentiment.len())).collect();
+    let counts: Vec<_> = counted
+        .values()
+        .map(|counts| (counts.calls, counts.sentiment.len()))
+        .collect();
     assert_eq!(counts, [(2, 0)]);
     // An analysis that comes later changes nothing.
     analyse(&scene).await;

@@ -5,6 +5,7 @@
 mod agent_fields;
 mod agent_versions;
 mod agents;
+mod analytics;
 mod api_keys;
 mod auth;
 mod calls;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod counting;
 mod dial_journal;
 mod every_store;
 mod histories;

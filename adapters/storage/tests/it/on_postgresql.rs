@@ -19,8 +19,8 @@ use sqlx::{AnyConnection, AssertSqlSafe, Connection, Executor, Row};
 use storage::{OpenError, PageLimits, SqlStore};
 use testkit::store_conformance::{Fixture, ManualClock, number, outcome};
 
-use crate::model;
 use crate::postgres::{Database, database, execute};
+use crate::{counting, model};
 
 /// Opens a store on an empty database; a server must be available.
 async fn on_postgres() -> (Fixture, Database) {
@@ -53,6 +53,7 @@ async fn postgresql_buries_the_silent_and_survives_lost_connections() {
         return;
     }
     what_it_has_no_place_for_is_refused_for_good().await;
+    what_ended_before_the_update_is_counted_once().await;
     silence_is_death().await;
     who_was_silent_buries_nobody().await;
     nodes_of_other_times_are_refused_beside_living_ones().await;
@@ -165,6 +166,12 @@ async fn a_publisher_waits_for_no_other_and_leaves_unknown_events() {
     // A newer node publishes it.
     execute(&database.url, "UPDATE account_events SET place = 9 WHERE place IS NULL").await;
     assert_eq!(store.events_after(scene.account, 0, 10).await.unwrap().len(), 1);
+}
+
+async fn what_ended_before_the_update_is_counted_once() {
+    let (fixture, database) = on_postgres().await;
+    let run = async |statement: &'static str| execute(&database.url, statement).await;
+    counting::calls_of_the_past_are_counted_once_and_resumably(fixture, run).await;
 }
 
 /// A rejected value must differ from an outage, so that the writer of an outcome does not retry forever.

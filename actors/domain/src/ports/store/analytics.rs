@@ -291,7 +291,10 @@ mod tests {
         let (hour, day) = (Timestamp(HOUR_US), Timestamp(DAY_US));
         let some = Some((Timestamp(HOUR_US + 1), Timestamp(2 * HOUR_US - 1)));
         let now = Timestamp(100 * DAY_US + 5);
-        assert_eq!(filter(CountedBy::Hour, some).span_at(now), (hour, Timestamp(2 * HOUR_US)));
+        assert_eq!(
+            filter(CountedBy::Hour, some).span_at(now),
+            (hour, Timestamp(2 * HOUR_US))
+        );
         assert_eq!(filter(CountedBy::Day, some).span_at(now), (Timestamp(0), day));
         let exact = Some((Timestamp(0), day));
         assert_eq!(filter(CountedBy::Agent, exact).span_at(now), (Timestamp(0), day));
