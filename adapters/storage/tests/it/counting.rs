@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{
     analytics,
-    ports::store::{AnalyticsStore, ConversationStatus, CountedBy, CountsFilter, StoreError},
+    ports::store::{ConversationStatus, CountedBy, CountsFilter, StoreError},
 };
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
 use storage::SqlStore;
