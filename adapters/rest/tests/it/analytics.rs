@@ -179,8 +179,8 @@ async fn problems_of_analytics_parameters_name_the_way_out() {
         };
         ask(0).await.expect(200);
         let answer = ask(1).await.expect(400);
-        let long = answer.fields().into_iter().next().unwrap();
-        assert_eq!((&*long.0, &*long.1), ("startedAfter", "out_of_range"));
+        let (field, problem) = answer.fields().into_iter().next().unwrap();
+        assert_eq!((field, problem), ("startedAfter", "out_of_range"));
         assert!(
             answer.body.to_string().contains(&format!("more than {days} days")),
             "{}",
