@@ -32,15 +32,7 @@ pub async fn count(store: &dyn Store, prices: Option<&PriceList>, limit: i64) ->
     }
     let mut counted = Vec::with_capacity(batch.rows.len());
     for row in &batch.rows {
-        counted.push(CountedCall {
-            call: row.id,
-            account: row.account,
-            campaign: row.campaign,
-            agent: row.agent,
-            version: row.agent_version,
-            started_at: row.started_at,
-            counts: counts_of(store, row, prices).await?,
-        });
+        counted.push(CountedCall::of(row, counts_of(store, row, prices).await?));
     }
     store.count_calls(&batch, counted).await?;
     Ok(true)
@@ -88,13 +80,14 @@ pub fn counts(
 /// else its status.
 fn outcome(row: &ConversationRow) -> Option<CallOutcome> {
     let error = row.error.as_deref().and_then(|error| error.split(':').next());
-    let find = |sign: OutcomeSign| CallOutcome::ALL.into_iter().find(|outcome| outcome.sign() == sign);
     let reason = CallOutcome::ALL.into_iter().find(|outcome| match outcome.sign() {
         OutcomeSign::Error(word) => error == Some(word),
         OutcomeSign::Status(_) | OutcomeSign::Machine => false,
     });
     let machine = row.voicemail.then_some(CallOutcome::Voicemail);
-    reason.or(machine).or_else(|| find(OutcomeSign::Status(row.status)))
+    let status = OutcomeSign::Status(row.status);
+    let of_status = CallOutcome::ALL.into_iter().find(|outcome| outcome.sign() == status);
+    reason.or(machine).or(of_status)
 }
 
 /// Returns the upper bound in milliseconds under which a latency is counted.

@@ -7,8 +7,8 @@ use domain::{
     history::EventFact,
     id::{AccountId, AgentId, AttemptId, CampaignId},
     ports::store::{
-        Analysis, CallCounts, ConversationStatus, CountedBy, CountedGroup, CountingBatch, CountsFilter, Fact,
-        GroupedCounts, start_of,
+        Analysis, CallCounts, ConversationStatus, CountedBy, CountedCall, CountedGroup, CountingBatch, CountsFilter,
+        Fact, GroupedCounts, start_of,
     },
     prices::PriceList,
     time::Timestamp,
@@ -181,15 +181,8 @@ async fn batch(scene: &Scene) -> CountingBatch {
 }
 
 async fn write(scene: &Scene, batch: &CountingBatch) {
-    let counted = batch.rows.iter().map(|row| domain::ports::store::CountedCall {
-        call: row.id,
-        account: row.account,
-        campaign: row.campaign,
-        agent: row.agent,
-        version: row.agent_version,
-        started_at: row.started_at,
-        counts: analytics::counts(row, None, &[], None),
-    });
+    let counted = batch.rows.iter();
+    let counted = counted.map(|row| CountedCall::of(row, analytics::counts(row, None, &[], None)));
     scene.store.count_calls(batch, counted.collect()).await.unwrap();
 }
 

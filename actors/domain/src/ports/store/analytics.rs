@@ -147,6 +147,21 @@ pub struct CountedCall {
     pub counts: CallCounts,
 }
 
+impl CountedCall {
+    /// Returns an ended call with these counts.
+    pub fn of(row: &ConversationRow, counts: CallCounts) -> Self {
+        Self {
+            call: row.id,
+            account: row.account,
+            campaign: row.campaign,
+            agent: row.agent,
+            version: row.agent_version,
+            started_at: row.started_at,
+            counts,
+        }
+    }
+}
+
 /// Ended calls to count together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CountingBatch {
