@@ -1,4 +1,5 @@
-//! A proxy without session affinity: every request goes to the next node that is up.
+//! A proxy without session affinity: every request goes to the next node that is up. Sockets have a turn of their own, so
+//! that however requests fall between them, three in a row reach three nodes.
 
 use std::{
     net::SocketAddr,
@@ -65,21 +66,33 @@ impl Proxy {
 }
 
 async fn serve(listener: TcpListener, nodes: Nodes, (unavailable, rejected): (Arc<AtomicBool>, Arc<AtomicUsize>)) {
-    let (next, mut connections) = (AtomicUsize::new(0), JoinSet::new());
+    let (turns, mut connections) = (Arc::<Turns>::default(), JoinSet::new());
     loop {
         let (client, _) = listener.accept().await.unwrap();
         if unavailable.load(Ordering::Relaxed) {
             rejected.fetch_add(1, Ordering::Relaxed);
             continue;
         }
-        let in_turn = {
-            let mut nodes = nodes.lock().unwrap().clone();
-            let turn = next.fetch_add(1, Ordering::Relaxed);
-            let turn = turn % nodes.len().max(1);
-            nodes.rotate_left(turn);
-            nodes
-        };
-        connections.spawn(async move { drop(pass(client, &in_turn).await) });
+        let (nodes, turns) = (nodes.clone(), turns.clone());
+        connections.spawn(async move { drop(pass(client, &nodes, &turns).await) });
+    }
+}
+
+/// The numbers of requests and of sockets passed on so far.
+#[derive(Default)]
+struct Turns {
+    requests: AtomicUsize,
+    sockets: AtomicUsize,
+}
+
+impl Turns {
+    /// Returns the nodes in the order in which they are tried.
+    fn order(&self, nodes: &Nodes, is_socket: bool) -> Vec<String> {
+        let mut nodes = nodes.lock().unwrap().clone();
+        let passed = if is_socket { &self.sockets } else { &self.requests };
+        let turn = passed.fetch_add(1, Ordering::Relaxed) % nodes.len().max(1);
+        nodes.rotate_left(turn);
+        nodes
     }
 }
 
@@ -95,7 +108,7 @@ async fn connect(nodes: &[String]) -> std::io::Result<TcpStream> {
     Err(nobody)
 }
 
-async fn pass(mut client: TcpStream, nodes: &[String]) -> std::io::Result<()> {
+async fn pass(mut client: TcpStream, nodes: &Nodes, turns: &Turns) -> std::io::Result<()> {
     client.set_nodelay(true)?;
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < MAX_HEAD_BYTES {
@@ -103,9 +116,9 @@ async fn pass(mut client: TcpStream, nodes: &[String]) -> std::io::Result<()> {
             return Ok(());
         }
     }
-    let mut upstream = connect(nodes).await?;
-    upstream.set_nodelay(true)?;
     let is_upgrade = String::from_utf8_lossy(&head).to_lowercase().contains("\r\nupgrade:");
+    let mut upstream = connect(&turns.order(nodes, is_upgrade)).await?;
+    upstream.set_nodelay(true)?;
     // With one request per connection no client sticks to a node.
     let line = head.windows(2).position(|end| end == b"\r\n").unwrap_or(0);
     if !is_upgrade {
