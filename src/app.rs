@@ -271,6 +271,7 @@ fn router(
         talking: parts.talking.clone(),
         dialing: parts.dialing.clone(),
         limits: Arc::new(move |agent| limits::texts(agent, &provider_config)),
+        catalog: parts.providers.catalog.clone(),
         forget_speech: Arc::new(move || {
             forget_here();
             everywhere.forget_speech();

@@ -2,6 +2,7 @@
 
 pub mod analyst;
 pub mod carrier;
+pub mod catalog;
 pub mod health;
 pub mod knowledge;
 pub mod language_model;

@@ -13,6 +13,7 @@ use super::{
     settings::{InvalidAddress, NotConfigured},
 };
 use crate::{
+    catalog::ProviderCatalog,
     config::ProviderConfig,
     llm::LanguageModels,
     stt::SpeechToText,
@@ -35,6 +36,9 @@ pub enum ConfigError {
     /// The voices cannot be set up.
     #[error(transparent)]
     Voices(#[from] VoicesError),
+    /// The HTTP client of the catalog cannot be built.
+    #[error("cannot build the HTTP client: {0}")]
+    Catalog(String),
     /// A voice does not exist.
     #[error("RINGBACK_TTS: {0}")]
     NoVoice(NoVoice),
@@ -48,6 +52,8 @@ pub struct Configured {
     pub stt: Arc<SpeechToText>,
     /// Text to speech.
     pub tts: Arc<TextToSpeech>,
+    /// Voices and models that the providers offer.
+    pub catalog: Arc<ProviderCatalog>,
     /// Guards of all providers.
     pub guards: Guards,
 }
@@ -71,10 +77,13 @@ impl Configured {
         let stt = SpeechToText::new(config.stt.clone(), &settings, &guards, babble).map_err(ConfigError::Recogniser)?;
         let cache = cache.map(Path::to_owned);
         let tts = TextToSpeech::new(config.tts.clone(), &settings, &guards, cache)?;
+        let catalog = ProviderCatalog::new(&settings, tts.named(), llm.named());
+        let catalog = catalog.map_err(|error| ConfigError::Catalog(error.to_string()))?;
         Ok(Self {
             llm: Arc::new(llm),
             stt: Arc::new(stt),
             tts: Arc::new(tts),
+            catalog: Arc::new(catalog),
             guards,
         })
     }

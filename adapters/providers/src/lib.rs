@@ -2,6 +2,7 @@
 //! addresses and health.
 
 pub mod babble;
+pub mod catalog;
 pub mod check;
 pub mod config;
 pub mod configured;

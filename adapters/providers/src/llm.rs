@@ -28,7 +28,7 @@ use domain::{
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
 
-pub(crate) use self::models::INTERVIEWER;
+pub(crate) use self::{messages::VERSION as ANTHROPIC_VERSION, models::INTERVIEWER};
 pub use self::probe::ProbeReport;
 use self::{
     models::{Model, Models},
@@ -68,6 +68,15 @@ impl LanguageModels {
     /// Returns an error if it is unknown or not configured. The message names the setting.
     pub fn check(&self, llm: &str) -> Result<(), NotReady> {
         self.models.of(llm).map(drop)
+    }
+
+    /// Returns the provider of each of the service's models, with the model as an agent's `llm`.
+    pub(crate) fn named(&self) -> Vec<(String, String)> {
+        let models = self.models.service();
+        models
+            .into_iter()
+            .map(|model| (model.provider.clone(), model.name()))
+            .collect()
     }
 
     /// Returns the guards of the providers that a call of this agent could use. The list is empty if one of

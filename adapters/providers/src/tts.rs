@@ -148,6 +148,15 @@ impl TextToSpeech {
             .map_err(|why| NotReady(format!("voice `{voice_id}`: {why}")))
     }
 
+    /// Returns the provider of each configured voice, with the voice, which is empty if the provider has only one.
+    pub(crate) fn named(&self) -> Vec<(String, String)> {
+        let candidates = self.choices.iter().map(|choice| self.candidate(choice, ""));
+        candidates
+            .filter_map(Result::ok)
+            .map(|candidate| (candidate.provider, candidate.voice))
+            .collect()
+    }
+
     /// Drops speech from memory that was said to people, when a person's data are to be erased.
     pub fn forget_people(&self) {
         self.cache.forget_people();

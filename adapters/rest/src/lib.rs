@@ -13,6 +13,7 @@ mod call_overrides;
 mod calls;
 mod campaign_csv;
 mod campaigns;
+mod catalog;
 mod concurrency_limit;
 mod contact_fields;
 mod contacts;
@@ -67,7 +68,7 @@ use axum::{
 use domain::{
     admission::Gate,
     agent::Agent,
-    ports::{Readiness, store::Store},
+    ports::{Readiness, catalog::Catalog, store::Store},
     prices::PriceList,
 };
 use integrations::documents::Documents;
@@ -100,6 +101,8 @@ pub struct RestState {
     pub dialing: Readiness,
     /// Lists the settings of an agent that its providers cannot follow. Answers about the agent warn of them.
     pub limits: Limits,
+    /// Voices and models that the providers offer.
+    pub catalog: Arc<dyn Catalog>,
     /// Drops cached speech in memory that may contain a person's data.
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,
     /// Gate that refuses requests while the node is overloaded.
@@ -182,6 +185,7 @@ pub fn routes(state: RestState) -> Router {
         )
         .merge(knowledge_base::routes())
         .merge(phone_numbers::routes())
+        .merge(catalog::routes())
         .merge(safeguards::routes())
         .route("/public/v1/events", get(events::stream))
         .merge(tools::routes())

@@ -10,6 +10,7 @@ mod answers;
 pub mod api_keys;
 pub mod campaign_types;
 pub mod campaigns;
+pub mod catalog;
 pub mod common;
 pub mod contacts;
 pub mod conversations;
@@ -161,6 +162,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
             transfer_rules::operations(),
         ),
         ("Phone numbers", "Numbers and their agents", phone_numbers::operations()),
+        (
+            "Voices and models",
+            "What the configured providers offer",
+            catalog::operations(),
+        ),
         ("Safeguards", "Limits on the account's calls", safeguards::operations()),
         ("Contacts", "Saved contacts", contacts::operations()),
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),

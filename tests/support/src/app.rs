@@ -18,7 +18,7 @@ use domain::{
 use integrations::documents::{DocumentSettings, Documents};
 use net::address_policy::{AddressPolicy, SystemResolver};
 use peers::Peers;
-use providers::{config::ProviderConfig, limits};
+use providers::{catalog::ProviderCatalog, config::ProviderConfig, limits, settings::ProviderSettings};
 use rest::{
     RateLimit, RestState,
     server::{Endpoint, ServerLimits, Tls, serve},
@@ -108,6 +108,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         public_url: "https://calls.example.com".into(),
         carrier_is_simulated: true,
         limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
+        catalog: catalog(|_| None),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(talking),
         dialing: Arc::new(dialing),
@@ -123,6 +124,16 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         address_policy: AddressPolicy::public_only(),
         prices: None,
     }
+}
+
+/// Returns the catalog of a service with these environment variables, whose settings name the voice `babble` and the
+/// model `interviewer`.
+pub fn catalog(variable: impl Fn(&str) -> Option<String>) -> Arc<ProviderCatalog> {
+    let settings = ProviderSettings::read(variable).unwrap();
+    let settings = settings.only_named_or_set(std::iter::empty());
+    let voice = ("babble".to_owned(), String::new());
+    let model = ("interviewer".to_owned(), "interviewer".to_owned());
+    Arc::new(ProviderCatalog::new(&settings, vec![voice], vec![model]).unwrap())
 }
 
 /// The service has no key of OpenAI.

@@ -58,7 +58,7 @@ use tokio::{
 };
 
 use super::{
-    app::{START, document_settings, new_account},
+    app::{START, catalog, document_settings, new_account},
     certificate::SelfSigned,
     client::Client,
     phone_log::PhoneLog,
@@ -208,6 +208,7 @@ async fn start_service(
         public_url: address.as_str().into(),
         carrier_is_simulated: true,
         limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
+        catalog: catalog(|_| None),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(|_| Ok(())),
         dialing: readiness,

@@ -3,4 +3,5 @@
 mod request;
 mod stream;
 
+pub(crate) use self::request::VERSION;
 pub(super) use self::{request::request, stream::MessageStream};

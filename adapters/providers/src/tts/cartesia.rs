@@ -24,7 +24,7 @@ pub(super) const DEFAULT_VOICE: &str = "f786b574-daa5-4673-aa0c-cbe3e8534c02";
 pub(super) const DEFAULT_MODEL: &str = "sonic-3";
 
 /// Version of the API that this code implements.
-const VERSION: &str = "2026-03-01";
+pub(crate) const VERSION: &str = "2026-03-01";
 
 /// Maximum number of contexts at once. The provider limits texts in progress, and one call needs few.
 const MOST_CONTEXTS: usize = 5;

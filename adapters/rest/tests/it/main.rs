@@ -18,6 +18,7 @@ mod campaign_growth;
 mod campaign_results;
 mod campaign_schedules;
 mod campaigns;
+mod catalog;
 mod contacts;
 mod contract;
 mod conversation_files;

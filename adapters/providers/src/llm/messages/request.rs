@@ -12,7 +12,7 @@ const MOST_TOKENS: u32 = 2_048;
 const MOST_SHAPED_TOKENS: u32 = 4_096;
 
 /// Version of the API.
-const VERSION: &str = "2023-06-01";
+pub(crate) const VERSION: &str = "2023-06-01";
 
 /// Builds the request for a reply, or for an answer in JSON if there is a schema.
 pub(crate) fn request(endpoint: &Endpoint, model: &str, prompt: &Prompt, schema: Option<&Value>) -> Request {

@@ -1,0 +1,40 @@
+//! Voices and language models that the configured providers offer.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+
+/// A voice of a provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OfferedVoice {
+    /// Voice as an agent's `voiceId`: `provider:voice`.
+    pub voice_id: String,
+    /// Name for people.
+    pub name: String,
+    /// Languages as the provider names them, such as `en` or `en-US`. Empty if it names none.
+    pub languages: Vec<String>,
+    /// Labels of the provider, such as `accent`.
+    pub labels: BTreeMap<String, String>,
+    /// HTTP address of a sample.
+    pub preview_url: Option<String>,
+}
+
+/// Offer of one provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offer<T> {
+    /// Name of the provider, such as `openai`.
+    pub provider: String,
+    /// What it offers, in its order; or a sentence that says why its list is missing, without secrets.
+    pub items: Result<Vec<T>, String>,
+}
+
+/// Lists what the providers offer. The lists may be some minutes old.
+#[async_trait]
+pub trait Catalog: Send + Sync {
+    /// Returns the voices of each configured provider, or only those of `provider`.
+    async fn voices(&self, provider: Option<&str>) -> Vec<Offer<OfferedVoice>>;
+
+    /// Returns the language models of each configured provider, or only those of `provider`. Each is named as an
+    /// agent's `llm`: `provider/model`.
+    async fn models(&self, provider: Option<&str>) -> Vec<Offer<String>>;
+}

@@ -1,0 +1,110 @@
+//! Voices and language models that the configured providers offer, kept for some minutes.
+
+mod cache;
+mod lists;
+
+use async_trait::async_trait;
+use domain::ports::catalog::{Catalog, Offer, OfferedVoice};
+use futures_util::future::join_all;
+
+use self::{
+    cache::Cached,
+    lists::{MODEL_LISTS, VOICE_LISTS},
+};
+use crate::settings::{Endpoint, ProviderSettings};
+
+/// Lists of one kind, one per provider.
+struct Lists<T>(Vec<(String, Origin<T>)>);
+
+enum Origin<T> {
+    /// The provider lists them itself.
+    Listed(Endpoint, Cached<T>),
+    /// The settings name them.
+    Named(Vec<T>),
+}
+
+impl<T: Clone> Lists<T> {
+    /// Takes the lists of providers that have one, and `named` of the others.
+    fn new(listing: &[&str], settings: &ProviderSettings, named: Vec<(String, T)>) -> Self {
+        let listed = listing.iter().filter_map(|provider| {
+            let endpoint = settings.endpoint(provider).ok()?.clone();
+            Some(((*provider).to_owned(), Origin::Listed(endpoint, Cached::default())))
+        });
+        let mut lists = Self(listed.collect());
+        for (provider, item) in named {
+            match lists.0.iter_mut().find(|(known, _)| *known == provider) {
+                Some((_, Origin::Named(items))) => items.push(item),
+                Some((_, Origin::Listed(..))) => {}
+                None => lists.0.push((provider, Origin::Named(vec![item]))),
+            }
+        }
+        lists
+    }
+
+    async fn offers<F>(&self, only: Option<&str>, fetch: impl Fn(Endpoint) -> F) -> Vec<Offer<T>>
+    where
+        F: Future<Output = Result<Vec<T>, String>>,
+    {
+        let wanted = self.0.iter().filter(|(name, _)| only.is_none_or(|only| only == name));
+        let offers = wanted.map(|(provider, origin)| {
+            let fetch = &fetch;
+            async move {
+                let items = match origin {
+                    Origin::Listed(endpoint, cached) => cached.get(provider, || fetch(endpoint.clone())).await,
+                    Origin::Named(items) => Ok(items.clone()),
+                };
+                Offer {
+                    provider: provider.clone(),
+                    items,
+                }
+            }
+        });
+        join_all(offers).await
+    }
+}
+
+/// The catalog of one service.
+pub struct ProviderCatalog {
+    http: reqwest::Client,
+    voices: Lists<OfferedVoice>,
+    models: Lists<String>,
+}
+
+impl ProviderCatalog {
+    /// Creates the catalog. `voices` and `models` are those that the settings name, each with its provider.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the HTTP client cannot be built.
+    pub fn new(
+        settings: &ProviderSettings,
+        voices: Vec<(String, String)>,
+        models: Vec<(String, String)>,
+    ) -> reqwest::Result<Self> {
+        let voices = voices.into_iter().map(|(provider, voice)| {
+            let voice = lists::voice(&provider, &voice);
+            (provider, voice)
+        });
+        let http = net::http_client::builder().redirect(reqwest::redirect::Policy::none());
+        Ok(Self {
+            http: http
+                .user_agent(concat!("ringback/", env!("CARGO_PKG_VERSION")))
+                .build()?,
+            voices: Lists::new(&VOICE_LISTS, settings, voices.collect()),
+            models: Lists::new(&MODEL_LISTS, settings, models),
+        })
+    }
+}
+
+#[async_trait]
+impl Catalog for ProviderCatalog {
+    async fn voices(&self, provider: Option<&str>) -> Vec<Offer<OfferedVoice>> {
+        let fetch = |endpoint| lists::voices(self.http.clone(), endpoint);
+        self.voices.offers(provider, fetch).await
+    }
+
+    async fn models(&self, provider: Option<&str>) -> Vec<Offer<String>> {
+        let fetch = |endpoint| lists::models(self.http.clone(), endpoint);
+        self.models.offers(provider, fetch).await
+    }
+}
