@@ -272,6 +272,7 @@ fn router(
         dialing: parts.dialing.clone(),
         limits: Arc::new(move |agent| limits::texts(agent, &provider_config)),
         catalog: parts.providers.catalog.clone(),
+        numbers: trunks.numbers,
         forget_speech: Arc::new(move || {
             forget_here();
             everywhere.forget_speech();

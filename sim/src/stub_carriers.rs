@@ -38,8 +38,12 @@ pub use self::{
 };
 use crate::exchange::Script;
 
-/// The only number of each stub's account.
+/// The number of each stub's account that calls use.
 pub const NUMBER: &str = "+15550000001";
+/// All numbers of each stub's account.
+pub const NUMBERS: [&str; 3] = [NUMBER, "+15550000002", "+15550000003"];
+/// Numbers on one page of a list, whatever was requested.
+const NUMBERS_PER_PAGE: usize = 2;
 /// Default address of the service.
 pub const SERVICE: &str = "http://127.0.0.1:8080";
 

@@ -17,7 +17,9 @@ use tokio::net::TcpListener;
 use super::StartError;
 use crate::config::ServeConfig;
 use carriers::{
-    Bulkheads, CarrierLink, EventListener, Trunk, asterisk, plain,
+    Bulkheads, CarrierLink, EventListener, Trunk, asterisk,
+    numbers::NumberLists,
+    plain,
     settings::{CarrierSettings, NAMES, wanted},
     simulated, telnyx, twilio, vonage,
 };
@@ -38,6 +40,8 @@ pub(super) struct Trunks {
     pub(super) own_listener: Option<OwnListener>,
     /// Health and limits of each carrier.
     pub(super) bulkheads: Bulkheads,
+    /// Phone numbers of the carriers' accounts.
+    pub(super) numbers: Arc<NumberLists>,
 }
 
 /// Plain-HTTP endpoint for this machine only. An exchange in this process speaks no TLS, and no certificate
@@ -86,6 +90,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         exchange,
         own_listener,
         bulkheads,
+        numbers: Arc::new(NumberLists::new(&settings)?),
     })
 }
 

@@ -12,7 +12,7 @@ use axum::{
 use domain::time::SystemClock;
 use serde_json::{Value, json};
 use sim::stub_carriers::{
-    StubCarrierSettings,
+    NUMBERS, StubCarrierSettings,
     telnyx::{API_KEY, CONNECTION, TelnyxSettings, TelnyxStub},
     vonage::{APPLICATION, PRIVATE_KEY, SIGNATURE_SECRET},
 };
@@ -228,9 +228,9 @@ fn each_stub_is_taken_for_its_carrier() {
     // Nothing listens there.
     let service = "http://127.0.0.1:9";
     for (carrier, numbers, endpoint) in [
-        ("twilio", json!([NUMBER]), "inbound"),
-        ("signalwire", json!([NUMBER]), "inbound"),
-        ("telnyx", json!([NUMBER]), "inbound"),
+        ("twilio", json!(NUMBERS), "inbound"),
+        ("signalwire", json!(NUMBERS), "inbound"),
+        ("telnyx", json!(NUMBERS), "inbound"),
         ("vonage", json!([]), "inbound"),
     ] {
         let program = Program::new();

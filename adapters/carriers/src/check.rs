@@ -2,13 +2,12 @@
 //! shows whether the account is accepted, which numbers it has, and what must be entered there to receive
 //! inbound calls.
 
-mod ask;
-
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
 use domain::{
     id::AttemptId,
+    phone_number::PhoneNumber,
     ports::carrier::{CarrierCallId, CarrierError, WayBack},
     time::SystemClock,
 };
@@ -20,7 +19,9 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
 use super::{
+    ask::{Asker, NOT_ITS_OWN, asked_of},
     asterisk::account::{AsteriskAccount, Media},
+    numbers,
     settings::{CarrierSettings, NAMES, wanted},
     telnyx::{account::TelnyxAccount, client::TelnyxCarrier, mark::StreamTokens},
     twilio::{
@@ -32,7 +33,6 @@ use super::{
     vonage::account::VonageAccount,
     words::plain_words,
 };
-use ask::{Asker, NOT_ITS_OWN, asked_of};
 
 /// Arguments of `ringback carriers check`.
 #[derive(Debug, Clone, Args)]
@@ -64,12 +64,7 @@ struct TwilioAnswer {
     calls: Option<Vec<IgnoredAny>>,
 }
 
-#[derive(Deserialize, Default)]
-struct TwilioNumbers {
-    incoming_phone_numbers: Vec<Number>,
-}
-
-#[derive(Deserialize, Default)]
+#[derive(Deserialize)]
 struct TelnyxAnswer<T> {
     data: T,
 }
@@ -78,11 +73,6 @@ struct TelnyxAnswer<T> {
 struct Balance {
     balance: String,
     currency: String,
-}
-
-#[derive(Deserialize)]
-struct Number {
-    phone_number: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -101,7 +91,7 @@ struct Finding {
     /// Short description by the carrier, or the problem.
     result: Result<String, String>,
     /// Phone numbers, if the carrier lists them.
-    numbers: Vec<String>,
+    numbers: Vec<PhoneNumber>,
     /// Settings to enter at the carrier: place and value.
     entries: Vec<(&'static str, String)>,
 }
@@ -128,7 +118,8 @@ impl Finding {
             Err(why) => println!("{}: DOES NOT WORK: {why}", self.carrier),
         }
         if !self.numbers.is_empty() {
-            println!("  numbers: {}", self.numbers.join(", "));
+            let numbers: Vec<&str> = self.numbers.iter().map(PhoneNumber::as_str).collect();
+            println!("  numbers: {}", numbers.join(", "));
         }
         for (at, what) in &self.entries {
             println!("  {at}: {what}");
@@ -216,19 +207,15 @@ impl Check {
 
     async fn twilio(&self, account: &TwilioAccount) -> Finding {
         let carrier = account.flavour.name();
-        let calls = account.calls();
-        let root = calls.strip_suffix("/Calls").unwrap_or(&calls);
-        let get = |path: &str| {
-            let request = self.ask.get(&format!("{root}{path}"));
-            request.basic_auth(&account.user, Some(account.password.secret()))
-        };
         // An API key may be allowed to place calls but not to read its own account.
         let asks_with_a_key = !account.user.eq_ignore_ascii_case(&account.account);
         let path = match asks_with_a_key {
             true => "/Calls.json?PageSize=1",
             false => ".json",
         };
-        let asked = self.ask.json(get(path)).await;
+        let request = self.ask.get(&account.resource(path));
+        let request = request.basic_auth(&account.user, Some(account.password.secret()));
+        let asked = self.ask.json(request).await;
         let settings = match account.flavour {
             Flavour::Twilio if asks_with_a_key => "TWILIO_ACCOUNT_SID, TWILIO_API_KEY, TWILIO_API_SECRET",
             Flavour::Twilio => "TWILIO_ACCOUNT_SID, TWILIO_AUTH_TOKEN",
@@ -241,11 +228,10 @@ impl Check {
             Some(status) => Err(format!("the account is {}: it places no calls", plain_words(status))),
             None => Err(asked_of(&account.base_url, NOT_ITS_OWN, settings)),
         });
-        let numbers: TwilioNumbers = match &result {
-            Ok(_) => self.ask.json(get("/IncomingPhoneNumbers.json?PageSize=50")).await,
-            Err(_) => Ok(TwilioNumbers::default()),
-        }
-        .unwrap_or_default();
+        let numbers = match &result {
+            Ok(_) => numbers::of_twilio(&self.ask, account).await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
         let public = self.reachable(carrier, &account.base_url);
         let result = match result.and_then(|said| public.map(|public| (said, public))) {
             Ok((said, public)) if account.flavour == Flavour::SignalWire => {
@@ -257,7 +243,7 @@ impl Check {
         Finding {
             carrier,
             result,
-            numbers: plain(numbers.incoming_phone_numbers),
+            numbers,
             entries: vec![
                 (
                     "each number, \"A call comes in\", webhook, POST",
@@ -293,21 +279,17 @@ impl Check {
     }
 
     async fn telnyx(&self, account: &TelnyxAccount) -> Finding {
-        let get = |path: &str| {
-            let request = self.ask.get(&format!("{}{path}", account.base_url));
-            request.bearer_auth(account.api_key.secret())
-        };
-        let asked = self.ask.json(get("/balance")).await;
+        let request = self.ask.get(&format!("{}/balance", account.base_url));
+        let asked = self.ask.json(request.bearer_auth(account.api_key.secret())).await;
         let asked = asked.map_err(|why| asked_of(&account.base_url, &why, "TELNYX_API_KEY"));
         let result = asked.map(|said: TelnyxAnswer<Balance>| {
             let Balance { balance, currency } = said.data;
             format!("balance {} {}", plain_words(&balance), plain_words(&currency))
         });
-        let numbers: TelnyxAnswer<Vec<Number>> = match &result {
-            Ok(_) => self.ask.json(get("/phone_numbers?page%5Bsize%5D=50")).await,
-            Err(_) => Ok(TelnyxAnswer::default()),
-        }
-        .unwrap_or_default();
+        let numbers = match &result {
+            Ok(_) => numbers::of_telnyx(&self.ask, account).await.unwrap_or_default(),
+            Err(_) => Vec::new(),
+        };
         let public = self.reachable("telnyx", &account.base_url);
         let result = match result.and_then(|said| public.map(|public| (said, public))) {
             Ok((said, public)) => inbound_commands(account, public).await.map(|()| said),
@@ -316,7 +298,7 @@ impl Check {
         Finding {
             carrier: "telnyx",
             result,
-            numbers: plain(numbers.data),
+            numbers,
             entries: vec![(
                 "the Call Control application, webhook URL (API v2)",
                 self.callback("telnyx", "inbound"),
@@ -395,9 +377,4 @@ async fn inbound_commands(account: &TelnyxAccount, public: &str) -> Result<(), S
         }
     }
     Ok(())
-}
-
-fn plain(numbers: Vec<Number>) -> Vec<String> {
-    let numbers = numbers.into_iter().filter_map(|number| number.phone_number);
-    numbers.map(|number| plain_words(&number)).collect()
 }

@@ -4,6 +4,7 @@
 
 #![expect(clippy::result_large_err, reason = "a handler's error is the response that it sends")]
 
+mod ask;
 pub mod asterisk;
 mod bulkhead;
 pub mod check;
@@ -12,6 +13,7 @@ mod handovers;
 pub mod http;
 pub mod link;
 mod media_socket;
+pub mod numbers;
 pub mod plain;
 pub mod protocol;
 pub mod settings;

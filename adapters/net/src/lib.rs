@@ -1,8 +1,9 @@
 //! Network code shared by all adapters: the HTTP client, sockets to providers, keys, the policy on addresses,
-//! circuit breakers, parsers of settings, and redaction of foreign texts.
+//! circuit breakers, cached lists, parsers of settings, and redaction of foreign texts.
 
 pub mod address_policy;
 pub mod bind;
+pub mod cached;
 pub mod guard;
 pub mod http_client;
 pub mod key;

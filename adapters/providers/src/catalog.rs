@@ -1,16 +1,13 @@
 //! Voices and language models that the configured providers offer, kept for some minutes.
 
-mod cache;
 mod lists;
 
 use async_trait::async_trait;
 use domain::ports::catalog::{Catalog, Offer, OfferedVoice};
 use futures_util::future::join_all;
+use net::cached::Cached;
 
-use self::{
-    cache::Cached,
-    lists::{MODEL_LISTS, VOICE_LISTS},
-};
+use self::lists::{MODEL_LISTS, VOICE_LISTS};
 use crate::settings::{Endpoint, ProviderSettings};
 
 /// Lists of one kind, one per provider.

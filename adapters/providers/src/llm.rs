@@ -28,8 +28,8 @@ use domain::{
 };
 use futures_util::{StreamExt, stream, stream::BoxStream};
 
-pub(crate) use self::{messages::VERSION as ANTHROPIC_VERSION, models::INTERVIEWER};
 pub use self::probe::ProbeReport;
+pub(crate) use self::{messages::VERSION as ANTHROPIC_VERSION, models::INTERVIEWER};
 use self::{
     models::{Model, Models},
     race::{Race, Speaking, by},

@@ -68,7 +68,11 @@ use axum::{
 use domain::{
     admission::Gate,
     agent::Agent,
-    ports::{Readiness, catalog::Catalog, store::Store},
+    ports::{
+        Readiness,
+        catalog::{CarrierNumbers, Catalog},
+        store::Store,
+    },
     prices::PriceList,
 };
 use integrations::documents::Documents;
@@ -103,6 +107,8 @@ pub struct RestState {
     pub limits: Limits,
     /// Voices and models that the providers offer.
     pub catalog: Arc<dyn Catalog>,
+    /// Phone numbers that the carriers have.
+    pub numbers: Arc<dyn CarrierNumbers>,
     /// Drops cached speech in memory that may contain a person's data.
     pub forget_speech: Arc<dyn Fn() + Send + Sync>,
     /// Gate that refuses requests while the node is overloaded.

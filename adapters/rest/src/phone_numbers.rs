@@ -1,4 +1,7 @@
-//! Phone numbers that the account's agents name: what each is used for, and its assignment to an agent.
+//! Phone numbers that the account's agents name or the carriers have: what each is used for, and its assignment to an
+//! agent.
+
+use std::collections::{BTreeMap, HashSet};
 
 use axum::{
     Router,
@@ -9,7 +12,10 @@ use domain::{
     agent,
     id::AgentId,
     phone_number::PhoneNumber,
-    ports::store::{Account, AgentRow, NumberFilter, NumberUse},
+    ports::{
+        catalog::Offer,
+        store::{Account, AgentRow, NumberFilter, NumberUse},
+    },
     time::Timestamp,
 };
 use serde::Serialize;
@@ -36,7 +42,10 @@ use super::{
 pub struct NumberDetails {
     /// Phone number in E.164.
     phone_number: PhoneNumber,
-    /// Agents that name the number, oldest first.
+    /// Carrier whose account has the number; omitted if no carrier lists it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<String>,
+    /// Agents of the account that name the number, oldest first; empty if it is free.
     agents: Vec<AgentOfNumber>,
 }
 
@@ -67,24 +76,80 @@ async fn list(
 ) -> ApiResult<Reply> {
     let binding = Binding::new(account.id, "phone numbers", String::new());
     let after = binding.after::<PhoneNumber>(paging.cursor.as_deref())?;
+    let after = after.map(|(_, number)| number);
+    let limit = paging.page_size + 1;
     let filter = NumberFilter {
         only: None,
-        after: after.map(|(_, number)| number),
+        after: after.clone(),
     };
-    let uses = state
-        .store
-        .number_uses(account.id, filter, paging.page_size + 1)
-        .await?;
+    let providers = providers(&state).await;
+    let uses = state.store.number_uses(account.id, filter, limit).await?;
+    let mut numbers = grouped(uses, &providers);
+    let mut free = free(&state, &account, (&numbers[..], after), limit, &providers).await?;
+    numbers.append(&mut free);
+    numbers.sort_by(|one, other| one.phone_number.cmp(&other.phone_number));
     // The list is ordered by number alone.
     let place = |number: &NumberDetails| (Timestamp(0), number.phone_number.to_string());
-    Ok(binding.page(grouped(uses), paging.page_size, shown, place))
+    Ok(binding.page(numbers, paging.page_size, shown, place))
+}
+
+/// Returns the carrier of each number that a carrier lists.
+async fn providers(state: &RestState) -> BTreeMap<PhoneNumber, String> {
+    let mut providers = BTreeMap::new();
+    for Offer { provider, items } in state.numbers.numbers().await {
+        for number in items.unwrap_or_default() {
+            providers.entry(number).or_insert_with(|| provider.clone());
+        }
+    }
+    providers
+}
+
+/// Returns the carriers' first `limit` numbers after `after` that no agent names, neither of this account nor of another.
+/// `own` are the account's numbers after `after`; if there are `limit` of them, only numbers up to the last matter.
+async fn free(
+    state: &RestState,
+    account: &Account,
+    (own, after): (&[NumberDetails], Option<PhoneNumber>),
+    limit: i64,
+    providers: &BTreeMap<PhoneNumber, String>,
+) -> ApiResult<Vec<NumberDetails>> {
+    let limit = usize::try_from(limit).unwrap_or_default();
+    let last = own.last().filter(|_| own.len() >= limit).map(|last| &last.phone_number);
+    let named: HashSet<&PhoneNumber> = own.iter().map(|number| &number.phone_number).collect();
+    let candidates: Vec<&PhoneNumber> = providers
+        .keys()
+        .filter(|number| after.as_ref().is_none_or(|after| *number > after))
+        .filter(|number| last.is_none_or(|last| *number < last) && !named.contains(number))
+        .collect();
+    let mut free = Vec::new();
+    for some in candidates.chunks(limit) {
+        let entries: Vec<Value> = some.iter().map(|number| json!({ "number": number })).collect();
+        let document = Map::from_iter([("phoneNumbers".to_owned(), json!(entries))]);
+        let taken = state.store.taken_numbers(account.id, None, &document).await?;
+        let open = some.iter().filter(|number| !taken.contains(number));
+        free.extend(open.map(|number| NumberDetails::new((*number).clone(), providers)));
+        if free.len() >= limit {
+            break;
+        }
+    }
+    Ok(free)
 }
 
 fn shown(number: &NumberDetails) -> Value {
     json!(number)
 }
 
-fn grouped(uses: Vec<NumberUse>) -> Vec<NumberDetails> {
+impl NumberDetails {
+    fn new(phone_number: PhoneNumber, providers: &BTreeMap<PhoneNumber, String>) -> Self {
+        Self {
+            provider: providers.get(&phone_number).cloned(),
+            phone_number,
+            agents: Vec::new(),
+        }
+    }
+}
+
+fn grouped(uses: Vec<NumberUse>, providers: &BTreeMap<PhoneNumber, String>) -> Vec<NumberDetails> {
     let mut numbers: Vec<NumberDetails> = Vec::new();
     for NumberUse {
         phone_number,
@@ -98,12 +163,11 @@ fn grouped(uses: Vec<NumberUse>) -> Vec<NumberDetails> {
             name: agent_name,
             answers: answered,
         };
-        match numbers.last_mut().filter(|number| number.phone_number == phone_number) {
-            Some(number) => number.agents.push(agent),
-            None => numbers.push(NumberDetails {
-                phone_number,
-                agents: vec![agent],
-            }),
+        if numbers.last().is_none_or(|number| number.phone_number != phone_number) {
+            numbers.push(NumberDetails::new(phone_number, providers));
+        }
+        if let Some(number) = numbers.last_mut() {
+            number.agents.push(agent);
         }
     }
     numbers
@@ -136,8 +200,10 @@ async fn assign(
     }
     let agent = agent_id(&mut fields);
     fields.end()?;
+    let providers = providers(&state).await;
+    let provider = providers.get(&number).map(String::as_str);
     match agent {
-        Some(agent) => change(&state, &account, agent, |row| with(row, &number)).await?,
+        Some(agent) => change(&state, &account, agent, |row| with(row, &number, provider)).await?,
         None => {
             let uses = uses_of(&state, &account, &number).await?;
             if uses.is_empty() {
@@ -149,11 +215,10 @@ async fn assign(
         }
     }
     let uses = uses_of(&state, &account, &number).await?;
-    let details = grouped(uses).into_iter().next();
-    Ok(Reply::ok(details.unwrap_or(NumberDetails {
-        phone_number: number,
-        agents: Vec::new(),
-    })))
+    let details = grouped(uses, &providers).into_iter().next();
+    Ok(Reply::ok(
+        details.unwrap_or_else(|| NumberDetails::new(number, &providers)),
+    ))
 }
 
 /// Saves an agent with other numbers, by the rules of `PATCH /agents/{agentId}`.
@@ -183,10 +248,14 @@ fn is_of(entry: &Value, number: &PhoneNumber) -> bool {
     text.is_some_and(|text| PhoneNumber::parse(text).as_ref() == Ok(number))
 }
 
-fn with(row: &AgentRow, number: &PhoneNumber) -> Vec<Value> {
+fn with(row: &AgentRow, number: &PhoneNumber, provider: Option<&str>) -> Vec<Value> {
     let mut entries = entries(row);
     if !entries.iter().any(|entry| is_of(entry, number)) {
-        entries.push(json!({ "number": number }));
+        let mut entry = json!({ "number": number });
+        if let Some(provider) = provider {
+            entry["provider"] = provider.into();
+        }
+        entries.push(entry);
     }
     entries
 }

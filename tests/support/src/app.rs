@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc};
 
 use actors::switchboard::Switchboard;
 use axum::{Router, routing::get};
+use carriers::{numbers::NumberLists, settings::CarrierSettings};
 use domain::{
     admission::Gate,
     agent::Agent,
@@ -61,13 +62,19 @@ impl TestApp {
     }
 
     async fn with(limits: ServerLimits, documents: DocumentSettings) -> Self {
-        let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
-        let node = FakeNode::default();
-        let state = RestState {
+        Self::changed(limits, |state| RestState {
             address_policy: documents.policy.clone(),
             documents: Arc::new(Documents::new(documents).unwrap()),
-            ..state(store.clone(), &node).await
-        };
+            ..state
+        })
+        .await
+    }
+
+    /// Starts a server whose handlers get a changed state.
+    pub async fn changed(limits: ServerLimits, change: impl FnOnce(RestState) -> RestState) -> Self {
+        let store = Arc::new(MemoryStore::new(Arc::new(TokioClock::starting_at(START))));
+        let node = FakeNode::default();
+        let state = change(state(store.clone(), &node).await);
         let switchboard = state.switchboard.clone();
         let routes = rest::routes(state).route(PANICS, get(panics));
         let (address, shutdown, server) = serve_router(rest::with_envelope(routes), limits).await;
@@ -109,6 +116,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         carrier_is_simulated: true,
         limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
         catalog: catalog(|_| None),
+        numbers: numbers(|_| None),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(talking),
         dialing: Arc::new(dialing),
@@ -124,6 +132,12 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         address_policy: AddressPolicy::public_only(),
         prices: None,
     }
+}
+
+/// Returns the numbers of the carriers of a service with these environment variables.
+pub fn numbers(variable: impl Fn(&str) -> Option<String>) -> Arc<NumberLists> {
+    let settings = CarrierSettings::read(variable).unwrap();
+    Arc::new(NumberLists::new(&settings).unwrap())
 }
 
 /// Returns the catalog of a service with these environment variables, whose settings name the voice `babble` and the

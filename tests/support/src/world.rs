@@ -58,7 +58,7 @@ use tokio::{
 };
 
 use super::{
-    app::{START, catalog, document_settings, new_account},
+    app::{START, catalog, document_settings, new_account, numbers},
     certificate::SelfSigned,
     client::Client,
     phone_log::PhoneLog,
@@ -209,6 +209,7 @@ async fn start_service(
         carrier_is_simulated: true,
         limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
         catalog: catalog(|_| None),
+        numbers: numbers(|_| None),
         forget_speech: Arc::new(|| ()),
         talking: Arc::new(|_| Ok(())),
         dialing: readiness,

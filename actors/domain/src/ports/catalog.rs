@@ -1,8 +1,10 @@
-//! Voices and language models that the configured providers offer.
+//! Lists of the configured providers and carriers: voices, language models, phone numbers.
 
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+
+use crate::phone_number::PhoneNumber;
 
 /// A voice of a provider.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,10 +21,10 @@ pub struct OfferedVoice {
     pub preview_url: Option<String>,
 }
 
-/// Offer of one provider.
+/// List of one provider or carrier.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer<T> {
-    /// Name of the provider, such as `openai`.
+    /// Name of the provider, such as `openai`, or of the carrier.
     pub provider: String,
     /// What it offers, in its order; or a sentence that says why its list is missing, without secrets.
     pub items: Result<Vec<T>, String>,
@@ -37,4 +39,11 @@ pub trait Catalog: Send + Sync {
     /// Returns the language models of each configured provider, or only those of `provider`. Each is named as an
     /// agent's `llm`: `provider/model`.
     async fn models(&self, provider: Option<&str>) -> Vec<Offer<String>>;
+}
+
+/// Lists the phone numbers of the carriers' accounts.
+#[async_trait]
+pub trait CarrierNumbers: Send + Sync {
+    /// Returns the numbers of each configured carrier that lists them. The lists may be some minutes old.
+    async fn numbers(&self) -> Vec<Offer<PhoneNumber>>;
 }

@@ -47,11 +47,16 @@ pub struct TwilioAccount {
 impl TwilioAccount {
     /// Returns the URL of the account's calls.
     pub fn calls(&self) -> String {
+        self.resource("/Calls")
+    }
+
+    /// Returns the address of a resource of the account, such as `.json` or `/Calls`.
+    pub fn resource(&self, path: &str) -> String {
         let api = match self.flavour {
             Flavour::Twilio => "",
             Flavour::SignalWire => "/api/laml",
         };
-        format!("{}{api}/2010-04-01/Accounts/{}/Calls", self.base_url, self.account)
+        format!("{}{api}/2010-04-01/Accounts/{}{path}", self.base_url, self.account)
     }
 }
 

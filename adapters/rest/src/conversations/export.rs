@@ -28,7 +28,7 @@ use crate::{
 const PAGE: i64 = 50;
 
 /// Headers of the CSV file.
-pub const HEADERS: [&str; 20] = [
+pub const HEADERS: [&str; 22] = [
     "conversationId",
     "agentId",
     "agentName",
@@ -49,6 +49,8 @@ pub const HEADERS: [&str; 20] = [
     "issues",
     "dataCollected",
     "transcript",
+    "cost",
+    "currency",
 ];
 
 /// Format of the file.
@@ -210,7 +212,7 @@ impl Lines {
     }
 }
 
-fn cells(of: &Conversation) -> [String; 20] {
+fn cells(of: &Conversation) -> [String; 22] {
     let text = |text: &Option<String>| harmless(text.clone().unwrap_or_default());
     let collected: BTreeMap<&str, &str> = of
         .data_collected
@@ -222,6 +224,7 @@ fn cells(of: &Conversation) -> [String; 20] {
         .sentiment
         .as_ref()
         .map(|sentiment| sentiment.sentiment_overall.as_str());
+    let cost = of.cost.as_ref();
     [
         of.conversation_id.to_string(),
         of.agent_id.to_string(),
@@ -248,5 +251,7 @@ fn cells(of: &Conversation) -> [String; 20] {
             json!(collected).to_string()
         }),
         text(&of.transcript),
+        cost.map(|cost| cost.total.clone()).unwrap_or_default(),
+        cost.map(|cost| cost.currency.clone()).unwrap_or_default(),
     ]
 }

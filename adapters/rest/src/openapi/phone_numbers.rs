@@ -1,4 +1,4 @@
-//! Phone numbers that the account's agents name.
+//! Phone numbers of agents and carriers.
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -17,7 +17,7 @@ pub struct NumberAssignment {
 
 fn sample() -> Value {
     let agent = json!({ "agentId": samples::AGENT, "name": "Ava", "answers": true });
-    json!({ "phoneNumber": samples::PHONE, "agents": [agent] })
+    json!({ "phoneNumber": samples::PHONE, "provider": "twilio", "agents": [agent] })
 }
 
 /// Returns the operations of phone numbers.
@@ -26,10 +26,14 @@ pub fn operations() -> Vec<Operation> {
         Operation::get(
             "/public/v1/phone-numbers",
             "listPhoneNumbers",
-            "List the numbers that agents name",
+            "List phone numbers and their agents",
         )
         .ours()
-        .note("In the order of their digits. Numbers that no agent names are not listed: carriers are not queried.")
+        .note(
+            "The numbers that agents of the account name, and those of the carriers that no agent of another account \
+             names, in the order of their digits. The lists of Twilio, SignalWire and Telnyx are kept for 10 minutes; the \
+             numbers of a carrier that does not answer are missing.",
+        )
         .paged()
         .page::<NumberDetails>(sample()),
         Operation::patch(

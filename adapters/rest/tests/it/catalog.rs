@@ -14,14 +14,9 @@ use axum::{
     http::{HeaderMap, StatusCode, Uri},
     response::{IntoResponse, Response},
 };
-use domain::ports::store::Store;
 use rest::{RestState, server::ServerLimits};
 use serde_json::{Value, json};
-use support::{
-    app::{Served, TestApp, catalog, serve_router, state},
-    client::Client,
-    switchboard::FakeNode,
-};
+use support::app::{Served, TestApp, catalog, serve_router};
 
 const SECRET: &str = "secret-of-the-operator";
 
@@ -94,8 +89,8 @@ fn elevenlabs(query: &str) -> Value {
 
 struct Service {
     stub: Stub,
-    client: Client,
-    _parts: (TestApp, Served, Served),
+    app: TestApp,
+    _served: Served,
 }
 
 impl Service {
@@ -111,23 +106,17 @@ impl Service {
             }
             base(name).map(|(_, path)| format!("http://{}{path}", served.0))
         };
-        let app = TestApp::start().await;
-        let store: Arc<dyn Store> = app.store.clone();
-        let rest_state = RestState {
-            catalog: catalog(variable),
-            ..state(store, &FakeNode::default()).await
-        };
-        let routes = rest::with_envelope(rest::routes(rest_state));
-        let api = serve_router(routes, ServerLimits::default()).await;
+        let catalog = catalog(variable);
+        let app = TestApp::changed(ServerLimits::default(), |state| RestState { catalog, ..state }).await;
         Self {
             stub,
-            client: Client::new(&format!("http://{}", api.0), &app.client.key),
-            _parts: (app, served, api),
+            app,
+            _served: served,
         }
     }
 
     async fn get(&self, path: &str) -> Value {
-        let answer = self.client.get(path).await;
+        let answer = self.app.client.get(path).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         assert!(!answer.body.to_string().contains(SECRET), "{}", answer.body);
         answer.body["data"].clone()
@@ -153,7 +142,7 @@ async fn voices_of_all_providers_are_listed_as_agents_name_them() {
     assert_eq!(service.get("/public/v1/voices").await, all);
     let one = service.get("/public/v1/voices?provider=cartesia").await;
     assert_eq!(one, json!({ "voices": [katie], "unavailable": [] }));
-    let refused = service.client.get("/public/v1/voices?provider=acme").await;
+    let refused = service.app.client.get("/public/v1/voices?provider=acme").await;
     assert_eq!(refused.status, 400, "{}", refused.body);
     assert!(refused.body.to_string().contains("`acme` is not"), "{}", refused.body);
 }

@@ -2,7 +2,12 @@
 
 use serde_json::{Value, json};
 
-use support::{app::TestApp, client::Client};
+use rest::{RestState, server::ServerLimits};
+use sim::stub_carriers::run::{self, Name, Running, Wish};
+use support::{
+    app::{TestApp, numbers},
+    client::Client,
+};
 
 const NUMBERS: &str = "/public/v1/phone-numbers";
 
@@ -48,6 +53,86 @@ async fn numbers_are_listed_with_their_agents_in_pages() {
     stranger.get(&format!("{NUMBERS}?cursor={cursor}")).await.expect(400);
     let other = stranger.get(NUMBERS).await.expect(200);
     assert_eq!(other.data()[0]["phoneNumber"], "+15550000009");
+}
+
+/// Starts a service with an account at this carrier, whose key may be wrong.
+async fn with_carrier(carrier: Name, has_key: bool) -> (TestApp, Running) {
+    let wish = Wish {
+        carrier,
+        listen: ([127, 0, 0, 1], 0).into(),
+        service: "http://127.0.0.1:8080".into(),
+        untidy: false,
+        cut_after: None,
+    };
+    let stub = run::start(wish).await.unwrap();
+    let variables = stub.environment();
+    let numbers = numbers(|name| {
+        let (_, value) = variables.iter().find(|(variable, _)| *variable == name)?;
+        let is_secret = ["TWILIO_AUTH_TOKEN", "SIGNALWIRE_TOKEN", "TELNYX_API_KEY"].contains(&name);
+        Some(if is_secret && !has_key {
+            "wrong".to_owned()
+        } else {
+            value.clone()
+        })
+    });
+    let app = TestApp::changed(ServerLimits::default(), |state| RestState { numbers, ..state }).await;
+    (app, stub)
+}
+
+#[tokio::test]
+async fn numbers_of_a_carrier_are_listed_and_assigned_with_it() {
+    for (carrier, name) in [
+        (Name::Twilio, "twilio"),
+        (Name::Signalwire, "signalwire"),
+        (Name::Telnyx, "telnyx"),
+    ] {
+        let (app, _stub) = with_carrier(carrier, true).await;
+        let ava = agent(&app.client, "Ava", "both", &["+15550000002", "+15550000009"]).await;
+        let stranger = app.stranger().await;
+        let eve = agent(&stranger, "Eve", "outbound", &["+15550000003"]).await;
+        let ava_shown = json!([{ "agentId": ava, "name": "Ava", "answers": true }]);
+        let expected = json!([
+            { "phoneNumber": "+15550000001", "provider": name, "agents": [] },
+            { "phoneNumber": "+15550000002", "provider": name, "agents": ava_shown },
+            { "phoneNumber": "+15550000009", "agents": ava_shown },
+        ]);
+        assert_eq!(app.client.get(NUMBERS).await.expect(200).data(), &expected);
+        let (mut paged, mut path) = (Vec::new(), format!("{NUMBERS}?pageSize=1"));
+        loop {
+            let page = app.client.get(&path).await.expect(200);
+            paged.extend(page.data().as_array().unwrap().clone());
+            if page.body["pagination"]["hasMore"] == false {
+                break;
+            }
+            path = format!("{NUMBERS}?pageSize=1&cursor={}", page.text("/pagination/nextCursor"));
+        }
+        assert_eq!(json!(paged), expected);
+        let eve_shown = json!([{ "agentId": eve, "name": "Eve", "answers": false }]);
+        let others = json!([
+            { "phoneNumber": "+15550000001", "provider": name, "agents": [] },
+            { "phoneNumber": "+15550000003", "provider": name, "agents": eve_shown },
+        ]);
+        assert_eq!(stranger.get(NUMBERS).await.expect(200).data(), &others);
+
+        let path = format!("{NUMBERS}/%2B15550000001");
+        let given = app.client.patch(&path, json!({ "agentId": ava })).await.expect(200);
+        assert_eq!(given.data()["provider"], name);
+        let entry = json!({ "number": "+15550000001", "provider": name });
+        assert_eq!(named(&app.client, &ava).await[2], entry);
+        assert_eq!(stranger.get(NUMBERS).await.expect(200).data(), &json!([others[1]]));
+    }
+}
+
+#[tokio::test]
+async fn a_carrier_that_refuses_costs_only_its_numbers() {
+    for carrier in [Name::Twilio, Name::Telnyx] {
+        let (app, _stub) = with_carrier(carrier, false).await;
+        let ava = agent(&app.client, "Ava", "both", &["+15550000002"]).await;
+        let own = json!([{
+            "phoneNumber": "+15550000002", "agents": [{ "agentId": ava, "name": "Ava", "answers": true }],
+        }]);
+        assert_eq!(app.client.get(NUMBERS).await.expect(200).data(), &own);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -30,7 +30,7 @@ use super::{
     media::Stream,
 };
 use crate::stub_carriers::{
-    Dial, DialFault, NUMBER, locked,
+    Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE, locked,
     phones::{self, Phone},
 };
 
@@ -277,10 +277,24 @@ async fn balance(State(stub): State<Arc<Telnyx>>, headers: HeaderMap) -> Result<
     Ok(Json(json!({ "data": balance })))
 }
 
-async fn numbers(State(stub): State<Arc<Telnyx>>, headers: HeaderMap) -> Result<Json<Value>, Refused> {
+async fn numbers(
+    State(stub): State<Arc<Telnyx>>,
+    Query(query): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Refused> {
     stub.knows(&headers)?;
-    let number = json!({ "phone_number": NUMBER, "status": "active", "connection_id": CONNECTION });
-    Ok(Json(json!({ "data": [number] })))
+    let page = query.get("page[number]").and_then(|page| page.parse().ok());
+    let page: usize = page.unwrap_or(1);
+    let pages: Vec<_> = NUMBERS.chunks(NUMBERS_PER_PAGE).collect();
+    let numbers = pages.get(page.saturating_sub(1)).copied().unwrap_or_default();
+    let data: Vec<Value> = numbers
+        .iter()
+        .map(|number| json!({ "phone_number": number, "status": "active", "connection_id": CONNECTION }))
+        .collect();
+    let meta = json!({
+        "page_number": page, "page_size": NUMBERS_PER_PAGE, "total_pages": pages.len(), "total_results": NUMBERS.len(),
+    });
+    Ok(Json(json!({ "data": data, "meta": meta })))
 }
 
 async fn list(

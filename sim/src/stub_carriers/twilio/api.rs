@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use axum::{
     Json, Router,
-    extract::{Path, Query, State},
+    extract::{OriginalUri, Path, Query, State},
     http::{HeaderMap, StatusCode, header::RETRY_AFTER},
     response::{IntoResponse, Response},
     routing::{get, post},
@@ -18,7 +18,7 @@ use super::{
     twiml::{self, Verb},
 };
 use crate::stub_carriers::{
-    Dial, DialFault, NUMBER,
+    Dial, DialFault, NUMBERS, NUMBERS_PER_PAGE,
     flow::Change,
     legs::Stage,
     locked,
@@ -102,10 +102,33 @@ async fn account(Path(account): Path<String>, headers: HeaderMap) -> Result<Resp
     Ok(Json(json!({ "sid": ACCOUNT, "friendly_name": "Stub", "status": "active" })).into_response())
 }
 
-async fn numbers(Path(account): Path<String>, headers: HeaderMap) -> Result<Response, ApiError> {
+/// Lists the numbers in pages. At Twilio a page but the first is found by its token, which only the page before tells.
+async fn numbers(
+    State(stub): State<Arc<Twilio>>,
+    Path(account): Path<String>,
+    OriginalUri(uri): OriginalUri,
+    Query(query): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+) -> Result<Response, ApiError> {
     entitled(&headers, &account)?;
-    let numbers = json!([{ "phone_number": NUMBER, "capabilities": { "voice": true } }]);
-    Ok(Json(json!({ "incoming_phone_numbers": numbers, "page": 0, "next_page_uri": null })).into_response())
+    let page: usize = query.get("Page").and_then(|page| page.parse().ok()).unwrap_or(0);
+    let token = |page: usize| match stub.flavour {
+        Flavour::Twilio => format!("&PageToken=PA{page}"),
+        Flavour::SignalWire => String::new(),
+    };
+    if page > 0 && !uri.query().unwrap_or_default().ends_with(&token(page)) {
+        return Err(invalid(20_006, "Page number out of range"));
+    }
+    let pages: Vec<_> = NUMBERS.chunks(NUMBERS_PER_PAGE).collect();
+    let numbers = pages.get(page).copied().unwrap_or_default();
+    let next = page + 1;
+    let next_uri = format!("{}?PageSize={NUMBERS_PER_PAGE}&Page={next}{}", uri.path(), token(next));
+    let numbers: Vec<_> = numbers
+        .iter()
+        .map(|number| json!({ "phone_number": number, "capabilities": { "voice": true } }))
+        .collect();
+    let next_uri = (next < pages.len()).then_some(next_uri);
+    Ok(Json(json!({ "incoming_phone_numbers": numbers, "page": page, "next_page_uri": next_uri })).into_response())
 }
 
 fn fields(form: &str) -> BTreeMap<String, String> {

@@ -1,4 +1,5 @@
-//! Cache of one list. It is requested once at a time, and a failure is kept only for some seconds.
+//! A list of a foreign service, kept for some minutes. It is requested once at a time, and a failure is kept only for
+//! some seconds.
 
 use std::time::Duration;
 
@@ -17,7 +18,7 @@ const WITHIN: Duration = Duration::from_secs(5);
 type Items<T> = Result<Vec<T>, String>;
 
 /// List that was requested last, with the time until which it is kept.
-pub(super) struct Cached<T>(Mutex<Option<(Instant, Items<T>)>>);
+pub struct Cached<T>(Mutex<Option<(Instant, Items<T>)>>);
 
 impl<T> Default for Cached<T> {
     fn default() -> Self {
@@ -26,8 +27,13 @@ impl<T> Default for Cached<T> {
 }
 
 impl<T: Clone> Cached<T> {
-    /// Returns the list. Concurrent callers wait for the same request.
-    pub(super) async fn get<F>(&self, provider: &str, fetch: impl FnOnce() -> F) -> Items<T>
+    /// Returns the list, or why it is missing. Concurrent callers wait for the same request. `service` is named in the
+    /// log.
+    ///
+    /// # Errors
+    ///
+    /// Returns the reason of `fetch`, or that the service did not answer within 5 s.
+    pub async fn get<F>(&self, service: &str, fetch: impl FnOnce() -> F) -> Items<T>
     where
         F: Future<Output = Items<T>>,
     {
@@ -40,7 +46,7 @@ impl<T: Clone> Cached<T> {
         let timed_out = |_| Err(format!("did not answer within {} s", WITHIN.as_secs()));
         let items = timeout(WITHIN, fetch()).await.unwrap_or_else(timed_out);
         if let Err(error) = &items {
-            tracing::warn!(provider, error, "list of the provider's voices or models not available");
+            tracing::warn!(service, error, "list of a foreign service not available");
         }
         let time = if items.is_ok() { KEPT } else { FAILURE_KEPT };
         *kept = Some((Instant::now() + time, items.clone()));

@@ -1,5 +1,5 @@
-//! Requests of a check. They are small and read only, and problems are worded so that a person can act on
-//! them. No key is ever shown.
+//! Requests that change nothing at a carrier. Problems are worded so that a person can act on them, and no key is ever
+//! shown.
 
 use reqwest::{RequestBuilder, StatusCode, header::CONTENT_TYPE};
 use serde::de::DeserializeOwned;
@@ -12,22 +12,22 @@ use crate::{
 use net::http_client::body;
 
 /// Problem text for an answer that does not come from the carrier.
-pub(super) const NOT_ITS_OWN: &str = "it answers, but not like this carrier; check the address";
+pub(crate) const NOT_ITS_OWN: &str = "it answers, but not like this carrier; check the address";
 
-/// Client for the requests of a check.
-pub(super) struct Asker(Clients);
+/// Client for these requests.
+pub(crate) struct Asker(Clients);
 
 impl Asker {
-    pub(super) fn new() -> Result<Self, SetupError> {
+    pub(crate) fn new() -> Result<Self, SetupError> {
         Clients::new().map(Self)
     }
 
-    pub(super) fn get(&self, address: &str) -> RequestBuilder {
+    pub(crate) fn get(&self, address: &str) -> RequestBuilder {
         self.0.client.get(address)
     }
 
     /// Sends a form to an address. Returns the status and the text of the answer, or `None` if nobody answers.
-    pub(super) async fn posted(&self, address: &str, (header, value): (&str, String)) -> Option<(StatusCode, String)> {
+    pub(crate) async fn posted(&self, address: &str, (header, value): (&str, String)) -> Option<(StatusCode, String)> {
         let request = self.0.client.post(address).header(header, value);
         let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         let answer = send(request).await.ok()?;
@@ -37,7 +37,7 @@ impl Asker {
     }
 
     /// Returns the answer, or the problem.
-    pub(super) async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, String> {
+    pub(crate) async fn json<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T, String> {
         let answer = send(request).await.map_err(|error| error.to_string())?;
         let status = answer.status();
         let said = body(answer).await.map_err(|error| error.to_string())?;
@@ -75,6 +75,6 @@ fn own_words(said: &[u8]) -> Option<String> {
 }
 
 /// Adds to a problem the address that was asked and the settings to correct.
-pub(super) fn asked_of(address: &str, why: &str, settings: &str) -> String {
+pub(crate) fn asked_of(address: &str, why: &str, settings: &str) -> String {
     format!("asked at {address}: {why}. Its settings: {settings}")
 }
