@@ -1,4 +1,5 @@
-"""Overrides and commands of a live call, its record, searches, versions, webhooks and keys, by the generated client."""
+"""Overrides and commands of a live call, its record, searches, versions, numbers, voices, webhooks, analytics and keys, by
+the generated client."""
 
 import json
 import time
@@ -8,10 +9,12 @@ from client import CLIENT, client_of, made
 from ringback_client.api.agents import (
     create_agent,
     diff_agent_versions,
+    duplicate_agent,
     list_agent_versions,
     restore_agent_version,
     update_agent,
 )
+from ringback_client.api.analytics import get_analytics
 from ringback_client.api.api_keys import create_api_key, delete_api_key
 from ringback_client.api.campaigns import (
     add_campaign_contacts,
@@ -32,7 +35,10 @@ from ringback_client.api.conversations import (
     say_in_call,
 )
 from ringback_client.api.events import create_webhook, list_webhook_deliveries, test_webhook, update_webhook
+from ringback_client.api.phone_numbers import assign_phone_number, list_phone_numbers
+from ringback_client.api.voices_and_models import list_models, list_voices
 from ringback_client.models import (
+    AgentCopy,
     AgentPatch,
     CallAgainOptions,
     CampaignCopy,
@@ -48,6 +54,7 @@ from ringback_client.models import (
     NewInstructions,
     NewWebhook,
     NewWords,
+    NumberAssignment,
     WebhookPatch,
 )
 
@@ -113,7 +120,7 @@ def check_record(call: UUID) -> None:
         shown = made(get_conversation.sync(call, client=CLIENT))
         return shown.status is ConversationStatus.COMPLETED and shown.summary is not None and shown
 
-    until(ended)
+    assert until(ended).cost.currency == "USD"
     said = " ".join(turn.words for turn in made(list_turns.sync(call, client=CLIENT, page_size=100)))
     assert "Good day Maria" in said and "parking is free" in said, said
     events = {event.type_: event.detail for event in made(list_events.sync(call, client=CLIENT, page_size=100))}
@@ -137,6 +144,26 @@ def check_versions(agent_id: UUID) -> None:
     changes = made(diff_agent_versions.sync(agent_id, 1, client=CLIENT, against=2))
     assert "name" in str(changes), changes
     assert made(restore_agent_version.sync(agent_id, 1, client=CLIENT)).name == "Ava"
+
+
+def check_numbers_and_voices(agent_id: UUID) -> None:
+    copy = made(duplicate_agent.sync(agent_id, client=CLIENT, body=AgentCopy(name="Copy")))
+    assignment = NumberAssignment(agent_id=str(copy.agent_id))
+    made(assign_phone_number.sync("+15550109001", client=CLIENT, body=assignment))
+    (number,) = made(list_phone_numbers.sync(client=CLIENT))
+    assert (number.phone_number, number.agents[0].name) == ("+15550109001", "Copy")
+    assert made(list_voices.sync(client=CLIENT)).voices[0].provider == "babble"
+    assert made(list_models.sync(client=CLIENT)).models[0].model == "interviewer"
+
+
+def check_analytics(agent_id: UUID) -> None:
+    def counted():
+        rows = made(get_analytics.sync(client=CLIENT, agent_id=agent_id)).rows
+        return rows and rows[0].calls >= 3 and rows[0]
+
+    # A call is counted half a minute after its end.
+    outcomes = until(counted, 120).outcomes
+    assert outcomes["busy"] >= 2 and outcomes["completed"] == 1, outcomes
 
 
 def check_campaigns(agent_id: UUID) -> None:
@@ -187,11 +214,13 @@ def main() -> None:
     agent_id = made(create_agent.sync(client=CLIENT, body=NewAgent.from_dict(AGENT))).agent_id
     call = call_with_overrides(agent_id)
     check_versions(agent_id)
+    check_numbers_and_voices(agent_id)
     check_campaigns(agent_id)
     check_webhooks()
     check_record(call)
+    check_analytics(agent_id)
     check_keys(call)
-    print("python: overrides, live control, records, versions, webhooks and keys are as described")
+    print("python: overrides, live control, records, numbers, webhooks, analytics and keys are as described")
 
 
 main()

@@ -1,16 +1,17 @@
-// Overrides and commands of a live call, its record, searches, versions, webhooks and keys, with the generated client.
+// Overrides and commands of a live call, its events and record, searches, versions, numbers, voices, webhooks, analytics
+// and keys, with the generated client.
 
 import assert from "node:assert/strict";
 import { client, clientOf, made } from "./client.js";
 
 /** Returns the first result of `read` that is not undefined. */
-async function until<T>(read: () => Promise<T | undefined>): Promise<T> {
-  for (let tries = 0; tries < 240; tries += 1) {
+async function until<T>(read: () => Promise<T | undefined>, seconds = 60): Promise<T> {
+  for (let tries = 0; tries < seconds * 4; tries += 1) {
     const result = await read();
     if (result !== undefined) return result;
     await new Promise((resolve) => setTimeout(resolve, 250));
   }
-  throw new Error("nothing came in a minute");
+  throw new Error(`nothing came in ${seconds} s`);
 }
 
 const agent = made(
@@ -32,6 +33,10 @@ const agent = made(
   }),
 );
 const { agentId } = agent;
+
+const stream = await client.GET("/public/v1/events", { params: { query: { type: "call.*" } }, parseAs: "stream" });
+assert(stream.data);
+const streamed = stream.data.pipeThrough(new TextDecoderStream()).getReader();
 
 const { conversationId } = made(
   await client.POST("/public/v1/calls", {
@@ -73,6 +78,18 @@ const restored = await client.POST("/public/v1/agents/{agentId}/versions/{versio
 });
 assert.equal(made(restored).name, "Ava");
 
+const copied = await client.POST("/public/v1/agents/{agentId}/duplicate", { params: { path }, body: { name: "Copy" } });
+made(
+  await client.PATCH("/public/v1/phone-numbers/{phoneNumber}", {
+    params: { path: { phoneNumber: "+15550109002" } },
+    body: { agentId: made(copied).agentId },
+  }),
+);
+const numbers = made(await client.GET("/public/v1/phone-numbers"));
+assert.deepEqual([numbers[0]?.phoneNumber, numbers[0]?.agents[0]?.name], ["+15550109002", "Copy"]);
+assert.equal(made(await client.GET("/public/v1/voices")).voices[0]?.provider, "babble");
+assert.equal(made(await client.GET("/public/v1/models")).models[0]?.model, "interviewer");
+
 const webhook = made(
   await client.POST("/public/v1/webhooks", { body: { url: "https://example.com/hook", types: ["call.*"] } }),
 );
@@ -83,8 +100,14 @@ assert.equal(deliveries[0]?.type, "webhook.test");
 
 await until(async () => {
   const shown = made(await client.GET("/public/v1/conversations/{conversationId}", call));
-  return shown.status === "completed" && shown.summary !== undefined ? shown : undefined;
+  return shown.status === "completed" && shown.summary !== undefined && shown.cost?.currency === "USD" ? shown : undefined;
 });
+for (let text = ""; !text.includes("event: call.ended"); ) {
+  const { value, done } = await streamed.read();
+  assert(!done, text);
+  text += value;
+}
+await streamed.cancel();
 const turns = made(await client.GET("/public/v1/conversations/{conversationId}/turns", call));
 const words = turns.map((turn) => turn.words).join(" ");
 assert(words.includes("Good day Maria") && words.includes("parking is free"), words);
@@ -99,6 +122,13 @@ const found = await until(async () => {
 assert.equal(found.conversationId, conversationId);
 assert(found.matches?.[0]?.text.includes("parking"), JSON.stringify(found));
 
+// A call is counted half a minute after its end.
+const counted = await until(async () => {
+  const counts = made(await client.GET("/public/v1/analytics", { params: { query: { agentId } } }));
+  return counts.rows[0];
+}, 120);
+assert.equal(counted.outcomes.completed, 1, JSON.stringify(counted));
+
 const key = made(await client.POST("/public/v1/me/api-keys", { body: { name: "wallboard", scopes: ["read"] } }));
 assert(key.apiKey);
 const reader = clientOf(key.apiKey);
@@ -108,4 +138,4 @@ assert.equal(forbidden.response.status, 403);
 // For ten seconds after its end a call may still write something.
 await until(async () => (await client.DELETE("/public/v1/conversations/{conversationId}", call)).data);
 assert.equal((await client.GET("/public/v1/conversations/{conversationId}", call)).response.status, 404);
-console.log("typescript: overrides, live control, records, versions, webhooks and keys are as described");
+console.log("typescript: overrides, live control, records, numbers, webhooks, analytics and keys are as described");
