@@ -39,7 +39,7 @@ use net::bind::way_out;
 use peers::Peers;
 use providers::limits;
 use rest::{
-    RateLimit, RestState,
+    RateLimit, RestState, Site,
     server::{self, Endpoint, ServerLimits},
     widget,
 };
@@ -262,11 +262,15 @@ fn router(
         carriers: trunks.bulkheads,
     };
     let provider_config = config.providers.clone();
+    let public_url = trunks::public_url(config, address);
+    let site = Site::new(&public_url, config.tls.is_set());
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
         peers: peers.clone(),
-        public_url: trunks::public_url(config, address).into(),
+        public_url: public_url.into(),
+        site,
+        sign_in_limit: Arc::default(),
         carrier_is_simulated,
         talking: parts.talking.clone(),
         dialing: parts.dialing.clone(),

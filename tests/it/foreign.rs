@@ -129,6 +129,7 @@ impl Owned {
             "webhookId",
             "deliveryId",
             "keyId",
+            "sessionId",
         ];
         let mut ids: BTreeMap<_, _> = kinds.map(|kind| (kind, NOBODYS.to_owned())).into();
         ids.insert("phoneNumber", NOBODYS_NUMBER.to_owned());
@@ -204,10 +205,15 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     let test = format!("/public/v1/webhooks/{webhook}/test");
     let delivery = client.post(&test, json!({})).await.expect(200).text("/data/deliveryId");
     let key = json!({ "name": word, "scopes": ["read"] });
+    let email = client.get("/public/v1/me").await.expect(200).text("/data/email");
+    let sign_in = json!({ "email": email, "apiKey": client.key });
+    let sign_in = client.bare("POST", "/public/v1/session").json(&sign_in);
+    let session = send(sign_in.header("origin", &client.base)).await.expect(201);
     Owned(
         [
             ("webhookId", webhook),
             ("deliveryId", delivery),
+            ("sessionId", session.text("/data/session/sessionId")),
             ("keyId", made("/me/api-keys", key, "keyId").await),
             ("contactId", made("/contacts", contact, "contactId").await),
             ("toolId", made("/tools", tool, "toolId").await),

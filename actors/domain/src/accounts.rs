@@ -3,7 +3,8 @@
 use crate::{
     api_key,
     id::AccountId,
-    ports::store::{Account, ApiKeyStore, DirectoryStore, NewAccount, StoreError},
+    ports::store::{Account, ApiKeyStore, DirectoryStore, NewAccount, SessionStore, StoreError},
+    secret_token::SecretToken,
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use rand::RngCore;
@@ -37,6 +38,12 @@ pub enum AccountError {
     /// There is no such account.
     #[error("there is no account with the e-mail address {0}; `ringback account create` creates one")]
     NotFound(String),
+    /// There is no account at all.
+    #[error("there is no account yet; `ringback account create --email you@example.com` creates one")]
+    None,
+    /// There are several accounts, and none was named.
+    #[error("there are several accounts; name one by its e-mail address: `ringback account login-link EMAIL`")]
+    Several,
     /// The store failed.
     #[error(transparent)]
     Store(StoreError),
@@ -81,8 +88,36 @@ pub async fn create(store: &(impl DirectoryStore + ?Sized), email: &str) -> Resu
 pub async fn regenerate_key(store: &(impl ApiKeyStore + ?Sized), email: &str) -> Result<String, AccountError> {
     let email = checked(email)?;
     let (api_key, stored) = api_key::generate_key();
-    match store.replace_api_key(&email, stored).await {
+    match store.replace_api_key(&email, stored, None).await {
         Ok(()) => Ok(api_key),
+        Err(StoreError::NotFound) => Err(AccountError::NotFound(email)),
+        Err(error) => Err(AccountError::Store(error)),
+    }
+}
+
+/// Makes a login link for an account, or for the only account there is. Returns the link's secret.
+///
+/// # Errors
+///
+/// Returns an [`AccountError`].
+pub async fn login_link(
+    store: &(impl SessionStore + ?Sized),
+    email: Option<&str>,
+) -> Result<SecretToken, AccountError> {
+    let email = match email {
+        Some(email) => checked(email)?,
+        None => {
+            let mut accounts = store.first_accounts(2).await.map_err(AccountError::Store)?.into_iter();
+            match (accounts.next(), accounts.next()) {
+                (Some(account), None) => account.email,
+                (None, _) => return Err(AccountError::None),
+                (Some(_), Some(_)) => return Err(AccountError::Several),
+            }
+        }
+    };
+    let token = SecretToken::random();
+    match store.add_login_link(&email, token.hash()).await {
+        Ok(()) => Ok(token),
         Err(StoreError::NotFound) => Err(AccountError::NotFound(email)),
         Err(error) => Err(AccountError::Store(error)),
     }

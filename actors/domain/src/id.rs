@@ -101,6 +101,8 @@ ids! {
     AccountEventId;
     /// A webhook endpoint.
     WebhookId;
+    /// A browser session.
+    SessionId;
 }
 
 impl From<AccountId> for ApiKeyId {

@@ -33,6 +33,7 @@ pub mod retry;
 pub mod safeguards;
 pub mod schedule;
 pub mod scope;
+pub mod secret_token;
 pub mod secrets;
 pub mod suggestion;
 pub mod template;

@@ -21,6 +21,7 @@ mod nodes;
 mod records;
 mod returned;
 mod safeguards;
+mod sessions;
 mod tables;
 mod tools;
 mod transfer_rules;

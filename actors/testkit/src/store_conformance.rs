@@ -34,6 +34,7 @@ mod returned;
 mod returns;
 mod safeguards;
 mod search;
+mod sessions;
 mod tools;
 mod transfer_rules;
 mod webhooks;
@@ -65,6 +66,7 @@ pub use returned::*;
 pub use returns::*;
 pub use safeguards::*;
 pub use search::*;
+pub use sessions::*;
 pub use tools::*;
 pub use transfer_rules::*;
 pub use webhooks::*;
@@ -83,6 +85,13 @@ macro_rules! store_conformance {
             an_added_key_is_changed_and_deleted_by_its_account
             the_use_of_a_key_is_recorded_once_a_minute
             an_account_has_a_limited_number_of_keys
+            a_session_has_the_rights_of_its_key_as_it_is_now
+            a_session_ends_when_it_is_idle_or_old_and_stays_so
+            a_session_is_ended_by_its_account_alone
+            a_replaced_or_deleted_key_ends_the_other_sessions
+            an_account_has_a_limited_number_of_sessions
+            a_login_link_opens_one_session_within_its_time
+            the_first_accounts_are_told
             agents_are_versioned_and_belong_to_their_account
             each_save_of_an_agent_is_a_version
             the_newest_versions_of_an_agent_are_kept

@@ -22,8 +22,8 @@ use tokio::{
 
 use super::error::ApiError;
 
-/// Paths of commands that end or prevent calls, or revoke a key.
-const CONTROLS: [&str; 8] = [
+/// Paths of commands that end or prevent calls, or revoke a key; and signing in, which comes before them in a browser.
+const CONTROLS: [&str; 9] = [
     "/pause",
     "/stop",
     "/end",
@@ -32,13 +32,14 @@ const CONTROLS: [&str; 8] = [
     "/regenerate",
     "/rotate",
     "/rotate-secret",
+    "/session",
 ];
 
 /// Paths of files, and of streams that query the database continuously.
 const FILES: [&str; 3] = ["/results.csv", "/recording", "/events"];
 
 /// Paths of single resources without an id.
-const SINGLE: [&str; 2] = ["/me", "/webhook-secret"];
+const SINGLE: [&str; 3] = ["/me", "/webhook-secret", "/session"];
 
 /// Delay of a rejection. With 200 ms, rejections were a sixth of all responses at five times the load.
 const TOLD_AFTER: Duration = Duration::from_millis(400);
@@ -142,6 +143,8 @@ mod tests {
             (Method::POST, "/do-not-call", None),
             (Method::POST, "/webhooks/{webhookId}/rotate-secret", None),
             (Method::DELETE, "/me/api-keys/{keyId}", None),
+            (Method::POST, "/session", None),
+            (Method::GET, "/session", Some(Work::Reads)),
             (Method::DELETE, "/contacts/{contactId}", Some(Work::Writes)),
         ] {
             assert_eq!(work(&method, &format!("{base}{path}")), expected, "{method} {path}");

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::{
     RestState,
-    auth::{Caller, CallerKey, SentKey},
+    auth::{Caller, CallerKey, Credential},
     body::JsonObject,
     cursor::Binding,
     envelope::Reply,
@@ -111,7 +111,7 @@ async fn create(
     State(state): State<RestState>,
     Caller(account): Caller,
     caller: CallerKey,
-    SentKey(sent): SentKey,
+    sent: Credential,
     _: Query<NoParameters>,
     JsonObject(body): JsonObject,
 ) -> ApiResult<Reply> {
@@ -196,7 +196,12 @@ async fn delete(
     _: Query<NoParameters>,
 ) -> ApiResult<Reply> {
     added(&state, &account, id).await?;
-    state.store.delete_api_key(account.id, id).await.or_no_such("key")?;
+    let kept = caller.session();
+    state
+        .store
+        .delete_api_key(account.id, id, kept)
+        .await
+        .or_no_such("key")?;
     tracing::info!(account = %account.id, key = %id, by = caller.name(), "API key deleted");
     Ok(Reply::ok(ApiKeyDeleted {
         key_id: id,

@@ -1,4 +1,4 @@
-//! Authentication: the API key of a request and its account.
+//! Authentication: the API key or session of a request, and its account.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -7,14 +7,16 @@ use std::{
 
 use axum::{
     extract::{ConnectInfo, FromRequestParts, MatchedPath, Request, State},
-    http::{HeaderMap, Method, Uri, header, request::Parts},
+    http::{Extensions, HeaderMap, Method, Uri, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use domain::{
     api_key::PlainKey,
-    ports::store::{Account, ApiKeyRow, FoundKey, Store},
-    scope::Scope,
+    id::{ApiKeyId, SessionId},
+    ports::store::{Account, ApiKeyRow, FoundKey, SessionRow, Store},
+    scope::{Scope, Scopes},
+    secret_token::SecretToken,
     time::Timestamp,
 };
 
@@ -23,14 +25,19 @@ use super::{
     error::{ApiError, ApiResult},
     key_uses::KeyUses,
     query::{self, QUERY_KEY},
-    scopes,
+    rate_limit::KeyPrint,
+    scopes, site,
 };
+
+/// Name of a session that a login link opened.
+const BY_LINK: &str = "login link";
 
 const MISSING: &str = "an API key is required: send it as `x-api-key` or as `Authorization: Bearer`";
 const UNKNOWN: &str = "this API key is not known";
 const EXPIRED: &str =
     "this API key has expired; use another one, or set a later `expiresAt` with a key that has `admin`";
-const READS_NO_MORE: &str = "this API key no longer has the scope `read`";
+const READS_NO_MORE: &str = "this API key or session no longer has the scope `read`";
+const ENDED: &str = "this session has ended; sign in again";
 const NO_BEARER: &str = "the header Authorization holds no API key: write `Authorization: Bearer KEY`";
 const AMBIGUOUS: &str = "the request carries two different API keys";
 
@@ -50,48 +57,125 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Key of an authenticated request, for handlers that need it.
+/// Secret that a request was authenticated with, for handlers that need it.
 #[derive(Debug, Clone)]
-pub struct SentKey(pub PlainKey);
+pub enum Credential {
+    /// An API key.
+    Key(PlainKey),
+    /// A session, from its cookie.
+    Session(SecretToken),
+}
 
-impl<S: Sync> FromRequestParts<S> for SentKey {
+impl Credential {
+    /// Returns a fingerprint that distinguishes it from others without its text.
+    pub fn print(&self) -> KeyPrint {
+        match self {
+            Self::Key(key) => key.print(),
+            Self::Session(token) => {
+                let mut print = KeyPrint::default();
+                print.copy_from_slice(&token.hash()[..16]);
+                print
+            }
+        }
+    }
+
+    /// Returns the one of a request, wherever it was sent. A key has precedence, and needs no rule of [`site`].
+    fn sent(state: &RestState, method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<Self> {
+        if let Some(key) = sent_key(method, uri, headers)? {
+            return Ok(Self::Key(key));
+        }
+        if !site::has_cookie(headers) {
+            return Err(ApiError::Unauthorized(MISSING));
+        }
+        let token = state.site.check(method, uri, headers)?.token(headers);
+        token.map(Self::Session).ok_or(ApiError::Unauthorized(ENDED))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Credential {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
-        sent_key(&parts.method, &parts.uri, &parts.headers).map(Self)
+        let found = parts.extensions.get::<Self>().cloned();
+        found.ok_or(ApiError::Unauthorized(MISSING))
     }
 }
 
-/// Key of an authenticated request, as stored when the request began. Handlers need its name for events, and its
-/// scopes for rights that depend on the body.
+/// Key or session of an authenticated request, as stored when the request began. Handlers need its name for events, and
+/// its scopes for rights that depend on the body.
 #[derive(Debug, Clone)]
 pub struct CallerKey {
-    row: ApiKeyRow,
+    name: String,
+    scopes: Scopes,
+    /// End of the key, or of the key that the session was opened with.
+    expires_at: Option<Timestamp>,
+    id: CallerId,
     read_at: Timestamp,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CallerId {
+    Key(ApiKeyId),
+    Session(SessionId),
+}
+
 impl CallerKey {
-    /// Returns the key's name.
-    pub fn name(&self) -> &str {
-        &self.row.name
+    fn of_key(row: ApiKeyRow, read_at: Timestamp) -> Self {
+        Self {
+            name: row.name,
+            scopes: row.scopes,
+            expires_at: row.expires_at,
+            id: CallerId::Key(row.id),
+            read_at,
+        }
     }
 
-    /// Returns the time of the store when it read the key.
+    fn of_session(row: SessionRow, read_at: Timestamp) -> Self {
+        Self {
+            name: row.key_name.unwrap_or_else(|| BY_LINK.to_owned()),
+            scopes: row.scopes,
+            expires_at: row.key_expires_at,
+            id: CallerId::Session(row.id),
+            read_at,
+        }
+    }
+
+    /// Returns the key's name; for a session the name of the key that it was opened with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the time of the store when it read the key or session.
     pub fn now(&self) -> Timestamp {
         self.read_at
     }
 
-    /// Returns a 403 that names the scope if the key lacks it.
+    /// Returns the session, unless the request has a key.
+    pub fn session(&self) -> Option<SessionId> {
+        match self.id {
+            CallerId::Session(id) => Some(id),
+            CallerId::Key(_) => None,
+        }
+    }
+
+    /// Returns whether it has a scope.
+    pub fn may(&self, scope: Scope) -> bool {
+        self.scopes.contains(scope)
+    }
+
+    /// Returns a 403 that names the scope if the key or session lacks it.
     pub fn require(&self, scope: Scope) -> ApiResult<()> {
-        if self.row.scopes.contains(scope) {
+        if self.may(scope) {
             return Ok(());
         }
         let name = scope.as_str();
-        Err(ApiError::Forbidden(format!(
-            "this API key lacks the scope `{name}`; use a key that has it, or add it with `PATCH /me/api-keys/{}` and \
-             a key that has `admin` and `{name}`",
-            self.row.id
-        )))
+        Err(ApiError::Forbidden(match self.id {
+            CallerId::Key(id) => format!(
+                "this API key lacks the scope `{name}`; use a key that has it, or add it with `PATCH /me/api-keys/{id}` \
+                 and a key that has `admin` and `{name}`"
+            ),
+            CallerId::Session(_) => format!("this session lacks the scope `{name}`; sign in with a key that has it"),
+        }))
     }
 
     /// Returns a 403 that names the first scope that the key lacks.
@@ -101,7 +185,7 @@ impl CallerKey {
 
     /// Returns a 403 if the key ends before the key that it would make or change.
     pub fn require_end(&self, end: Option<Timestamp>) -> ApiResult<()> {
-        match self.row.expires_at {
+        match self.expires_at {
             Some(own) if end.is_none_or(|end| end > own) => Err(ApiError::Forbidden(format!(
                 "this API key ends at {}, so it gives no key that is valid longer; set `expiresAt` no later than that, \
                  or use a key without an end",
@@ -125,7 +209,8 @@ impl<S: Sync> FromRequestParts<S> for CallerKey {
 #[derive(Clone)]
 pub struct Gatekeeper {
     state: RestState,
-    uses: Arc<KeyUses>,
+    key_uses: Arc<KeyUses<ApiKeyId>>,
+    session_uses: Arc<KeyUses<SessionId>>,
 }
 
 impl Gatekeeper {
@@ -133,26 +218,38 @@ impl Gatekeeper {
     pub fn new(state: RestState) -> Self {
         Self {
             state,
-            uses: Arc::default(),
+            key_uses: Arc::default(),
+            session_uses: Arc::default(),
+        }
+    }
+
+    /// Starts a task that records the use of a key or session, if it is due.
+    fn record(&self, id: CallerId) {
+        let store = Arc::clone(&self.state.store);
+        match id {
+            CallerId::Key(id) => self.key_uses.record(id, async move { store.api_key_used(id).await }),
+            CallerId::Session(id) => self
+                .session_uses
+                .record(id, async move { store.session_used(id).await }),
         }
     }
 }
 
-/// Accepts a request only with a known key that has the scopes of its operation.
+/// Accepts a request only with a known key or session that has the scopes of its operation.
 pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Request, next: Next) -> Response {
-    let key = sent_key(request.method(), request.uri(), request.headers());
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let address = peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+    let state = &gatekeeper.state;
+    let credential = Credential::sent(state, request.method(), request.uri(), request.headers());
     let path = request.extensions().get::<MatchedPath>();
     let required = scopes::required(request.method().as_str(), path.map_or("", MatchedPath::as_str));
-    let admitted = admitted(&gatekeeper.state, key, address).await;
-    let allowed = admitted.and_then(|(account, key)| {
-        gatekeeper.uses.record(&gatekeeper.state.store, key.row.id);
+    let admitted = admitted(state, credential, peer_address(request.extensions())).await;
+    let allowed = admitted.and_then(|(credential, account, key)| {
+        gatekeeper.record(key.id);
         key.require_all(required.iter().copied())?;
-        Ok((account, key))
+        Ok((credential, account, key))
     });
     match allowed {
-        Ok((account, key)) => {
+        Ok((credential, account, key)) => {
+            request.extensions_mut().insert(credential);
             request.extensions_mut().insert(Caller(account));
             request.extensions_mut().insert(key);
             next.run(request).await
@@ -161,22 +258,32 @@ pub async fn require_key(State(gatekeeper): State<Gatekeeper>, mut request: Requ
     }
 }
 
-/// Returns the account of the request's key, if the key is valid and within its rate limit.
-async fn admitted(state: &RestState, key: ApiResult<PlainKey>, address: IpAddr) -> ApiResult<(Account, CallerKey)> {
-    let key = key?;
-    let print = key.print();
+/// Returns the address of a request's sender.
+pub fn peer_address(extensions: &Extensions) -> IpAddr {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())
+}
+
+/// Returns the account of the request's key or session, if it is valid and within its rate limit.
+async fn admitted(
+    state: &RestState,
+    credential: ApiResult<Credential>,
+    address: IpAddr,
+) -> ApiResult<(Credential, Account, CallerKey)> {
+    let credential = credential?;
+    let print = credential.print();
     let paid = state.rate_limit.admit(&print, address)?;
-    let found = find(&*state.store, &key).await;
+    let found = find(&*state.store, &credential).await;
     match &found {
         Ok(_) if !paid => state.rate_limit.known(&print)?,
         Err(ApiError::Unauthorized(_)) => state.rate_limit.unknown(address),
         Ok(_) | Err(_) => {}
     }
-    found
+    found.map(|(account, key)| (credential, account, key))
 }
 
-/// Returns the single key of a request, wherever it was sent.
-fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<PlainKey> {
+/// Returns the single key of a request, wherever it was sent; none if there is none.
+fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<Option<PlainKey>> {
     let mut texts = Vec::new();
     for value in headers.get_all("x-api-key") {
         texts.push(value.to_str().unwrap_or_default().trim().to_owned());
@@ -193,7 +300,7 @@ fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<PlainK
         texts.extend(pairs.into_iter().filter(|(name, _)| name == QUERY_KEY).map(|(_, v)| v));
     }
     let Some(first) = texts.first() else {
-        return Err(ApiError::Unauthorized(MISSING));
+        return Ok(None);
     };
     if texts.iter().any(|text| text != first) {
         return Err(ApiError::Unauthorized(AMBIGUOUS));
@@ -201,7 +308,7 @@ fn sent_key(method: &Method, uri: &Uri, headers: &HeaderMap) -> ApiResult<PlainK
     if first.is_empty() && headers.contains_key(header::AUTHORIZATION) {
         return Err(ApiError::Unauthorized(NO_BEARER));
     }
-    PlainKey::parse(first).ok_or(ApiError::Unauthorized(UNKNOWN))
+    PlainKey::parse(first).map(Some).ok_or(ApiError::Unauthorized(UNKNOWN))
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -209,22 +316,34 @@ fn bearer(value: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Returns the account of a key and the key, unless it is unknown or has expired.
-async fn find(store: &dyn Store, key: &PlainKey) -> ApiResult<(Account, CallerKey)> {
+/// Returns a key with its account, unless it is unknown or has expired.
+pub async fn find_key(store: &dyn Store, key: &PlainKey) -> ApiResult<FoundKey> {
     let candidates = store.api_keys(key.prefix()).await?;
     let found = candidates.into_iter().find(|found| key.matches(&found.stored));
-    let FoundKey {
-        account, row, read_at, ..
-    } = found.ok_or(ApiError::Unauthorized(UNKNOWN))?;
-    if row.expires_at.is_some_and(|at| at <= read_at) {
+    let found = found.ok_or(ApiError::Unauthorized(UNKNOWN))?;
+    if found.row.expires_at.is_some_and(|at| at <= found.read_at) {
         return Err(ApiError::Unauthorized(EXPIRED));
     }
-    Ok((account, CallerKey { row, read_at }))
+    Ok(found)
 }
 
-/// Returns the account of a key, unless the key has become invalid or lost `read`. Streams check this repeatedly.
-pub async fn account_of(store: &dyn Store, key: &PlainKey) -> ApiResult<Account> {
-    let (account, key) = find(store, key).await?;
+async fn find(store: &dyn Store, credential: &Credential) -> ApiResult<(Account, CallerKey)> {
+    match credential {
+        Credential::Key(key) => {
+            let found = find_key(store, key).await?;
+            Ok((found.account, CallerKey::of_key(found.row, found.read_at)))
+        }
+        Credential::Session(token) => {
+            let found = store.session(token.hash()).await?;
+            let found = found.ok_or(ApiError::Unauthorized(ENDED))?;
+            Ok((found.account, CallerKey::of_session(found.row, found.read_at)))
+        }
+    }
+}
+
+/// Returns the account of a key or session, unless that has become invalid or lost `read`. Streams check this repeatedly.
+pub async fn account_of(store: &dyn Store, credential: &Credential) -> ApiResult<Account> {
+    let (account, key) = find(store, credential).await?;
     key.require(Scope::Read)
         .map_err(|_| ApiError::Unauthorized(READS_NO_MORE))?;
     Ok(account)

@@ -1,6 +1,6 @@
 //! `GET /public/v1/events`: events of the account, as server-sent events.
 //!
-//! All readers with one key share a task that polls the database and sends new events to a bounded channel. A reader
+//! All readers with one key or session share a task that polls the database and sends new events to a bounded channel. A reader
 //! that resumes, or is too slow for the channel, reads the store itself until it has caught up.
 
 use std::{
@@ -11,7 +11,6 @@ use std::{
 
 use axum::{extract::State, http::HeaderMap, response::Response};
 use domain::{
-    api_key::PlainKey,
     id::{AccountEventId, AccountId, AgentId, CampaignId},
     ports::store::{AccountEvent, AccountEventType, Store, StoreError, StoreResult, TypePattern},
 };
@@ -29,7 +28,7 @@ use tokio::{
 
 use super::{
     RestState,
-    auth::{self, Caller, SentKey},
+    auth::{self, Caller, Credential},
     concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
     error::{ApiError, ApiResult},
     query::{Parameters, Query, RawQuery},
@@ -73,9 +72,9 @@ impl AccountEvents {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Joins the polling task of a key, or starts it.
+    /// Joins the polling task of a key or session, or starts it.
     fn listen(&self, poll: Poll) -> broadcast::Receiver<Arc<AccountEvent>> {
-        let print = poll.key.print();
+        let print = poll.credential.print();
         let mut listeners = self.locked();
         if let Some(events) = listeners.get(&print).and_then(broadcast::WeakSender::upgrade) {
             return events.subscribe();
@@ -87,21 +86,21 @@ impl AccountEvents {
     }
 }
 
-/// Reads an account's events for all readers with one key.
+/// Reads an account's events for all readers with one key or session.
 struct Poll {
     store: Arc<dyn Store>,
     stopping: watch::Receiver<bool>,
-    key: PlainKey,
+    credential: Credential,
     account: AccountId,
     place: i64,
 }
 
 impl Poll {
-    /// Runs until nobody listens, the key becomes invalid or the service stops. Dropping the sender ends the streams.
+    /// Runs until nobody listens, the key or session becomes invalid or the service stops. Dropping the sender ends the streams.
     async fn run(mut self, events: broadcast::Sender<Arc<AccountEvent>>, all: AccountEvents) {
         loop {
             let last = self.look_later().await;
-            match auth::account_of(&*self.store, &self.key).await {
+            match auth::account_of(&*self.store, &self.credential).await {
                 Ok(_) => {
                     if let Err(error) = self.read(&events).await {
                         tracing::debug!(account = %self.account, %error, "store unavailable for event streams");
@@ -115,11 +114,11 @@ impl Poll {
             }
             let mut listeners = all.locked();
             if events.receiver_count() == 0 {
-                listeners.remove(&self.key.print());
+                listeners.remove(&self.credential.print());
                 return;
             }
         }
-        all.locked().remove(&self.key.print());
+        all.locked().remove(&self.credential.print());
     }
 
     /// Waits for the next read. Returns whether it is the last one, because the service stops.
@@ -232,7 +231,7 @@ struct Feed {
 pub async fn stream(
     State(state): State<RestState>,
     Caller(account): Caller,
-    SentKey(key): SentKey,
+    credential: Credential,
     Query(filter): Query<Filter>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
@@ -252,7 +251,7 @@ pub async fn stream(
     let events = state.account_events.listen(Poll {
         store: Arc::clone(store),
         stopping: state.stopping.clone(),
-        key,
+        credential,
         account: account.id,
         place: now,
     });

@@ -1,12 +1,13 @@
-//! Records when keys are used, at most once a minute for each key, without delaying the request.
+//! Records when keys and sessions are used, at most once a minute for each, without delaying the request.
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    hash::Hash,
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use domain::{id::ApiKeyId, ports::store::Store};
+use domain::ports::store::StoreResult;
 use tokio::time::Instant;
 
 /// Minimum interval between two records of a key on this node. The store compares with records of other nodes.
@@ -15,25 +16,30 @@ const EVERY: Duration = Duration::from_secs(60);
 /// Maximum keys with a record in that interval. Uses of further keys are not recorded.
 const KEYS: usize = 65_536;
 
-/// Times of the last records of keys.
-#[derive(Debug, Default)]
-pub struct KeyUses(Mutex<HashMap<ApiKeyId, Instant>>);
+/// Times of the last records, by the id of the key or session.
+#[derive(Debug)]
+pub struct KeyUses<Id>(Mutex<HashMap<Id, Instant>>);
 
-impl KeyUses {
-    /// Starts a task that records the use of a key, if it is due.
-    pub fn record(&self, store: &Arc<dyn Store>, key: ApiKeyId) {
+impl<Id> Default for KeyUses<Id> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<Id: Copy + Eq + Hash> KeyUses<Id> {
+    /// Starts a task that records a use with `write`, if it is due.
+    pub fn record(&self, key: Id, write: impl Future<Output = StoreResult<()>> + Send + 'static) {
         if !self.is_due(key) {
             return;
         }
-        let store = Arc::clone(store);
         tokio::spawn(async move {
-            if let Err(error) = store.api_key_used(key).await {
-                tracing::debug!(%error, "use of a key not recorded");
+            if let Err(error) = write.await {
+                tracing::debug!(%error, "use of a key or session not recorded");
             }
         });
     }
 
-    fn is_due(&self, key: ApiKeyId) -> bool {
+    fn is_due(&self, key: Id) -> bool {
         let now = Instant::now();
         let is_recent = |at: &Instant| now.duration_since(*at) < EVERY;
         let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,6 +59,8 @@ impl KeyUses {
 
 #[cfg(test)]
 mod tests {
+    use domain::id::ApiKeyId;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]

@@ -45,6 +45,8 @@ mod row_report;
 mod safeguards;
 mod scopes;
 pub mod server;
+mod session;
+mod site;
 mod sse;
 mod strict_json;
 mod tools;
@@ -56,7 +58,8 @@ use std::{path::PathBuf, sync::Arc};
 
 pub use campaign_csv::contacts_in as contacts_in_csv;
 pub use cors::{InvalidOrigin, around as with_cors, parse_origin};
-pub use rate_limit::RateLimit;
+pub use rate_limit::{RateLimit, SignInLimit};
+pub use site::{Entrance, Site, WAYS_OUT};
 
 use actors::switchboard::Switchboard;
 use axum::{
@@ -99,6 +102,10 @@ pub struct RestState {
     pub public_url: Arc<str>,
     /// Whether the carrier is the simulated exchange. Launching then calls nobody, and the answer says so.
     pub carrier_is_simulated: bool,
+    /// Addresses at which browsers may sign in.
+    pub site: Site,
+    /// Limit on failed sign-ins.
+    pub sign_in_limit: Arc<SignInLimit>,
     /// Check that an agent can talk. The error names the missing setting and the remedy.
     pub talking: Readiness,
     /// Check that its outbound calls can be held and go out too, as the node makes it.
@@ -163,6 +170,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/me", get(me::show))
         .route("/public/v1/me/api-key/regenerate", post(me::regenerate_key))
         .merge(api_keys::routes())
+        .merge(session::routes())
         .route("/public/v1/me/webhook-secret", get(me::webhook_secret))
         .route("/public/v1/me/webhook-secret/rotate", post(me::rotate_webhook_secret))
         .route("/public/v1/agents", get(agents::list))
@@ -205,6 +213,7 @@ pub fn routes(state: RestState) -> Router {
             auth::Gatekeeper::new(state.clone()),
             auth::require_key,
         ))
+        .merge(session::opening())
         // This layer is the outer one, so that a refusal costs no database query.
         .route_layer(middleware::from_fn_with_state(
             admission::Admittance::new(state.gate.clone()),

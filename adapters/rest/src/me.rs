@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::{
     RestState,
-    auth::{Caller, CallerKey, SentKey},
+    auth::{Caller, CallerKey, Credential},
     body::OptionalJsonObject,
     envelope::Reply,
     error::ApiResult,
@@ -54,12 +54,13 @@ pub async fn show(Caller(account): Caller, _: Query<NoParameters>) -> Reply {
     })
 }
 
-/// Handles `POST /public/v1/me/api-key/regenerate`. The old key stops working with the response.
+/// Handles `POST /public/v1/me/api-key/regenerate`. The old key stops working with the response, and so do the sessions
+/// opened with it, except one that asks for this.
 pub async fn regenerate_key(
     State(state): State<RestState>,
     Caller(account): Caller,
     caller: CallerKey,
-    SentKey(old): SentKey,
+    old: Credential,
     _: Query<NoParameters>,
     OptionalJsonObject(body): OptionalJsonObject,
 ) -> ApiResult<Reply> {
@@ -70,7 +71,10 @@ pub async fn regenerate_key(
     if let Some(new) = PlainKey::parse(&plain) {
         state.rate_limit.replaced(&old.print(), new.print());
     }
-    state.store.replace_api_key(&account.email, stored).await?;
+    state
+        .store
+        .replace_api_key(&account.email, stored, caller.session())
+        .await?;
     Ok(Reply::ok(ApiKey { api_key: plain }))
 }
 

@@ -21,6 +21,7 @@ pub mod operation;
 pub mod phone_numbers;
 pub mod safeguards;
 mod samples;
+pub mod sessions;
 pub mod tools;
 pub mod transfer_rules;
 pub mod webhooks;
@@ -153,6 +154,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ),
         ("Account", "The account behind a key", accounts::operations()),
         ("API keys", "Keys with scopes", api_keys::operations()),
+        (
+            "Sessions",
+            "Browsers that are signed in to the dashboard",
+            sessions::operations(),
+        ),
         ("Agents", "AI agents that talk in calls", agents::operations()),
         ("Knowledge base", "Documents that agents use", knowledge::operations()),
         ("Tools", "HTTP tools that agents may use in calls", tools::operations()),
@@ -291,6 +297,13 @@ fn security_schemes() -> Value {
             "in": "query",
             "name": "apiKey",
             "description": "The account's key, on GET and HEAD only",
+        },
+        "session": {
+            "type": "apiKey",
+            "in": "cookie",
+            "name": "__Host-ringback",
+            "description": "The cookie of a session, `ringback` at a loopback address without TLS. Other requests than GET \
+                            and HEAD, and WebSockets, need an `Origin` header with the service's own address.",
         },
     })
 }

@@ -1,4 +1,4 @@
-//! Request rate limits: a token bucket for each key, and one for each address that sends unknown keys.
+//! Request rate limits: a token bucket for each key or session, and one for each address that sends unknown ones.
 //!
 //! This is not a library's implementation, because the buckets need a bound and must record whether a key was
 //! valid before. Clients that guess keys then slow down nobody with a known key.
@@ -41,14 +41,21 @@ struct Rate {
     ahead: u64,
 }
 
+impl Rate {
+    /// Creates a rate of one request per `interval`, with this many at once.
+    const fn of(interval: u64, burst: u64) -> Self {
+        Self {
+            interval,
+            ahead: interval * (burst - 1),
+        }
+    }
+}
+
 impl RateLimit {
     /// Creates a limit of this many requests per second for each key, with a burst of twice as many; 0 means no limit.
     pub fn per_second(requests: u32) -> Self {
         let interval = 1_000_000_000_u64.checked_div(u64::from(requests));
-        let rate = interval.map(|interval| Rate {
-            interval,
-            ahead: interval * (2 * u64::from(requests) - 1),
-        });
+        let rate = interval.map(|interval| Rate::of(interval, 2 * u64::from(requests)));
         Self {
             rate,
             started: Instant::now(),
@@ -111,8 +118,57 @@ impl RateLimit {
 
     /// Returns the nanoseconds since the start.
     fn now(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        since(self.started)
     }
+}
+
+/// One sign-in in 6 s, after ten (an address) or thirty (an account) at once. Only failed ones count in the end, so this
+/// is no limit for whoever knows a key, also behind the address of a proxy.
+const SIGN_INS: [Rate; 2] = [Rate::of(6_000_000_000, 10), Rate::of(6_000_000_000, 30)];
+
+/// Limit on failed sign-ins, for each address and for each account.
+#[derive(Debug)]
+pub struct SignInLimit {
+    started: Instant,
+    addresses: Mutex<Buckets<IpAddr>>,
+    accounts: Mutex<Buckets<KeyPrint>>,
+}
+
+impl Default for SignInLimit {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            addresses: Mutex::default(),
+            accounts: Mutex::default(),
+        }
+    }
+}
+
+impl SignInLimit {
+    /// Uses a token of the address, and of the account if one is named. Returns the error for a request without one.
+    pub fn attempt(&self, address: IpAddr, account: Option<KeyPrint>) -> ApiResult<()> {
+        let (now, [of_address, of_account]) = (since(self.started), SIGN_INS);
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.take(network(address), of_address, now).map_err(refused)?;
+        let Some(account) = account else { return Ok(()) };
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.take(account, of_account, now).map_err(refused)
+    }
+
+    /// Gives the tokens of an attempt back, because it did not fail.
+    pub fn succeeded(&self, address: IpAddr, account: Option<KeyPrint>) {
+        let [of_address, of_account] = SIGN_INS;
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        addresses.give_back(&network(address), of_address);
+        let Some(account) = account else { return };
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.give_back(&account, of_account);
+    }
+}
+
+/// Returns the nanoseconds since an instant.
+fn since(started: Instant) -> u64 {
+    u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn refused(wait: u64) -> ApiError {
@@ -125,7 +181,7 @@ fn seconds(wait: u64) -> u32 {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "some seconds: a bucket refills within two"
+        reason = "some seconds, at most minutes: so fast does a bucket refill"
     )]
     {
         (seconds as u32).max(1)
@@ -166,6 +222,12 @@ impl<K: Eq + Hash> Buckets<K> {
         }
         *full_at = now + used + rate.interval;
         Ok(())
+    }
+
+    /// Gives a token back.
+    fn give_back(&mut self, key: &K, rate: Rate) {
+        let full_at = self.full_at.get_mut(key).unwrap_or(&mut self.shared);
+        *full_at = full_at.saturating_sub(rate.interval);
     }
 
     /// Returns the wait for a token, or `None` if there is one.

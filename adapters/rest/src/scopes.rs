@@ -3,6 +3,7 @@
 
 use domain::scope::Scope;
 
+const NONE: &[Scope] = &[];
 const READ: &[Scope] = &[Scope::Read];
 const CALLS: &[Scope] = &[Scope::Calls];
 const LIVE: &[Scope] = &[Scope::Live];
@@ -13,12 +14,15 @@ const ADMIN: &[Scope] = &[Scope::Admin];
 const BASE: &str = "/public/v1";
 
 /// Exceptions: method (`*` for all), path (a prefix if it ends with `…`), scopes. The first match applies.
-const EXCEPTIONS: [(&str, &str, &[Scope]); 13] = [
+const EXCEPTIONS: [(&str, &str, &[Scope]); 16] = [
     // The response is a key with all scopes.
     ("POST", "/me/api-key/regenerate", &Scope::ALL),
     ("*", "/me/api-keys…", ADMIN),
     ("*", "/me/webhook-secret…", ADMIN),
     ("*", "/webhooks…", ADMIN),
+    ("GET", "/session", NONE),
+    ("DELETE", "/session", NONE),
+    ("DELETE", "/session/{sessionId}", ADMIN),
     ("DELETE", "/conversations/{conversationId}", ADMIN),
     ("POST", "/conversations/{conversationId}/…", LIVE),
     ("GET", "/conversations/{conversationId}/listen", LIVE),
@@ -33,7 +37,7 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 13] = [
 const FEEDS: &str = "A campaign that is active, scheduled, waiting or dialing also needs `calls`.";
 
 /// Operations that need another scope for some requests. Their handlers check it.
-const CONDITIONS: [(&str, &str, &str); 7] = [
+const CONDITIONS: [(&str, &str, &str); 8] = [
     ("POST", "/campaigns", "`launch` and `scheduled` also need `calls`."),
     ("POST", "/campaigns/csv", "`launch` and `scheduled` also need `calls`."),
     (
@@ -45,6 +49,7 @@ const CONDITIONS: [(&str, &str, &str); 7] = [
     ("POST", "/campaigns/{campaignId}/contacts", FEEDS),
     ("POST", "/campaigns/{campaignId}/contacts/csv", FEEDS),
     ("DELETE", "/contacts/{contactId}", "`erase=true` also needs `admin`."),
+    ("GET", "/session", "Without `admin` only the present session is listed."),
     ("POST", "/me/api-keys", "A key gives only scopes that it has itself."),
 ];
 
@@ -78,5 +83,8 @@ pub fn sentence(method: &str, path: &str) -> String {
         .iter()
         .find(|(of, pattern, _)| of.eq_ignore_ascii_case(method) && *pattern == below);
     let condition = condition.map_or_else(String::new, |(_, _, text)| format!(" {text}"));
-    format!("Needs the scope {}.{condition}", names.join(", "))
+    match names.as_slice() {
+        [] => format!("Needs no scope.{condition}"),
+        names => format!("Needs the scope {}.{condition}", names.join(", ")),
+    }
 }

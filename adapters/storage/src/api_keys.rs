@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use domain::{
-    id::{AccountId, ApiKeyId},
+    id::{AccountId, ApiKeyId, SessionId},
     ports::store::{
         ADDED_KEYS, ApiKeyChange, ApiKeyRow, ApiKeyStore, FoundKey, NewApiKey, StoreError, StoreResult, StoredApiKey,
         USE_RECORDED_EVERY_US,
@@ -14,6 +14,7 @@ use sqlx::any::AnyRow;
 use super::{
     SqlStore, Work, accounts,
     rows::{Columns, affected, composed, found, unavailable, unique},
+    sessions,
 };
 
 #[async_trait]
@@ -23,9 +24,10 @@ impl ApiKeyStore for SqlStore {
         self.read(move |work| Box::pin(with_prefix(work, prefix))).await
     }
 
-    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()> {
+    async fn replace_api_key(&self, email: &str, key: StoredApiKey, keep: Option<SessionId>) -> StoreResult<()> {
         let email = email.to_owned();
-        self.write(move |work| Box::pin(replace_own(work, email, key))).await
+        self.write(move |work| Box::pin(replace_own(work, email, key, keep)))
+            .await
     }
 
     async fn add_api_key(&self, account: AccountId, new: NewApiKey) -> StoreResult<Option<ApiKeyRow>> {
@@ -41,8 +43,9 @@ impl ApiKeyStore for SqlStore {
             .await
     }
 
-    async fn delete_api_key(&self, account: AccountId, id: ApiKeyId) -> StoreResult<()> {
-        self.write(move |work| Box::pin(delete_added(work, account, id))).await
+    async fn delete_api_key(&self, account: AccountId, id: ApiKeyId, keep: Option<SessionId>) -> StoreResult<()> {
+        self.write(move |work| Box::pin(delete_added(work, (account, keep), id)))
+            .await
     }
 
     async fn api_key_used(&self, id: ApiKeyId) -> StoreResult<()> {
@@ -111,13 +114,14 @@ fn unhex(text: &str) -> StoreResult<[u8; 32]> {
     Ok(hash)
 }
 
-async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey) -> StoreResult<()> {
+async fn replace_own(mut work: Work<'_>, email: String, key: StoredApiKey, keep: Option<SessionId>) -> StoreResult<()> {
     let row = sqlx::query("SELECT id, email FROM accounts WHERE email = $1")
         .bind(email)
         .fetch_optional(&mut *work.conn)
         .await
         .map_err(unavailable)?;
     let account = accounts::read(&row.ok_or(StoreError::NotFound)?)?;
+    sessions::follow_key(&mut work, (account.id, keep), &key).await?;
     sqlx::query("DELETE FROM api_keys WHERE account = $1")
         .bind(account.id.to_string())
         .execute(&mut *work.conn)
@@ -180,7 +184,12 @@ async fn change_added(mut work: Work<'_>, key: (AccountId, ApiKeyId), change: Ap
     changed.ok_or(StoreError::NotFound)
 }
 
-async fn delete_added(work: Work<'_>, account: AccountId, id: ApiKeyId) -> StoreResult<()> {
+async fn delete_added(
+    mut work: Work<'_>,
+    (account, keep): (AccountId, Option<SessionId>),
+    id: ApiKeyId,
+) -> StoreResult<()> {
+    sessions::outlive_key(&mut work, (account, keep), id).await?;
     let delete = sqlx::query("DELETE FROM added_api_keys WHERE id = $1 AND account = $2")
         .bind(id.to_string())
         .bind(account.to_string());

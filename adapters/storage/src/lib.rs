@@ -50,6 +50,7 @@ pub mod retention;
 mod rows;
 mod safeguards;
 mod server_history;
+mod sessions;
 mod tools;
 mod transactions;
 mod transcripts;

@@ -51,6 +51,7 @@ const FILES: &[(&str, &str)] = &files![
     "0017_ring_timeout",
     "0018_api_keys",
     "0019_analytics",
+    "0020_sessions",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

@@ -21,7 +21,7 @@ use net::address_policy::{AddressPolicy, SystemResolver};
 use peers::Peers;
 use providers::{catalog::ProviderCatalog, config::ProviderConfig, limits, settings::ProviderSettings};
 use rest::{
-    RateLimit, RestState,
+    RateLimit, RestState, Site,
     server::{Endpoint, ServerLimits, Tls, serve},
 };
 use serde_json::json;
@@ -32,6 +32,9 @@ use super::{client::Client, contract::PANICS, program, switchboard::FakeNode};
 
 /// 2026-01-01T00:00:00Z.
 pub const START: Timestamp = Timestamp(1_767_225_600_000_000);
+
+/// Public address of the service, as if a proxy with HTTPS stood in front.
+pub const PUBLIC_URL: &str = "https://calls.example.com";
 
 /// A running server. Dropping it stops the server.
 pub struct TestApp {
@@ -112,7 +115,9 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         switchboard: node.spawn(store.clone()).await,
         store,
         peers: Peers::none(),
-        public_url: "https://calls.example.com".into(),
+        public_url: PUBLIC_URL.into(),
+        site: Site::new(PUBLIC_URL, false),
+        sign_in_limit: Arc::default(),
         carrier_is_simulated: true,
         limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
         catalog: catalog(|_| None),

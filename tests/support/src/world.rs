@@ -44,7 +44,7 @@ use providers::{
     limits,
 };
 use rest::{
-    RateLimit, RestState,
+    RateLimit, RestState, Site,
     server::{Endpoint, ServerLimits, serve},
 };
 use serde_json::{Value, json};
@@ -206,6 +206,8 @@ async fn start_service(
         switchboard: node.switchboard.clone(),
         peers: Peers::none(),
         public_url: address.as_str().into(),
+        site: Site::new(&address, address.starts_with("https")),
+        sign_in_limit: Arc::default(),
         carrier_is_simulated: true,
         limits: Arc::new(|agent| limits::texts(agent, &ProviderConfig::default())),
         catalog: catalog(|_| None),

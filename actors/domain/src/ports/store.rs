@@ -22,6 +22,7 @@ mod nodes;
 mod records;
 mod returned;
 mod safeguards;
+mod sessions;
 mod tools;
 mod transfer_rules;
 mod webhooks;
@@ -45,6 +46,7 @@ pub use nodes::*;
 pub use records::*;
 pub use returned::*;
 pub use safeguards::*;
+pub use sessions::*;
 pub use tools::*;
 pub use transfer_rules::*;
 pub use webhooks::*;
@@ -101,6 +103,7 @@ pub type StoreResult<T> = Result<T, StoreError>;
 pub trait Store:
     DirectoryStore
     + ApiKeyStore
+    + SessionStore
     + ErasureStore
     + IdempotencyStore
     + KnowledgeStore
@@ -126,6 +129,7 @@ pub trait Store:
 impl<T> Store for T where
     T: DirectoryStore
         + ApiKeyStore
+        + SessionStore
         + ErasureStore
         + IdempotencyStore
         + KnowledgeStore

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use domain::{
-    id::{AccountId, ApiKeyId},
+    id::{AccountId, ApiKeyId, SessionId},
     ports::store::{
         ADDED_KEYS, ApiKeyChange, ApiKeyRow, ApiKeyStore, FoundKey, NewApiKey, StoreError, StoreResult, StoredApiKey,
         USE_RECORDED_EVERY_US,
@@ -29,10 +29,11 @@ impl ApiKeyStore for MemoryStore {
         Ok(found.collect())
     }
 
-    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()> {
+    async fn replace_api_key(&self, email: &str, key: StoredApiKey, keep: Option<SessionId>) -> StoreResult<()> {
         let mut tables = self.open()?;
         let account = tables.accounts.values().find(|account| account.email == email);
         let id = account.map(|account| account.id).ok_or(StoreError::NotFound)?;
+        tables.follow_key(id.into(), keep, Some(&key));
         tables.keys.retain(|(_, row)| row.id != id.into());
         let own = ApiKeyRow::own(id, key.prefix.clone(), self.now(), None);
         tables.keys.push((key, own));
@@ -82,9 +83,13 @@ impl ApiKeyStore for MemoryStore {
         Ok(row.clone())
     }
 
-    async fn delete_api_key(&self, account: AccountId, id: ApiKeyId) -> StoreResult<()> {
+    async fn delete_api_key(&self, account: AccountId, id: ApiKeyId, keep: Option<SessionId>) -> StoreResult<()> {
         let mut tables = self.open()?;
         let before = tables.keys.len();
+        let mut rows = tables.keys.iter().map(|(_, row)| row);
+        if rows.any(|row| row.account == account && row.id == id && !row.is_own()) {
+            tables.follow_key(id, keep, None);
+        }
         tables
             .keys
             .retain(|(_, row)| row.account != account || row.id != id || row.is_own());

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     account_events::Feed, appointments::Appointments, calls::SingleCall, deliveries::Outbox, knowledge::GroupEntry,
-    nodes::Nodes, webhooks::WebhookEntry,
+    nodes::Nodes, sessions::SessionEntry, webhooks::WebhookEntry,
 };
 use domain::{
     agent::tracks_issues,
@@ -27,6 +27,7 @@ use domain::{
         },
     },
     safeguards::Rule,
+    secret_token::TokenHash,
     time::Timestamp,
 };
 
@@ -34,6 +35,9 @@ use domain::{
 pub(super) struct Tables {
     pub(super) accounts: HashMap<AccountId, Account>,
     pub(super) keys: Vec<(StoredApiKey, ApiKeyRow)>,
+    pub(super) sessions: Vec<SessionEntry>,
+    /// Accounts of login links, and the ends of their validity.
+    pub(super) login_links: HashMap<TokenHash, (AccountId, Timestamp)>,
     /// Secret, and the previous one with the end of its validity.
     pub(super) secrets: HashMap<AccountId, (String, Option<(String, Timestamp)>)>,
     pub(super) agents: HashMap<AgentId, AgentRow>,

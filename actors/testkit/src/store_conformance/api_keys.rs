@@ -36,10 +36,13 @@ pub async fn keys_are_found_by_prefix_and_replaced_at_once(Fixture { store, cloc
         prefix: ada.key.prefix.clone(),
         hash: [9; 32],
     };
-    store.replace_api_key(&bob.account.email, shared.clone()).await.unwrap();
+    store
+        .replace_api_key(&bob.account.email, shared.clone(), None)
+        .await
+        .unwrap();
     assert!(store.api_keys(&bob.key.prefix).await.unwrap().is_empty());
     assert_eq!(store.api_keys(&ada.key.prefix).await.unwrap().len(), 2);
-    let unknown = store.replace_api_key("eve@example.com", shared).await;
+    let unknown = store.replace_api_key("eve@example.com", shared, None).await;
     assert_eq!(unknown, Err(StoreError::NotFound));
 }
 
@@ -71,7 +74,7 @@ pub async fn added_keys_have_scopes_and_outlive_a_replacement(Fixture { store, c
         prefix: "new".to_owned(),
         hash: [9; 32],
     };
-    store.replace_api_key(&ada.account.email, replaced).await.unwrap();
+    store.replace_api_key(&ada.account.email, replaced, None).await.unwrap();
     let found = store.api_keys("shared").await.unwrap();
     let of_ada: Vec<_> = found.iter().filter(|key| key.account == ada.account).collect();
     assert_eq!(of_ada.len(), 2);
@@ -126,11 +129,14 @@ pub async fn an_added_key_is_changed_and_deleted_by_its_account(Fixture { store,
             store.change_api_key(account, id, change).await,
             Err(StoreError::NotFound)
         );
-        assert_eq!(store.delete_api_key(account, id).await, Err(StoreError::NotFound));
+        assert_eq!(store.delete_api_key(account, id, None).await, Err(StoreError::NotFound));
     }
     assert_eq!(store.keys_of_account(ada).await.unwrap().len(), 2);
-    store.delete_api_key(ada, added.id).await.unwrap();
-    assert_eq!(store.delete_api_key(ada, added.id).await, Err(StoreError::NotFound));
+    store.delete_api_key(ada, added.id, None).await.unwrap();
+    assert_eq!(
+        store.delete_api_key(ada, added.id, None).await,
+        Err(StoreError::NotFound)
+    );
     assert!(store.api_keys("p").await.unwrap().is_empty());
 }
 
@@ -166,6 +172,9 @@ pub async fn an_account_has_a_limited_number_of_keys(Fixture { store, .. }: Fixt
     let more = async |account, n| store.add_api_key(account, new_key("p", n)).await.unwrap();
     assert_eq!(more(ada.account.id, 1_000).await, None);
     assert!(more(bob.account.id, 1_001).await.is_some());
-    store.delete_api_key(ada.account.id, last.unwrap().id).await.unwrap();
+    store
+        .delete_api_key(ada.account.id, last.unwrap().id, None)
+        .await
+        .unwrap();
     assert!(more(ada.account.id, 1_002).await.is_some());
 }

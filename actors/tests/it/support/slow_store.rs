@@ -15,11 +15,12 @@ use domain::{
     dial_token::DialToken,
     id::{
         AccountId, AgentId, ApiKeyId, AppointmentId, AttemptId, CampaignId, ContactId, DeliveryId, DocumentId, EventId,
-        GroupId, NodeId, ToolId, TransferRuleId, WebhookId,
+        GroupId, NodeId, SessionId, ToolId, TransferRuleId, WebhookId,
     },
     phone_number::PhoneNumber,
     ports::{carrier::CarrierCallId, store::*},
     safeguards::{Rule, Safeguards},
+    secret_token::TokenHash,
     time::Timestamp,
 };
 use serde_json::{Map, Value};
@@ -104,12 +105,21 @@ slowly! {
     }
     ApiKeyStore {
         api_keys(prefix: &str) -> Vec<FoundKey>;
-        replace_api_key(email: &str, key: StoredApiKey) -> ();
+        replace_api_key(email: &str, key: StoredApiKey, keep: Option<SessionId>) -> ();
         add_api_key(account: AccountId, new: NewApiKey) -> Option<ApiKeyRow>;
         keys_of_account(account: AccountId) -> Vec<ApiKeyRow>;
         change_api_key(account: AccountId, id: ApiKeyId, change: ApiKeyChange) -> ApiKeyRow;
-        delete_api_key(account: AccountId, id: ApiKeyId) -> ();
+        delete_api_key(account: AccountId, id: ApiKeyId, keep: Option<SessionId>) -> ();
         api_key_used(id: ApiKeyId) -> ();
+    }
+    SessionStore {
+        open_session(token: TokenHash, with: OpenedWith) -> FoundSession;
+        session(token: TokenHash) -> Option<FoundSession>;
+        sessions_of(account: AccountId) -> Vec<SessionRow>;
+        end_session(account: AccountId, id: SessionId) -> ();
+        session_used(id: SessionId) -> ();
+        add_login_link(email: &str, token: TokenHash) -> ();
+        first_accounts(limit: i64) -> Vec<Account>;
     }
     ErasureStore {
         calls_of_contact(account: AccountId, id: ContactId) -> ContactCalls;

@@ -7,7 +7,7 @@ use axum::{extract::State, http::HeaderMap, response::Response};
 use super::command::Target;
 use crate::{
     RestState,
-    auth::SentKey,
+    auth::Credential,
     error::{ApiResult, OrNoSuch},
     sse,
 };
@@ -17,12 +17,12 @@ use feed::{Feed, Place};
 pub async fn stream(
     State(state): State<RestState>,
     target: Target,
-    SentKey(key): SentKey,
+    credential: Credential,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
     let row = state.store.campaign(target.account.id, target.campaign).await;
     let row = row.or_no_such("campaign")?;
     let slot = sse::slot(&state.event_stream_limit, target.account.id)?;
     let resumed = sse::last_event_id(&headers).and_then(Place::parse);
-    Ok(sse::response(Feed::new(&state, &row, key, resumed, slot)))
+    Ok(sse::response(Feed::new(&state, &row, credential, resumed, slot)))
 }

@@ -39,7 +39,10 @@ pub fn operations() -> Vec<Operation> {
             "Replace the account's own key",
         )
         .ours()
-        .note("The old key stops working at once, and added keys stay. The new one has all scopes and is shown only once.")
+        .note(
+            "The old key stops working at once, and added keys stay. The new one has all scopes and is shown only once. The \
+             sessions opened with the old key end, except one that sends this request.",
+        )
         .optional_body::<NoFields>(json!({ "nothing": {} }))
         .ok::<ApiKey>(json!({ "apiKey": "rb_3f9c1d2e4b5a69788796a5b4c3d2e1f0" })),
         Operation::get(

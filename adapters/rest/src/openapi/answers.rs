@@ -139,15 +139,15 @@ fn response(status: u16, failures: &[&Failure]) -> Value {
 fn description(status: u16) -> &'static str {
     match status {
         400 => "The request is invalid; `error.fields` lists every problem",
-        401 => "The key is missing, unknown or expired",
-        403 => "The key lacks a scope",
+        401 => "The key or session is missing, unknown or expired",
+        403 => "The key or session lacks a scope, or a page of another site sent the session's cookie",
         404 => "Not found in this account",
         405 => "The path does not support this method",
         409 => "Not possible in the current state",
         413 => "Too many bytes or rows",
         415 => "The operation does not accept this content type",
         416 => "The requested range is outside of the file",
-        429 => "Too many requests with this key",
+        429 => "Too many requests with this key or session",
         502 => "A required external resource could not be fetched",
         503 => "Not available at the moment",
         _ => "A bug; the request id finds it in the log",

@@ -98,7 +98,7 @@ pub fn operations() -> Vec<Operation> {
             .conflict("in_use", OWN),
         Operation::delete("/public/v1/me/api-keys/{keyId}", "deleteApiKey", "Delete a key")
             .ours()
-            .note("The key stops working at once.")
+            .note("The key stops working at once. The sessions opened with it end, except one that sends this request.")
             .ok::<ApiKeyDeleted>(json!({ "keyId": samples::API_KEY, "deleted": true }))
             .conflict("in_use", OWN),
     ]

@@ -399,7 +399,11 @@ impl Operation {
         if !self.keyless {
             self.show_scopes();
         }
-        let mut security = vec![json!({ "apiKeyHeader": [] }), json!({ "bearer": [] })];
+        let mut security = vec![
+            json!({ "apiKeyHeader": [] }),
+            json!({ "bearer": [] }),
+            json!({ "session": [] }),
+        ];
         if self.method == "get" {
             security.push(json!({ "apiKeyQuery": [] }));
         }

@@ -103,7 +103,10 @@ async fn health_and_unknown_paths_need_no_key_and_all_else_does() {
 async fn a_replaced_key_stops_working_at_once() {
     let app = TestApp::start().await;
     let (plain, stored) = generate_key();
-    app.store.replace_api_key("ada@example.com", stored).await.unwrap();
+    app.store
+        .replace_api_key("ada@example.com", stored, None)
+        .await
+        .unwrap();
     app.client.get(ME).await.expect(401);
     send(app.client.bare("GET", ME).header("x-api-key", plain))
         .await
@@ -130,7 +133,7 @@ async fn a_key_that_shares_only_the_prefix_is_refused() {
         prefix: stored.prefix,
         hash: generate_key().1.hash,
     };
-    app.store.replace_api_key("ada@example.com", other).await.unwrap();
+    app.store.replace_api_key("ada@example.com", other, None).await.unwrap();
     send(app.client.bare("GET", ME).header("x-api-key", plain))
         .await
         .expect(401);

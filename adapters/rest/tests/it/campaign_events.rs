@@ -263,7 +263,7 @@ async fn a_replaced_key_ends_the_stream() {
     let mut reader = Reader::open(&app.client, campaign, None).await;
     reader.event().await.unwrap();
     app.store
-        .replace_api_key(&app.account.email, generate_key().1)
+        .replace_api_key(&app.account.email, generate_key().1, None)
         .await
         .unwrap();
     assert_eq!(reader.event().await, None);

@@ -223,7 +223,7 @@ async fn a_replaced_key_ends_its_streams_and_an_outage_does_not() {
     opt_out(&app.client, 0..1).await;
     assert_eq!(events(&mut reader, 1).await[0].name, "contact.opted_out");
     let new = generate_key().1;
-    app.store.replace_api_key(&app.account.email, new).await.unwrap();
+    app.store.replace_api_key(&app.account.email, new, None).await.unwrap();
     assert_eq!(reader.event().await, None);
 }
 

@@ -80,7 +80,10 @@ async fn guessing_keys_is_slowed_for_the_guesser() {
     client.get(ME).await.expect(200);
     // A replaced key is invalid, even if it was known.
     let (_, stored) = generate_key();
-    app.store.replace_api_key("ada@example.com", stored).await.unwrap();
+    app.store
+        .replace_api_key("ada@example.com", stored, None)
+        .await
+        .unwrap();
     client.get(ME).await.expect(401);
 }
 

@@ -34,6 +34,7 @@ mod overload;
 mod phone_numbers;
 mod recordings;
 mod server;
+mod sessions;
 mod sqlite;
 mod transfer_rules;
 mod versions;

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{Account, StoreResult, StoredApiKey};
 use crate::{
-    id::{AccountId, ApiKeyId},
+    id::{AccountId, ApiKeyId, SessionId},
     scope::Scopes,
     time::Timestamp,
 };
@@ -103,9 +103,9 @@ pub trait ApiKeyStore: Send + Sync {
     /// Returns the keys with this prefix. The caller compares hashes in constant time and checks the expiry.
     async fn api_keys(&self, prefix: &str) -> StoreResult<Vec<FoundKey>>;
 
-    /// Replaces the account's own key; the old one stops working at once, and added keys stay. Returns `NotFound` if
-    /// there is no such account.
-    async fn replace_api_key(&self, email: &str, key: StoredApiKey) -> StoreResult<()>;
+    /// Replaces the account's own key; the old one stops working at once, and added keys stay. The sessions opened with
+    /// it end, except `keep`, which goes on with the new key. Returns `NotFound` if there is no such account.
+    async fn replace_api_key(&self, email: &str, key: StoredApiKey, keep: Option<SessionId>) -> StoreResult<()>;
 
     /// Adds a key. Returns `None` if the account has [`ADDED_KEYS`] already, `NotFound` if there is no such account.
     async fn add_api_key(&self, account: AccountId, new: NewApiKey) -> StoreResult<Option<ApiKeyRow>>;
@@ -116,9 +116,9 @@ pub trait ApiKeyStore: Send + Sync {
     /// Changes an added key. Returns `NotFound` for an unknown key and for the account's own key.
     async fn change_api_key(&self, account: AccountId, id: ApiKeyId, change: ApiKeyChange) -> StoreResult<ApiKeyRow>;
 
-    /// Deletes an added key; it stops working at once. Returns `NotFound` for an unknown key and for the account's own
-    /// key.
-    async fn delete_api_key(&self, account: AccountId, id: ApiKeyId) -> StoreResult<()>;
+    /// Deletes an added key; it stops working at once. The sessions opened with it end, except `keep`, which goes on with
+    /// the key's scopes and end. Returns `NotFound` for an unknown key and for the account's own key.
+    async fn delete_api_key(&self, account: AccountId, id: ApiKeyId, keep: Option<SessionId>) -> StoreResult<()>;
 
     /// Records that a key is used now, unless a use within the last minute is already recorded.
     async fn api_key_used(&self, id: ApiKeyId) -> StoreResult<()>;

@@ -20,12 +20,12 @@ use serde_json::{Map, Value, json};
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    RestState, auth,
+    RestState,
+    auth::{self, Credential},
     concurrency_limit::ConcurrencySlot,
     error::ApiError,
     sse::{self, Source},
 };
-use domain::api_key::PlainKey;
 
 /// Interval of reads.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ pub struct Feed {
     stopping: watch::Receiver<bool>,
     account: AccountId,
     campaign: CampaignId,
-    key: PlainKey,
+    credential: Credential,
     step: Step,
     /// Whether the reader has a state to continue from.
     begun: bool,
@@ -110,7 +110,7 @@ impl Feed {
     pub fn new(
         state: &RestState,
         row: &CampaignRow,
-        key: PlainKey,
+        credential: Credential,
         resumed: Option<Place>,
         slot: ConcurrencySlot,
     ) -> Self {
@@ -121,7 +121,7 @@ impl Feed {
             stopping: state.stopping.clone(),
             account: row.account,
             campaign: row.id,
-            key,
+            credential,
             step: match resumed {
                 None => Step::Begin,
                 Some(_) => Step::Changes {
@@ -200,9 +200,9 @@ impl Feed {
             // An error means that the service has ended.
             _ = self.stopping.wait_for(|stopping| *stopping) => {}
         }
-        match auth::account_of(&*self.store, &self.key).await {
+        match auth::account_of(&*self.store, &self.credential).await {
             Ok(_) => {}
-            // The key was replaced meanwhile.
+            // The key was replaced or the session has ended meanwhile.
             Err(ApiError::Unauthorized(_)) => {
                 self.step = Step::End;
                 return Ok(());
