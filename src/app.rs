@@ -34,6 +34,7 @@ use self::{
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
 use carriers::CarrierLink;
+use dashboard::Dashboard;
 use integrations::analysis_worker;
 use net::bind::way_out;
 use peers::Peers;
@@ -264,6 +265,7 @@ fn router(
     let provider_config = config.providers.clone();
     let public_url = trunks::public_url(config, address);
     let site = Site::new(&public_url, config.tls.is_set());
+    let dashboard = Dashboard::new(store.clone(), site.clone(), dashboard::EMBEDDED);
     let rest = rest::router(RestState {
         store,
         switchboard: switchboard.clone(),
@@ -299,7 +301,7 @@ fn router(
         let node = node.clone();
         async move { render_metrics(&node).await }
     });
-    Ok(rest
+    let routes = rest
         .merge(carriers::router(
             &CarrierLink::new(switchboard).among(peers),
             trunks.endpoints,
@@ -308,7 +310,9 @@ fn router(
         .merge(rest::openapi::docs_router())
         .merge(widget)
         .merge(ready.router())
-        .route("/metrics", metrics)
+        .route("/metrics", metrics);
+    Ok(dashboard
+        .with(routes)
         .layer(middleware::from_fn_with_state(leaving, part))
         .layer(middleware::from_fn(telemetry::measure)))
 }

@@ -28,6 +28,7 @@ const LAYERS: &[&[&str]] = &[
     &["peers", "providers", "sim", "storage"],
     &["carriers", "integrations"],
     &["rest"],
+    &["dashboard"],
     &["ringback", "support"],
     &["ringback-bench"],
 ];
