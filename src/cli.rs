@@ -10,13 +10,15 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 
 use crate::{
-    config::{ServeConfig, StorageConfig},
+    config::{ServeConfig, StorageConfig, TlsConfig},
     telemetry::LogFormat,
 };
 use carriers::check::CarriersCheckArgs;
+use domain::secret_token::SecretToken;
 use integrations::documents::extract::child::ExtractArgs;
 use net::{
-    http_client::parse_local_base_url,
+    bind::reachable,
+    http_client::{parse_base_url, parse_local_base_url},
     setting::{listen_address, whole},
 };
 use providers::{check::ProvidersCheckArgs, name::ProviderName};
@@ -221,6 +223,8 @@ pub enum AccountCommand {
     Create(AccountArgs),
     /// Replace an account's key; the old one stops working at once
     RegenerateKey(AccountArgs),
+    /// Print a link that signs a browser in to the dashboard, once and within 10 minutes
+    LoginLink(LoginLinkArgs),
 }
 
 /// Account and database.
@@ -233,6 +237,43 @@ pub struct AccountArgs {
     /// Database.
     #[command(flatten)]
     pub storage: StorageConfig,
+}
+
+/// Account, and the address and database of the service.
+#[derive(Debug, Clone, Args)]
+pub struct LoginLinkArgs {
+    /// E-mail address of the account [default: the only account]
+    pub email: Option<String>,
+
+    /// Address that the service serves on
+    #[arg(long, env = "RINGBACK_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen_address)]
+    pub listen: SocketAddr,
+
+    /// Address at which browsers reach the service, if it is https:// [default: the address served]
+    #[arg(long, env = "RINGBACK_PUBLIC_URL", value_parser = parse_base_url)]
+    pub public_url: Option<String>,
+
+    /// TLS certificate and key of the service
+    #[command(flatten)]
+    pub tls: TlsConfig,
+
+    /// Database.
+    #[command(flatten)]
+    pub storage: StorageConfig,
+}
+
+impl LoginLinkArgs {
+    /// Returns the link with a secret. The secret is in the fragment, which browsers send to nobody.
+    pub fn link(&self, token: &SecretToken) -> String {
+        let public = self.public_url.clone().filter(|url| url.starts_with("https://"));
+        let served = || format!("{}://{}", self.tls.scheme(), reachable(self.listen));
+        login_link(&public.unwrap_or_else(served), token)
+    }
+}
+
+/// Returns the login link of a service at this address.
+pub fn login_link(address: &str, token: &SecretToken) -> String {
+    format!("{address}/#token={}", token.as_str())
 }
 
 fn at_least_one(text: &str) -> Result<usize, &'static str> {

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use crate::{
     api_client::{ApiClient, Launched},
     app::{self, App},
-    cli::DemoArgs,
+    cli::{DemoArgs, login_link},
     config::{ServeConfig, SpeculationMode, StorageConfig, TimesConfig, TlsConfig},
     load::LoadConfig,
 };
@@ -33,6 +33,9 @@ const LIMIT_PER_CONTACT: Duration = Duration::from_millis(500);
 
 /// Time limit of the analysis after the last call.
 const ANALYSIS_LIMIT: Duration = Duration::from_secs(10);
+
+/// Address of `ringback serve` without settings.
+const SERVED_NEXT: &str = "http://127.0.0.1:8080";
 
 const SAMPLE: &str = include_str!("demo/contacts.csv");
 
@@ -90,6 +93,7 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
         }
     };
     let conversations = analysed(&api, &campaign).await?;
+    let token = accounts::login_link(app.store.as_ref(), Some(&new.email)).await?;
     app.stop(Duration::ZERO).await;
 
     let contacts = state["contacts"].as_array().cloned().unwrap_or_default();
@@ -103,6 +107,7 @@ pub async fn run(args: DemoArgs) -> Result<ExitCode, DemoError> {
         api_key: &new.api_key,
         campaign: &campaign,
         program: &program,
+        login_link: &login_link(SERVED_NEXT, &token),
     });
     let good = state["status"] == "completed" && report::all_as_expected(&rows);
     println!(

@@ -10,8 +10,8 @@ use providers::check;
 use ringback::{
     app::App,
     cli::{
-        AccountArgs, AccountCommand, CarriersCommand, CarriersStubArgs, Cli, Command, PhonesArgs, ProvidersCommand,
-        ProvidersStubArgs, warn_of_unknown_settings,
+        AccountArgs, AccountCommand, CarriersCommand, CarriersStubArgs, Cli, Command, LoginLinkArgs, PhonesArgs,
+        ProvidersCommand, ProvidersStubArgs, warn_of_unknown_settings,
     },
     config::ServeConfig,
     demo, telemetry,
@@ -205,18 +205,25 @@ fn openapi() -> Result<ExitCode, AnyError> {
 }
 
 async fn account(command: AccountCommand) -> Result<ExitCode, AnyError> {
-    let (AccountCommand::Create(args) | AccountCommand::RegenerateKey(args)) = &command;
-    let AccountArgs { email, storage } = args;
+    let storage = match &command {
+        AccountCommand::Create(AccountArgs { storage, .. })
+        | AccountCommand::RegenerateKey(AccountArgs { storage, .. })
+        | AccountCommand::LoginLink(LoginLinkArgs { storage, .. }) => storage,
+    };
     let (url, clock) = (storage.database_url.secret(), Arc::new(SystemClock));
     let store = match &command {
         AccountCommand::Create(_) => SqlStore::open_beside(url, clock).await,
-        AccountCommand::RegenerateKey(_) => SqlStore::open_existing(url, clock).await,
+        AccountCommand::RegenerateKey(_) | AccountCommand::LoginLink(_) => SqlStore::open_existing(url, clock).await,
     };
     let store = store.map_err(|error| format!("DATABASE_URL {}: {error}", storage.database_url))?;
     let shown = match &command {
-        AccountCommand::Create(_) => serde_json::to_value(accounts::create(&store, email).await?)?,
-        AccountCommand::RegenerateKey(_) => json!({ "apiKey": accounts::regenerate_key(&store, email).await? }),
+        AccountCommand::Create(args) => serde_json::to_string_pretty(&accounts::create(&store, &args.email).await?)?,
+        AccountCommand::RegenerateKey(args) => {
+            let key = accounts::regenerate_key(&store, &args.email).await?;
+            serde_json::to_string_pretty(&json!({ "apiKey": key }))?
+        }
+        AccountCommand::LoginLink(args) => args.link(&accounts::login_link(&store, args.email.as_deref()).await?),
     };
-    println!("{}", serde_json::to_string_pretty(&shown)?);
+    println!("{shown}");
     Ok(ExitCode::SUCCESS)
 }

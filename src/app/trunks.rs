@@ -1,7 +1,7 @@
 //! Carriers of a running service: each one whose account is set, and the simulated one if it is wanted.
 
 use std::{
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    net::{Ipv4Addr, SocketAddr},
     sync::Arc,
 };
 
@@ -23,7 +23,7 @@ use carriers::{
     settings::{CarrierSettings, NAMES, wanted},
     simulated, telnyx, twilio, vonage,
 };
-use net::bind::bind;
+use net::bind::{bind, reachable};
 use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings};
 
 /// Name of the carrier that calls simulated phones only.
@@ -219,30 +219,4 @@ fn callback_address(config: &ServeConfig, served: SocketAddr) -> Result<String, 
         .into());
     }
     Ok(public)
-}
-
-/// Returns an address to connect to, since `served` may be a wildcard address.
-fn reachable(served: SocketAddr) -> SocketAddr {
-    let ip = match served.ip() {
-        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, served.port())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_of_all_interfaces_is_reached_by_loopback() {
-        for (served, reached) in [
-            ("0.0.0.0:80", "127.0.0.1:80"),
-            ("[::]:80", "[::1]:80"),
-            ("10.0.0.7:80", "10.0.0.7:80"),
-        ] {
-            assert_eq!(reachable(served.parse().unwrap()), reached.parse().unwrap());
-        }
-    }
 }

@@ -131,9 +131,11 @@ pub struct Places<'a> {
     pub campaign: &'a str,
     /// Path of this program, as it was called.
     pub program: &'a str,
+    /// Link that signs a browser in to the dashboard, once and within 10 minutes.
+    pub login_link: &'a str,
 }
 
-/// Prints the locations of recordings and database, the address and key, and three commands to try next.
+/// Prints the locations of recordings and database, the address and key, and what to try next.
 pub fn print_places(places: &Places<'_>) {
     let folder = places.folder.display();
     println!("\nDatabase    {folder}/ringback.db");
@@ -145,6 +147,9 @@ pub fn print_places(places: &Places<'_>) {
         "  {} serve --database-url sqlite://{folder}/ringback.db --data-dir {folder}",
         places.program
     );
+    println!("and within 10 minutes, in a browser, signed in once by this link:");
+    println!("  {}", places.login_link);
+    println!("and in another terminal:");
     println!(
         "  curl -H 'x-api-key: {}' http://127.0.0.1:8080/public/v1/conversations",
         places.api_key

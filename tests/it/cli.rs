@@ -1,9 +1,9 @@
 //! The commands as a user at a terminal sees them: the real binary, its output and its exit codes.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use support::{
-    client::Client,
+    client::{Client, send},
     program::{Ended, Program},
 };
 
@@ -102,6 +102,81 @@ async fn a_new_key_replaces_the_old_one_under_a_running_service() {
 
     let second = create_account(&program, "eve@example.com").json();
     assert!(whose_key(&address, key_in(&second)).await.unwrap().contains("eve@"));
+}
+
+fn login_link(program: &Program, arguments: &[&str]) -> Ended {
+    program.run(&[&["account", "login-link"], arguments].concat())
+}
+
+#[tokio::test]
+async fn a_login_link_signs_a_browser_in_to_a_running_service() {
+    let program = Program::new();
+    let account = create_account(&program, EMAIL).json();
+    let (_service, address) = program.serve();
+    let listen = address.trim_start_matches("http://");
+    let printed = login_link(&program, &["--listen", listen]);
+    let link = printed.stdout.trim();
+    let token = link
+        .strip_prefix(&format!("{address}/#token="))
+        .unwrap_or_else(|| panic!("{printed:?}"));
+    let client = Client::new(&address, key_in(&account));
+    let opens = || {
+        let request = client.bare("POST", "/public/v1/session").header("origin", &address);
+        send(request.json(&json!({ "token": token })))
+    };
+    let opened = opens().await.expect(201);
+    assert_eq!(opened.data()["email"], EMAIL);
+    let cookie = opened.headers["set-cookie"]
+        .to_str()
+        .unwrap()
+        .split(';')
+        .next()
+        .unwrap();
+    let me = client.bare("GET", "/public/v1/me").header("cookie", cookie);
+    assert_eq!(send(me).await.expect(200).data()["email"], EMAIL);
+    opens().await.expect(401);
+    let page = client
+        .bare("GET", "/calls/x")
+        .header("accept", "text/html")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(page.status(), 200);
+    assert!(
+        page.headers()["content-security-policy"]
+            .to_str()
+            .unwrap()
+            .contains("script-src 'self';")
+    );
+    assert_eq!(client.bare("GET", "/calls/x").send().await.unwrap().status(), 404);
+}
+
+#[test]
+fn a_login_link_is_for_an_account_that_is_there_and_named_if_need_be() {
+    let program = Program::new();
+    create_account(&program, EMAIL).json();
+    let public = login_link(&program, &["--public-url", "https://calls.example.com"]).stdout;
+    assert!(public.starts_with("https://calls.example.com/#token="), "{public}");
+    let served = login_link(
+        &program,
+        &["--listen", "0.0.0.0:81", "--public-url", "http://10.0.0.5:81"],
+    )
+    .stdout;
+    assert!(served.starts_with("http://127.0.0.1:81/#token="), "{served}");
+    create_account(&program, "eve@example.com").json();
+    for (arguments, refusal) in [
+        (&[][..], "login-link EMAIL"),
+        (
+            &["bob@example.com"],
+            "no account with the e-mail address bob@example.com",
+        ),
+        (&["bob"], "not an e-mail address"),
+    ] {
+        let ended = login_link(&program, arguments);
+        assert_eq!(ended.code, Some(1), "{ended:?}");
+        assert!(ended.stderr.contains(refusal), "{ended:?}");
+    }
+    assert!(login_link(&program, &["Eve@Example.com"]).stdout.contains("/#token="));
 }
 
 #[tokio::test]

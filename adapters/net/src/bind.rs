@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    net::{SocketAddr, TcpListener},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
 };
 
 /// Length of the accept queue, in connections. The kernel caps it at `net.core.somaxconn`. With the usual
@@ -30,6 +30,16 @@ pub fn way_out(error: &io::Error, setting: &str) -> String {
     }
 }
 
+/// Returns an address to connect to, since `served` may be a wildcard address.
+pub fn reachable(served: SocketAddr) -> SocketAddr {
+    let ip = match served.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, served.port())
+}
+
 #[cfg(test)]
 mod tests {
     use std::{fs, net::TcpStream, time::Duration};
@@ -47,5 +57,16 @@ mod tests {
             .map(|_| TcpStream::connect_timeout(&address, Duration::from_millis(900)))
             .collect();
         assert!(waiting.iter().all(Result::is_ok));
+    }
+
+    #[test]
+    fn an_address_of_all_interfaces_is_reached_by_loopback() {
+        for (served, reached) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("10.0.0.7:80", "10.0.0.7:80"),
+        ] {
+            assert_eq!(reachable(served.parse().unwrap()), reached.parse().unwrap());
+        }
     }
 }
