@@ -1,0 +1,39 @@
+// The start: texts, a login link, the session, and then the shell or the sign-in.
+import { html, render } from './lib/ui.js';
+import { ApiError, post, request } from './lib/api.js';
+import { loadTexts, t } from './lib/i18n.js';
+import { startRouter } from './lib/router.js';
+import { Shell } from './components/shell.js';
+import { SignInPage } from './components/sign-in.js';
+import { Failure, errorText } from './components/states.js';
+
+const root = /** @type {HTMLElement} */ (document.getElementById('app'));
+
+/** Exchanges the token of a login link, which leaves the address before anything else happens. @returns {Promise<string | undefined>} the problem */
+async function useLoginLink() {
+  const token = new URLSearchParams(location.hash.slice(1)).get('token');
+  if (!token) return;
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    await post('/session', { token });
+  } catch (error) {
+    return error instanceof ApiError && error.status === 401 ? t('signIn.linkUsed') : errorText(error);
+  }
+}
+
+/** @param {string} [problem] */
+async function start(problem) {
+  try {
+    const { data } = await request('GET', '/session', { patient: false });
+    const email = data.email ?? (await request('GET', '/me')).data.email;
+    history.replaceState('first', '');
+    render(html`<${Shell} email=${email} />`, root);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
+    else render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);
+  }
+}
+
+await loadTexts();
+startRouter();
+await start(await useLoginLink());

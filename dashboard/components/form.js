@@ -1,0 +1,164 @@
+// The one form: drawn from a description of its fields.
+import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
+import { ApiError } from '../lib/api.js';
+import { t } from '../lib/i18n.js';
+import { useUnsaved } from '../lib/router.js';
+import { errorText } from './states.js';
+
+/**
+ * @typedef {object} Field
+ * @property {string} name Path in the API's body, such as `conversationConfig.turn.turnTimeout`: its errors are shown here.
+ * @property {string} label
+ * @property {'text' | 'textarea' | 'number' | 'select' | 'checkbox' | 'checks' | 'time' | 'date' | 'datetime-local' | 'email' | 'password'} [type]
+ * @property {string} [help]
+ * @property {any} [default] Said beside the field, and used while nothing is given.
+ * @property {boolean} [required]
+ * @property {number} [min]
+ * @property {number} [max]
+ * @property {number | 'any'} [step]
+ * @property {number} [rows] Height of a `textarea`.
+ * @property {{ value: string, label: string }[]} [options] Of `select` and `checks`.
+ * @property {string} [autocomplete]
+ * @property {string} [placeholder]
+ * @property {(values: Record<string, any>) => boolean} [when] Whether the field is shown.
+ * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any} [render] A control of one's own.
+ * @property {(value: any) => string} [say] How "what changed" writes a value.
+ */
+/** @typedef {Record<string, string>} Errors By field name. */
+
+let forms = 0;
+
+/**
+ * Fields whose values the caller keeps.
+ * @param {{ fields: Field[], values: Record<string, any>, errors?: Errors, onChange: (name: string, value: any) => void }} props
+ */
+export function Fields({ fields, values, errors = {}, onChange }) {
+  const prefix = useMemo(() => `f${++forms}`, []);
+  return fields.filter((field) => field.when?.(values) ?? true).map((field) => {
+    const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name];
+    const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
+    const control = { field, id, value: values[field.name], describedBy, invalid: !!error, onChange: (/** @type {any} */ value) => onChange(field.name, value) };
+    const check = field.type === 'checkbox', group = field.type === 'checks';
+    const notes = html`
+      ${field.help && html`<p class="help" id=${`${id}-help`}>${field.help}</p>`}
+      ${error && html`<p class="error" id=${`${id}-error`}>${error}</p>`}`;
+    if (group) {
+      return html`<fieldset key=${field.name} class="field" aria-describedby=${describedBy}><legend>${field.label}</legend><${Control} ...${control} />${notes}</fieldset>`;
+    }
+    return html`<div key=${field.name} class=${`field${error ? ' invalid' : ''}`}>
+      ${check
+        ? html`<label class="check" for=${id}><${Control} ...${control} />${field.label}</label>`
+        : html`<label for=${id}>${field.label}${field.required ? '' : html` <span class="hint">${field.default !== undefined && field.default !== '' ? t('form.default', { value: sayValue(field, field.default) }) : t('form.optional')}</span>`}</label>
+          <${Control} ...${control} />`}
+      ${notes}
+    </div>`;
+  });
+}
+
+/** @param {any} props */
+function Control({ field, id, value, onChange, describedBy, invalid }) {
+  if (field.render) return field.render({ field, id, value, onChange, describedBy, invalid });
+  const shared = {
+    id, name: field.name, 'aria-describedby': describedBy, 'aria-invalid': invalid || undefined,
+    required: field.required, autocomplete: field.autocomplete ?? 'off', placeholder: field.placeholder,
+  };
+  const typed = (/** @type {any} */ event) => onChange(event.target.value);
+  switch (field.type) {
+    case 'textarea':
+      return html`<textarea ...${shared} rows=${field.rows ?? 4} value=${value ?? ''} onInput=${typed}></textarea>`;
+    case 'checkbox':
+      return html`<input ...${shared} required=${false} type="checkbox" checked=${value ?? field.default ?? false} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />`;
+    case 'select':
+      return html`<select ...${shared} onChange=${typed}>
+        ${!field.required && !field.options?.some((/** @type {any} */ o) => o.value === '') && html`<option value="" selected=${!value}></option>`}
+        ${field.options?.map((/** @type {any} */ o) => html`<option value=${o.value} selected=${o.value === (value ?? field.default ?? '')}>${o.label}</option>`)}
+      </select>`;
+    case 'checks': {
+      const chosen = new Set(value ?? field.default ?? []);
+      const toggle = (/** @type {string} */ each) => onChange(field.options.map((/** @type {any} */ o) => o.value).filter((/** @type {string} */ o) => (o === each ? !chosen.has(o) : chosen.has(o))));
+      return html`<div class="checks">${field.options?.map((/** @type {any} */ o) => html`<label class="check"><input type="checkbox" name=${field.name} checked=${chosen.has(o.value)} onChange=${() => toggle(o.value)} />${o.label}</label>`)}</div>`;
+    }
+    case 'number':
+      return html`<input ...${shared} type="number" min=${field.min} max=${field.max} step=${field.step ?? 1} value=${value ?? ''} placeholder=${field.placeholder ?? field.default}
+        onInput=${(/** @type {any} */ event) => onChange(event.target.value === '' ? undefined : event.target.valueAsNumber)} />`;
+    default:
+      return html`<input ...${shared} type=${field.type ?? 'text'} value=${value ?? ''} onInput=${typed} />`;
+  }
+}
+
+/** @param {Field} field @param {any} value @returns {string} */
+function sayValue(field, value) {
+  if (field.say) return field.say(value);
+  if (value === undefined || value === null || value === '') return t('form.nothing');
+  if (typeof value === 'boolean') return t(value ? 'form.yes' : 'form.no');
+  const label = (/** @type {any} */ each) => field.options?.find((o) => o.value === each)?.label ?? String(each);
+  return Array.isArray(value) ? value.map(label).join(', ') : label(value);
+}
+
+/** The server's problems by field; `''` holds what belongs to none. @param {any} error @param {Field[]} fields @returns {Errors} */
+export function fieldErrors(error, fields) {
+  /** @type {Errors} */
+  const errors = {};
+  for (const problem of error instanceof ApiError ? error.fields : []) {
+    const field = fields.find(({ name }) => problem.path === name || problem.path.startsWith(`${name}.`) || problem.path.startsWith(`${name}[`));
+    if (field) errors[field.name] ??= problem.message;
+    else errors[''] = [errors[''], `${problem.path}: ${problem.message}`].filter(Boolean).join('\n');
+  }
+  if (Object.keys(errors).length === 0) errors[''] = errorText(error);
+  return errors;
+}
+
+/**
+ * A form that keeps its values, sends them, and puts the server's errors beside the fields.
+ * @param {object} props
+ * @param {Field[]} props.fields
+ * @param {Record<string, any>} [props.values] What is saved; later values replace those not yet touched.
+ * @param {string} props.submit Text of the button.
+ * @param {(values: Record<string, any>, changed: Record<string, any>) => Promise<void>} props.onSubmit Throws `ApiError`.
+ * @param {() => void} [props.onCancel]
+ * @param {boolean} [props.showChanges] Lists what changed before it is saved.
+ * @param {any} [props.children]
+ */
+export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, showChanges, children }) {
+  const [touched, setTouched] = useState(/** @type {Record<string, any>} */ ({}));
+  const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
+  const [busy, setBusy] = useState(false);
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const values = { ...saved, ...touched };
+  const changes = fields.filter(({ name }) => name in touched && JSON.stringify(touched[name]) !== JSON.stringify(saved[name]));
+  useUnsaved(changes.length > 0 && !busy, t('form.leave'));
+  useEffect(() => {
+    if (Object.keys(errors).length) /** @type {HTMLElement | null} */ (form.current?.querySelector('[aria-invalid], .alert'))?.focus();
+  }, [errors]);
+
+  /** @param {Event} event */
+  async function send(event) {
+    event.preventDefault();
+    if (busy) return;
+    setBusy(true);
+    setErrors({});
+    try {
+      await onSubmit(values, Object.fromEntries(changes.map(({ name }) => [name, values[name]])));
+      setTouched({});
+    } catch (error) {
+      setErrors(fieldErrors(error, fields));
+    }
+    setBusy(false);
+  }
+  const change = (/** @type {string} */ name, /** @type {any} */ value) => {
+    setTouched((old) => ({ ...old, [name]: value }));
+    setErrors(({ [name]: _, ...others }) => others);
+  };
+  return html`<form ref=${form} onSubmit=${send} class="form">
+    <${Fields} fields=${fields} values=${values} errors=${errors} onChange=${change} />
+    ${children}
+    ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
+    ${showChanges && changes.length > 0 && html`<section class="changes" aria-label=${t('form.changes')}><h3>${t('form.changes')}</h3><dl>
+      ${changes.map((field) => html`<div><dt>${field.label}</dt><dd><del>${sayValue(field, saved[field.name])}</del> <ins>${sayValue(field, values[field.name])}</ins></dd></div>`)}
+    </dl></section>`}
+    <div class="actions">
+      <button class="primary" aria-disabled=${busy}>${busy ? t('form.sending') : submit}</button>
+      ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
+    </div>
+  </form>`;
+}

@@ -1,0 +1,57 @@
+// Small things that say how something is: badges, times, errors, tabs.
+import { html, useEffect, useState } from '../lib/ui.js';
+import { ApiError } from '../lib/api.js';
+import { dateTime, relative, t } from '../lib/i18n.js';
+import { createStore, useStore } from '../lib/store.js';
+
+/** An error in words. @param {any} error @returns {string} */
+export function errorText(error) {
+  if (!(error instanceof ApiError)) return t('error.unknown');
+  if (error.code === 'network') return t('error.network');
+  return t(`error.${error.code}`, { fallback: error.message || t('error.unknown') }).replace('{message}', error.message);
+}
+
+/** @param {{ error: any, onRetry?: () => void }} props */
+export const Failure = ({ error, onRetry }) => html`<div class="alert bad" role="alert">
+  <span>${errorText(error)}</span>${onRetry && html`<button onClick=${onRetry}>${t('common.retry')}</button>`}
+</div>`;
+
+const TONES = /** @type {Record<string, string>} */ ({
+  running: 'good', completed: 'good', in_progress: 'live', delayed: 'warn', waiting: 'info', scheduled: 'info', pending: 'info',
+  failed: 'bad', paused: 'warn', positive: 'good', negative: 'bad',
+});
+/** A status with its word and colour. @param {{ status: string, tone?: 'good' | 'bad' | 'warn' | 'info' | 'live' }} props */
+export const Badge = ({ status, tone }) => html`<span class=${`badge ${tone ?? TONES[status] ?? ''}`}>${t(`status.${status}`, { fallback: status.replaceAll('_', ' ') })}</span>`;
+
+const clock = createStore(Date.now());
+setInterval(() => document.hidden || clock.set(Date.now()), 15_000);
+/** The time since or until, with the full time in the account's zone as its title. @param {{ at?: string | number | null, full?: boolean }} props */
+export function Time({ at, full }) {
+  const now = useStore(clock);
+  if (at === undefined || at === null) return html`<span class="muted">–</span>`;
+  const date = new Date(at);
+  return html`<time datetime=${date.toISOString()} title=${full ? relative(date, now) : dateTime(date)}>${full ? dateTime(date) : relative(date, Math.max(now, Date.now()))}</time>`;
+}
+
+/**
+ * @param {{ label: string, tabs: { key: string, label: string }[], current: string, onChange: (key: string) => void, children?: any }} props
+ */
+export function Tabs({ label, tabs, current, onChange, children }) {
+  const onKeyDown = (/** @type {any} */ event) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    if (!step) return;
+    const next = tabs[(tabs.findIndex(({ key }) => key === current) + step + tabs.length) % tabs.length];
+    onChange(next.key);
+    event.currentTarget.querySelector(`[data-key="${next.key}"]`)?.focus();
+  };
+  return html`<div role="tablist" aria-label=${label} class="tabs" onKeyDown=${onKeyDown}>
+    ${tabs.map((tab) => html`<button role="tab" id=${`tab-${tab.key}`} data-key=${tab.key} aria-selected=${tab.key === current} aria-controls="tabpanel" tabindex=${tab.key === current ? 0 : -1} onClick=${() => onChange(tab.key)}>${tab.label}</button>`)}
+  </div><div role="tabpanel" id="tabpanel" aria-labelledby=${`tab-${current}`}>${children}</div>`;
+}
+
+/** Renders nothing for a moment, then a placeholder, so that quick answers do not flicker. */
+export function Loading() {
+  const [late, setLate] = useState(false);
+  useEffect(() => { const timer = setTimeout(() => setLate(true), 250); return () => clearTimeout(timer); }, []);
+  return late && html`<div class="loading" role="status"><span class="hidden">${t('common.loading')}</span><span class="skeleton"></span><span class="skeleton"></span><span class="skeleton"></span></div>`;
+}

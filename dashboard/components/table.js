@@ -1,0 +1,124 @@
+// The one table: rows of a `List` (lib/data.js), only those in sight in the document, more read while scrolling.
+import { html, useEffect, useRef, useState } from '../lib/ui.js';
+import { t } from '../lib/i18n.js';
+import { Failure } from './states.js';
+
+const ROW = 44, AHEAD = 10;
+
+/**
+ * @typedef {object} Column
+ * @property {string} key
+ * @property {string} label
+ * @property {(row: any) => any} render
+ * @property {'end'} [align]
+ * @property {boolean} [wide] Takes the room that is left.
+ * @property {boolean} [optional] Hidden until chosen.
+ */
+
+/**
+ * @param {object} props
+ * @param {string} props.label Name of the table, for screen readers and for keeping the chosen columns.
+ * @param {import('../lib/data.js').List} props.list
+ * @param {Column[]} props.columns The first one names the row and holds its link.
+ * @param {(row: any) => string} props.rowKey
+ * @param {(row: any) => string} [props.href] Where the row leads.
+ * @param {any} [props.empty] Shown without rows.
+ * @param {any} [props.filters] Shown above, left of the choice of columns.
+ * @param {boolean} [props.short] Grows with its rows, up to 10 of them.
+ */
+export function Table({ label, list, columns, rowKey, href, empty, filters, short }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const [sight, setSight] = useState({ from: 0, to: 30 });
+  const [current, setCurrent] = useState(0);
+  const [shown, setShown] = useColumns(label, columns);
+  const visible = columns.filter((column, at) => at === 0 || shown.includes(column.key));
+  const { rows } = list;
+
+  function measure() {
+    const element = box.current;
+    if (!element) return;
+    const from = Math.max(0, Math.floor(element.scrollTop / ROW) - AHEAD);
+    const to = Math.ceil((element.scrollTop + element.clientHeight) / ROW) + AHEAD;
+    setSight((old) => (old.from === from && old.to === to ? old : { from, to }));
+    if (to + 30 > rows.length && list.hasMore && !list.loading && !list.error) list.more();
+  }
+  useEffect(measure, [rows.length, list.loading]);
+  useEffect(() => {
+    if (box.current) box.current.scrollTop = 0;
+    setCurrent(0);
+  }, [list.key]);
+
+  /** @param {KeyboardEvent} event */
+  function onKeyDown(event) {
+    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -rows.length, End: rows.length });
+    const target = /** @type {HTMLElement} */ (event.target);
+    if (!(event.key in steps) || !target.closest('tbody') || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(rows.length - 1, current + steps[event.key]));
+    setCurrent(next);
+    const element = box.current;
+    if (!element) return;
+    const top = next * ROW;
+    if (top < element.scrollTop) element.scrollTop = top;
+    else if (top + 2 * ROW > element.scrollTop + element.clientHeight) element.scrollTop = top + 2 * ROW - element.clientHeight;
+    measure();
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector('[data-current]'))?.focus();
+    }));
+  }
+
+  const from = Math.min(sight.from, rows.length), to = Math.min(sight.to, rows.length);
+  const gap = (/** @type {number} */ count) => count > 0 && html`<tr aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
+  return html`
+    <div class="table-tools">
+      <div class="filters">${filters}</div>
+      <${ColumnChoice} columns=${columns} shown=${shown} onChange=${setShown} />
+    </div>
+    ${list.error && html`<${Failure} error=${list.error} onRetry=${list.more} />`}
+    ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
+    <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="region" aria-label=${label} aria-busy=${list.loading}>
+      <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
+        <thead><tr aria-rowindex="1">${visible.map((column) => html`<th scope="col" class=${cell(column)}>${column.label}</th>`)}</tr></thead>
+        <tbody>
+          ${gap(from)}
+          ${rows.slice(from, to).map((row, at) => {
+            const index = from + at, link = href?.(row);
+            return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2}>
+              ${visible.map((column, nth) => (nth === 0
+                ? html`<th scope="row" class=${cell(column)}>${link
+                  ? html`<a href=${link} data-current=${index === current || null} tabindex=${index === current ? 0 : -1} onFocus=${() => setCurrent(index)}>${column.render(row)}</a>`
+                  : column.render(row)}</th>`
+                : html`<td class=${cell(column)}>${column.render(row)}</td>`))}
+            </tr>`;
+          })}
+          ${gap(rows.length - to)}
+          ${list.loading && rows.length === 0 && [1, 2, 3, 4, 5].map((n) => html`<tr key=${n} class="loading"><td colspan=${visible.length}><span class="skeleton"></span></td></tr>`)}
+        </tbody>
+      </table>
+    </div>`}`;
+}
+
+/** @param {Column} column */
+const cell = (column) => `${column.align ?? ''} ${column.wide ? 'wide' : ''}`.trim() || null;
+
+/** @param {string} label @param {Column[]} columns @returns {[string[], (keys: string[]) => void]} */
+function useColumns(label, columns) {
+  const name = `ringback.columns.${label}`;
+  const [chosen, setChosen] = useState(() => {
+    try { return JSON.parse(localStorage.getItem(name) ?? 'null'); } catch { return null; }
+  });
+  const keys = Array.isArray(chosen) ? chosen : columns.filter((column) => !column.optional).map((column) => column.key);
+  return [keys, (next) => {
+    try { localStorage.setItem(name, JSON.stringify(next)); } catch { /* Not kept. */ }
+    setChosen(next);
+  }];
+}
+
+/** @param {{ columns: Column[], shown: string[], onChange: (keys: string[]) => void }} props */
+function ColumnChoice({ columns, shown, onChange }) {
+  if (!columns.some((column) => column.optional)) return null;
+  const toggle = (/** @type {string} */ key) => onChange(shown.includes(key) ? shown.filter((each) => each !== key) : [...shown, key]);
+  return html`<details class="menu"><summary>${t('common.columns')}</summary><div class="menu-body">
+    ${columns.slice(1).map((column) => html`<label class="check"><input type="checkbox" checked=${shown.includes(column.key)} onChange=${() => toggle(column.key)} />${column.label}</label>`)}
+  </div></details>`;
+}

@@ -1,0 +1,24 @@
+// All pages: address, module, and the place in the navigation.
+/**
+ * @typedef {object} Route
+ * @property {string} path `:name` is a parameter.
+ * @property {string} title Key of the text in the tab and of the page's heading.
+ * @property {string} [nav] The navigation entry that is marked; its own path if missing.
+ * @property {() => Promise<{ default: (props: { params: Record<string, string> }) => any }>} load
+ */
+/** @type {Route[]} */
+export const routes = [
+  { path: '/', title: 'overview.title', load: () => import('./pages/overview.js') },
+  { path: '/campaigns', title: 'campaigns.title', load: () => import('./pages/campaigns.js') },
+  { path: '/campaigns/new', title: 'newCampaign.title', nav: '/campaigns', load: () => import('./pages/new-campaign.js') },
+  { path: '/campaigns/:id', title: 'campaign.title', nav: '/campaigns', load: () => import('./pages/campaign.js') },
+  { path: '/profile', title: 'profile.title', load: () => import('./pages/profile.js') },
+];
+
+/** The navigation: groups of paths with the icon of each. A path without a route is left out. @type {{ path: string, icon: string }[][]} */
+export const navigation = [
+  [{ path: '/', icon: 'home' }, { path: '/campaigns', icon: 'campaign' }, { path: '/calls', icon: 'phone' }, { path: '/appointments', icon: 'calendar' }],
+  [{ path: '/agents', icon: 'agent' }, { path: '/knowledge', icon: 'book' }, { path: '/tools', icon: 'tool' }],
+  [{ path: '/contacts', icon: 'people' }, { path: '/do-not-call', icon: 'block' }, { path: '/numbers', icon: 'hash' }, { path: '/safeguards', icon: 'shield' }],
+  [{ path: '/settings', icon: 'gear' }],
+];
