@@ -15,7 +15,7 @@ async function useLoginLink() {
   if (!token) return;
   history.replaceState(null, '', location.pathname + location.search);
   try {
-    await post('/session', { token });
+    await post('/session', { token }, { anonymous: true });
   } catch (error) {
     return error instanceof ApiError && error.status === 401 ? t('signIn.linkUsed') : errorText(error);
   }
@@ -24,10 +24,9 @@ async function useLoginLink() {
 /** @param {string} [problem] */
 async function start(problem) {
   try {
-    const { data } = await request('GET', '/session', { patient: false });
-    const email = data.email ?? (await request('GET', '/me')).data.email;
+    const { data } = await request('GET', '/me', { patient: false, anonymous: true });
     history.replaceState('first', '');
-    render(html`<${Shell} email=${email} />`, root);
+    render(html`<${Shell} email=${data.email} />`, root);
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);
     else render(html`<main class="sign-in"><h1>Ringback</h1><${Failure} error=${error} onRetry=${() => location.reload()} /></main>`, root);

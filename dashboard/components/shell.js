@@ -64,6 +64,6 @@ function CurrentPage({ route, path }) {
     scrollTo(0, 0);
   }, [loaded]);
   if (!route) return html`<h1>${t('shell.notFound')}</h1><p><a href="/">${t('shell.toOverview')}</a></p>`;
-  if (loaded?.failed) return html`<h1>${t(route.title)}</h1><div class="alert bad" role="alert">${t('error.network')} <button onClick=${() => location.reload()}>${t('common.retry')}</button></div>`;
+  if (loaded?.failed) return html`<h1>${t(route.title)}</h1><div class="alert bad" role="alert">${t('shell.updated')} <button onClick=${() => location.reload()}>${t('shell.reload')}</button></div>`;
   return loaded ? html`<${loaded.page} params=${match(route.path, path)} />` : html`<${Loading} />`;
 }

@@ -12,7 +12,7 @@ export function SignIn({ email, onSignedIn }) {
     { name: 'apiKey', label: t('signIn.key'), type: 'password', required: true, autocomplete: 'current-password', help: t('signIn.keyHelp') },
   ];
   return html`<${Form} fields=${fields} values=${{ email: email ?? '' }} submit=${t('signIn.submit')} onSubmit=${async (/** @type {any} */ values) => {
-    await post('/session', { email: values.email.trim(), apiKey: values.apiKey.trim() });
+    await post('/session', { email: values.email.trim(), apiKey: values.apiKey.trim() }, { anonymous: true });
     if (email && values.email.trim().toLowerCase() !== email.toLowerCase()) location.assign('/');
     else onSignedIn();
   }} />`;

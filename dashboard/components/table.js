@@ -39,6 +39,7 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
     if (!element) return;
     const from = Math.max(0, Math.floor(element.scrollTop / ROW) - AHEAD);
     const to = Math.ceil((element.scrollTop + element.clientHeight) / ROW) + AHEAD;
+    list.sight = { from, to };
     setSight((old) => (old.from === from && old.to === to ? old : { from, to }));
     if (to + 30 > rows.length && list.hasMore && !list.loading && !list.error) list.more();
   }
@@ -74,7 +75,7 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
       <div class="filters">${filters}</div>
       <${ColumnChoice} columns=${columns} shown=${shown} onChange=${setShown} />
     </div>
-    ${list.error && html`<${Failure} error=${list.error} onRetry=${list.more} />`}
+    ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
     <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="region" aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>

@@ -22,6 +22,7 @@ export class ApiError extends Error {
  * @property {string} [ifMatch] The `etag` of the answer the change is based on.
  * @property {string} [idempotencyKey] See `newKey`. The request may then be sent again.
  * @property {AbortSignal} [signal]
+ * @property {boolean} [anonymous] A 401 is thrown instead of waiting for somebody to sign in.
  * @property {boolean} [patient] Whether to go on trying until it works; the default for GET.
  */
 
@@ -67,7 +68,7 @@ export async function request(method, path, options = {}) {
       return answer;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.status === 401 && !path.startsWith('/session')) {
+      if (error.status === 401 && !options.anonymous) {
         await signedInAgain(options.signal);
         continue;
       }

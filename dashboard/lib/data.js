@@ -1,6 +1,7 @@
 // Reading from the API in components.
 import { get } from './api.js';
 import { onAccountEvent } from './events.js';
+import { PagedList } from './list.js';
 import { useCallback, useEffect, useRef, useState } from './ui.js';
 
 /**
@@ -26,21 +27,12 @@ export function useResource(path, query) {
     ...present,
     data: present.data,
     error: present.error,
-    reload: useCallback(() => setVersion((n) => n + 1), []),
+    reload: useCallback(() => setVersion((/** @type {number} */ n) => n + 1), []),
     set: (data) => setState({ ...present, key, data }),
   };
 }
 
-/**
- * @typedef {object} List
- * @property {any[]} rows
- * @property {boolean} loading
- * @property {boolean} hasMore
- * @property {any} error
- * @property {string} key Changes with the path and the query.
- * @property {() => void} more Reads the next page.
- * @property {() => void} refresh Reads the first page again: new rows come on top, known ones are replaced.
- */
+/** @typedef {PagedList & { key: string }} List `key` changes with the path and the query. */
 
 /**
  * A list of the API, page after page.
@@ -52,53 +44,15 @@ export function useResource(path, query) {
 export function useList(path, query, rowKey) {
   const key = JSON.stringify([path, query]);
   const [, render] = useState({});
-  const list = useRef(/** @type {any} */ (null));
-  if (list.current?.key !== key) {
-    list.current?.controller.abort();
-    list.current = { key, rows: [], loading: false, hasMore: true, error: null, cursor: undefined, controller: new AbortController() };
+  const present = useRef(/** @type {List | null} */ (null));
+  if (present.current?.key !== key) {
+    present.current?.close();
+    const list = new PagedList(path, query, rowKey, () => present.current?.key === key && render({}));
+    present.current = Object.assign(list, { key });
   }
-  const own = list.current;
-
-  /** @param {string | undefined} cursor */
-  async function page(cursor) {
-    own.loading = true;
-    own.error = null;
-    render({});
-    try {
-      return await get(path, { query: { pageSize: 100, ...query, cursor }, signal: own.controller.signal });
-    } catch (error) {
-      if (!own.controller.signal.aborted) own.error = error;
-    } finally {
-      own.loading = false;
-      if (list.current === own) render({});
-    }
-  }
-  async function more() {
-    if (own.loading || !own.hasMore) return;
-    const answer = await page(own.cursor);
-    if (!answer) return;
-    own.rows = [...own.rows, ...answer.data];
-    own.cursor = answer.pagination?.nextCursor;
-    own.hasMore = !!answer.pagination?.hasMore;
-    render({});
-  }
-  async function refresh() {
-    if (own.loading) return;
-    const answer = await page(undefined);
-    if (!answer) return;
-    if (!answer.pagination?.hasMore) {
-      own.rows = answer.data;
-      own.hasMore = false;
-    } else {
-      const fresh = new Set(answer.data.map(rowKey));
-      if (own.rows.length <= answer.data.length) own.cursor = answer.pagination.nextCursor;
-      own.rows = [...answer.data, ...own.rows.slice(0).filter((/** @type {any} */ row) => !fresh.has(rowKey(row)))];
-    }
-    render({});
-  }
-  useEffect(() => { more(); }, [key]);
-  useEffect(() => () => list.current.controller.abort(), []);
-  return { rows: own.rows, loading: own.loading, hasMore: own.hasMore, error: own.error, key, more, refresh };
+  useEffect(() => { present.current?.more(); }, [key]);
+  useEffect(() => () => present.current?.close(), []);
+  return present.current;
 }
 
 /**

@@ -8,6 +8,7 @@ const texts = {
     skip: 'Zum Inhalt', menu: 'Menü', navigation: 'Hauptnavigation', signOut: 'Abmelden', notFound: 'Diese Seite gibt es nicht',
     toOverview: 'Zur Übersicht', lost: 'Die Verbindung ist unterbrochen. Es wird von selbst weiter versucht; nichts Eingegebenes geht verloren.',
     busy: 'Der Dienst ist ausgelastet. Anfragen werden von selbst wiederholt.',
+    updated: 'Diese Seite konnte nicht geladen werden. Vielleicht wurde die Oberfläche aktualisiert.', reload: 'Neu laden',
   },
   signIn: {
     title: 'Anmelden', email: 'E-Mail-Adresse', key: 'API-Schlüssel', keyHelp: 'Er wird gegen eine Sitzung getauscht und nicht im Browser gespeichert.',

@@ -8,6 +8,7 @@ export default {
     skip: 'Skip to content', menu: 'Menu', navigation: 'Main navigation', signOut: 'Sign out', notFound: 'There is no such page',
     toOverview: 'Go to the overview', lost: 'The connection is lost. It is tried again by itself; nothing you typed is lost.',
     busy: 'The service is busy. Requests are sent again by themselves.',
+    updated: 'This page could not be loaded. The dashboard may have been updated.', reload: 'Load again',
   },
   signIn: {
     title: 'Sign in', email: 'E-mail address', key: 'API key', keyHelp: 'It is exchanged for a session and not kept in the browser.',

@@ -1,0 +1,90 @@
+import { get } from './api.js';
+
+/** A list of the API, read page after page with its cursor. */
+export class PagedList {
+  /** @type {any[]} */
+  rows = [];
+  loading = false;
+  hasMore = true;
+  /** @type {any} */
+  error = null;
+  /** Rows that the table shows; it sets them. */
+  sight = { from: 0, to: 0 };
+  /** @type {{ cursor?: string, rows: any[] }[]} */
+  #pages = [];
+  /** @type {string | undefined} */
+  #next;
+  #again = false;
+  #closing = new AbortController();
+
+  /**
+   * @param {string} path @param {Record<string, any>} query The filters.
+   * @param {(row: any) => string} rowKey @param {() => void} onChange
+   */
+  constructor(path, query, rowKey, onChange) {
+    this.path = path;
+    this.query = query;
+    this.rowKey = rowKey;
+    this.onChange = onChange;
+  }
+
+  close() { this.#closing.abort(); }
+
+  /** Reads the next page. */
+  async more() {
+    if (this.loading || !this.hasMore) return;
+    await this.#read(async () => {
+      const answer = await this.#page(this.#next);
+      this.#pages.push({ cursor: this.#next, rows: answer.data });
+      this.#setNext(answer);
+    });
+  }
+
+  /** Reads the first page and those in sight again. New rows come on top. */
+  async refresh() {
+    if (this.loading) { this.#again = true; return; }
+    await this.#read(async () => {
+      let first = 0;
+      for (const [at, page] of [...this.#pages].entries()) {
+        const last = first + page.rows.length, isShown = first < this.sight.to && last > this.sight.from;
+        first = last;
+        if (at > 0 && !isShown) continue;
+        const answer = await this.#page(page.cursor), fresh = new Set(answer.data.map(this.rowKey));
+        // Rows that new ones pushed off the page stay behind them.
+        const end = page.rows.findLastIndex((row) => fresh.has(this.rowKey(row)));
+        const pushed = answer.pagination?.hasMore ? page.rows.slice(end + 1) : [];
+        page.rows = [...answer.data, ...pushed];
+        if (at === this.#pages.length - 1 && pushed.length === 0) this.#setNext(answer);
+      }
+    });
+  }
+
+  /** @param {import('./api.js').Answer} answer */
+  #setNext(answer) {
+    this.#next = answer.pagination?.nextCursor;
+    this.hasMore = !!answer.pagination?.hasMore;
+  }
+
+  /** @param {string | undefined} cursor */
+  #page(cursor) {
+    return get(this.path, { query: { pageSize: 100, ...this.query, cursor }, signal: this.#closing.signal });
+  }
+
+  /** @param {() => Promise<void>} read */
+  async #read(read) {
+    this.loading = true;
+    this.error = null;
+    this.onChange();
+    try {
+      await read();
+      const seen = new Set();
+      this.rows = this.#pages.flatMap((page) => page.rows).filter((row) => !seen.has(this.rowKey(row)) && seen.add(this.rowKey(row)));
+    } catch (error) {
+      if (!this.#closing.signal.aborted) this.error = error;
+    }
+    this.loading = false;
+    if (this.#closing.signal.aborted) return;
+    this.onChange();
+    if (this.#again) { this.#again = false; this.refresh(); }
+  }
+}
