@@ -32,7 +32,7 @@ export function Shell({ email }) {
       <div class="groups">${navigation.map((group) => html`<ul>${group.map(link)}</ul>`)}</div>
       <ul class="account">
         <li><a href="/profile" aria-current=${marked === '/profile' ? 'page' : null}><${Icon} name="agent" /><span class="ellipsis" title=${email}>${email}</span></a></li>
-        <li><button class="plain" onClick=${signOut}>${t('shell.signOut')}</button></li>
+        <li><button class="plain" onClick=${signOut}><${Icon} name="exit" />${t('shell.signOut')}</button></li>
       </ul>
     </nav>
     <div class="content"><${ConnectionBanner} /><main tabindex="-1"><${CurrentPage} key=${path} route=${route} path=${path} /></main></div>

@@ -49,6 +49,11 @@ export function Tabs({ label, tabs, current, onChange, children }) {
   </div><div role="tabpanel" id="tabpanel" aria-labelledby=${`tab-${current}`}>${children}</div>`;
 }
 
+/** Labels with their values. @param {{ facts: (false | null | undefined | '' | 0 | [label: string, value: any])[], large?: boolean }} props Empty ones are left out. */
+export const Facts = ({ facts, large }) => html`<dl class=${large ? 'facts' : 'pairs'}>
+  ${facts.map((fact) => fact && html`<div key=${fact[0]}><dt>${fact[0]}</dt><dd>${fact[1]}</dd></div>`)}
+</dl>`;
+
 /** Renders nothing for a moment, then a placeholder, so that quick answers do not flicker. */
 export function Loading() {
   const [late, setLate] = useState(false);

@@ -1,6 +1,7 @@
 // The one table: rows of a `List` (lib/data.js), only those in sight in the document, more read while scrolling.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
+import { Menu } from './menu.js';
 import { Failure } from './states.js';
 
 const ROW = 44, AHEAD = 10;
@@ -71,10 +72,10 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
   const from = Math.min(sight.from, rows.length), to = Math.min(sight.to, rows.length);
   const gap = (/** @type {number} */ count) => count > 0 && html`<tr aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
   return html`
-    <div class="table-tools">
+    ${(filters || columns.some((column) => column.optional)) && html`<div class="table-tools">
       <div class="filters">${filters}</div>
       <${ColumnChoice} columns=${columns} shown=${shown} onChange=${setShown} />
-    </div>
+    </div>`}
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
     <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="region" aria-label=${label} aria-busy=${list.loading}>
@@ -119,7 +120,7 @@ function useColumns(label, columns) {
 function ColumnChoice({ columns, shown, onChange }) {
   if (!columns.some((column) => column.optional)) return null;
   const toggle = (/** @type {string} */ key) => onChange(shown.includes(key) ? shown.filter((each) => each !== key) : [...shown, key]);
-  return html`<details class="menu"><summary>${t('common.columns')}</summary><div class="menu-body">
+  return html`<${Menu} label=${t('common.columns')}>
     ${columns.slice(1).map((column) => html`<label class="check"><input type="checkbox" checked=${shown.includes(column.key)} onChange=${() => toggle(column.key)} />${column.label}</label>`)}
-  </div></details>`;
+  <//>`;
 }

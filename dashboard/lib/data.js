@@ -10,25 +10,26 @@ import { useCallback, useEffect, useRef, useState } from './ui.js';
  * @returns {{ data: any, warning?: string, etag?: string, error: any, reload: () => void, set: (data: any) => void }}
  */
 export function useResource(path, query) {
-  const [state, setState] = useState(/** @type {{ key: string, data?: any, warning?: string, etag?: string, error?: any }} */ ({ key: '' }));
+  const [state, setState] = useState(/** @type {{ path: string | null, data?: any, warning?: string, etag?: string, error?: any }} */ ({ path: null }));
   const [version, setVersion] = useState(0);
   const key = JSON.stringify([path, query]);
   useEffect(() => {
     if (!path) return;
     const controller = new AbortController();
     get(path, { query, signal: controller.signal }).then(
-      (answer) => setState({ key, ...answer }),
-      (error) => controller.signal.aborted || setState({ key, error }),
+      (answer) => setState({ path, ...answer }),
+      (error) => controller.signal.aborted || setState({ path, error }),
     );
     return () => controller.abort();
   }, [key, version]);
-  const present = state.key === key ? state : { data: undefined, error: undefined };
+  // With another query, the old answer is shown until the new one is there.
+  const present = state.path === path ? state : { data: undefined, error: undefined };
   return {
     ...present,
     data: present.data,
     error: present.error,
     reload: useCallback(() => setVersion((/** @type {number} */ n) => n + 1), []),
-    set: (data) => setState({ ...present, key, data }),
+    set: (data) => setState({ ...present, path, data }),
   };
 }
 

@@ -28,6 +28,7 @@ export function stream(path, onEvent, options = {}) {
         const headers = lastId ? { 'last-event-id': lastId } : undefined;
         const response = await fetch(address(path, options.query), { headers, signal: controller.signal, credentials: 'same-origin' });
         if (response.status === 401) sessionEnded.set(true);
+        if (response.status === 404) ended = true;
         if (!response.ok || !response.body) {
           if (response.status === 400) lastId = '';
           throw new Error(String(response.status));

@@ -1,0 +1,140 @@
+// A file of contacts: dropped or chosen, its columns recognised, its first rows and every bad one shown.
+import { html, useEffect, useRef, useState } from '../lib/ui.js';
+import { get } from '../lib/api.js';
+import { check, withoutRows } from '../lib/contacts-file.js';
+import { FileProblem } from '../lib/csv.js';
+import { number, t } from '../lib/i18n.js';
+import { staticList } from '../lib/list.js';
+import { Icon } from './icons.js';
+import { Table } from './table.js';
+
+const ROLES = /** @type {const} */ (['phone', 'name', 'email']);
+/** Entries of the do-not-call list that are compared. */
+const MAX_BLOCKED = 20_000;
+
+/** @typedef {{ file: File, report: import('../lib/contacts-file.js').Report, columns: Partial<Record<'phone' | 'name' | 'email', string>>, blocked: string[] }} Checked */
+
+/**
+ * @param {object} props
+ * @param {(checked: Checked | null) => void} props.onChecked
+ * @param {{ rows: import('../lib/contacts-file.js').RowProblem[], invalidRows: number } | null} [props.refused] Report of the service on the same file.
+ */
+export function ContactsDrop({ onChecked, refused }) {
+  const [file, setFile] = useState(/** @type {File | null} */ (null));
+  const [chosen, setChosen] = useState(/** @type {Partial<Record<'phone' | 'name' | 'email', string>>} */ ({}));
+  const [state, setState] = useState(/** @type {{ report?: import('../lib/contacts-file.js').Report, problem?: FileProblem, rows?: number }} */ ({}));
+  const [blocked, setBlocked] = useState(/** @type {string[]} */ ([]));
+  const summary = useRef(/** @type {HTMLElement | null} */ (null));
+
+  useEffect(() => {
+    onChecked(null);
+    setBlocked([]);
+    if (!file) return;
+    const aborted = new AbortController();
+    setState({ rows: 0 });
+    check(file, chosen, (rows) => setState({ rows }), aborted.signal).then(async (report) => {
+      setState({ report });
+      onChecked({ file, report, columns: chosen, blocked: [] });
+      const found = await findBlocked(report.numbers, aborted.signal);
+      setBlocked(found);
+      if (found.length) onChecked({ file, report, columns: chosen, blocked: found });
+    }).catch((error) => {
+      if (aborted.signal.aborted) return;
+      setState({ problem: error instanceof FileProblem ? error : new FileProblem('unreadable') });
+    });
+    return () => aborted.abort();
+  }, [file, chosen]);
+
+  const take = (/** @type {File | undefined} */ next) => {
+    if (!next) return;
+    setChosen({});
+    setFile(next);
+    summary.current?.focus();
+  };
+  const problems = refused?.rows ?? state.report?.problems ?? [], badRows = refused?.invalidRows ?? state.report?.badRows ?? 0;
+  async function leaveOut() {
+    if (file) setFile(await withoutRows(file, new Set(problems.map(({ row }) => row))));
+  }
+  return html`
+    <${DropZone} file=${file} onFile=${take} />
+    <div aria-live="polite" tabindex="-1" ref=${summary} class="stack">
+      ${state.rows !== undefined && html`<p class="muted">${t('contactsFile.reading', { n: state.rows })}</p>`}
+      ${state.problem && html`<p class="alert bad">${t(`contactsFile.problems.${state.problem.code}`, { line: state.problem.line ?? 1 })}</p>`}
+      ${state.report && html`<p class="row"><${Icon} name=${badRows ? 'warning' : 'check'} /><b>${t('contactsFile.rows', { n: state.report.total })}</b>
+        <span class=${badRows ? 'bad-text' : 'good-text'}>${badRows ? t('contactsFile.bad', { n: badRows }) : t('contactsFile.allGood')}</span></p>`}
+    </div>
+    ${state.report && html`
+      <${Columns} report=${state.report} onChange=${(/** @type {string} */ role, /** @type {string} */ header) => setChosen({ ...state.report?.columns, ...chosen, [role]: header })} />
+      ${!state.report.columns.phone && html`<p class="alert warn">${t('contactsFile.problems.missing_phone_column')}</p>`}
+      <${FirstRows} report=${state.report} />
+      ${problems.length > 0 && html`<section class="stack" aria-labelledby="bad-rows">
+        <div class="head"><h3 id="bad-rows">${t('contactsFile.badRows')}</h3>${badRows < state.report.total && problems.length < 1000 && html`<button type="button" onClick=${leaveOut}>${t('contactsFile.leaveOut', { n: badRows })}</button>`}</div>
+        <${ProblemTable} problems=${problems} key=${file?.size} />
+        ${problems.length >= 1000 && html`<p class="muted">${t('contactsFile.truncated')}</p>`}</section>`}
+      ${blocked.length > 0 && html`<p class="alert warn">${t('contactsFile.blocked', { n: blocked.length, list: blocked.slice(0, 5).join(', ') })}</p>`}`}`;
+}
+
+/** @param {{ file: File | null, onFile: (file: File | undefined) => void }} props */
+function DropZone({ file, onFile }) {
+  const [over, setOver] = useState(false);
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const on = {
+    onDragOver: (/** @type {DragEvent} */ event) => { event.preventDefault(); setOver(true); },
+    onDragLeave: () => setOver(false),
+    onDrop: (/** @type {DragEvent} */ event) => { event.preventDefault(); setOver(false); onFile(event.dataTransfer?.files[0]); },
+  };
+  return html`<div class=${`drop${over ? ' over' : ''}${file ? ' filled' : ''}`} ...${on}>
+    <${Icon} name="upload" />
+    <p>${file ? html`<b>${file.name}</b>` : t('contactsFile.drop')}</p>
+    <button type="button" onClick=${() => input.current?.click()}>${file ? t('contactsFile.other') : t('contactsFile.choose')}</button>
+    <input ref=${input} class="hidden" type="file" accept=".csv,text/csv" tabindex="-1" aria-label=${t('contactsFile.choose')} onChange=${(/** @type {any} */ event) => { onFile(event.target.files[0]); event.target.value = ''; }} />
+    ${!file && html`<p class="help">${t('contactsFile.format')}</p>`}
+  </div>`;
+}
+
+/** @param {{ report: import('../lib/contacts-file.js').Report, onChange: (role: string, header: string) => void }} props */
+function Columns({ report, onChange }) {
+  const others = report.headers.filter((header) => !Object.values(report.columns).includes(header));
+  return html`<fieldset class="field"><legend>${t('contactsFile.columns')}</legend><div class="columns">
+    ${ROLES.map((role) => html`<label key=${role}><span>${t(`contactsFile.${role}`)}</span>
+      <select onChange=${(/** @type {any} */ event) => onChange(role, event.target.value)}>
+        <option value="">${t(role === 'phone' ? 'contactsFile.pick' : 'contactsFile.noColumn')}</option>
+        ${report.headers.map((header) => html`<option value=${header} selected=${header === report.columns[role]}>${header}</option>`)}
+      </select></label>`)}
+  </div>${others.length > 0 && html`<p class="help">${t('contactsFile.others', { list: others.slice(0, 12).join(', ') })}</p>`}</fieldset>`;
+}
+
+/** @param {{ report: import('../lib/contacts-file.js').Report }} props */
+function FirstRows({ report }) {
+  const roleOf = (/** @type {string} */ header) => ROLES.find((role) => report.columns[role] === header);
+  return html`<div class="table-box short" tabindex="0" role="region" aria-label=${t('contactsFile.firstRows')}><table>
+    <thead><tr>${report.headers.map((header) => html`<th scope="col">${header}${roleOf(header) && html` <span class="tag">${t(`contactsFile.${roleOf(header)}`)}</span>`}</th>`)}</tr></thead>
+    <tbody>${report.first.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+  </table></div>`;
+}
+
+/** @param {{ problems: import('../lib/contacts-file.js').RowProblem[] }} props */
+function ProblemTable({ problems }) {
+  const columns = [
+    { key: 'line', label: t('contactsFile.line'), render: (/** @type {any} */ p) => html`<span class="numeric">${number(p.line)}</span>` },
+    { key: 'column', label: t('contactsFile.column'), render: (/** @type {any} */ p) => p.column ?? '–' },
+    { key: 'value', label: t('contactsFile.value'), render: (/** @type {any} */ p) => html`<code>${p.value ?? '–'}</code>` },
+    { key: 'reason', label: t('contactsFile.reason'), wide: true, render: (/** @type {any} */ p) => t(`contactsFile.codes.${p.code}`, { fallback: p.message ?? p.code }) },
+  ];
+  return html`<${Table} short=${true} label=${t('contactsFile.badRows')} columns=${columns} list=${staticList(problems)} rowKey=${(/** @type {any} */ p) => `${p.row} ${p.column} ${p.code}`} />`;
+}
+
+/** Numbers of the file that are on the do-not-call list. @param {Map<string, number>} numbers @param {AbortSignal} signal */
+async function findBlocked(numbers, signal) {
+  /** @type {string[]} */
+  const found = [];
+  /** @type {string | undefined} */
+  let cursor;
+  for (let read = 0; read < MAX_BLOCKED; read += 100) {
+    const { data, pagination } = await get('/do-not-call', { query: { pageSize: 100, cursor }, signal });
+    for (const { phoneNumber } of data) if (numbers.has(phoneNumber)) found.push(phoneNumber);
+    cursor = pagination?.nextCursor;
+    if (!cursor) break;
+  }
+  return found;
+}

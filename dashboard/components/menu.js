@@ -1,0 +1,22 @@
+import { html, useRef } from '../lib/ui.js';
+
+/** A button that opens a small panel; closed by Escape, a click elsewhere, or a choice. @param {{ label: any, children?: any, button?: boolean }} props */
+export function Menu({ label, children, button }) {
+  const box = useRef(/** @type {HTMLDetailsElement | null} */ (null));
+  const close = () => box.current?.removeAttribute('open');
+  const onKeyDown = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== 'Escape' || !box.current?.open) return;
+    event.stopPropagation();
+    close();
+    box.current.querySelector('summary')?.focus();
+  };
+  const onFocusOut = (/** @type {FocusEvent} */ event) => {
+    if (event.relatedTarget && !box.current?.contains(/** @type {Node} */ (event.relatedTarget))) close();
+  };
+  const onClick = (/** @type {Event} */ event) => {
+    if (/** @type {Element} */ (event.target).closest('button, a')) close();
+  };
+  return html`<details class="menu" ref=${box} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
+    <summary class=${button ? 'button' : ''}>${label}</summary><div class="menu-body" onClick=${onClick}>${children}</div>
+  </details>`;
+}

@@ -1,0 +1,86 @@
+// Time zones of phone numbers, by the same table as the service's safeguards.
+
+/** @typedef {{ zones: string[], count: number }} Place */
+
+/** @type {Promise<Map<string, string[]>> | null} */
+let table = null;
+
+/** Zones by first digits; empty if the table cannot be read. */
+function readTable() {
+  table ??= fetch(new URL('../data/phone_zones.txt', import.meta.url)).then((response) => (response.ok ? response.text() : '')).then((text) => {
+    const lines = text.split('\n').filter((line) => line && !line.startsWith('#'));
+    return new Map(lines.map((line) => { const [prefix, ...zones] = line.split(' '); return [prefix, zones]; }));
+  }).catch(() => new Map());
+  return table;
+}
+
+/**
+ * Where the numbers are: the most frequent places first.
+ * @param {Iterable<string>} numbers @returns {Promise<Place[]>}
+ */
+export async function placesOf(numbers) {
+  const zones = await readTable();
+  /** @type {Map<string[], number>} */
+  const counts = new Map();
+  for (const number of numbers) {
+    for (let length = Math.min(8, number.length - 1); length > 0; length--) {
+      const found = zones.get(number.slice(1, 1 + length));
+      if (!found) continue;
+      counts.set(found, (counts.get(found) ?? 0) + 1);
+      break;
+    }
+  }
+  /** @type {Map<string, Place>} */
+  const places = new Map();
+  for (const [found, count] of counts) {
+    const key = found.join(), place = places.get(key) ?? { zones: found, count: 0 };
+    place.count += count;
+    places.set(key, place);
+  }
+  return [...places.values()].sort((a, b) => b.count - a.count);
+}
+
+/** @type {Map<string, Intl.DateTimeFormat>} */
+const formats = new Map();
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+
+/** Minutes since midnight, and the day of the week, at an instant in a zone. @param {number} at @param {string} zone */
+export function localTime(at, zone) {
+  let format = formats.get(zone);
+  if (!format) formats.set(zone, format = new Intl.DateTimeFormat('en-US', { timeZone: zone, weekday: 'long', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }));
+  const parts = Object.fromEntries(format.formatToParts(at).map(({ type, value }) => [type, value]));
+  return { minutes: Number(parts.hour) * 60 + Number(parts.minute), day: WEEKDAYS.indexOf(parts.weekday.toLowerCase()) };
+}
+
+/** Minutes since midnight of `HH:MM…`, also with a date before it. @param {string | undefined} text */
+export function minutesOf(text) {
+  const found = /(?:^|T)(\d{1,2}):(\d{2})/.exec(text ?? '');
+  return found ? Number(found[1]) * 60 + Number(found[2]) : null;
+}
+
+/**
+ * Whether calls are made in each hour of a week, from Monday in the callees' own time: `week[day][hour]`.
+ * @param {Place} place
+ * @param {{ startTime?: string, endTime?: string, timezone?: string } | null} window Null: at any time.
+ * @param {{ mode: string, from: string, to: string, days: string[] } | undefined} hours The safeguard.
+ * @returns {boolean[][]}
+ */
+export function callingWeek(place, window, hours) {
+  const from = minutesOf(window?.startTime), to = minutesOf(window?.endTime);
+  const inWindow = (/** @type {number} */ at) => {
+    if (from === null || to === null || from === to || !window) return true;
+    const { minutes } = localTime(at, window.timezone ?? 'UTC');
+    return from < to ? minutes >= from && minutes < to : minutes >= from || minutes < to;
+  };
+  const allowed = (/** @type {number} */ at) => hours?.mode !== 'enforce' || place.zones.every((zone) => {
+    const { minutes, day } = localTime(at, zone);
+    return hours.days.includes(WEEKDAYS[day]) && minutes >= (minutesOf(hours.from) ?? 0) && minutes < (minutesOf(hours.to) ?? 1440);
+  });
+  const week = Array.from({ length: 7 }, () => Array(24).fill(false));
+  const start = Math.ceil(Date.now() / 3_600_000) * 3_600_000;
+  for (let hour = 0; hour < 168; hour++) {
+    const at = start + hour * 3_600_000, { minutes, day } = localTime(at, place.zones[0]);
+    week[(day + 6) % 7][Math.floor(minutes / 60)] = inWindow(at) && allowed(at);
+  }
+  return week;
+}

@@ -1,0 +1,44 @@
+// What is wrong at the moment, and where it is mended.
+import { html, useEffect, useState } from '../lib/ui.js';
+import { ApiError, get } from '../lib/api.js';
+import { useEvents } from '../lib/data.js';
+import { t } from '../lib/i18n.js';
+import { Icon } from '../components/icons.js';
+
+const SHOWN = 3;
+
+/** @typedef {{ key: string, title: string, text: string, href: string }} Problem */
+
+/** Campaigns that cannot dial, with the service's words, and webhook endpoints that refuse. @param {AbortSignal} signal @returns {Promise<Problem[]>} */
+async function findProblems(signal) {
+  const lists = await Promise.all(['delayed', 'failed'].map((status) => get('/campaigns', { query: { status, pageSize: SHOWN }, signal })));
+  const campaigns = await Promise.all(lists.flatMap(({ data }) => data).map(({ campaignId }) => get(`/campaigns/${campaignId}`, { signal })));
+  const problems = campaigns.map(({ data, warning }) => ({
+    key: data.campaignId, title: t(`attention.${data.status}`, { name: data.name }), text: warning ?? '', href: `/campaigns/${data.campaignId}`,
+  }));
+  try {
+    const { data } = await get('/webhooks', { query: { pageSize: 20 }, signal });
+    for (const hook of data.filter((/** @type {any} */ each) => each.enabled && each.recent.failed > 0)) {
+      problems.push({ key: hook.webhookId, title: t('attention.webhook', { url: hook.url }), text: t('attention.failedDeliveries', { n: hook.recent.failed }), href: '/settings' });
+    }
+  } catch (error) {
+    // A session may lack the scope that webhooks need.
+    if (!(error instanceof ApiError)) throw error;
+  }
+  return problems;
+}
+
+export function Attention() {
+  const [problems, setProblems] = useState(/** @type {Problem[]} */ ([]));
+  const [version, setVersion] = useState(0);
+  useEvents(['campaign.'], () => setVersion((/** @type {number} */ n) => n + 1), 2000);
+  useEffect(() => {
+    const controller = new AbortController();
+    findProblems(controller.signal).then(setProblems, () => {});
+    return () => controller.abort();
+  }, [version]);
+  if (problems.length === 0) return null;
+  return html`<section class="stack" aria-label=${t('attention.title')}><ul class="stack">
+    ${problems.map((problem) => html`<li key=${problem.key} class="alert warn"><span class="row"><${Icon} name="warning" /><b>${problem.title}</b> ${problem.text}</span><a href=${problem.href}>${t('attention.see')}</a></li>`)}
+  </ul></section>`;
+}
