@@ -96,11 +96,11 @@ function DropZone({ file, onFile }) {
 function Columns({ report, onChange }) {
   const others = report.headers.filter((header) => !Object.values(report.columns).includes(header));
   return html`<fieldset class="field"><legend>${t('contactsFile.columns')}</legend><div class="columns">
-    ${ROLES.map((role) => html`<label key=${role}><span>${t(`contactsFile.${role}`)}</span>
-      <select onChange=${(/** @type {any} */ event) => onChange(role, event.target.value)}>
+    ${ROLES.map((role) => html`<div key=${role}><label for=${`column-${role}`}>${t(`contactsFile.${role}`)}</label>
+      <select id=${`column-${role}`} onChange=${(/** @type {any} */ event) => onChange(role, event.target.value)}>
         <option value="">${t(role === 'phone' ? 'contactsFile.pick' : 'contactsFile.noColumn')}</option>
         ${report.headers.map((header) => html`<option value=${header} selected=${header === report.columns[role]}>${header}</option>`)}
-      </select></label>`)}
+      </select></div>`)}
   </div>${others.length > 0 && html`<p class="help">${t('contactsFile.others', { list: others.slice(0, 12).join(', ') })}</p>`}</fieldset>`;
 }
 

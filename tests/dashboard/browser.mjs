@@ -1,0 +1,98 @@
+// A browser with the dashboard open, and the ways in which a person uses it.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { chromium } from "playwright-core";
+
+const { RINGBACK_URL: service, RINGBACK_EMAIL: email, RINGBACK_PROGRAM: program } = process.env;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const account = { key: process.env.RINGBACK_KEY };
+
+/** An answer of the REST API, with the account's key. */
+export async function ask(method, path, body) {
+  const answer = await fetch(`${service}/public/v1${path}`, {
+    method,
+    headers: { "x-api-key": account.key, "content-type": "application/json" },
+    body: body && JSON.stringify(body),
+  });
+  const said = await answer.json();
+  assert.ok(answer.ok, JSON.stringify(said));
+  return said.data;
+}
+
+/** A link that signs in once. */
+export function loginLink() {
+  const env = { ...process.env, RINGBACK_KEY: account.key };
+  return /http\S+/.exec(execFileSync(program, ["account", "login-link", email], { encoding: "utf8", env }))[0];
+}
+
+export async function startBrowser() {
+  const executablePath = process.env.CHROMIUM ?? ["/usr/bin/chromium", "/usr/bin/google-chrome"].find(existsSync);
+  return chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** A page of a new browser profile. Errors in it, and reports of its policy, end the test. */
+export async function open(browser, { address = service, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: "en-GB", reducedMotion: "reduce", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(10_000);
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(error.message));
+  page.on("dialog", (dialog) => (dialog.type() === "beforeunload" || dialog.type() === "confirm" ? dialog.accept() : page.faults.push(dialog.message())));
+  page.on("console", (message) => {
+    if (/Content Security Policy|Refused to/.test(message.text())) page.faults.push(message.text());
+  });
+  await page.goto(address);
+  return page;
+}
+
+/** A page that is signed in, at `path`. */
+export async function signedIn(browser, path = "/", options = {}) {
+  const page = await open(browser, { ...options, address: loginLink() });
+  await page.getByRole("navigation").waitFor({ state: "attached" });
+  if (path !== "/") await page.goto(service + path);
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  return page;
+}
+
+export async function close(page) {
+  assert.deepEqual(page.faults, []);
+  await page.context().close();
+}
+
+/** Fails with the rules that the page breaks, as axe-core sees them. */
+export async function checkAccess(page, name) {
+  // The policy refuses `eval`, which `page.evaluate` of a text needs; the debugger's protocol does not.
+  const session = await page.context().newCDPSession(page);
+  await session.send("Runtime.evaluate", { expression: axe });
+  const found = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  const said = found.violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`).join("; ")}`);
+  assert.deepEqual(said, [], name);
+}
+
+/** Moves the focus with Tab until the focused element has this name. */
+export async function tabTo(page, name, steps = 80) {
+  for (let step = 0; step < steps; step++) {
+    const here = await page.evaluate(() => {
+      const element = document.activeElement;
+      const label = element?.labels?.[0]?.textContent ?? "";
+      return `${element?.getAttribute("aria-label") ?? ""}|${label}|${element?.textContent ?? ""}`;
+    });
+    if (here.split("|").some((each) => each.trim().startsWith(name))) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`Tab does not reach ${name}`);
+}
+
+/** Drops a file on an element, as from the desktop. */
+export async function drop(page, selector, name, text) {
+  const data = await page.evaluateHandle(([name, text]) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([text], name, { type: "text/csv" }));
+    return transfer;
+  }, [name, text]);
+  for (const type of ["dragenter", "dragover", "drop"]) await page.dispatchEvent(selector, type, { dataTransfer: data });
+}

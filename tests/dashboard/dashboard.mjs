@@ -1,0 +1,269 @@
+// The dashboard's interactions with a real service and its simulated carrier. Every scenario prints a line; the first
+// failure ends the program. Arguments choose scenarios by their beginnings.
+
+import assert from "node:assert/strict";
+import { account, ask, checkAccess, close, drop, loginLink, open, signedIn, startBrowser, tabTo } from "./browser.mjs";
+
+const { RINGBACK_URL: service, RINGBACK_EMAIL: email } = process.env;
+const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
+const HEAD = "phone,name,city,persona\n";
+const BAD = `${HEAD}${rows(2)}12ab,Bad,Porto,\n+15550200000,Twice,Porto,\n+15550200009,Ragged\n`;
+
+const heading = (page) => page.getByRole("heading", { level: 1 });
+const button = (page, name) => page.getByRole("button", { name, exact: true });
+const waitFor = (page, text, options) => page.getByText(text).first().waitFor(options);
+
+async function until(question, what, tries = 150) {
+  for (let n = 0; n < tries; n++) {
+    if (await question()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`never: ${what}`);
+}
+
+async function campaign(name, count, fields = {}) {
+  const [agent] = (await ask("GET", "/agents")).filter(({ direction }) => direction !== "inbound");
+  const contacts = Array.from({ length: count }, (_, n) => ({ phoneNumber: `+1${5550300000 + Math.floor(Math.random() * 90000)}${n % 10}`, name: `Person ${n}`, persona: "cooperative" }));
+  return ask("POST", "/campaigns", { name, agentId: agent.agentId, contacts, ...fields });
+}
+
+const scenarios = {
+  async "sign in by key, refuse a wrong one"(browser) {
+    const page = await open(browser);
+    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("API key").fill("rb_wrong");
+    await button(page, "Sign in").click();
+    await waitFor(page, "E-mail address or key is wrong");
+    assert.equal(await page.getByLabel("E-mail address").inputValue(), email);
+    await page.getByLabel("API key").fill(account.key);
+    await page.keyboard.press("Enter");
+    await heading(page).filter({ hasText: "Overview" }).waitFor();
+    const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]));
+    assert.ok(!kept.includes(account.key));
+    await button(page, "Sign out").click();
+    await heading(page).filter({ hasText: "Sign in" }).waitFor();
+    await close(page);
+  },
+
+  async "sign in by link, once"(browser) {
+    const link = loginLink();
+    const page = await open(browser, { address: link });
+    await heading(page).filter({ hasText: "Overview" }).waitFor();
+    assert.equal(new URL(page.url()).hash, "");
+    await close(page);
+    const second = await open(browser, { address: link });
+    await waitFor(second, "used already");
+    await close(second);
+  },
+
+  async "first steps of an empty account"(browser) {
+    const page = await signedIn(browser);
+    await button(page, "Make a sample agent").click();
+    await button(page, "Place the call").click();
+    await page.waitForURL(/\/calls\/.+/);
+    assert.equal((await ask("GET", "/agents")).length, 1);
+    await close(page);
+  },
+
+  async "drop a file by mouse, leave bad rows out, launch, pause, resume, stop"(browser) {
+    const page = await signedIn(browser, "/campaigns/new");
+    await drop(page, ".drop", "spring.csv", `${BAD}${rows(20, 5550210000)}`);
+    await waitFor(page, "3 rows cannot be used");
+    const table = page.getByRole("table", { name: "Rows that cannot be used" });
+    assert.match(await table.textContent(), /4.*phone.*12ab.*Not a phone number/);
+    assert.match(await table.textContent(), /6.*More or fewer cells/);
+    await button(page, "Launch").click();
+    await waitFor(page, "Mend the bad rows");
+    assert.equal((await ask("GET", "/campaigns?name=spring")).length, 0);
+    await button(page, "Leave these 3 rows out").click();
+    await waitFor(page, "all can be used");
+    await page.getByLabel("Calls at once").fill("2");
+    await button(page, "Launch").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Launch" }).click();
+    await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
+    await waitFor(page, /calls? in progress/);
+    await button(page, "Pause").click();
+    await button(page, "Resume").waitFor();
+    const id = page.url().split("/").at(-1);
+    assert.equal((await ask("GET", `/campaigns/${id}`)).status, "paused");
+    await button(page, "Resume").click();
+    await button(page, "Pause").waitFor();
+    await page.getByText(/^[1-9]\d* of 22 done/).waitFor({ timeout: 60_000 });
+    await button(page, "Stop").click();
+    await page.getByRole("dialog").getByLabel("Hang up").check();
+    await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+    await until(async () => (await ask("GET", `/campaigns/${id}`)).status === "stopped", "stopped");
+    await close(page);
+  },
+
+  async "choose a file and launch by keyboard alone"(browser) {
+    const page = await signedIn(browser, "/campaigns");
+    await tabTo(page, "New campaign");
+    await page.keyboard.press("Enter");
+    await heading(page).filter({ hasText: "New campaign" }).waitFor();
+    await tabTo(page, "Choose a file");
+    const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")]);
+    await chooser.setFiles({ name: "keys.csv", mimeType: "text/csv", buffer: Buffer.from(HEAD + rows(3, 5550220000)) });
+    await waitFor(page, "all can be used");
+    await tabTo(page, "Name");
+    await tabTo(page, "Launch");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "Launch");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
+    await tabTo(page, "Pause");
+    await page.keyboard.press("Space");
+    await button(page, "Resume").waitFor();
+    await tabTo(page, "Resume");
+    await page.keyboard.press("Enter");
+    await waitFor(page, /3 of 3 done/, { timeout: 60_000 });
+    await close(page);
+  },
+
+  async "correct a column, schedule, see the week"(browser) {
+    const page = await signedIn(browser, "/campaigns/new");
+    await drop(page, ".drop", "zones.csv", "who,handy\nAnna,+4930123456\nBen,+12125550100\n");
+    await waitFor(page, "No column of phone numbers was recognised");
+    await page.getByLabel("Phone number").selectOption("handy");
+    await page.getByLabel("Name", { exact: true }).first().selectOption("who");
+    await waitFor(page, "all can be used");
+    await page.getByLabel("Daily, in a time window").check();
+    await page.getByLabel("Time zone").selectOption("Europe/Berlin");
+    await page.getByLabel("From").fill("14:00");
+    await page.getByLabel("Until").fill("18:00");
+    await waitFor(page, "Mon–Sun 14–18");
+    await waitFor(page, "Mon–Sun 8–12");
+    await page.getByLabel("From").fill("25:00");
+    await button(page, "Save as draft").click();
+    await page.locator("[aria-invalid]").waitFor();
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("name")), "startTime");
+    await page.getByLabel("From").fill("14:00");
+    await button(page, "Save as draft").click();
+    await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
+    await waitFor(page, "Draft");
+    await close(page);
+  },
+
+  async "watch a campaign that others steer"(browser) {
+    const { campaignId } = await campaign("<img src=x onerror=alert(1)> watched", 4);
+    const page = await signedIn(browser, "/campaigns");
+    const row = page.getByRole("row", { name: /<img src=x onerror=alert\(1\)> watched/ });
+    await row.getByText("Draft").waitFor();
+    await ask("POST", `/campaigns/${campaignId}/launch`);
+    await row.getByText(/Running|Completed/).waitFor();
+    await row.getByRole("link").click();
+    await heading(page).filter({ hasText: "<img src=x" }).waitFor();
+    await page.getByText("4 of 4 done").waitFor({ timeout: 60_000 });
+    await button(page, "Call again").waitFor();
+    await close(page);
+  },
+
+  async "change the keys"(browser) {
+    const page = await signedIn(browser, "/profile");
+    await button(page, "Add a key").click();
+    await page.getByLabel("Name").fill("wallboard");
+    await page.getByRole("dialog").getByRole("button", { name: "Add a key" }).click();
+    const added = await page.getByRole("textbox", { name: "New key" }).inputValue();
+    assert.equal((await fetch(`${service}/public/v1/me`, { headers: { "x-api-key": added } })).status, 200);
+    await button(page, "I have kept it").click();
+    await button(page, "Delete wallboard").click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    await until(async () => (await fetch(`${service}/public/v1/me`, { headers: { "x-api-key": added } })).status === 401, "deleted");
+    await close(page);
+  },
+
+  async "regenerate the key by keyboard alone"(browser) {
+    const page = await open(browser);
+    await tabTo(page, "E-mail address");
+    await page.keyboard.type(email);
+    await tabTo(page, "API key");
+    await page.keyboard.type(account.key);
+    await page.keyboard.press("Enter");
+    await heading(page).filter({ hasText: "Overview" }).waitFor();
+    await tabTo(page, email);
+    await page.keyboard.press("Enter");
+    await heading(page).filter({ hasText: "Profile" }).waitFor();
+    await button(page, "Regenerate").waitFor();
+    await tabTo(page, "Regenerate");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "Regenerate");
+    await page.keyboard.press("Enter");
+    const next = await page.getByRole("textbox", { name: "New key" }).inputValue();
+    const old = account.key;
+    account.key = next;
+    assert.equal((await fetch(`${service}/public/v1/me`, { headers: { "x-api-key": old } })).status, 401);
+    assert.equal((await fetch(`${service}/public/v1/me`, { headers: { "x-api-key": next } })).status, 200);
+    await tabTo(page, "I have kept it");
+    await page.keyboard.press("Enter");
+    // The present session stays.
+    await page.reload();
+    await heading(page).filter({ hasText: "Profile" }).waitFor();
+    await close(page);
+  },
+
+  async "keep what was typed when the session ends"(browser) {
+    const page = await signedIn(browser, "/campaigns/new");
+    await drop(page, ".drop", "typed.csv", HEAD + rows(2, 5550230000));
+    await waitFor(page, "all can be used");
+    await page.getByLabel("Name", { exact: true }).last().fill("Typed before");
+    await page.context().clearCookies();
+    await button(page, "Save as draft").click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("API key").fill(account.key);
+    await dialog.getByRole("button", { name: "Sign in" }).click();
+    await heading(page).filter({ hasText: "Typed before" }).waitFor();
+    assert.equal((await ask("GET", "/campaigns?name=Typed")).length, 1);
+    await close(page);
+  },
+
+  async "go on after a lost connection"(browser) {
+    const page = await signedIn(browser, "/campaigns");
+    await page.context().setOffline(true);
+    await page.getByLabel("Search by name").fill("Typed");
+    await waitFor(page, "The connection is lost");
+    await page.context().setOffline(false);
+    await page.getByText("The connection is lost").waitFor({ state: "detached", timeout: 15_000 });
+    assert.equal(await page.getByLabel("Search by name").inputValue(), "Typed");
+    assert.equal(new URL(page.url()).search, "?name=Typed");
+    await close(page);
+  },
+
+  async "no violation on any page, in light and dark, and none is too wide"(browser) {
+    const [{ campaignId }] = await ask("GET", "/campaigns?pageSize=1");
+    for (const colorScheme of ["light", "dark"]) {
+      const signIn = await open(browser, { colorScheme });
+      await heading(signIn).waitFor();
+      await checkAccess(signIn, `sign-in, ${colorScheme}`);
+      await close(signIn);
+      const page = await signedIn(browser, "/", { colorScheme });
+      for (const path of ["/", "/campaigns", "/campaigns/new", `/campaigns/${campaignId}`, "/profile"]) {
+        await page.goto(service + path);
+        await heading(page).waitFor();
+        await page.waitForTimeout(500);
+        if (path === "/campaigns/new") await drop(page, ".drop", "bad.csv", BAD);
+        await page.waitForTimeout(300);
+        await checkAccess(page, `${path}, ${colorScheme}`);
+        await page.setViewportSize({ width: 320, height: 640 });
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= 320, `${path} is ${wide} px wide at 320 px`);
+        await page.setViewportSize({ width: 1280, height: 860 });
+      }
+      await close(page);
+    }
+  },
+};
+
+const chosen = process.argv.slice(2);
+const browser = await startBrowser();
+try {
+  for (const [name, run] of Object.entries(scenarios)) {
+    if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
+    const start = Date.now();
+    await run(browser).catch((error) => { throw new Error(`${name}: ${error.message}`, { cause: error }); });
+    console.log(`ok ${name} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  }
+} finally {
+  await browser.close();
+}
