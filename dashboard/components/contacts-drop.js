@@ -14,6 +14,8 @@ const MAX_BLOCKED = 20_000;
 
 /** @typedef {{ file: File, report: import('../lib/contacts-file.js').Report, columns: Partial<Record<'phone' | 'name' | 'email', string>>, blocked: string[] }} Checked */
 
+/** @typedef {{ file?: File, report?: import('../lib/contacts-file.js').Report, problem?: FileProblem, rows?: number }} State `rows`: read so far. */
+
 /**
  * @param {object} props
  * @param {(checked: Checked | null) => void} props.onChecked
@@ -22,7 +24,7 @@ const MAX_BLOCKED = 20_000;
 export function ContactsDrop({ onChecked, refused }) {
   const [file, setFile] = useState(/** @type {File | null} */ (null));
   const [chosen, setChosen] = useState(/** @type {Partial<Record<'phone' | 'name' | 'email', string>>} */ ({}));
-  const [state, setState] = useState(/** @type {{ report?: import('../lib/contacts-file.js').Report, problem?: FileProblem, rows?: number }} */ ({}));
+  const [state, setState] = useState(/** @type {State} */ ({}));
   const [blocked, setBlocked] = useState(/** @type {string[]} */ ([]));
   const summary = useRef(/** @type {HTMLElement | null} */ (null));
 
@@ -31,9 +33,11 @@ export function ContactsDrop({ onChecked, refused }) {
     setBlocked([]);
     if (!file) return;
     const aborted = new AbortController();
-    setState({ rows: 0 });
-    check(file, chosen, (rows) => setState({ rows }), aborted.signal).then(async (report) => {
-      setState({ report });
+    // While only a column changed, the old report stays, and with it the focus.
+    setState((/** @type {State} */ old) => ({ file, rows: 0, report: old.file === file ? old.report : undefined }));
+    const onProgress = (/** @type {number} */ rows) => setState((/** @type {State} */ old) => ({ ...old, rows }));
+    check(file, chosen, onProgress, aborted.signal).then(async (report) => {
+      setState({ file, report });
       onChecked({ file, report, columns: chosen, blocked: [] });
       const found = await findBlocked(report.numbers, aborted.signal);
       setBlocked(found);
@@ -107,7 +111,7 @@ function Columns({ report, onChange }) {
 /** @param {{ report: import('../lib/contacts-file.js').Report }} props */
 function FirstRows({ report }) {
   const roleOf = (/** @type {string} */ header) => ROLES.find((role) => report.columns[role] === header);
-  return html`<div class="table-box short" tabindex="0" role="region" aria-label=${t('contactsFile.firstRows')}><table>
+  return html`<div class="table-box short" tabindex="0" role="group" aria-label=${t('contactsFile.firstRows')}><table>
     <thead><tr>${report.headers.map((header) => html`<th scope="col">${header}${roleOf(header) && html` <span class="tag">${t(`contactsFile.${roleOf(header)}`)}</span>`}</th>`)}</tr></thead>
     <tbody>${report.first.map((cells) => html`<tr>${cells.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
   </table></div>`;

@@ -35,7 +35,7 @@ export function Shell({ email }) {
         <li><button class="plain" onClick=${signOut}><${Icon} name="exit" />${t('shell.signOut')}</button></li>
       </ul>
     </nav>
-    <div class="content"><${ConnectionBanner} /><main tabindex="-1"><${CurrentPage} key=${path} route=${route} path=${path} /></main></div>
+    <div class="content"><${ConnectionBanner} /><main id="main" tabindex="-1"><${CurrentPage} key=${path} route=${route} path=${path} /></main></div>
     <${Overlays} />
     ${ended && html`<${Dialog} title=${t('signIn.again')}><p>${t('signIn.kept')}</p><${SignIn} email=${email} onSignedIn=${() => sessionEnded.set(false)} /><//>`}`;
 }

@@ -78,7 +78,7 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
     </div>`}
     ${list.error && html`<${Failure} error=${list.error} onRetry=${() => list.more()} />`}
     ${rows.length === 0 && !list.hasMore && !list.error ? html`<div class="empty">${empty ?? t('common.nothing')}</div>` : html`
-    <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="region" aria-label=${label} aria-busy=${list.loading}>
+    <div class=${`table-box${short ? ' short' : ''}`} ref=${box} onScroll=${measure} onKeyDown=${onKeyDown} tabindex="0" role="group" aria-label=${label} aria-busy=${list.loading}>
       <table aria-rowcount=${list.hasMore ? -1 : rows.length + 1} aria-label=${label}>
         <thead><tr aria-rowindex="1">${visible.map((column) => html`<th scope="col" class=${cell(column)}>${column.label}</th>`)}</tr></thead>
         <tbody>
