@@ -16,7 +16,8 @@ export function Menu({ label, children, button }) {
   const onClick = (/** @type {Event} */ event) => {
     if (/** @type {Element} */ (event.target).closest('button, a')) close();
   };
-  return html`<details class="menu" ref=${box} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
+  const onToggle = () => box.current?.classList.toggle('to-right', box.current.getBoundingClientRect().right < 220);
+  return html`<details class="menu" ref=${box} onToggle=${onToggle} onKeyDown=${onKeyDown} onFocusOut=${onFocusOut}>
     <summary class=${button ? 'button' : ''}>${label}</summary><div class="menu-body" onClick=${onClick}>${children}</div>
   </details>`;
 }

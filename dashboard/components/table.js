@@ -86,11 +86,13 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
           ${rows.slice(from, to).map((row, at) => {
             const index = from + at, link = href?.(row);
             return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2}>
-              ${visible.map((column, nth) => (nth === 0
-                ? html`<th scope="row" class=${cell(column)}>${link
-                  ? html`<a href=${link} data-current=${index === current || null} tabindex=${index === current ? 0 : -1} onFocus=${() => setCurrent(index)}>${column.render(row)}</a>`
-                  : column.render(row)}</th>`
-                : html`<td class=${cell(column)}>${column.render(row)}</td>`))}
+              ${visible.map((column, nth) => {
+                const content = column.render(row), title = typeof content === 'string' && content.length > 24 ? content : null;
+                if (nth > 0) return html`<td class=${cell(column)} title=${title}>${content}</td>`;
+                return html`<th scope="row" class=${cell(column)} title=${title}>${link
+                  ? html`<a href=${link} data-current=${index === current || null} tabindex=${index === current ? 0 : -1} onFocus=${() => setCurrent(index)}>${content}</a>`
+                  : content}</th>`;
+              })}
             </tr>`;
           })}
           ${gap(rows.length - to)}

@@ -42,10 +42,8 @@ function takesText(seconds, perDay) {
 /** The agent's latest calls: number, seconds, and cost if calls have one. @param {string} agentId @param {AbortSignal} signal */
 async function readPast(agentId, signal) {
   try {
-    const from = new Date(Date.now() - 30 * 86_400_000).toISOString();
-    const { data } = await get('/analytics', { query: { groupBy: 'agent', agentId, from, to: new Date().toISOString() }, signal });
-    const row = (data.rows ?? data)[0];
-    if (row) return { calls: row.calls, seconds: row.totalDurationSeconds, cost: row.cost && Number(row.cost.total), currency: row.cost?.currency };
+    const { data: { rows: [row] } } = await get('/analytics', { query: { groupBy: 'agent', agentId }, signal });
+    if (row) return { calls: row.calls, seconds: row.conversationDuration, cost: row.cost && Number(row.cost.total), currency: row.cost?.currency };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
   }

@@ -139,5 +139,5 @@ function Placeholders({ agent, checked }) {
   const missing = wanted.filter((name) => !checked.report.headers.includes(name));
   return missing.length > 0
     ? html`<p class="alert warn">${t('newCampaign.placeholders', { n: missing.length, list: missing.join(', ') })}</p>`
-    : html`<p class="help row"><${Icon} name="check" />${t('newCampaign.placeholdersFilled', { list: wanted.join(', ') })}</p>`;
+    : html`<p class="help note"><${Icon} name="check" />${t('newCampaign.placeholdersFilled', { list: wanted.join(', ') })}</p>`;
 }

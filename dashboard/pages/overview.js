@@ -22,7 +22,7 @@ export default function Overview() {
   const [now, setNow] = useState(Date.now);
   const latest = useResource('/conversations', { startedBefore: now + 1000, pageSize: 10 });
   useEvents(['call.'], () => { live.reload(); setNow(Date.now()); }, 1000);
-  useEvents(['call.ended'], () => today.reload(), 5000);
+  useCounting(today.reload);
   useEvents(['campaign.'], () => { active.reload(); campaigns.reload(); }, 1000);
 
   const isNew = campaigns.data && agents.data && latest.data && (campaigns.data.length === 0 || latest.data.length === 0);
@@ -31,6 +31,7 @@ export default function Overview() {
     <${Attention} />
     ${isNew && html`<${FirstSteps} hasAgent=${agents.data.length > 0} hasCall=${latest.data.length > 0} hasCampaign=${campaigns.data.length > 0} />`}
     <${Figures} today=${today.rows} live=${live} />
+    ${!today.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
     ${today.rows && html`<div class="grid wide-first">
       <section class="card" aria-labelledby="by-hour"><h2 id="by-hour">${t('overview.byHour')}</h2><${HourChart} rows=${today.rows} from=${from} /></section>
       <section class="card" aria-labelledby="outcomes"><h2 id="outcomes">${t('overview.outcomes')}</h2><${Outcomes} rows=${today.rows} /></section>
@@ -38,6 +39,14 @@ export default function Overview() {
     ${active.data?.length > 0 && html`<section class="stack" aria-labelledby="active"><div class="head"><h2 id="active">${t('overview.active')}</h2><a href="/campaigns?active=true">${t('overview.allCampaigns')}</a></div>
       <div class="grid">${active.data.map((/** @type {any} */ campaign) => html`<${ActiveCampaign} key=${campaign.campaignId} campaign=${campaign} />`)}</div></section>`}
     ${latest.data?.length > 0 && html`<section class="stack" aria-labelledby="latest"><h2 id="latest">${t('overview.latest')}</h2><${LatestCalls} calls=${latest.data} /></section>`}`;
+}
+
+/** Reads again every half minute: a call is counted that long after its end. @param {() => void} reload */
+function useCounting(reload) {
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || reload(), 30_000);
+    return () => clearInterval(timer);
+  }, []);
 }
 
 /** Midnight in the reader's zone; the next one once it has come. */
@@ -61,7 +70,7 @@ function Figures({ today, live }) {
     all && [t('overview.answered'), all.calls ? percent(all.answered / all.calls) : '–'],
     all && [t('overview.length'), all.answered ? duration(all.talkSeconds / all.answered) : '–'],
     all?.currency && [t('overview.cost'), html`${money(all.cost, all.currency)}`],
-    all?.latencyMs && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
+    !!all?.latencyMs && [t('overview.latency'), html`<span title=${t('overview.latencyHelp')}>${t('overview.ms', { n: Math.round(all.latencyMs) })}</span>`],
   ]} /></section>`;
 }
 

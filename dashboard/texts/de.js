@@ -40,8 +40,8 @@ const texts = {
   },
   overview: {
     title: 'Übersicht', today: 'Heute', live: 'Gerade im Gespräch', calls: 'Anrufe heute', answered: 'Angenommen', length: 'Mittlere Dauer', lengthShort: 'Dauer',
-    cost: 'Kosten heute', latency: 'Antwort nach', latencyHelp: 'Median vom Ende eines Satzes bis zum ersten Ton des Agenten', ms: '{n} ms',
-    orMore: '{n} oder mehr', byHour: 'Anrufe je Stunde', outcomes: 'Ergebnisse', noCalls: 'Heute keine Anrufe.', active: 'Aktive Kampagnen',
+    cost: 'Kosten heute', latency: 'Antwort nach', latencyHelp: 'Übliche Zeit vom Ende eines Satzes bis zum ersten Ton des Agenten', ms: '{n} ms',
+    orMore: '{n} oder mehr', byHour: 'Anrufe je Stunde', outcomes: 'Ergebnisse', noCalls: 'Heute keine Anrufe.', counting: 'Anrufe von vor einer Aktualisierung werden noch gezählt.', active: 'Aktive Kampagnen',
     allCampaigns: 'Alle aktiven Kampagnen', latest: 'Letzte Anrufe', dialed: '{done} von {all} gewählt', next: 'nächster', callWith: 'Anruf mit',
     inbound: 'Eingehender Anruf', outbound: 'Ausgehender Anruf', summary: 'Zusammenfassung', time: 'Zeit', chartLabel: '{calls} Anrufe heute, höchstens {most} in einer Stunde',
     chartHour: '{calls} Anrufe, {answered} angenommen', answeredCalls: 'Angenommen', otherCalls: 'Nicht angenommen',

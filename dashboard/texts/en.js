@@ -40,8 +40,8 @@ export default {
   },
   overview: {
     title: 'Overview', today: 'Today', live: 'Live now', calls: 'Calls today', answered: 'Answered', length: 'Average length', lengthShort: 'Length',
-    cost: 'Cost today', latency: 'Answer after', latencyHelp: 'Median time from the end of a sentence to the agent’s first sound', ms: '{n} ms',
-    orMore: '{n} or more', byHour: 'Calls by hour', outcomes: 'Outcomes', noCalls: 'No calls today.', active: 'Active campaigns',
+    cost: 'Cost today', latency: 'Answer after', latencyHelp: 'Typical time from the end of a sentence to the agent’s first sound', ms: '{n} ms',
+    orMore: '{n} or more', byHour: 'Calls by hour', outcomes: 'Outcomes', noCalls: 'No calls today.', counting: 'Calls from before an update are still being counted.', active: 'Active campaigns',
     allCampaigns: 'All active campaigns', latest: 'Latest calls', dialed: '{done} of {all} dialed', next: 'next', callWith: 'Call with',
     inbound: 'Inbound call', outbound: 'Outbound call', summary: 'Summary', time: 'Time', chartLabel: '{calls} calls today, at most {most} in an hour',
     chartHour: '{calls} calls, {answered} answered', answeredCalls: 'Answered', otherCalls: 'Not answered',
