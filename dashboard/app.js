@@ -25,7 +25,6 @@ async function useLoginLink() {
 async function start(problem) {
   try {
     const { data } = await request('GET', '/me', { patient: false, anonymous: true });
-    history.replaceState('first', '');
     render(html`<${Shell} email=${data.email} />`, root);
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) render(html`<${SignInPage} problem=${problem} onSignedIn=${() => start()} />`, root);

@@ -19,6 +19,7 @@ import { errorText } from './states.js';
  * @property {number} [rows] Height of a `textarea`.
  * @property {{ value: string, label: string }[]} [options] Of `select` and `checks`.
  * @property {string} [autocomplete]
+ * @property {boolean} [autofocus] In a dialog.
  * @property {string} [placeholder]
  * @property {(values: Record<string, any>) => boolean} [when] Whether the field is shown.
  * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any} [render] A control of one's own.
@@ -60,7 +61,7 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
   if (field.render) return field.render({ field, id, value, onChange, describedBy, invalid });
   const shared = {
     id, name: field.name, 'aria-describedby': describedBy, 'aria-invalid': invalid || undefined,
-    required: field.required, autocomplete: field.autocomplete ?? 'off', placeholder: field.placeholder,
+    required: field.required, autocomplete: field.autocomplete ?? 'off', placeholder: field.placeholder, autofocus: field.autofocus,
   };
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   switch (field.type) {

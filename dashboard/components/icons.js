@@ -27,3 +27,6 @@ const paths = /** @type {Record<string, string>} */ ({
 
 /** @param {{ name: string }} props */
 export const Icon = ({ name }) => html`<svg class="icon" viewBox="0 0 20 20" aria-hidden="true" focusable="false"><path d=${paths[name]} /></svg>`;
+
+/** The name of the product with its mark. */
+export const Brand = () => html`<span class="brand"><img src=${new URL('../icon.svg', import.meta.url).pathname} alt="" width="24" height="24" />Ringback</span>`;

@@ -1,12 +1,12 @@
 // What surrounds every page: skip link, navigation, banner of the connection, and the page of the present address.
-import { html, useEffect, useRef, useState } from '../lib/ui.js';
+import { html, useEffect, useState } from '../lib/ui.js';
 import { connection, del, sessionEnded } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { match, place } from '../lib/router.js';
 import { useStore } from '../lib/store.js';
 import { navigation, routes } from '../routes.js';
 import { Dialog, Overlays, toastError } from './dialog.js';
-import { Icon } from './icons.js';
+import { Brand, Icon } from './icons.js';
 import { SignIn } from './sign-in.js';
 import { Loading } from './states.js';
 
@@ -26,9 +26,9 @@ export function Shell({ email }) {
   }
   return html`
     <a class="skip" href="#main" onClick=${(/** @type {Event} */ event) => { event.preventDefault(); document.querySelector('main')?.focus(); }}>${t('shell.skip')}</a>
-    <header class="bar"><button class="plain" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(!open)}><${Icon} name="menu" /><span class="hidden">${t('shell.menu')}</span></button><span class="brand">Ringback</span></header>
+    <header class="bar"><button class="plain" aria-expanded=${open} aria-controls="nav" onClick=${() => setOpen(!open)}><${Icon} name="menu" /><span class="hidden">${t('shell.menu')}</span></button><${Brand} /></header>
     <nav id="nav" class=${open ? 'open' : ''} aria-label=${t('shell.navigation')}>
-      <a class="brand" href="/">Ringback</a>
+      <a class="home" href="/"><${Brand} /></a>
       <div class="groups">${navigation.map((group) => html`<ul>${group.map(link)}</ul>`)}</div>
       <ul class="account">
         <li><a href="/profile" aria-current=${marked === '/profile' ? 'page' : null}><${Icon} name="agent" /><span class="ellipsis" title=${email}>${email}</span></a></li>
@@ -45,19 +45,19 @@ function ConnectionBanner() {
   return html`<div role="status" class=${state === 'ok' ? '' : 'banner'}>${state !== 'ok' && t(`shell.${state}`)}</div>`;
 }
 
+let isFirst = true;
+
 /** @param {{ route?: import('../routes.js').Route, path: string }} props */
 function CurrentPage({ route, path }) {
   const [loaded, setLoaded] = useState(/** @type {any} */ (null));
-  const first = useRef(true);
   useEffect(() => {
     document.title = `${t(route?.title ?? 'shell.notFound')} · Ringback`;
     route?.load().then(({ default: page }) => setLoaded({ page }), () => setLoaded({ failed: true }));
   }, []);
   // The focus goes to the page's heading, so that a screen reader says where it is. Not at the first page.
   useEffect(() => {
-    if (!loaded || !first.current) return;
-    first.current = false;
-    if (history.state === 'first') return;
+    if (!loaded) return;
+    if (isFirst) { isFirst = false; return; }
     const heading = document.querySelector('main h1');
     heading?.setAttribute('tabindex', '-1');
     /** @type {HTMLElement | null} */ (heading)?.focus();

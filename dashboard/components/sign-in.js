@@ -3,13 +3,14 @@ import { html } from '../lib/ui.js';
 import { post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { Form } from './form.js';
+import { Brand } from './icons.js';
 
 /** @param {{ email?: string, onSignedIn: () => void }} props `email`: whose session ended; another account starts anew. */
 export function SignIn({ email, onSignedIn }) {
   /** @type {import('./form.js').Field[]} */
   const fields = [
     { name: 'email', label: t('signIn.email'), type: 'email', required: true, autocomplete: 'username' },
-    { name: 'apiKey', label: t('signIn.key'), type: 'password', required: true, autocomplete: 'current-password', help: t('signIn.keyHelp') },
+    { name: 'apiKey', label: t('signIn.key'), type: 'password', required: true, autofocus: !!email, autocomplete: 'current-password', help: t('signIn.keyHelp') },
   ];
   return html`<${Form} fields=${fields} values=${{ email: email ?? '' }} submit=${t('signIn.submit')} onSubmit=${async (/** @type {any} */ values) => {
     await post('/session', { email: values.email.trim(), apiKey: values.apiKey.trim() }, { anonymous: true });
@@ -19,10 +20,10 @@ export function SignIn({ email, onSignedIn }) {
 }
 
 /** @param {{ problem?: string, onSignedIn: () => void }} props */
-export const SignInPage = ({ problem, onSignedIn }) => html`<main class="sign-in">
-  <p class="brand">Ringback</p><h1>${t('signIn.title')}</h1>
+export const SignInPage = ({ problem, onSignedIn }) => html`<main class="sign-in"><div class="card">
+  <${Brand} /><h1>${t('signIn.title')}</h1>
   ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
   <${SignIn} onSignedIn=${onSignedIn} />
   <details><summary>${t('signIn.noKey')}</summary><p>${t('signIn.linkHelp')}</p><pre>ringback account login-link ${t('signIn.exampleEmail')}</pre>
   <p>${t('signIn.createHelp')}</p><pre>ringback account create --email ${t('signIn.exampleEmail')}</pre></details>
-</main>`;
+</div></main>`;

@@ -70,6 +70,8 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
   }
 
   const from = Math.min(sight.from, rows.length), to = Math.min(sight.to, rows.length);
+  // One row is a stop of the Tab key; the arrow keys move it.
+  const stop = Math.max(from, Math.min(current, to - 1));
   const gap = (/** @type {number} */ count) => count > 0 && html`<tr aria-hidden="true" class="gap"><td colspan=${visible.length} style=${{ height: `${count * ROW}px` }}></td></tr>`;
   return html`
     ${(filters || columns.some((column) => column.optional)) && html`<div class="table-tools">
@@ -88,10 +90,9 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
             return html`<tr key=${rowKey(row)} aria-rowindex=${index + 2}>
               ${visible.map((column, nth) => {
                 const content = column.render(row), title = typeof content === 'string' && content.length > 24 ? content : null;
+                const roving = { 'data-current': index === stop || null, tabindex: index === stop ? 0 : -1, onFocus: () => setCurrent(index) };
                 if (nth > 0) return html`<td class=${cell(column)} title=${title}>${content}</td>`;
-                return html`<th scope="row" class=${cell(column)} title=${title}>${link
-                  ? html`<a href=${link} data-current=${index === current || null} tabindex=${index === current ? 0 : -1} onFocus=${() => setCurrent(index)}>${content}</a>`
-                  : content}</th>`;
+                return html`<th scope="row" class=${cell(column)} title=${title}>${link ? html`<a href=${link} ...${roving}>${content}</a>` : href ? html`<span ...${roving}>${content}</span>` : content}</th>`;
               })}
             </tr>`;
           })}

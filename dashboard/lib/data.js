@@ -47,8 +47,11 @@ export function useList(path, query, rowKey) {
   const [, render] = useState({});
   const present = useRef(/** @type {List | null} */ (null));
   if (present.current?.key !== key) {
-    present.current?.close();
+    const before = present.current;
+    before?.close();
     const list = new PagedList(path, query, rowKey, () => present.current?.key === key && render({}));
+    // Until the first page is there, the rows of the filters before are shown.
+    if (before?.path === path) list.rows = before.rows;
     present.current = Object.assign(list, { key });
   }
   useEffect(() => { present.current?.more(); }, [key]);

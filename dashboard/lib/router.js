@@ -7,13 +7,13 @@ const read = () => ({ path: location.pathname, query: Object.fromEntries(new URL
 /** The present address. */
 export const place = createStore(read());
 
-/** Asks before a page with unsaved input is left. @type {(() => boolean) | null} */
-let guard = null;
+/** Questions before a page with unsaved input is left. @type {Set<() => boolean>} */
+const guards = new Set();
+const mayLeave = () => [...guards].every((ask) => ask());
 
 /** @param {string} to @param {{ replace?: boolean }} [options] */
 export function navigate(to, options = {}) {
-  if (!options.replace && guard && !guard()) return;
-  guard = options.replace ? guard : null;
+  if (!options.replace && !mayLeave()) return;
   history[options.replace ? 'replaceState' : 'pushState'](null, '', to);
   place.set(read());
 }
@@ -33,10 +33,10 @@ export function useUnsaved(dirty, question) {
     if (!dirty) return;
     const leave = (/** @type {BeforeUnloadEvent} */ event) => event.preventDefault();
     const ask = () => confirm(question);
-    guard = ask;
+    guards.add(ask);
     addEventListener('beforeunload', leave);
     return () => {
-      if (guard === ask) guard = null;
+      guards.delete(ask);
       removeEventListener('beforeunload', leave);
     };
   }, [dirty]);
@@ -62,7 +62,12 @@ export function match(pattern, path) {
 
 /** Follows the browser's buttons and plain links. */
 export function startRouter() {
-  addEventListener('popstate', () => place.set(read()));
+  let shown = location.pathname + location.search;
+  place.subscribe(() => { shown = location.pathname + location.search; });
+  addEventListener('popstate', () => {
+    if (mayLeave()) place.set(read());
+    else history.pushState(null, '', shown);
+  });
   document.addEventListener('click', (event) => {
     const link = /** @type {Element} */ (event.target).closest?.('a[href]');
     if (!(link instanceof HTMLAnchorElement) || event.defaultPrevented || event.button !== 0) return;

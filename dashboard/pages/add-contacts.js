@@ -1,5 +1,5 @@
 // More contacts for a campaign, from a file.
-import { html, useState } from '../lib/ui.js';
+import { html, useMemo, useState } from '../lib/ui.js';
 import { newKey, post } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { ContactsDrop } from '../components/contacts-drop.js';
@@ -11,6 +11,7 @@ export function AddContacts({ campaign, onClose, onDone }) {
   const [checked, setChecked] = useState(/** @type {import('../components/contacts-drop.js').Checked | null} */ (null));
   const [failure, setFailure] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
+  const key = useMemo(newKey, [checked]);
   const ready = checked && checked.report.badRows === 0 && checked.report.columns.phone;
   async function add() {
     if (!checked || !ready || busy) return;
@@ -20,7 +21,7 @@ export function AddContacts({ campaign, onClose, onDone }) {
     for (const [role, header] of Object.entries(checked.report.columns)) if (header) form.set(`${role}Column`, header);
     form.set('file', checked.file);
     try {
-      const { data } = await post(`/campaigns/${campaign.campaignId}/contacts/csv`, form, { idempotencyKey: newKey() });
+      const { data } = await post(`/campaigns/${campaign.campaignId}/contacts/csv`, form, { idempotencyKey: key });
       toast(t('campaign.added', { n: data.added }));
       onDone();
     } catch (error) { setFailure(error); }

@@ -4,14 +4,15 @@ import { useEvents, useList } from '../lib/data.js';
 import { number, t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { Icon } from '../components/icons.js';
+import { Search } from '../components/search.js';
 import { Badge, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 
 const STATUSES = ['draft', 'waiting', 'running', 'delayed', 'paused', 'stopped', 'completed', 'failed'];
 
 export default function Campaigns() {
-  const { name, status } = useQuery();
-  const list = useList('/campaigns', { name, status }, (campaign) => campaign.campaignId);
+  const { name, status, active } = useQuery();
+  const list = useList('/campaigns', { name, status, active }, (campaign) => campaign.campaignId);
   useEvents(['campaign.', 'call.ended'], () => list.refresh(), 1000);
   const columns = [
     { key: 'name', label: t('campaigns.name'), wide: true, render: (/** @type {any} */ c) => c.name },
@@ -22,16 +23,17 @@ export default function Campaigns() {
     { key: 'schedule', label: t('campaigns.schedule'), optional: true, render: (/** @type {any} */ c) => scheduleText(c) },
   ];
   const filters = html`
-    <input type="search" aria-label=${t('campaigns.search')} placeholder=${t('campaigns.search')} value=${name ?? ''} onInput=${(/** @type {any} */ event) => setQuery({ name: event.target.value })} />
-    <select aria-label=${t('campaigns.status')} onChange=${(/** @type {any} */ event) => setQuery({ status: event.target.value })}>
+    <${Search} label=${t('campaigns.search')} value=${name ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ name: text })} />
+    <select aria-label=${t('campaigns.status')} onChange=${(/** @type {any} */ event) => setQuery(event.target.value === 'active' ? { status: undefined, active: 'true' } : { status: event.target.value, active: undefined })}>
       <option value="">${t('campaigns.anyStatus')}</option>
+      <option value="active" selected=${!!active}>${t('campaigns.active')}</option>
       ${STATUSES.map((each) => html`<option value=${each} selected=${each === status}>${t(`status.${each}`)}</option>`)}
     </select>`;
   return html`
     <div class="head"><h1>${t('campaigns.title')}</h1><a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a></div>
     <div class="stack"><${Table} label=${t('campaigns.title')} list=${list} columns=${columns} filters=${filters}
       rowKey=${(/** @type {any} */ c) => c.campaignId} href=${(/** @type {any} */ c) => `/campaigns/${c.campaignId}`}
-      empty=${name || status ? t('campaigns.noMatch') : html`<p>${t('campaigns.none')}</p><a class="button" href="/campaigns/new">${t('newCampaign.title')}</a>`} /></div>`;
+      empty=${name || status || active ? t('campaigns.noMatch') : html`<p>${t('campaigns.none')}</p><a class="button" href="/campaigns/new">${t('newCampaign.title')}</a>`} /></div>`;
 }
 
 /** @param {{ campaign: any }} props */

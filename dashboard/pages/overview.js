@@ -30,9 +30,9 @@ export default function Overview() {
     <div class="head"><h1>${t('overview.title')}</h1><a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a></div>
     <${Attention} />
     ${isNew && html`<${FirstSteps} hasAgent=${agents.data.length > 0} hasCall=${latest.data.length > 0} hasCampaign=${campaigns.data.length > 0} />`}
-    <${Figures} today=${today.rows} live=${live} />
+    ${!isNew && html`<${Figures} today=${today.rows} live=${live} />`}
     ${!today.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
-    ${today.rows && html`<div class="grid wide-first">
+    ${!isNew && today.rows && html`<div class="grid wide-first">
       <section class="card" aria-labelledby="by-hour"><h2 id="by-hour">${t('overview.byHour')}</h2><${HourChart} rows=${today.rows} from=${from} /></section>
       <section class="card" aria-labelledby="outcomes"><h2 id="outcomes">${t('overview.outcomes')}</h2><${Outcomes} rows=${today.rows} /></section>
     </div>`}

@@ -62,7 +62,7 @@ const texts = {
   },
   campaigns: {
     title: 'Kampagnen', name: 'Name', status: 'Status', dialed: 'Gewählt', next: 'Nächster Anruf', created: 'Angelegt', schedule: 'Zeitplan',
-    search: 'Nach Namen suchen', anyStatus: 'Jeder Status', of: '{done} / {all}', none: 'Eine Kampagne ruft eine Liste von Menschen mit einem Ihrer Agenten an.',
+    search: 'Nach Namen suchen', anyStatus: 'Jeder Status', active: 'Aktiv', of: '{done} / {all}', none: 'Eine Kampagne ruft eine Liste von Menschen mit einem Ihrer Agenten an.',
     noMatch: 'Keine Kampagne passt zu diesen Filtern.',
   },
   campaign: {

@@ -62,7 +62,7 @@ export default {
   },
   campaigns: {
     title: 'Campaigns', name: 'Name', status: 'Status', dialed: 'Dialed', next: 'Next dial', created: 'Created', schedule: 'Schedule',
-    search: 'Search by name', anyStatus: 'Any status', of: '{done} / {all}', none: 'A campaign calls a list of people with one of your agents.',
+    search: 'Search by name', anyStatus: 'Any status', active: 'Active', of: '{done} / {all}', none: 'A campaign calls a list of people with one of your agents.',
     noMatch: 'No campaign matches these filters.',
   },
   campaign: {

@@ -203,6 +203,23 @@ const scenarios = {
     await close(page);
   },
 
+  async "move through a long list by keyboard"(browser) {
+    const { campaignId } = await campaign("long", 450);
+    const page = await signedIn(browser, `/campaigns/${campaignId}`);
+    const table = page.getByRole("table", { name: "Contacts" });
+    await table.getByText("Person 0", { exact: true }).waitFor();
+    await tabTo(page, "Person 0");
+    await page.keyboard.press("ArrowDown");
+    await until(() => page.evaluate(() => document.activeElement?.textContent === "Person 1"), "the second row");
+    // Every End goes to the last row that was read, and the next page is read.
+    await until(async () => {
+      await page.keyboard.press("End");
+      return page.evaluate(() => document.activeElement?.textContent === "Person 449");
+    }, "the last row");
+    assert.ok((await table.getByRole("row").count()) < 80);
+    await close(page);
+  },
+
   async "keep what was typed when the session ends"(browser) {
     const page = await signedIn(browser, "/campaigns/new");
     await drop(page, ".drop", "typed.csv", HEAD + rows(2, 5550230000));
