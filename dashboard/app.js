@@ -2,7 +2,8 @@
 import { html, render } from './lib/ui.js';
 import { ApiError, post, request } from './lib/api.js';
 import { loadTexts, t } from './lib/i18n.js';
-import { startRouter } from './lib/router.js';
+import { match, startRouter } from './lib/router.js';
+import { routes } from './routes.js';
 import { Shell } from './components/shell.js';
 import { SignInPage } from './components/sign-in.js';
 import { Failure, errorText } from './components/states.js';
@@ -32,6 +33,8 @@ async function start(problem) {
   }
 }
 
+// The page is read while the session is asked for.
+routes.find(({ path }) => match(path, location.pathname))?.load().catch(() => {});
 await loadTexts();
 startRouter();
 await start(await useLoginLink());

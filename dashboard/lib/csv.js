@@ -28,24 +28,29 @@ export class CsvReader {
   /** @param {number} start @param {boolean} isLast @returns {(CsvRecord & { next: number }) | null} */
   #record(start, isLast) {
     const text = this.#text, cells = [], line = this.#line;
+    const lineEnd = text.indexOf('\n', start), end = lineEnd < 0 ? text.length : lineEnd;
+    if (lineEnd < 0 && !isLast) return null;
+    const plain = text.slice(start, end);
+    if (!plain.includes('"')) {
+      this.#line++;
+      const raw = plain.replace(/\r$/, '');
+      return { cells: raw.split(',').map((cell) => cell.trim()), line, raw, next: end + 1 };
+    }
     let at = start, lines = 1;
     for (;;) {
       let cell = '';
       if (text[at] === '"') {
         for (let from = at + 1; ;) {
           const quote = text.indexOf('"', from);
-          if (quote < 0 || (quote + 1 === text.length && !isLast)) {
-            if (isLast && quote < 0) throw new FileProblem('open_quote', line);
-            if (quote < 0) return null;
-            return null;
-          }
+          if (quote < 0 && isLast) throw new FileProblem('open_quote', line);
+          if (quote < 0 || (quote + 1 === text.length && !isLast)) return null;
           cell += text.slice(from, quote);
           at = quote + 1;
           if (text[at] !== '"') break;
           cell += '"';
           from = at + 1;
         }
-        for (let end = cell.indexOf('\n'); end >= 0; end = cell.indexOf('\n', end + 1)) lines++;
+        lines += cell.split('\n').length - 1;
       }
       const from = at;
       while (at < text.length && text[at] !== ',' && text[at] !== '\n') at++;
@@ -81,7 +86,7 @@ export async function* records(file, signal) {
   const decode = (/** @type {Uint8Array | undefined} */ bytes) => {
     try { return decoder.decode(bytes, { stream: !!bytes }); } catch { throw new FileProblem('not_utf8'); }
   };
-  const STEP = 256 << 10;
+  const STEP = 128 << 10;
   for (let at = 0; at < file.size; at += STEP) {
     signal?.throwIfAborted();
     const bytes = new Uint8Array(await file.slice(at, at + STEP).arrayBuffer());

@@ -22,7 +22,9 @@ export async function placesOf(numbers) {
   const zones = await readTable();
   /** @type {Map<string[], number>} */
   const counts = new Map();
+  let done = 0;
   for (const number of numbers) {
+    if (++done % 20_000 === 0) await new Promise((resolve) => setTimeout(resolve));
     for (let length = Math.min(8, number.length - 1); length > 0; length--) {
       const found = zones.get(number.slice(1, 1 + length));
       if (!found) continue;
