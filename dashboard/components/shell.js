@@ -1,5 +1,5 @@
 // What surrounds every page: skip link, navigation, banner of the connection, and the page of the present address.
-import { html, useEffect, useState } from '../lib/ui.js';
+import { html, useEffect, useLayoutEffect, useState } from '../lib/ui.js';
 import { connection, del, sessionEnded } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { match, place } from '../lib/router.js';
@@ -55,7 +55,7 @@ function CurrentPage({ route, path }) {
     route?.load().then(({ default: page }) => setLoaded({ page }), () => setLoaded({ failed: true }));
   }, []);
   // The focus goes to the page's heading, so that a screen reader says where it is. Not at the first page.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!loaded) return;
     if (isFirst) { isFirst = false; return; }
     const heading = document.querySelector('main h1');

@@ -43,7 +43,7 @@ export class CsvReader {
         for (let from = at + 1; ;) {
           const quote = text.indexOf('"', from);
           if (quote < 0 && isLast) throw new FileProblem('open_quote', line);
-          if (quote < 0 || (quote + 1 === text.length && !isLast)) return null;
+          if (quote < 0) return null;
           cell += text.slice(from, quote);
           at = quote + 1;
           if (text[at] !== '"') break;

@@ -22,7 +22,8 @@ export default function Campaign({ params: { id } }) {
   const present = campaign.data && { ...campaign.data, ...state };
   useEffect(() => { if (present) document.title = `${present.name} · Ringback`; }, [present?.name]);
   if (campaign.error) return html`<h1>${t('campaign.title')}</h1><${Failure} error=${campaign.error} onRetry=${campaign.reload} />`;
-  if (!present) return html`<h1 class="hidden">${t('campaign.title')}</h1><${Loading} />`;
+  // The same elements as below, so that the focus stays on the heading.
+  if (!present) return html`<div class="head"><div class="row"><h1>${t('campaign.title')}</h1></div></div><${Loading} />`;
 
   const warning = state?.reason ?? campaign.warning;
   const refresh = () => { campaign.reload(); contacts.refresh(); };
