@@ -6,6 +6,7 @@ pub mod events;
 pub mod export;
 pub mod filters;
 pub mod live;
+pub mod peaks;
 pub mod recording;
 pub mod turns;
 
@@ -47,6 +48,10 @@ pub fn routes() -> Router<RestState> {
         .route(
             "/public/v1/conversations/{conversationId}/recording",
             get(recording::recording),
+        )
+        .route(
+            "/public/v1/conversations/{conversationId}/recording/peaks",
+            get(peaks::show),
         )
 }
 

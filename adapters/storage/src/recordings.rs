@@ -4,6 +4,7 @@
 //! One thread writes all files; a call only hands its samples over. The backlog is limited per recording and
 //! in total, so a disk that cannot keep up costs recordings, never a call.
 
+pub mod peaks;
 mod recover;
 mod writer;
 

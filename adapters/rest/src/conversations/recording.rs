@@ -1,6 +1,11 @@
 //! `GET /public/v1/conversations/{conversationId}/recording`: the WAV file, whole or a byte range.
 
-use std::{io, ops::Range, path::PathBuf, time::UNIX_EPOCH};
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    time::UNIX_EPOCH,
+};
 
 use axum::{
     body::Body,
@@ -9,7 +14,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
-use domain::id::AttemptId;
+use domain::{id::AttemptId, ports::store::Account};
 use futures_util::{Stream, stream};
 use tokio::{
     fs::File,
@@ -36,13 +41,7 @@ pub async fn recording(
     _: Query<NoParameters>,
     headers: HeaderMap,
 ) -> ApiResult<Response> {
-    let row = state.store.conversation(account.id, id).await;
-    let row = row.or_no_such("conversation")?;
-    if row.ended_at.is_none() {
-        let message = "there is no recording yet: the call is not over";
-        return Err(ApiError::NotFound(message.into()));
-    }
-    let (file, length, tag) = open(file_of(&state.recordings_dir, id)).await?;
+    let (file, length, tag) = open(finished(&state, &account, id).await?).await?;
     let range = wanted(&headers, length, &tag)?;
     let (status, bytes) = match range.clone() {
         Some(range) => (StatusCode::PARTIAL_CONTENT, range),
@@ -69,6 +68,17 @@ pub async fn recording(
     Ok(response)
 }
 
+/// Returns the path that the recording of a call that is over has, whether or not it exists.
+pub async fn finished(state: &RestState, account: &Account, id: AttemptId) -> ApiResult<PathBuf> {
+    let row = state.store.conversation(account.id, id).await;
+    let row = row.or_no_such("conversation")?;
+    if row.ended_at.is_none() {
+        let message = "there is no recording yet: the call is not over";
+        return Err(ApiError::NotFound(message.into()));
+    }
+    Ok(file_of(&state.recordings_dir, id))
+}
+
 /// Opens the finished file. Also returns its length, and a tag that changes if another file takes its name.
 async fn open(path: PathBuf) -> ApiResult<(File, u64, String)> {
     let opened = async {
@@ -78,7 +88,12 @@ async fn open(path: PathBuf) -> ApiResult<(File, u64, String)> {
         let tag = format!("\"{:x}-{:x}\"", metadata.len(), changed.as_micros());
         io::Result::Ok((file, metadata.len(), tag))
     };
-    opened.await.map_err(|error| match error.kind() {
+    opened.await.map_err(|error| unread(&error, &path))
+}
+
+/// Returns the answer if a recording cannot be read.
+pub fn unread(error: &io::Error, path: &Path) -> ApiError {
+    match error.kind() {
         io::ErrorKind::NotFound => ApiError::NotFound(
             "there is no recording of this conversation; calls of agents with `platformSettings.privacy.recordVoice` \
              are recorded from their answer on"
@@ -88,7 +103,7 @@ async fn open(path: PathBuf) -> ApiResult<(File, u64, String)> {
             tracing::error!(%error, path = %path.display(), "recording read failed");
             ApiError::Internal
         }
-    })
+    }
 }
 
 /// Returns the requested byte range, or `None` for the whole file. Ranges that cannot be parsed are ignored,

@@ -11,7 +11,7 @@ use domain::{
 };
 
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
-use crate::{calls::inbound::NewMediaSocket, conversations::export::HEADERS};
+use crate::{calls::inbound::NewMediaSocket, conversations::{export::HEADERS, peaks::RecordingPeaks}};
 
 /// A call to place.
 #[derive(ToSchema)]
@@ -179,6 +179,19 @@ pub fn operations() -> Vec<Operation> {
             "invalid_request",
             "the header Range asks for bytes that are not there: the file has 44",
         ),
+        Operation::get(
+            "/public/v1/conversations/{conversationId}/recording/peaks",
+            "getRecordingPeaks",
+            "Get the peaks of a recording, to draw its waveform",
+        )
+        .ours()
+        .query(
+            "points",
+            "Most peaks of a channel",
+            json!({ "type": "integer", "minimum": 10, "maximum": 5000, "default": 1000 }),
+        )
+        .ok::<RecordingPeaks>(json!({ "durationMs": 3000, "user": [0, 212, 7], "agent": [98, 0, 101] }))
+        .fails(404, "not_found", "this conversation has no recording"),
         call(),
         inbound_call(),
     ];

@@ -142,6 +142,32 @@ async fn ranges_of_a_recording_are_given() {
 }
 
 #[tokio::test]
+async fn the_peaks_of_a_recording_follow_both_channels() {
+    // Two and a half seconds: the user ever louder, the agent at 7.
+    let recorded = Recorded::over(20_000).await;
+    let path = format!("{}/peaks", recorded.path());
+    let shown = recorded.client.get(&format!("{path}?points=10")).await.expect(200);
+    let loudest: Vec<u16> = (1..=10_u16).map(|span| (span * 2_000 - 1) / 128).collect();
+    assert_eq!(shown.data(), &json!({ "durationMs": 2_500, "user": loudest, "agent": [0; 10] }));
+    let finest = recorded.client.get(&format!("{path}?points=5000")).await.expect(200);
+    assert_eq!(finest.data()["user"].as_array().unwrap().len(), 5_000);
+    let usual = recorded.client.get(&path).await.expect(200);
+    assert_eq!(usual.data()["user"].as_array().unwrap().len(), 1_000);
+    for points in ["9", "5001", "x", "-1"] {
+        let refused = recorded.client.get(&format!("{path}?points={points}")).await;
+        assert_eq!(refused.expect(400).fields(), [("points", "invalid_value")]);
+    }
+    let stranger = recorded.app.stranger().await;
+    let stranger = Client::new(&recorded.client.base, &stranger.key);
+    stranger.get(&path).await.expect(404);
+
+    std::fs::write(&recorded.file, b"RIFF").unwrap();
+    recorded.client.get(&path).await.expect(500);
+    std::fs::remove_file(&recorded.file).unwrap();
+    recorded.client.get(&path).await.expect(404);
+}
+
+#[tokio::test]
 async fn there_is_no_recording_before_the_end_nor_where_none_was_made() {
     let recorded = Recorded::of(10).await;
     let early = recorded.client.get(&recorded.path()).await.expect(404);
