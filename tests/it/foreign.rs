@@ -8,11 +8,15 @@ use std::{
 
 use actors::call::EndReason;
 use domain::{
+    agent::CalendarProvider,
     analytics,
     id::NodeId,
     ports::{
         language_model::Speaker,
-        store::{AttemptStore, CallStore, EventFact, Fact, NodeStore, RecordStore, TurnDetail, TurnFact},
+        store::{
+            AppointmentDetails, AppointmentStore, AttemptStore, CallStore, EventFact, Fact, NewAppointment, NodeStore,
+            RecordStore, TurnDetail, TurnFact,
+        },
     },
 };
 use reqwest::multipart::{Form, Part};
@@ -20,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::openapi::operations;
 use support::{
-    app::TestApp,
+    app::{START, TestApp},
     client::{Client, send},
     contract::CLOSED,
 };
@@ -197,6 +201,19 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
         };
         let facts = [Fact::Event(event), Fact::Turn(turn)].map(|fact| (claimed.claim.attempt, fact));
         app.store.append_facts(&facts).await.unwrap();
+        let invitation = NewAppointment {
+            account: claimed.account,
+            attempt: claimed.claim.attempt,
+            provider: CalendarProvider::Ics,
+            calendar: String::new(),
+            starts_at: START.plus(Duration::from_secs(86_400)),
+            ends_at: START.plus(Duration::from_secs(90_000)),
+            details: AppointmentDetails {
+                name: word.to_owned(),
+                ..AppointmentDetails::default()
+            },
+        };
+        app.store.begin_appointment(invitation).await.unwrap();
         let outcome = EndReason::agent(word).outcome(false, BTreeMap::default());
         app.store.finish(claimed.claim, outcome, None).await.unwrap();
     }

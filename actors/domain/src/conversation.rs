@@ -144,7 +144,7 @@ fn transcript(turns: &[TurnFact]) -> Option<String> {
 }
 
 /// Returns `appointmentScheduled` for an appointment booked during the call.
-fn appointment(booked: &Appointment) -> Map<String, Value> {
+pub fn appointment(booked: &Appointment) -> Map<String, Value> {
     let Appointment {
         wish, event, confirmed, ..
     } = booked;

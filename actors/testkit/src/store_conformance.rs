@@ -267,6 +267,7 @@ macro_rules! store_conformance {
             a_time_is_one_calls_until_the_calendar_shows_it
             a_call_makes_few_appointments
             an_invitation_is_made_with_the_mail_that_brings_it
+            booked_appointments_are_listed_by_start_in_pages
             an_erased_person_has_no_appointments
             account_events_tell_of_every_change_once_and_in_order
             an_opt_out_names_its_call_and_contact

@@ -6,6 +6,7 @@ mod agent_references;
 mod agents;
 mod analytics;
 mod api_keys;
+mod appointments;
 mod auth;
 mod body;
 mod call_language;
@@ -207,6 +208,7 @@ pub fn routes(state: RestState) -> Router {
         .merge(webhooks::routes())
         .merge(conversations::routes())
         .merge(analytics::routes())
+        .merge(appointments::routes())
         .route("/public/v1/calls", post(calls::create))
         .route("/public/v1/calls/inbound", post(calls::inbound::create))
         .route_layer(middleware::from_fn_with_state(

@@ -8,6 +8,7 @@ pub mod agents;
 pub mod analytics;
 mod answers;
 pub mod api_keys;
+pub mod appointments;
 pub mod campaign_types;
 pub mod campaigns;
 pub mod catalog;
@@ -178,6 +179,11 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
         ("Do not call", "Numbers that are never called", contacts::do_not_call()),
         ("Campaigns", "Contacts to call, and when", campaigns::operations()),
         ("Conversations", "Results of calls", conversations::operations()),
+        (
+            "Appointments",
+            "Appointments that calls booked",
+            appointments::operations(),
+        ),
         ("Analytics", "Counts of calls", analytics::operations()),
         (
             "Events",

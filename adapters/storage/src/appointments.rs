@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use domain::{
     agent::CalendarProvider,
     deliveries::invitation,
-    id::{AppointmentId, AttemptId},
+    id::{AccountId, AppointmentId, AttemptId},
     ports::store::{
-        Appointment, AppointmentState, AppointmentStore, BOOKING_LEASE, Begun, BookingSettled, MOST_BOOKED, MOST_TRIED,
-        NewAppointment, SHOWN_WITHIN, StoreError, StoreResult,
+        Appointment, AppointmentFilter, AppointmentState, AppointmentStore, BOOKING_LEASE, Begun, BookingSettled,
+        ListedAppointment, MOST_BOOKED, MOST_TRIED, NewAppointment, SHOWN_WITHIN, StoreError, StoreResult,
     },
 };
 use sqlx::any::AnyRow;
@@ -215,6 +215,50 @@ pub(super) async fn last(work: &mut Work<'_>, attempt: AttemptId) -> StoreResult
     row.map_err(unavailable)?.as_ref().map(read).transpose()
 }
 
+/// SQLite reads the sides of a cross join in order; with another join it may begin with all calls of an agent.
+const LISTED: &str = "a.agent, g.name AS agent_name, a.campaign, a.phone_number, \
+     COALESCE(k.name, s.name, c.name) AS contact_name \
+     FROM appointments p CROSS JOIN attempts a JOIN agents g ON g.id = a.agent \
+     LEFT JOIN campaign_contacts k ON k.list = a.contact_list AND k.idx = a.contact_index \
+     LEFT JOIN single_calls s ON s.attempt = a.id \
+     LEFT JOIN contacts c ON c.account = a.account AND c.phone_number = a.phone_number \
+     WHERE a.id = p.attempt AND p.state = 'booked' AND p.account = $1 AND (p.starts_at, p.id) > ($2, $3) \
+     AND p.starts_at < $4 AND ($5 IS NULL OR a.agent = $5) AND ($6 IS NULL OR a.campaign = $6) \
+     ORDER BY p.starts_at, p.id LIMIT $7";
+
+async fn list(
+    work: Work<'_>,
+    account: AccountId,
+    filter: AppointmentFilter,
+    limit: i64,
+) -> StoreResult<Vec<ListedAppointment>> {
+    // An index can begin at one bound only.
+    let from = (filter.from.map_or(i64::MIN, |from| from.0), String::new());
+    let after = filter.after.map(|(start, id)| (start.0, id.to_string()));
+    let (start, id) = after.map_or(from.clone(), |after| after.max(from));
+    let columns = COLUMNS.replace(", ", ", p.");
+    let query = composed(format!("SELECT p.{columns}, {LISTED}"))
+        .bind(account.to_string())
+        .bind(start)
+        .bind(id)
+        .bind(filter.to.map_or(i64::MAX, |to| to.0))
+        .bind(filter.agent.map(|id| id.to_string()))
+        .bind(filter.campaign.map(|id| id.to_string()))
+        .bind(limit.max(0));
+    let rows = query.fetch_all(work.conn).await.map_err(unavailable)?;
+    let listed = |row: &AnyRow| {
+        Ok(ListedAppointment {
+            appointment: read(row)?,
+            agent: row.id("agent")?,
+            agent_name: row.text("agent_name")?,
+            campaign: row.maybe_id("campaign")?,
+            contact_number: row.number("phone_number")?,
+            contact_name: row.maybe_text("contact_name")?,
+        })
+    };
+    rows.iter().map(listed).collect()
+}
+
 #[async_trait]
 impl AppointmentStore for SqlStore {
     async fn begin_appointment(&self, new: NewAppointment) -> StoreResult<Begun> {
@@ -236,5 +280,15 @@ impl AppointmentStore for SqlStore {
 
     async fn appointments_of(&self, attempt: AttemptId) -> StoreResult<Vec<Appointment>> {
         self.read(move |work| Box::pin(of(work, attempt))).await
+    }
+
+    async fn appointments(
+        &self,
+        account: AccountId,
+        filter: AppointmentFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<ListedAppointment>> {
+        self.read(move |work| Box::pin(list(work, account, filter, limit)))
+            .await
     }
 }

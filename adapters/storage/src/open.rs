@@ -52,6 +52,7 @@ const FILES: &[(&str, &str)] = &files![
     "0018_api_keys",
     "0019_analytics",
     "0020_sessions",
+    "0021_appointment_lists",
 ];
 
 /// Returns the migrations for one database, by its name in the files.

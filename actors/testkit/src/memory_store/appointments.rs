@@ -8,10 +8,10 @@ use super::{MemoryStore, tables::Tables};
 use domain::{
     agent::CalendarProvider,
     deliveries::invitation,
-    id::{AppointmentId, AttemptId},
+    id::{AccountId, AppointmentId, AttemptId},
     ports::store::{
-        Appointment, AppointmentState, AppointmentStore, BOOKING_LEASE, Begun, BookingSettled, MOST_BOOKED, MOST_TRIED,
-        NewAppointment, SHOWN_WITHIN, StoreError, StoreResult,
+        Appointment, AppointmentFilter, AppointmentState, AppointmentStore, BOOKING_LEASE, Begun, BookingSettled,
+        ListedAppointment, MOST_BOOKED, MOST_TRIED, NewAppointment, SHOWN_WITHIN, StoreError, StoreResult,
     },
     time::Timestamp,
 };
@@ -76,6 +76,19 @@ impl Tables {
             let wish = &entry.appointment.wish;
             wish.attempt != attempt || wish.ends_at >= ended_before
         });
+    }
+
+    fn listed(&self, appointment: &Appointment) -> Option<ListedAppointment> {
+        let entry = self.attempts.get(&appointment.wish.attempt)?;
+        let call = self.read_conversation(entry);
+        Some(ListedAppointment {
+            appointment: appointment.clone(),
+            agent: call.agent,
+            agent_name: call.agent_name,
+            campaign: call.campaign,
+            contact_number: call.contact_number,
+            contact_name: self.contact_in(entry).name,
+        })
     }
 
     fn known(&mut self, new: &NewAppointment) -> Option<&mut AppointmentEntry> {
@@ -208,5 +221,29 @@ impl AppointmentStore for MemoryStore {
             .filter(|appointment| appointment.wish.attempt == attempt)
             .cloned()
             .collect())
+    }
+
+    async fn appointments(
+        &self,
+        account: AccountId,
+        filter: AppointmentFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<ListedAppointment>> {
+        let tables = self.open()?;
+        let all = tables.appointments.values().map(|entry| &entry.appointment);
+        let booked = all.filter(|one| one.wish.account == account && one.state == AppointmentState::Booked);
+        let place = |row: &ListedAppointment| (row.appointment.wish.starts_at, row.appointment.id);
+        let mut rows: Vec<_> = booked.filter_map(|one| tables.listed(one)).collect();
+        rows.retain(|row| {
+            let (start, _) = place(row);
+            filter.agent.is_none_or(|agent| row.agent == agent)
+                && filter.campaign.is_none_or(|campaign| row.campaign == Some(campaign))
+                && filter.from.is_none_or(|from| start >= from)
+                && filter.to.is_none_or(|to| start < to)
+                && filter.after.is_none_or(|after| place(row) > after)
+        });
+        rows.sort_by_key(place);
+        rows.truncate(usize::try_from(limit).unwrap_or(0));
+        Ok(rows)
     }
 }

@@ -94,6 +94,20 @@ impl Tables {
         }
     }
 
+    /// Returns the person of a call, with the fields of the saved contact.
+    pub(super) fn contact_in(&self, entry: &AttemptEntry) -> CampaignContact {
+        let mut contact = self.person_of(entry);
+        let saved = contact.contact.and_then(|id| self.contacts.get(&id));
+        if let Some(saved) = saved {
+            contact.name = contact.name.or_else(|| saved.name.clone());
+            contact.email = contact.email.or_else(|| saved.email.clone());
+            for (name, value) in &saved.extra {
+                contact.extra.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        contact
+    }
+
     fn person_of(&self, entry: &AttemptEntry) -> CampaignContact {
         let list = self.lists.get(&entry.contact_list);
         if let Some(place) = list.and_then(|list| list.contacts.get(entry.contact_index)) {
@@ -302,15 +316,6 @@ impl DeliveryStore for MemoryStore {
     async fn contact_of(&self, attempt: AttemptId) -> StoreResult<CampaignContact> {
         let tables = self.open()?;
         let entry = tables.attempts.get(&attempt).ok_or(StoreError::NotFound)?;
-        let mut contact = tables.person_of(entry);
-        let saved = contact.contact.and_then(|id| tables.contacts.get(&id));
-        if let Some(saved) = saved {
-            contact.name = contact.name.or_else(|| saved.name.clone());
-            contact.email = contact.email.or_else(|| saved.email.clone());
-            for (name, value) in &saved.extra {
-                contact.extra.entry(name.clone()).or_insert_with(|| value.clone());
-            }
-        }
-        Ok(contact)
+        Ok(tables.contact_in(entry))
     }
 }

@@ -6,11 +6,11 @@ use super::{Fixture, Scene, outcome};
 use domain::{
     agent::CalendarProvider,
     deliveries::DeliveryKind,
-    id::AttemptId,
+    id::{AccountId, AgentId, AppointmentId, AttemptId},
     ports::store::{
-        Appointment, AppointmentDetails, AppointmentState, BOOKING_LEASE, Begun, BookingSettled, ContactCalls,
-        ConversationFilter, ConversationStatus, MOST_BOOKED, NewAppointment, SETTLING_US, SHOWN_WITHIN, Sought,
-        StoreError,
+        Appointment, AppointmentDetails, AppointmentFilter, AppointmentState, BOOKING_LEASE, Begun, BookingSettled,
+        ContactCalls, ConversationFilter, ConversationStatus, MOST_BOOKED, NewAppointment, SETTLING_US, SHOWN_WITHIN,
+        Sought, StoreError,
     },
     time::{Clock, Timestamp},
 };
@@ -191,6 +191,73 @@ pub async fn an_invitation_is_made_with_the_mail_that_brings_it(fixture: Fixture
     let leased = scene.store.lease_deliveries(Sought::ALL, &[(lane, 10)]).await.unwrap();
     let targets: Vec<_> = leased.into_iter().map(|delivery| delivery.target).collect();
     assert_eq!(targets, [made[0].to_string(), made[2].to_string()]);
+}
+
+pub async fn booked_appointments_are_listed_by_start_in_pages(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    let campaign = scene.running(0..2).await;
+    let (one, two) = (
+        scene.dialing(campaign).await.attempt,
+        scene.dialing(campaign).await.attempt,
+    );
+    let elsewhere = call(&scene, 2).await;
+    let book = async |attempt, slot| {
+        let held = leased(&scene, wish(&scene, attempt, slot)).await;
+        settle(&scene, &held, booked(&held)).await.unwrap();
+        held.id
+    };
+    let ids = [
+        book(elsewhere, 30).await,
+        book(one, 10).await,
+        book(two, 20).await,
+        book(one, 40).await,
+    ];
+    let given_up = leased(&scene, wish(&scene, two, 15)).await;
+    settle(&scene, &given_up, BookingSettled::Failed).await.unwrap();
+    leased(&scene, wish(&scene, two, 16)).await;
+    let start = |slot| wish(&scene, one, slot).starts_at;
+    let listed = async |account, filter: AppointmentFilter, limit| {
+        let rows = scene.store.appointments(account, filter, limit).await.unwrap();
+        rows.iter()
+            .map(|row| row.appointment.id)
+            .collect::<Vec<AppointmentId>>()
+    };
+    let all = AppointmentFilter::default();
+    let account = scene.account;
+    assert_eq!(listed(account, all.clone(), 9).await, [ids[1], ids[2], ids[0], ids[3]]);
+    let after = Some((start(20), ids[2]));
+    let rest = AppointmentFilter { after, ..all.clone() };
+    assert_eq!(listed(account, rest.clone(), 1).await, [ids[0]]);
+    let from = Some(start(40));
+    assert_eq!(listed(account, AppointmentFilter { from, ..rest }, 9).await, [ids[3]]);
+    let span = AppointmentFilter {
+        from: Some(start(20)),
+        to: Some(start(40)),
+        ..all.clone()
+    };
+    assert_eq!(listed(account, span, 9).await, [ids[2], ids[0]]);
+    let of_campaign = AppointmentFilter {
+        agent: Some(scene.agent),
+        campaign: Some(campaign),
+        ..all.clone()
+    };
+    assert_eq!(listed(account, of_campaign, 9).await, [ids[1], ids[2], ids[3]]);
+    let of_nobody = AppointmentFilter {
+        agent: Some(AgentId::new()),
+        ..all.clone()
+    };
+    assert_eq!(listed(account, of_nobody, 9).await, []);
+    assert_eq!(listed(AccountId::new(), all.clone(), 9).await, []);
+    let first = scene.store.appointments(account, all, 1).await.unwrap().remove(0);
+    assert_eq!(Ok(first.appointment), scene.store.appointment(ids[1]).await);
+    let call = scene.store.conversation(account, one).await.unwrap();
+    assert_eq!((first.agent, first.campaign), (scene.agent, Some(campaign)));
+    assert_eq!(
+        (first.agent_name, first.contact_number),
+        (call.agent_name, call.contact_number)
+    );
+    assert_eq!(first.contact_name, scene.store.contact_of(one).await.unwrap().name);
+    assert!(first.contact_name.is_some());
 }
 
 pub async fn an_erased_person_has_no_appointments(fixture: Fixture) {

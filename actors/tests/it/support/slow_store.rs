@@ -280,6 +280,7 @@ slowly! {
         lease_appointments(limit: i64) -> Vec<Appointment>;
         appointment(id: AppointmentId) -> Appointment;
         appointments_of(attempt: AttemptId) -> Vec<Appointment>;
+        appointments(account: AccountId, filter: AppointmentFilter, limit: i64) -> Vec<ListedAppointment>;
     }
     RecordStore {
         append_facts(facts: &[(AttemptId, Fact)]) -> ();

@@ -35,6 +35,8 @@ pub const EVENT: &str = "0198d1a0-0000-7000-8000-000000000014";
 pub const API_KEY: &str = "0198d1a0-0000-7000-8000-000000000015";
 /// Id of a session.
 pub const SESSION: &str = "0198d1a0-0000-7000-8000-000000000016";
+/// Id of an appointment.
+pub const APPOINTMENT: &str = "0198d1a0-0000-7000-8000-000000000017";
 /// A stored phone number.
 pub const PHONE: &str = "+15550100010";
 /// A point in time.

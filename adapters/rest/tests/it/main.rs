@@ -7,6 +7,7 @@ mod agent_versions;
 mod agents;
 mod analytics;
 mod api_keys;
+mod appointments;
 mod auth;
 mod calls;
 mod campaign_changes;

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::StoreResult;
 use crate::{
     agent::CalendarProvider,
-    id::{AccountId, AppointmentId, AttemptId},
+    id::{AccountId, AgentId, AppointmentId, AttemptId, CampaignId},
+    phone_number::PhoneNumber,
     time::Timestamp,
 };
 
@@ -130,6 +131,38 @@ pub enum BookingSettled {
     Failed,
 }
 
+/// Filters of a list of booked appointments.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AppointmentFilter {
+    /// Agent of the call.
+    pub agent: Option<AgentId>,
+    /// Campaign of the call.
+    pub campaign: Option<CampaignId>,
+    /// Earliest start.
+    pub from: Option<Timestamp>,
+    /// Only appointments that start before this.
+    pub to: Option<Timestamp>,
+    /// The cursor: list only appointments after this one (by start, then id).
+    pub after: Option<(Timestamp, AppointmentId)>,
+}
+
+/// A booked appointment with its call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedAppointment {
+    /// The appointment.
+    pub appointment: Appointment,
+    /// Agent of the call.
+    pub agent: AgentId,
+    /// Name of the agent.
+    pub agent_name: String,
+    /// Campaign of the call.
+    pub campaign: Option<CampaignId>,
+    /// Number of the person in the call.
+    pub contact_number: PhoneNumber,
+    /// Name of the contact, as the call knew it.
+    pub contact_name: Option<String>,
+}
+
 /// Appointments.
 #[async_trait]
 pub trait AppointmentStore: Send + Sync {
@@ -148,4 +181,12 @@ pub trait AppointmentStore: Send + Sync {
 
     /// Returns the appointments of a call in the order they were requested.
     async fn appointments_of(&self, attempt: AttemptId) -> StoreResult<Vec<Appointment>>;
+
+    /// Returns booked appointments of an account, those with the earliest start first, at most `limit`.
+    async fn appointments(
+        &self,
+        account: AccountId,
+        filter: AppointmentFilter,
+        limit: i64,
+    ) -> StoreResult<Vec<ListedAppointment>>;
 }
