@@ -292,6 +292,7 @@ fn router(
         account_events: rest::AccountEvents::default(),
         stopping,
         documents: Arc::new(documents(&address_policy)?),
+        knowledge: parts.knowledge.clone(),
         address_policy,
         prices: config.prices.clone(),
     });

@@ -10,7 +10,7 @@ use domain::{
     admission::Gate,
     id::NodeId,
     node_times::Times,
-    ports::{Ports, Readiness, carrier::Carriers, store::Store, tool_runner::ToolRunner},
+    ports::{Ports, Readiness, carrier::Carriers, knowledge::KnowledgeBase, store::Store, tool_runner::ToolRunner},
     time::Clock,
 };
 use tokio::task::JoinSet;
@@ -40,6 +40,7 @@ pub(super) struct Parts {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) providers: Arc<Configured>,
     pub(super) calendars: Arc<Calendars>,
+    pub(super) knowledge: Arc<dyn KnowledgeBase>,
     /// Check that an agent can talk.
     pub(super) talking: Readiness,
     /// Check that its outbound calls can be held and go out.
@@ -65,6 +66,7 @@ impl Parts {
         let (calendar, mail) = (&config.calendars, config.mail.is_set());
         let calendars = Arc::new(Calendars::new(store.clone(), clock.clone(), calendar, mail)?);
         let http_tools = http_tools(config, &store, &clock)?;
+        let knowledge: Arc<dyn KnowledgeBase> = Arc::new(knowledge(config, store.clone())?);
         let talking = talking((providers.clone(), mail, calendars.clone()));
         let dialing = dialing(talking.clone(), carriers.clone());
         let ports = Ports {
@@ -75,7 +77,7 @@ impl Parts {
             language_model: providers.llm.clone(),
             analyst: providers.llm.clone(),
             tools: Arc::new(vec![calendars.clone() as Arc<dyn ToolRunner>, Arc::new(http_tools)]),
-            knowledge: Arc::new(knowledge(config, store.clone())?),
+            knowledge: knowledge.clone(),
             health: Arc::new(providers.health(clock.clone())),
             readiness: dialing.clone(),
             recordings: Arc::new(recordings(config)?),
@@ -90,6 +92,7 @@ impl Parts {
             clock,
             providers,
             calendars,
+            knowledge,
             node,
             peers,
             talking,

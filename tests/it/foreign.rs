@@ -306,6 +306,8 @@ fn body(template: &str, place: &Place, id: &str, own: &Owned) -> Value {
         }
         ("/knowledge-base/groups", "/documentIds") => json!({ "name": "Mine", "documentIds": [id] }),
         ("/knowledge-base/groups/{groupId}", "/documentIds") => json!({ "documentIds": [id] }),
+        ("/knowledge-base/search", "/agentId") => json!({ "question": "Who?", "agentId": id }),
+        ("/knowledge-base/search", "/documentIds") => json!({ "question": "Who?", "documentIds": [id] }),
         ("/campaigns", "/agentId") => {
             json!({ "name": "Mine", "agentId": id, "contacts": [{ "phoneNumber": NOBODYS_NUMBER }] })
         }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub use self::{
     fusion::fused,
     passage::{MOST_CHARACTERS as PASSAGE_CHARACTERS, Passage, passages},
-    question::Question,
+    question::{Question, WORDS_CHARACTERS as QUESTION_CHARACTERS},
 };
 use self::{index::Index, language::Language, words::Words};
 
@@ -178,7 +178,8 @@ impl Library {
         found
     }
 
-    fn excerpt(&self, passage: usize) -> Option<Excerpt> {
+    /// Returns a passage by its index.
+    pub fn excerpt(&self, passage: usize) -> Option<Excerpt> {
         let passage = self.passages.get(passage)?;
         Some(Excerpt {
             document: self.documents.get(passage.document)?.name.clone(),

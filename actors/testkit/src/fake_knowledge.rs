@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use domain::{
     id::AccountId,
     knowledge::{Document, Knowledge, Library, Question},
-    ports::knowledge::{KnowledgeBase, KnowledgeError, OpenKnowledge},
+    ports::knowledge::{FoundPassage, KnowledgeBase, KnowledgeError, OpenKnowledge},
 };
 
 /// The fake. It returns its documents for every agent.
@@ -59,5 +59,10 @@ impl OpenKnowledge for Open {
     async fn find(&self, question: Option<&Question>) -> Knowledge {
         let question = question.cloned().unwrap_or_default();
         self.0.knowledge(&question, &self.0.search(&question, 10))
+    }
+
+    /// Returns none: its documents have no ids.
+    async fn passages(&self, _: &Question) -> Vec<FoundPassage> {
+        Vec::new()
     }
 }

@@ -3,9 +3,11 @@
 mod document;
 mod group;
 mod list;
+mod search;
 mod upload;
 mod view;
 
+pub use search::KnowledgeFound;
 pub use view::{Document, Group};
 
 use axum::{
@@ -32,6 +34,7 @@ pub fn routes() -> Router<RestState> {
             "/public/v1/knowledge-base/documents/{documentId}",
             get(document::show).delete(document::delete),
         )
+        .route("/public/v1/knowledge-base/search", post(search::search))
         .route("/public/v1/knowledge-base/groups", get(group::list).post(group::create))
         .route(
             "/public/v1/knowledge-base/groups/{groupId}",

@@ -75,6 +75,7 @@ use domain::{
     ports::{
         Readiness,
         catalog::{CarrierNumbers, Catalog},
+        knowledge::KnowledgeBase,
         store::Store,
     },
     prices::PriceList,
@@ -137,6 +138,8 @@ pub struct RestState {
     pub stopping: watch::Receiver<bool>,
     /// Converter of documents to text.
     pub documents: Arc<Documents>,
+    /// The documents as calls search them.
+    pub knowledge: Arc<dyn KnowledgeBase>,
     /// Policy on the addresses that a client may have us connect to.
     pub address_policy: AddressPolicy,
     /// Prices for the cost of conversations, if there are any.

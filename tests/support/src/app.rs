@@ -19,7 +19,9 @@ use domain::{
 use integrations::documents::{DocumentSettings, Documents};
 use net::address_policy::{AddressPolicy, SystemResolver};
 use peers::Peers;
-use providers::{catalog::ProviderCatalog, config::ProviderConfig, limits, settings::ProviderSettings};
+use providers::{
+    catalog::ProviderCatalog, config::ProviderConfig, knowledge::KnowledgeCache, limits, settings::ProviderSettings,
+};
 use rest::{
     RateLimit, RestState, Site,
     server::{Endpoint, ServerLimits, Tls, serve},
@@ -113,6 +115,7 @@ impl TestApp {
 pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
     RestState {
         switchboard: node.spawn(store.clone()).await,
+        knowledge: Arc::new(KnowledgeCache::new(store.clone(), None)),
         store,
         peers: Peers::none(),
         public_url: PUBLIC_URL.into(),

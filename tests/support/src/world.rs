@@ -189,7 +189,7 @@ async fn start_service(
         recordings: Arc::new(settings.recordings.clone()),
         clock: clock.clone(),
     };
-    let readiness = ports.readiness.clone();
+    let (readiness, knowledge) = (ports.readiness.clone(), ports.knowledge.clone());
     let addresses = settings.addresses.clone();
     let settings = NodeSettings {
         node: NodeId::new(),
@@ -224,6 +224,7 @@ async fn start_service(
         account_events: rest::AccountEvents::default(),
         stopping: stopping.subscribe(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
+        knowledge,
         address_policy: addresses,
         prices: None,
     });

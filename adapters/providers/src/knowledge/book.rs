@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use domain::{
+    id::DocumentId,
     knowledge::{Hit, Knowledge, Library, Question, fused},
-    ports::knowledge::OpenKnowledge,
+    ports::knowledge::{FoundPassage, OpenKnowledge},
 };
 
 use super::{embeddings::Embeddings, vectors::Vectors};
@@ -26,6 +27,8 @@ const MANY_BYTES: usize = 8 * 1024 * 1024;
 /// Documents of one agent, or of several agents with the same documents.
 pub(super) struct Book {
     pub(super) library: Library,
+    /// Ids of the library's documents, in their order.
+    pub(super) ids: Vec<DocumentId>,
     pub(super) embeddings: Option<Embeddings>,
     /// Vectors of the passages, set once the embeddings model has answered.
     pub(super) vectors: OnceLock<Vectors>,
@@ -42,38 +45,66 @@ impl Book {
             || self.vectors.get().is_some_and(|vectors| vectors.bytes() > MANY_BYTES)
     }
 
-    fn found(&self, question: &Question, meaning: Option<Vec<f32>>) -> Knowledge {
+    fn hits(&self, question: &Question, meaning: Option<Vec<f32>>) -> Vec<Hit> {
         let by_words = self.library.search(question, ORDER);
         let by_meaning: Vec<Hit> = match (meaning, self.vectors.get()) {
             (Some(meaning), Some(vectors)) => vectors.nearest(meaning, ORDER),
             _ => Vec::new(),
         };
-        let hits = match by_meaning.is_empty() {
+        match by_meaning.is_empty() {
             true => by_words,
             false => fused(&[by_words, by_meaning], KEPT),
-        };
-        self.library.knowledge(question, &hits)
+        }
     }
 }
 
 /// Book opened by a call.
 pub(super) struct Reading(pub(super) Arc<Book>);
 
-#[async_trait]
-impl OpenKnowledge for Reading {
-    async fn find(&self, question: Option<&Question>) -> Knowledge {
+impl Reading {
+    /// Searches on a blocking thread if that takes long.
+    async fn hits(&self, question: &Question) -> Vec<Hit> {
         let book = &self.0;
-        let question = question.cloned().unwrap_or_default();
         let meaning = match (&book.embeddings, book.vectors.get()) {
-            (Some(embeddings), Some(_)) if !question.words.is_empty() => embeddings.of_question(&told(&question)).await,
+            (Some(embeddings), Some(_)) if !question.words.is_empty() => embeddings.of_question(&told(question)).await,
             _ => None,
         };
         if !book.takes_long() {
-            return book.found(&question, meaning);
+            return book.hits(question, meaning);
         }
-        let book = book.clone();
-        let found = tokio::task::spawn_blocking(move || book.found(&question, meaning)).await;
+        let (book, question) = (book.clone(), question.clone());
+        let found = tokio::task::spawn_blocking(move || book.hits(&question, meaning)).await;
         found.unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl OpenKnowledge for Reading {
+    async fn find(&self, question: Option<&Question>) -> Knowledge {
+        let question = question.cloned().unwrap_or_default();
+        let hits = self.hits(&question).await;
+        self.0.library.knowledge(&question, &hits)
+    }
+
+    async fn passages(&self, question: &Question) -> Vec<FoundPassage> {
+        let hits = self.hits(question).await;
+        let Book { library, ids, .. } = &*self.0;
+        let given = match library.is_small() {
+            true => hits.len(),
+            false => library.knowledge(question, &hits).found.len(),
+        };
+        let shown = |(at, hit): (usize, &Hit)| {
+            let excerpt = library.excerpt(hit.passage)?;
+            Some(FoundPassage {
+                document_id: *ids.get(library.passages().get(hit.passage)?.document)?,
+                document_name: excerpt.document,
+                heading: Some(excerpt.heading).filter(|heading| !heading.is_empty()),
+                text: excerpt.text,
+                score: (f64::from(hit.score) * 1e6).round() / 1e6,
+                given: at < given,
+            })
+        };
+        hits.iter().enumerate().filter_map(shown).collect()
     }
 }
 

@@ -128,7 +128,7 @@ impl KnowledgeCache {
     }
 
     async fn read(&self, account: AccountId, ids: &[DocumentId]) -> Result<Arc<Book>, StoreError> {
-        let (mut documents, mut left) = (Vec::new(), MOST_CHARACTERS);
+        let (mut documents, mut kept, mut left) = (Vec::new(), Vec::new(), MOST_CHARACTERS);
         for id in ids {
             let row = match self.store.document(account, *id).await {
                 Ok(row) => row,
@@ -142,7 +142,10 @@ impl KnowledgeCache {
                 break;
             }
             match self.store.document_text(account, *id).await {
-                Ok(text) => documents.push(Document { name: row.name, text }),
+                Ok(text) => {
+                    documents.push(Document { name: row.name, text });
+                    kept.push(*id);
+                }
                 Err(StoreError::NotFound) => {}
                 Err(error) => return Err(error),
             }
@@ -151,6 +154,7 @@ impl KnowledgeCache {
         let embeddings = self.embeddings.clone().filter(|_| !library.is_small());
         let book = Arc::new(Book {
             library,
+            ids: kept,
             embeddings: embeddings.clone(),
             vectors: OnceLock::new(),
         });

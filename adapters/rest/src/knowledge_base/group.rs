@@ -22,10 +22,11 @@ use crate::{
     query::{NoParameters, Query},
 };
 
-/// Maximum documents of a group. A list of groups contains all of them.
+/// Maximum documents of a group or a search. A list of groups contains all of them.
 pub const DOCUMENTS: usize = 200;
 
-const DOCUMENT_IDS: &str = "documentIds";
+/// Name of the field that contains ids of documents.
+pub const DOCUMENT_IDS: &str = "documentIds";
 
 /// Handles `POST /public/v1/knowledge-base/groups`.
 pub async fn create(
@@ -63,7 +64,7 @@ async fn make(
 }
 
 /// Reads `documentIds`: documents of the account, without repetition. Returns `None` if the field is missing.
-async fn document_ids(
+pub async fn document_ids(
     state: &RestState,
     account: &Account,
     fields: &mut Fields<'_>,
@@ -72,10 +73,7 @@ async fn document_ids(
         return Ok(None);
     };
     if items.len() > DOCUMENTS {
-        let message = format!(
-            "has {} items; a group can have at most {DOCUMENTS} documents",
-            items.len()
-        );
+        let message = format!("has {} items; at most {DOCUMENTS} are allowed", items.len());
         fields.problem(DOCUMENT_IDS, "too_many", message);
         return Ok(None);
     }

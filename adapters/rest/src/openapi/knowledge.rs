@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::{common::Name, operation::Operation, samples};
-use crate::knowledge_base::{Document, Group};
+use crate::knowledge_base::{Document, Group, KnowledgeFound};
 
 /// A URL to create a document from.
 #[derive(ToSchema)]
@@ -90,11 +90,47 @@ pub struct GroupDeleted {
     pub deleted: bool,
 }
 
+/// A question, and the documents to search: those of an agent, or some.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KnowledgeQuestion {
+    /// Words as a person may say them.
+    #[schema(max_length = 600, pattern = r"\S")]
+    pub question: String,
+    /// Agent whose documents are searched.
+    #[schema(format = "uuid")]
+    pub agent_id: Option<String>,
+    /// Documents that are searched, without repetition.
+    #[schema(max_items = 200)]
+    pub document_ids: Option<Vec<DocumentId>>,
+}
+
 /// Returns the operations of documents and groups.
 pub fn operations() -> Vec<Operation> {
     let mut operations = documents();
     operations.extend(groups());
+    operations.push(search());
     operations
+}
+
+fn search() -> Operation {
+    let passage = json!({
+        "documentId": samples::DOCUMENT, "documentName": "Prices", "heading": "Check-ups",
+        "text": "A check-up is 60 euros.", "score": 3.271_408, "given": true,
+    });
+    Operation::post(
+        "/public/v1/knowledge-base/search",
+        "searchKnowledgeBase",
+        "Find the passages that answer a question",
+    )
+    .ours()
+    .note("Searches the documents as a call does.")
+    .body::<KnowledgeQuestion>(json!({
+        "agent": { "question": "What is a check-up?", "agentId": samples::AGENT },
+        "documents": { "question": "What is a check-up?", "documentIds": [samples::DOCUMENT] },
+    }))
+    .ok::<KnowledgeFound>(json!({ "passages": [passage] }))
+    .missing("agent")
 }
 
 fn sorted(operation: Operation) -> Operation {

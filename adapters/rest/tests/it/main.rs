@@ -30,6 +30,7 @@ mod envelope;
 mod events;
 mod hostile;
 mod idempotency;
+mod knowledge_search;
 mod limits;
 mod overload;
 mod phone_numbers;

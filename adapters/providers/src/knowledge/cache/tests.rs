@@ -10,6 +10,7 @@ fn place(document: DocumentId, words: usize) -> Place {
     }]);
     let book = Book {
         library,
+        ids: vec![document],
         embeddings: None,
         vectors: OnceLock::new(),
     };
