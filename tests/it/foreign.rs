@@ -336,10 +336,13 @@ async fn ask(client: &Client, (method, template): (&str, &str), place: &Place, i
     }
     let request = client.request(&method.to_uppercase(), &path);
     let request = match method {
-        "post" | "patch" if template.ends_with("/csv") => {
+        "post" | "patch" if template.ends_with("/csv") || template.ends_with("/csv/check") => {
             let file = Part::bytes(format!("phone\n{NOBODYS_NUMBER}\n").into_bytes());
-            let form = Form::new().text("name", "Mine").text("agentId", id.to_owned());
-            request.multipart(form.part("file", file))
+            let form = Form::new().text("agentId", id.to_owned()).part("file", file);
+            request.multipart(match template.ends_with("/check") {
+                true => form,
+                false => form.text("name", "Mine"),
+            })
         }
         "post" | "patch" => request.json(&body(template, place, id, own)),
         _ => request,

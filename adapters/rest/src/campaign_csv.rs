@@ -3,6 +3,7 @@
 
 mod check;
 mod columns;
+pub(crate) mod dry_run;
 mod form;
 mod lines;
 pub(crate) mod paced;
@@ -46,8 +47,8 @@ use super::{
     request_id::RequestId,
     safeguards::Destinations,
 };
-use check::{Refusal, Rules};
-use columns::{Columns, Overrides};
+use check::{Examined, Refusal, Rules};
+use columns::Overrides;
 use rows::Records;
 use upload::Upload;
 
@@ -100,7 +101,8 @@ async fn make(
         Some(Ok(agent)) => Some(ContactChoices::of(agent, &state.talking)),
         _ => None,
     };
-    let checked = check(upload.file, overrides, (choices, destinations), problems).await?;
+    let rules = (choices, destinations);
+    let checked = check(upload.file, overrides, rules, problems, Examined::sound).await?;
     let (Some(name), Some(agent_id), Some(agent)) = (settings.name.clone(), settings.agent, agent) else {
         return Err(ApiError::Internal);
     };
@@ -124,7 +126,7 @@ async fn save(
     import: &Import,
     open: &mut OpenVariables,
 ) -> ApiResult<Option<String>> {
-    let (mut missing, outside) = (checked.rows, checked.destinations.warning());
+    let (mut missing, outside) = (checked.examined.report.total_rows, checked.destinations.warning());
     let mut chunks = checked.contacts();
     while let Some(chunk) = chunks.recv().await {
         let chunk = chunk?;
@@ -167,8 +169,9 @@ async fn append(state: &RestState, row: &CampaignRow, upload: Upload, ticket: Op
     let destinations = Destinations::of(&*state.store, row.account).await?;
     let agent = agent_of(state, row, None).await?;
     let choices = agent.as_ref().map(|agent| ContactChoices::of(agent, &state.talking));
-    let checked = check(upload.file, columns, (choices, destinations), upload.problems).await?;
-    check_number(checked.rows)?;
+    let rules = (choices, destinations);
+    let checked = check(upload.file, columns, rules, upload.problems, Examined::sound).await?;
+    check_number(checked.examined.report.total_rows)?;
     let mut open = match &agent {
         Some(agent) => OpenVariables::of(&*state.store, row.account, agent).await?,
         None => OpenVariables::default(),
@@ -197,20 +200,20 @@ pub(crate) fn contacts_of(file: &[u8]) -> Option<impl Iterator<Item = CampaignCo
     Some(records.filter_map(move |record| rows::contact(&record.ok()?, &columns)))
 }
 
-/// A valid file.
+/// An accepted file.
 struct Checked {
     file: File,
-    columns: Columns,
-    rows: u64,
+    examined: Examined,
     destinations: Destinations,
 }
 
-/// Checks the file. Its problems are added to those of the form.
+/// Checks the file, which `accept` may refuse. Its problems are added to those of the form.
 async fn check(
     file: Option<File>,
     overrides: Overrides,
     (mut choices, mut destinations): (Option<ContactChoices>, Destinations),
     mut problems: Vec<Problem>,
+    accept: fn(Examined) -> Result<Examined, Refusal>,
 ) -> ApiResult<Checked> {
     let Some(file) = file else {
         problems.push(Problem::new("file", "required", "is required"));
@@ -221,15 +224,14 @@ async fn check(
             choices: choices.as_mut(),
             destinations: &mut destinations,
         };
-        let outcome = check::check(BufReader::new(&file), &overrides, check::ROWS, rules);
+        let outcome = check::examine(BufReader::new(&file), &overrides, check::ROWS, rules).and_then(accept);
         (file, destinations, outcome)
     });
     let (file, destinations, outcome) = checking.await.map_err(|_| ApiError::Internal)?;
     match outcome {
-        Ok((columns, rows)) if problems.is_empty() => Ok(Checked {
+        Ok(examined) if problems.is_empty() => Ok(Checked {
             file,
-            columns,
-            rows,
+            examined,
             destinations,
         }),
         Ok(_) => Err(ApiError::Invalid(problems)),
@@ -286,7 +288,7 @@ impl Checked {
         let mut chunk = Vec::with_capacity(CHUNK);
         for record in records {
             let record = record.map_err(|error| unreadable(&error))?;
-            chunk.extend(rows::contact(&record, &self.columns));
+            chunk.extend(rows::contact(&record, &self.examined.columns));
             if chunk.len() == CHUNK {
                 let full = std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK));
                 if pieces.blocking_send(Ok(full)).is_err() {

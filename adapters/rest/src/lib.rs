@@ -197,6 +197,7 @@ pub fn routes(state: RestState) -> Router {
         .route("/public/v1/do-not-call/{phoneNumber}", delete(do_not_call::remove))
         .merge(campaigns::routes())
         .route("/public/v1/campaigns/csv", post(campaign_csv::create))
+        .route("/public/v1/campaigns/csv/check", post(campaign_csv::dry_run::check))
         .route(
             "/public/v1/campaigns/{campaignId}/contacts/csv",
             post(campaign_csv::add),

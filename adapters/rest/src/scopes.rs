@@ -14,7 +14,7 @@ const ADMIN: &[Scope] = &[Scope::Admin];
 const BASE: &str = "/public/v1";
 
 /// Exceptions: method (`*` for all), path (a prefix if it ends with `…`), scopes. The first match applies.
-const EXCEPTIONS: [(&str, &str, &[Scope]); 17] = [
+const EXCEPTIONS: [(&str, &str, &[Scope]); 18] = [
     // The response is a key with all scopes.
     ("POST", "/me/api-key/regenerate", &Scope::ALL),
     ("*", "/me/api-keys…", ADMIN),
@@ -26,8 +26,9 @@ const EXCEPTIONS: [(&str, &str, &[Scope]); 17] = [
     ("DELETE", "/conversations/{conversationId}", ADMIN),
     ("POST", "/conversations/{conversationId}/…", LIVE),
     ("GET", "/conversations/{conversationId}/listen", LIVE),
-    // It stores nothing.
+    // These store nothing.
     ("POST", "/knowledge-base/search", READ),
+    ("POST", "/campaigns/csv/check", READ),
     ("POST", "/calls…", CALLS),
     ("POST", "/campaigns/{campaignId}/launch", CALLS),
     ("POST", "/campaigns/{campaignId}/pause", CALLS),

@@ -169,6 +169,12 @@ impl DirectoryStore for SqlStore {
             .await
     }
 
+    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
+        let numbers = numbers.iter().map(|number| number.as_str().to_owned()).collect();
+        self.read(move |work| Box::pin(do_not_call::count(work, account, numbers)))
+            .await
+    }
+
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
         let number = number.clone();
         self.write(move |work| Box::pin(do_not_call::remove(work, account, number)))

@@ -9,7 +9,7 @@ use domain::{
 
 use super::{
     Work, account_events, locks,
-    rows::{Columns, Conditions, affected, found, unavailable},
+    rows::{Columns, Conditions, ROWS_PER_INSERT, affected, composed, found, places, unavailable},
 };
 
 /// Adds a number, at the wish of the person in a call if there is one.
@@ -70,6 +70,22 @@ pub(super) async fn list(
             })
         })
         .collect()
+}
+
+/// Returns how many of these numbers are on the list.
+pub(super) async fn count(work: Work<'_>, account: AccountId, numbers: Vec<String>) -> StoreResult<i64> {
+    let mut listed = 0;
+    for chunk in numbers.chunks(ROWS_PER_INSERT) {
+        let query = composed(format!(
+            "SELECT COUNT(*) AS listed FROM do_not_call WHERE account = $1 AND phone_number IN ({})",
+            places(2, chunk.len())
+        ));
+        let query = query.bind(account.to_string());
+        let query = chunk.iter().fold(query, |query, number| query.bind(number.clone()));
+        let row = query.fetch_one(&mut *work.conn).await.map_err(unavailable)?;
+        listed += row.int("listed")?;
+    }
+    Ok(listed)
 }
 
 pub(super) async fn remove(work: Work<'_>, account: AccountId, number: PhoneNumber) -> StoreResult<()> {

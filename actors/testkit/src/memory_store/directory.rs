@@ -418,6 +418,12 @@ impl DirectoryStore for MemoryStore {
         Ok(found)
     }
 
+    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64> {
+        let tables = self.open()?;
+        let is_listed = |number: &&PhoneNumber| tables.do_not_call.contains_key(&(account, (*number).clone()));
+        Ok(i64::try_from(numbers.iter().filter(is_listed).count()).unwrap_or(i64::MAX))
+    }
+
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()> {
         let removed = self.open()?.do_not_call.remove(&(account, number.clone()));
         removed.map(drop).ok_or(StoreError::NotFound)

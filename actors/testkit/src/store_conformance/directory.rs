@@ -403,6 +403,10 @@ pub async fn the_do_not_call_list_is_read_and_shortened(fixture: Fixture) {
         Err(StoreError::NotFound)
     );
     assert_eq!(store.do_not_call(account, None, 10).await.unwrap().len(), 4);
+    let many: Vec<PhoneNumber> = (1..1_200).map(number).collect();
+    assert_eq!(store.count_do_not_call(account, &many).await, Ok(3));
+    assert_eq!(store.count_do_not_call(account, &[]).await, Ok(0));
+    assert_eq!(store.count_do_not_call(AccountId::new(), &many).await, Ok(0));
 }
 
 pub async fn a_replaced_secret_is_valid_for_a_day(fixture: Fixture) {

@@ -101,6 +101,7 @@ slowly! {
         add_do_not_call(account: AccountId, number: &PhoneNumber) -> DoNotCallRow;
         do_not_call(account: AccountId, after: Option<(Timestamp, PhoneNumber)>, limit: i64) -> Vec<DoNotCallRow>;
         opt_out(account: AccountId, number: &PhoneNumber, call: AttemptId) -> ();
+        count_do_not_call(account: AccountId, numbers: &[PhoneNumber]) -> i64;
         remove_do_not_call(account: AccountId, number: &PhoneNumber) -> ();
     }
     ApiKeyStore {

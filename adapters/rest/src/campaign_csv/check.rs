@@ -5,13 +5,14 @@ use std::io::{self, BufRead, Seek};
 use domain::{
     agent::{LANGUAGE_OVERRIDE, Problem},
     phone_number::PhoneNumber,
+    ports::store::CampaignContact,
 };
 use serde_json::Map;
 
 use super::{
     columns::{Columns, Overrides},
     lines::find_not_text,
-    rows::{ReadError, Record, Records},
+    rows::{self, ReadError, Record, Records},
     seen::Seen,
 };
 use crate::{
@@ -66,13 +67,55 @@ pub struct Rules<'a> {
     pub destinations: &'a mut Destinations,
 }
 
+/// Contacts that are shown of a file.
+pub const FIRST: usize = 5;
+
+/// A file whose rows were checked.
+pub struct Examined {
+    /// Columns of the file.
+    pub columns: Columns,
+    /// Problems of the rows.
+    pub report: RowReport,
+    /// Oversized cells.
+    pub limits: Vec<Problem>,
+    /// Phone numbers of the file.
+    pub seen: Seen,
+    /// The first valid contacts, at most [`FIRST`]; none after an oversized cell.
+    pub first: Vec<CampaignContact>,
+}
+
+impl Examined {
+    /// Returns what an upload needs of the file, or why it is refused.
+    pub fn sound(self) -> Result<Self, Refusal> {
+        match (self.report.invalid_rows, self.limits.is_empty()) {
+            (0, true) => Ok(Self {
+                seen: Seen::default(),
+                ..self
+            }),
+            (0, false) => Err(Refusal::File(self.limits)),
+            _ => Err(Refusal::Rows(self.report, self.limits)),
+        }
+    }
+}
+
 /// Checks a whole file of at most `row_limit` rows. Returns its columns and the number of rows.
 pub fn check(
+    input: impl BufRead + Seek,
+    overrides: &Overrides,
+    row_limit: u64,
+    rules: Rules<'_>,
+) -> Result<(Columns, u64), Refusal> {
+    let sound = examine(input, overrides, row_limit, rules)?.sound()?;
+    Ok((sound.columns, sound.report.total_rows))
+}
+
+/// Checks all rows of a file, of which there must be one.
+pub fn examine(
     mut input: impl BufRead + Seek,
     overrides: &Overrides,
     row_limit: u64,
     Rules { choices, destinations }: Rules<'_>,
-) -> Result<(Columns, u64), Refusal> {
+) -> Result<Examined, Refusal> {
     let file = |code, message: String| Err(Refusal::File(vec![Problem::new("file", code, message)]));
     if let Some(at) = find_not_text(&mut input)? {
         let message = format!(
@@ -99,19 +142,31 @@ pub fn check(
         limits: Vec::new(),
         seen: Seen::default(),
     };
+    let mut first = Vec::new();
     for record in records {
         if checker.report.total_rows == row_limit {
             return Err(Refusal::TooManyRows);
         }
-        checker.row(&columns.restored(&record?));
+        let (record, valid) = (record?, checker.report.valid_rows);
+        checker.row(&columns.restored(&record));
+        let is_sound = checker.report.valid_rows > valid && checker.limits.is_empty();
+        if is_sound && first.len() < FIRST {
+            first.extend(rows::contact(&record, &columns));
+        }
     }
-    let Checker { report, limits, .. } = checker;
-    match (report.total_rows, report.invalid_rows, limits.is_empty()) {
-        (0, ..) => file("empty", "has a header line but no row".into()),
-        (rows, 0, true) => Ok((columns, rows)),
-        (_, 0, false) => Err(Refusal::File(limits)),
-        _ => Err(Refusal::Rows(report, limits)),
+    let Checker {
+        report, limits, seen, ..
+    } = checker;
+    if report.total_rows == 0 {
+        return file("empty", "has a header line but no row".into());
     }
+    Ok(Examined {
+        columns,
+        report,
+        limits,
+        seen,
+        first,
+    })
 }
 
 struct Checker<'a> {

@@ -45,6 +45,11 @@ pub fn read(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>)
     (settings, columns(texts))
 }
 
+/// Reads the agent of a form that may have none.
+pub fn agent(texts: &BTreeMap<&'static str, String>, problems: &mut Vec<Problem>) -> Option<AgentId> {
+    Form { texts, problems }.parsed("agentId", "an agent's id (a UUID)", |text| text.parse().ok())
+}
+
 /// Reads the named columns.
 pub fn columns(texts: &BTreeMap<&'static str, String>) -> Overrides {
     let text = |name| texts.get(name).cloned();

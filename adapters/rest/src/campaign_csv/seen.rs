@@ -5,8 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 /// Numbers with the row of their first occurrence.
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// Numbers in the order of the file.
-    numbers: Vec<u64>,
+    /// Numbers in the order of the file, without `+`.
+    pub numbers: Vec<u64>,
+    /// Rows that repeat a number.
+    pub repeats: u64,
     /// Row of each number.
     rows: Vec<u32>,
     /// Open addressing: positions in `numbers`, from 1; 0 is free. The size is a power of two, and at most
@@ -23,7 +25,10 @@ impl Seen {
             self.grow();
         }
         match self.slot(number) {
-            Ok(first) => Some(first),
+            Ok(first) => {
+                self.repeats += 1;
+                Some(first)
+            }
             Err(free) => {
                 self.numbers.push(number);
                 self.rows.push(row);

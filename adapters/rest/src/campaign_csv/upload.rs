@@ -48,6 +48,9 @@ pub const TEXTS: [&str; 15] = [
 /// Text fields of a form that adds contacts.
 pub const COLUMN_TEXTS: [&str; 3] = ["phoneColumn", "nameColumn", "emailColumn"];
 
+/// Text fields of a form whose file is only checked.
+pub const CHECK_TEXTS: [&str; 4] = ["agentId", "phoneColumn", "nameColumn", "emailColumn"];
+
 /// A received form.
 #[derive(Debug, Default)]
 pub struct Upload {

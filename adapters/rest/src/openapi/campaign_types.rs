@@ -159,6 +159,27 @@ pub struct MoreCsvContacts {
     pub email_column: String,
 }
 
+/// A file of contacts to check.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CsvToCheck {
+    /// CSV file in UTF-8, with a header line, at most 64 MiB and 1,000,000 rows.
+    #[schema(format = Binary, content_media_type = "text/csv")]
+    pub file: String,
+    /// Agent whose rules for overrides and languages are checked.
+    #[schema(required = false, format = "uuid")]
+    pub agent_id: String,
+    /// Header of the phone column.
+    #[schema(required = false, example = "phone")]
+    pub phone_column: String,
+    /// Header of the name column.
+    #[schema(required = false, example = "name")]
+    pub name_column: String,
+    /// Header of the e-mail column.
+    #[schema(required = false, example = "email")]
+    pub email_column: String,
+}
+
 /// Contacts to call again.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -5,13 +5,16 @@ use serde_json::{Value, json};
 
 use super::{
     campaign_types::{
-        CallAgainOptions, CampaignCopy, CampaignPatch, MoreContacts, MoreCsvContacts, NewCampaign, NewCsvCampaign,
-        NewSchedule, NoFields, StopOptions,
+        CallAgainOptions, CampaignCopy, CampaignPatch, CsvToCheck, MoreContacts, MoreCsvContacts, NewCampaign,
+        NewCsvCampaign, NewSchedule, NoFields, StopOptions,
     },
     operation::Operation,
     samples,
 };
-use crate::campaigns::view::{Campaign, CampaignDeleted, ShownResult};
+use crate::{
+    campaign_csv::dry_run::CheckedCsv,
+    campaigns::view::{Campaign, CampaignDeleted, ShownResult},
+};
 
 const RUNNING: &str = "the campaign is running; pause or stop it first";
 const NOTHING: &str = "every contact of this campaign has been dialed";
@@ -19,7 +22,7 @@ const LACKS: &str = "language model `openai/gpt` is not configured; `interviewer
 
 /// Returns the operations of campaigns.
 pub fn operations() -> Vec<Operation> {
-    let mut operations = vec![list(), create(), create_csv()];
+    let mut operations = vec![list(), create(), create_csv(), check_csv()];
     operations.extend(one());
     operations.extend(commands());
     operations.extend(more_to_dial());
@@ -139,6 +142,29 @@ fn create_csv() -> Operation {
     .missing("agent")
     .conflict("not_configured", LACKS);
     linked(operation)
+}
+
+fn check_csv() -> Operation {
+    let file = "phone,name,persona\n+15550100010,Maria,cooperative\n12ab,Tom,\n+15550100012,Ada,\n";
+    Operation::post(
+        "/public/v1/campaigns/csv/check",
+        "checkCampaignCsv",
+        "Check a file of contacts without saving anything",
+    )
+    .ours()
+    .note("A file without usable rows or columns is refused as in an upload.")
+    .form::<CsvToCheck>(json!({ "file": { "file": file, "agentId": samples::AGENT } }))
+    .warns_of(
+        "1 number begins with a prefix that the account's safeguard `allowedPrefixes` does not list; it only warns",
+    )
+    .ok::<CheckedCsv>(json!({
+        "phoneColumn": "phone", "nameColumn": "name", "overrides": [], "fields": ["persona"],
+        "report": samples::row_report(),
+        "problems": [], "duplicates": 0, "doNotCall": 1,
+        "firstContacts": [{ "phoneNumber": samples::PHONE, "name": "Maria", "persona": "cooperative" }],
+    }))
+    .invalid("file", "missing_phone_column", "no phone column")
+    .missing("agent")
 }
 
 fn one() -> Vec<Operation> {

@@ -49,7 +49,7 @@ fn expected(method: &str, path: &str) -> Vec<&'static str> {
         ("get", "listen") if conversation => vec!["live"],
         ("post", "launch" | "pause" | "stop" | "schedule" | "call-again") if campaign => vec!["calls"],
         ("post", "calls" | "inbound") => vec!["calls"],
-        ("post", "search") => vec!["read"],
+        ("post", "search" | "check") => vec!["read"],
         ("get", _) => vec!["read"],
         _ => vec!["write"],
     }

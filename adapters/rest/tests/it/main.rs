@@ -12,6 +12,7 @@ mod auth;
 mod calls;
 mod campaign_changes;
 mod campaign_csv;
+mod campaign_csv_check;
 mod campaign_csv_rules;
 mod campaign_cuts;
 mod campaign_events;

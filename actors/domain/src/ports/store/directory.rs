@@ -319,6 +319,9 @@ pub trait DirectoryStore: Send + Sync {
         limit: i64,
     ) -> StoreResult<Vec<DoNotCallRow>>;
 
+    /// Returns how many of these numbers are on the account's do-not-call list.
+    async fn count_do_not_call(&self, account: AccountId, numbers: &[PhoneNumber]) -> StoreResult<i64>;
+
     /// Removes a number from the list. Returns `NotFound`.
     async fn remove_do_not_call(&self, account: AccountId, number: &PhoneNumber) -> StoreResult<()>;
 }
