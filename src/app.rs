@@ -2,6 +2,7 @@
 
 mod opening;
 mod parts;
+mod services;
 mod trunks;
 
 use std::{
@@ -30,6 +31,7 @@ use tokio::{
 pub use self::{opening::Opened, parts::try_voice};
 use self::{
     parts::{Parts, address_policy, delivery_worker, documents, recordings_dir},
+    services::InstalledServices,
     trunks::{OwnListener, Trunks},
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
@@ -40,7 +42,7 @@ use net::bind::way_out;
 use peers::Peers;
 use providers::limits;
 use rest::{
-    RateLimit, RestState, Site,
+    CheckedServices, RateLimit, RestState, Site,
     server::{self, Endpoint, ServerLimits},
     widget,
 };
@@ -262,6 +264,13 @@ fn router(
         gate: parts.gate.clone(),
         carriers: trunks.bulkheads,
     };
+    let services = InstalledServices {
+        config: config.clone(),
+        carriers: trunks.carriers,
+        accounts: trunks.settings,
+        parts: parts.clone(),
+        ready: ready.clone(),
+    };
     let provider_config = config.providers.clone();
     let public_url = trunks::public_url(config, address);
     let site = Site::new(&public_url, config.tls.is_set());
@@ -293,6 +302,7 @@ fn router(
         stopping,
         documents: Arc::new(documents(&address_policy)?),
         knowledge: parts.knowledge.clone(),
+        services: CheckedServices::new(Arc::new(services)),
         address_policy,
         prices: config.prices.clone(),
     });

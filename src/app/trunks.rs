@@ -42,6 +42,8 @@ pub(super) struct Trunks {
     pub(super) bulkheads: Bulkheads,
     /// Phone numbers of the carriers' accounts.
     pub(super) numbers: Arc<NumberLists>,
+    /// Accounts at carriers.
+    pub(super) settings: CarrierSettings,
 }
 
 /// Plain-HTTP endpoint for this machine only. An exchange in this process speaks no TLS, and no certificate
@@ -91,6 +93,7 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         own_listener,
         bulkheads,
         numbers: Arc::new(NumberLists::new(&settings)?),
+        settings,
     })
 }
 

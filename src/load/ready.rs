@@ -45,7 +45,7 @@ impl ReadyEndpoint {
     }
 
     /// Returns all reasons against new work.
-    async fn reasons(&self) -> Vec<&'static str> {
+    pub async fn reasons(&self) -> Vec<&'static str> {
         let database = tokio::time::timeout(PATIENCE, self.store.ping()).await;
         let held = self.node.holds_back().map(HoldsBack::as_str);
         let all = [

@@ -242,6 +242,30 @@ async fn a_carrier_that_cannot_work_is_refused_at_the_start() {
 }
 
 #[tokio::test]
+async fn carriers_and_providers_are_shown_and_checked_without_values_of_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let app = App::start(with_twilio(&folder, &[])).await.unwrap();
+    let account = accounts::create(app.store.as_ref(), "ada@example.com").await.unwrap();
+    let api = ApiClient::new(format!("http://{}", app.address), account.api_key).unwrap();
+    let shown = api.get("/public/v1/services").await.unwrap();
+    let services = shown["data"]["services"].as_array().unwrap();
+    let of = |name: &str| services.iter().find(|service| service["name"] == name).unwrap();
+    // The account is set, but the address at which Twilio reaches the service is not.
+    let twilio = of("carrier-twilio");
+    let variables = ["TWILIO_ACCOUNT_SID", "TWILIO_AUTH_TOKEN", "RINGBACK_PUBLIC_URL"];
+    assert_eq!(twilio["settings"], json!(variables));
+    assert_eq!((&twilio["configured"], twilio.get("rank")), (&json!(false), None));
+    assert!(!shown.to_string().contains("AC1") && !shown.to_string().contains("token-1"));
+    for name in ["carrier-simulated", "llm-interviewer", "stt-babble", "tts-babble"] {
+        assert_eq!((&of(name)["rank"], of(name).get("outage")), (&json!(1), None), "{name}");
+        let check = format!("/public/v1/services/{name}/check");
+        let found = api.post(&check, json!({})).await.unwrap();
+        assert_eq!(found["data"]["works"], true, "{name}: {found}");
+    }
+    app.stop(Duration::ZERO).await;
+}
+
+#[tokio::test]
 async fn an_agent_whose_numbers_are_elsewhere_is_not_launched_and_one_whose_are_here_is() {
     let folder = tempfile::tempdir().unwrap();
     let unset = ServeConfig {

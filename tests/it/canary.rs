@@ -193,6 +193,22 @@ async fn read_all(client: &Client, ids: &BTreeMap<&str, String>, seen: &mut Seen
     }
 }
 
+/// Checks every carrier and provider that is configured.
+async fn check_services(client: &Client, seen: &mut Seen) {
+    let all = client.get("/public/v1/services").await.expect(200);
+    let mut checked = 0;
+    for service in all.data()["services"].as_array().unwrap() {
+        if service["configured"] != true {
+            continue;
+        }
+        let path = format!("/public/v1/services/{}/check", service["name"].as_str().unwrap());
+        let found = client.post(&path, json!({})).await.expect(200).body.to_string();
+        seen.add(path, found);
+        checked += 1;
+    }
+    assert!(checked > 15, "{checked}");
+}
+
 /// Creates agents of all providers, and of all carriers, each with a call; returns the ids of one
 /// resource of each kind.
 async fn set_up(client: &Client, mirror: &Mirror) -> (BTreeMap<&'static str, String>, Vec<String>) {
@@ -341,6 +357,7 @@ async fn no_secret_is_seen_anywhere_whatever_fails() {
     }
     assert!(over >= 5, "{over} of {} calls came to their end", calls.len());
     read_all(&client, &ids, &mut seen).await;
+    check_services(&client, &mut seen).await;
     service.signal("TERM");
     service.signal("INT");
     let ended = service.end();

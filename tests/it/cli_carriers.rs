@@ -140,6 +140,27 @@ async fn what_works_is_told_with_numbers_and_what_to_enter() {
     assert!(!format!("{ended:?}").contains(SECRET));
 }
 
+#[tokio::test]
+async fn a_report_for_clients_of_the_api_names_settings_and_not_their_values() {
+    let account = |name: &str| match name {
+        "TWILIO_ACCOUNT_SID" => Some("AC1".to_owned()),
+        "TWILIO_AUTH_TOKEN" => Some(SECRET.to_owned()),
+        // Nothing listens there.
+        "TWILIO_BASE_URL" => Some("http://127.0.0.1:9".to_owned()),
+        _ => None,
+    };
+    let settings = carriers::settings::CarrierSettings::read(account).unwrap();
+    let addresses = (Some("https://calls.example.com"), None);
+    let report = carriers::check::one(&settings, "twilio", addresses).await.unwrap();
+    let message = &report.message;
+    assert!(!report.works && message.contains("TWILIO_AUTH_TOKEN"), "{message}");
+    assert!(!message.contains("127.0.0.1") && !message.contains(SECRET), "{message}");
+    let inbound = "https://calls.example.com/carriers/twilio/inbound";
+    assert_eq!(report.enter[0].value, inbound);
+    let other = carriers::check::one(&settings, "telnyx", addresses).await;
+    assert!(other.is_none(), "it is not configured");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_that_places_calls_and_may_not_read_the_account_works() {
     let ended = check(JSON, &[("TWILIO_API_KEY", "pair"), ("TWILIO_API_SECRET", SECRET)]).await;

@@ -45,6 +45,9 @@ const NO_IDS: [&str; 4] = ["voiceId", "eventsIds", "pronunciationDictionaryId", 
 /// Fields that contain ids although their name does not say so.
 const OTHER_IDS: [&str; 1] = ["knowledgeBase"];
 
+/// Names in paths of things that belong to the installation and not to an account.
+const SHARED: [&str; 1] = ["serviceName"];
+
 /// Place at which an operation takes an id.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
@@ -104,6 +107,7 @@ fn places(operation: &Value) -> BTreeSet<Place> {
         let parameter = resolved(parameter);
         let name = parameter["name"].as_str().unwrap().to_owned();
         match parameter["in"].as_str().unwrap() {
+            "path" if SHARED.contains(&&*name) => {}
             "path" => drop(found.insert(Place::Path(name))),
             "query" if name.ends_with("Id") => drop(found.insert(Place::Query(name))),
             _ => {}

@@ -8,6 +8,7 @@ pub mod knowledge;
 pub mod language_model;
 pub mod media_leg;
 pub mod recordings;
+pub mod services;
 pub mod store;
 pub mod synthesizer;
 pub mod tool_runner;

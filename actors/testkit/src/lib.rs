@@ -5,6 +5,7 @@ pub mod fake_health;
 pub mod fake_knowledge;
 pub mod fake_language;
 pub mod fake_ports;
+pub mod fake_services;
 pub mod fake_speech;
 pub mod fake_tools;
 pub mod memory_store;

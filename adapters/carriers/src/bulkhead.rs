@@ -7,8 +7,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use domain::{
     phone_number::PhoneNumber,
-    ports::carrier::{
-        Carrier, CarrierAbilities, CarrierCallId, CarrierError, DialError, DialRequest, ListedCall, Transfer, WayBack,
+    ports::{
+        carrier::{
+            Carrier, CarrierAbilities, CarrierCallId, CarrierError, Carriers, DialError, DialRequest, ListedCall,
+            Transfer, WayBack,
+        },
+        services::{Service, ServiceKind},
     },
     time::Timestamp,
 };
@@ -17,6 +21,7 @@ use tokio::{
     time::timeout,
 };
 
+use crate::settings::{NAMES, variables};
 use net::guard::{Guard, Guards, Kind, Pass, Verdict};
 
 /// Concurrent requests to one carrier.
@@ -53,6 +58,20 @@ impl Bulkheads {
             self.dialing.push(guard.clone());
         }
         Arc::new(Bulkhead::new(carrier, guard, PLACES, RESERVED))
+    }
+
+    /// Returns all carriers, whether `carriers` has them or not, with their outages.
+    pub fn services(&self, carriers: &Carriers, now: Timestamp) -> Vec<Service> {
+        let service = |carrier: &'static str| Service {
+            name: format!("carrier-{carrier}"),
+            kind: ServiceKind::Carrier,
+            provider: carrier,
+            rank: (carriers.first().name() == carrier).then_some(1),
+            configured: carriers.named(carrier).is_some(),
+            outage: self.guards.get(Kind::Carrier, carrier).outage(now),
+            settings: variables(carrier),
+        };
+        NAMES.into_iter().map(service).collect()
     }
 
     /// Returns whether no carrier accepts calls. Returns false if there are no dialing carriers.

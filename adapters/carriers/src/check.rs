@@ -8,7 +8,10 @@ use clap::Args;
 use domain::{
     id::AttemptId,
     phone_number::PhoneNumber,
-    ports::carrier::{CarrierCallId, CarrierError, WayBack},
+    ports::{
+        carrier::{CarrierCallId, CarrierError, WayBack},
+        services::{CarrierEntry, CheckReport},
+    },
     time::SystemClock,
 };
 use net::http_client::{parse_base_url, parse_local_base_url};
@@ -112,6 +115,20 @@ impl Finding {
         shown
     }
 
+    /// Reports for clients of the API, without the address of the carrier's API.
+    fn report(self) -> CheckReport {
+        let entries = self.entries.into_iter();
+        let result = self.result.map_err(|why| match why.strip_prefix("asked at ") {
+            Some(asked) => asked.split_once(": ").map_or(asked, |(_, why)| why).to_owned(),
+            None => why,
+        });
+        CheckReport {
+            numbers: self.numbers,
+            enter: entries.map(|(at, value)| CarrierEntry { at, value }).collect(),
+            ..CheckReport::of(result)
+        }
+    }
+
     fn print(&self) {
         match &self.result {
             Ok(said) => println!("{}: works ({said})", self.carrier),
@@ -154,6 +171,29 @@ pub async fn run(args: CarriersCheckArgs) -> Result<ExitCode, Box<dyn std::error
     }
     let all_work = findings.iter().all(|finding| finding.result.is_ok());
     Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Checks one carrier as the command does. The addresses are those at which carriers reach the service, and of a
+/// telephone exchange. Returns `None` if it is not configured.
+pub async fn one(
+    settings: &CarrierSettings,
+    carrier: &str,
+    (public, simulated): (Option<&str>, Option<&str>),
+) -> Option<CheckReport> {
+    let (ask, public) = match Asker::new() {
+        Ok(ask) => (ask, public.map(str::to_owned)),
+        Err(error) => return Some(CheckReport::of(Err(error.to_string()))),
+    };
+    let check = Check { ask, public };
+    let found = match carrier {
+        "twilio" => check.twilio(settings.twilio.as_ref()?).await,
+        "signalwire" => check.twilio(settings.signalwire.as_ref()?).await,
+        "telnyx" => check.telnyx(settings.telnyx.as_ref()?).await,
+        "vonage" => check.vonage(settings.vonage.as_ref()?).await,
+        "asterisk" => check.asterisk(settings.asterisk.as_ref()?).await,
+        _ => check.simulated(simulated?).await,
+    };
+    Some(found.report())
 }
 
 struct Check {

@@ -101,6 +101,17 @@ pub fn wanted(carrier: &str) -> &'static str {
     }
 }
 
+/// Returns the names of all variables that a carrier of this name needs.
+pub(super) fn variables(carrier: &str) -> Vec<&'static str> {
+    let words = wanted(carrier).split([' ', ',']);
+    let other = match carrier {
+        "asterisk" => None,
+        "simulated" => Some("RINGBACK_SIMULATED_URL"),
+        _ => Some("RINGBACK_PUBLIC_URL"),
+    };
+    words.filter(|word| word.contains('_')).chain(other).collect()
+}
+
 /// Non-empty environment variables.
 struct Variables<'a>(&'a dyn Fn(&str) -> Option<String>);
 
@@ -259,6 +270,14 @@ mod tests {
     fn nothing_set_is_no_carrier() {
         let settings = read(&[("TWILIO_ACCOUNT_SID", " "), ("TWILIO_PHONE_NUMBER", "+15550000001")]).unwrap();
         assert!(settings.twilio.is_none() && settings.signalwire.is_none());
+    }
+
+    #[test]
+    fn the_variables_of_a_carrier_are_named() {
+        let own = ["TELNYX_API_KEY", "TELNYX_PUBLIC_KEY", "TELNYX_CONNECTION_ID"];
+        assert_eq!(variables("telnyx"), [&own[..], &["RINGBACK_PUBLIC_URL"]].concat());
+        assert_eq!(variables("asterisk").len(), 4);
+        assert_eq!(variables("simulated"), ["RINGBACK_SIMULATED_URL"]);
     }
 
     #[test]

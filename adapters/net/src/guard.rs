@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use domain::{ports::services::Outage, time::Timestamp};
 use tokio::time::Instant;
 
 use crate::redact;
@@ -219,6 +220,16 @@ impl Guard {
     pub fn unhealthy_for(&self) -> Option<Duration> {
         let since = *self.0.unhealthy_since.lock().unwrap_or_else(PoisonError::into_inner);
         since.map(|since| since.elapsed())
+    }
+
+    /// Returns the present failure, if there is one. `now` is the present time.
+    pub fn outage(&self, now: Timestamp) -> Option<Outage> {
+        let since = self.unhealthy_for().map(|lasting| now.to_utc() - lasting);
+        let rejects = || "it rejects the requests of different calls as wrong".to_owned();
+        (since.is_some() || self.is_down()).then(|| Outage {
+            since: since.map(|since| Timestamp::from(since).to_iso8601()),
+            reason: since.map_or_else(rejects, |_| self.why()),
+        })
     }
 
     /// Returns the model or voice that this guard covers; empty for the whole provider.

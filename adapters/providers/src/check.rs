@@ -4,6 +4,7 @@
 use std::{process::ExitCode, sync::Arc};
 
 use clap::Args;
+use domain::ports::services::{CheckReport, ServiceKind};
 
 use comfy_table::{Table, presets::UTF8_BORDERS_ONLY};
 use serde_json::{Value, json};
@@ -79,6 +80,42 @@ pub async fn run(args: ProvidersCheckArgs) -> Result<ExitCode, Box<dyn std::erro
     show(&findings, args.json)?;
     let all_work = findings.iter().all(|finding| finding.result.is_ok());
     Ok(if all_work { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Checks one provider of a kind as the command does: with the first model or voice of the settings, or else its default.
+pub async fn one(config: &ProviderConfig, kind: ServiceKind, provider: &str) -> CheckReport {
+    let listed = match kind {
+        ServiceKind::Llm => &*config.llm,
+        ServiceKind::Stt => &*config.stt,
+        ServiceKind::Tts => &*config.tts,
+        ServiceKind::Embeddings | ServiceKind::Carrier => config.embeddings.as_slice(),
+    };
+    let listed = listed.iter().find(|name| name.provider == provider).cloned();
+    let name = listed.unwrap_or_else(|| ProviderName::of(provider));
+    let mut config = config.clone();
+    if kind == ServiceKind::Stt {
+        config.stt = vec![name.clone()];
+    }
+    let providers = match Configured::new(&config, Arc::new(BabbleTranscriber), None) {
+        Ok(providers) => providers,
+        Err(why) => return CheckReport::of(Err(why.to_string())),
+    };
+    let names = std::slice::from_ref(&name);
+    let found = match kind {
+        ServiceKind::Llm => language_models(&providers, names).await,
+        ServiceKind::Tts => voices(&providers, names).await.0,
+        ServiceKind::Stt => {
+            let (_, speech) = voices(&providers, &config.tts).await;
+            recognisers(&providers, names, speech).await
+        }
+        ServiceKind::Embeddings | ServiceKind::Carrier => {
+            vec![embeddings(&name, &config.settings().unwrap_or_default()).await]
+        }
+    };
+    let results = found
+        .into_iter()
+        .map(|finding| finding.result.map(|(_, answer)| answer));
+    CheckReport::of(results.collect())
 }
 
 async fn language_models(providers: &Configured, names: &[ProviderName]) -> Vec<Finding> {

@@ -6,4 +6,5 @@ mod cache;
 mod embeddings;
 mod vectors;
 
+pub(crate) use self::embeddings::PROVIDERS;
 pub use self::{cache::KnowledgeCache, embeddings::Embeddings};

@@ -18,6 +18,7 @@ pub mod llm;
 pub mod name;
 pub mod probe;
 pub mod prober;
+pub mod services;
 pub mod settings;
 pub mod stt;
 pub mod summary;

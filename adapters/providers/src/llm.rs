@@ -29,7 +29,10 @@ use domain::{
 use futures_util::{StreamExt, stream, stream::BoxStream};
 
 pub use self::probe::ProbeReport;
-pub(crate) use self::{messages::VERSION as ANTHROPIC_VERSION, models::INTERVIEWER};
+pub(crate) use self::{
+    messages::VERSION as ANTHROPIC_VERSION,
+    models::{INTERVIEWER, providers},
+};
 use self::{
     models::{Model, Models},
     race::{Race, Speaking, by},

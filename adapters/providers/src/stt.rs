@@ -30,6 +30,7 @@ use self::{
     results::Results,
     session::Session,
 };
+pub(crate) use choice::providers;
 pub use probe::ProbeReport;
 
 use crate::{

@@ -79,7 +79,7 @@ pub enum VoicesError {
 }
 
 /// Providers of speech.
-const PROVIDERS: [&str; 8] = [
+pub(crate) const PROVIDERS: [&str; 8] = [
     "babble",
     "espeak",
     "elevenlabs",

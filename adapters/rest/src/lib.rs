@@ -46,6 +46,7 @@ mod row_report;
 mod safeguards;
 mod scopes;
 pub mod server;
+mod services;
 mod session;
 mod site;
 mod sse;
@@ -60,6 +61,7 @@ use std::{path::PathBuf, sync::Arc};
 pub use campaign_csv::contacts_in as contacts_in_csv;
 pub use cors::{InvalidOrigin, around as with_cors, parse_origin};
 pub use rate_limit::{RateLimit, SignInLimit};
+pub use services::CheckedServices;
 pub use site::{Entrance, Site, WAYS_OUT};
 
 use actors::switchboard::Switchboard;
@@ -140,6 +142,8 @@ pub struct RestState {
     pub documents: Arc<Documents>,
     /// The documents as calls search them.
     pub knowledge: Arc<dyn KnowledgeBase>,
+    /// Carriers and providers, with their last checks.
+    pub services: CheckedServices,
     /// Policy on the addresses that a client may have us connect to.
     pub address_policy: AddressPolicy,
     /// Prices for the cost of conversations, if there are any.
@@ -206,6 +210,7 @@ pub fn routes(state: RestState) -> Router {
         .merge(phone_numbers::routes())
         .merge(catalog::routes())
         .merge(safeguards::routes())
+        .merge(services::routes())
         .route("/public/v1/events", get(events::stream))
         .merge(tools::routes())
         .merge(transfer_rules::routes())

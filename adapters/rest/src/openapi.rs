@@ -22,6 +22,7 @@ pub mod operation;
 pub mod phone_numbers;
 pub mod safeguards;
 mod samples;
+pub mod services;
 pub mod sessions;
 pub mod tools;
 pub mod transfer_rules;
@@ -160,6 +161,7 @@ fn resources() -> Vec<(&'static str, &'static str, Vec<Operation>)> {
             "Browsers that are signed in to the dashboard",
             sessions::operations(),
         ),
+        ("Carriers and providers", "Their state", services::operations()),
         ("Agents", "AI agents that talk in calls", agents::operations()),
         ("Knowledge base", "Documents that agents use", knowledge::operations()),
         ("Tools", "HTTP tools that agents may use in calls", tools::operations()),

@@ -14,12 +14,13 @@ const ADMIN: &[Scope] = &[Scope::Admin];
 const BASE: &str = "/public/v1";
 
 /// Exceptions: method (`*` for all), path (a prefix if it ends with `…`), scopes. The first match applies.
-const EXCEPTIONS: [(&str, &str, &[Scope]); 18] = [
+const EXCEPTIONS: [(&str, &str, &[Scope]); 19] = [
     // The response is a key with all scopes.
     ("POST", "/me/api-key/regenerate", &Scope::ALL),
     ("*", "/me/api-keys…", ADMIN),
     ("*", "/me/webhook-secret…", ADMIN),
     ("*", "/webhooks…", ADMIN),
+    ("POST", "/services/{serviceName}/check", ADMIN),
     ("GET", "/session", NONE),
     ("DELETE", "/session", NONE),
     ("DELETE", "/session/{sessionId}", ADMIN),

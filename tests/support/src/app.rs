@@ -23,11 +23,11 @@ use providers::{
     catalog::ProviderCatalog, config::ProviderConfig, knowledge::KnowledgeCache, limits, settings::ProviderSettings,
 };
 use rest::{
-    RateLimit, RestState, Site,
+    CheckedServices, RateLimit, RestState, Site,
     server::{Endpoint, ServerLimits, Tls, serve},
 };
 use serde_json::json;
-use testkit::memory_store::MemoryStore;
+use testkit::{fake_services::FakeServices, memory_store::MemoryStore};
 use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 
 use super::{client::Client, contract::PANICS, program, switchboard::FakeNode};
@@ -137,6 +137,7 @@ pub async fn state(store: Arc<dyn Store>, node: &FakeNode) -> RestState {
         account_events: rest::AccountEvents::default(),
         stopping: node.stopping(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
+        services: CheckedServices::new(Arc::new(FakeServices::default())),
         address_policy: AddressPolicy::public_only(),
         prices: None,
     }

@@ -44,12 +44,12 @@ use providers::{
     limits,
 };
 use rest::{
-    RateLimit, RestState, Site,
+    CheckedServices, RateLimit, RestState, Site,
     server::{Endpoint, ServerLimits, serve},
 };
 use serde_json::{Value, json};
 use sim::exchange::{Exchange, ExchangeHandle, ExchangeSettings, LogEntry, Script};
-use testkit::{fake_speech::FakeRecordings, memory_store::MemoryStore};
+use testkit::{fake_services::FakeServices, fake_speech::FakeRecordings, memory_store::MemoryStore};
 use tokio::{
     net::{TcpListener, TcpSocket},
     sync::watch,
@@ -225,6 +225,7 @@ async fn start_service(
         stopping: stopping.subscribe(),
         documents: Arc::new(Documents::new(document_settings()).unwrap()),
         knowledge,
+        services: CheckedServices::new(Arc::new(FakeServices::default())),
         address_policy: addresses,
         prices: None,
     });

@@ -18,7 +18,7 @@ use crate::{
 use net::{http_client, socket::CONNECT_WITHIN};
 
 /// Providers that offer `/v1/embeddings`.
-const PROVIDERS: [&str; 5] = ["openai", "gemini", "ollama", "vllm", "llamacpp"];
+pub(crate) const PROVIDERS: [&str; 5] = ["openai", "gemini", "ollama", "vllm", "llamacpp"];
 
 /// How long a turn waits for the vector of its question. Hosted models take about 50 to 150 ms.
 const QUESTION_WITHIN: Duration = Duration::from_millis(200);

@@ -45,6 +45,11 @@ const PROVIDERS: [(&str, Option<&str>); 8] = [
     ("llamacpp", Some("default")),
 ];
 
+/// Returns the names of all providers.
+pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
+    std::iter::once(INTERVIEWER).chain(PROVIDERS.map(|(provider, _)| provider))
+}
+
 /// Model that can be used.
 #[derive(Clone)]
 pub(super) struct Model {
@@ -137,9 +142,8 @@ impl Models {
         }
         let known = PROVIDERS.iter().find(|(known, _)| *known == provider);
         let Some((_, default)) = known else {
-            let known = PROVIDERS.iter().map(|(known, _)| *known);
-            let known = std::iter::once(INTERVIEWER).chain(known).collect();
             // The provider may offer speech only.
+            let known = providers().collect();
             return Err(NotConfigured::not_among(known, provider, "language models"));
         };
         self.settings.endpoint(provider)?;

@@ -20,6 +20,11 @@ use net::guard::{Guard, Guards, Kind};
 /// Recogniser inside this process.
 const BABBLE: &str = "babble";
 
+/// Returns the names of all providers.
+pub(crate) fn providers() -> impl Iterator<Item = &'static str> {
+    [BABBLE, "deepgram", "elevenlabs"].into_iter().chain(SERVERS)
+}
+
 /// Way of sending audio to a recogniser.
 pub(super) enum Way {
     /// On a socket, as the user speaks.
@@ -65,10 +70,8 @@ impl Choice {
             }
             provider => {
                 let server = Server::of(provider, client);
-                let server = server.ok_or_else(|| {
-                    let known = [BABBLE, "deepgram", "elevenlabs"].into_iter().chain(SERVERS);
-                    NotConfigured::not_among(known.collect(), provider, "speech to text")
-                })?;
+                let server = server
+                    .ok_or_else(|| NotConfigured::not_among(providers().collect(), provider, "speech to text"))?;
                 Source::Provider(settings.endpoint(provider)?.clone(), server)
             }
         };

@@ -245,6 +245,7 @@ pub fn path_parameter(name: &str) -> Value {
             json!({ "type": "integer", "minimum": 1 }),
             json!(3),
         ),
+        "serviceName" => ("A service's name", json!({ "type": "string" }), json!("carrier-twilio")),
         "agentId" => ("An agent's id", uuid(), json!(samples::AGENT)),
         "campaignId" => ("A campaign's id", uuid(), json!(samples::CAMPAIGN)),
         "contactId" => ("A contact's id", uuid(), json!(samples::CONTACT)),

@@ -37,6 +37,7 @@ mod overload;
 mod phone_numbers;
 mod recordings;
 mod server;
+mod services;
 mod sessions;
 mod sqlite;
 mod transfer_rules;
