@@ -123,7 +123,7 @@ impl Finding {
             None => why,
         });
         CheckReport {
-            numbers: self.numbers,
+            numbers: self.numbers.into_iter().map(String::from).collect(),
             enter: entries.map(|(at, value)| CarrierEntry { at, value }).collect(),
             ..CheckReport::of(result)
         }
