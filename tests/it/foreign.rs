@@ -226,15 +226,11 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     let test = format!("/public/v1/webhooks/{webhook}/test");
     let delivery = client.post(&test, json!({})).await.expect(200).text("/data/deliveryId");
     let key = json!({ "name": word, "scopes": ["read"] });
-    let email = client.get("/public/v1/me").await.expect(200).text("/data/email");
-    let sign_in = json!({ "email": email, "apiKey": client.key });
-    let sign_in = client.bare("POST", "/public/v1/session").json(&sign_in);
-    let session = send(sign_in.header("origin", &client.base)).await.expect(201);
     Owned(
         [
             ("webhookId", webhook),
             ("deliveryId", delivery),
-            ("sessionId", session.text("/data/session/sessionId")),
+            ("sessionId", sign_in(client).await),
             ("keyId", made("/me/api-keys", key, "keyId").await),
             ("contactId", made("/contacts", contact, "contactId").await),
             ("toolId", made("/tools", tool, "toolId").await),
@@ -251,6 +247,15 @@ async fn furnish(app: &TestApp, client: &Client, word: &str, number: &str) -> Ow
     )
 }
 
+/// Opens a session and returns its id.
+async fn sign_in(client: &Client) -> String {
+    let email = client.get("/public/v1/me").await.expect(200).text("/data/email");
+    let body = json!({ "email": email, "apiKey": client.key });
+    let request = client.bare("POST", "/public/v1/session").json(&body);
+    let session = send(request.header("origin", &client.base)).await.expect(201);
+    session.text("/data/session/sessionId")
+}
+
 /// Returns everything that an account can read of its resources.
 async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
     let mut seen = Vec::new();
@@ -259,7 +264,7 @@ async fn snapshot(client: &Client, owned: &Owned) -> Vec<Value> {
             .get("application/json")
             .is_some();
         // The recording does not exist, and the response says so.
-        if method != "get" || !plain || operation["security"] == json!([]) || template.ends_with("/recording") {
+        if method != "get" || !plain || operation["security"] == json!([]) || template.contains("/recording") {
             continue;
         }
         let path = owned.0.iter().fold(template.clone(), |path, (name, id)| {
@@ -416,6 +421,8 @@ async fn a_page_of_another_account_is_not_turned() {
     tokio::time::advance(Duration::from_secs(86_400)).await;
     furnish(&app, &app.client, "heron-7731-2", "+15550108").await;
     tokio::time::advance(Duration::from_secs(7_200)).await;
+    // The first session has ended meanwhile.
+    sign_in(&app.client).await;
     while analytics::count(&*app.store, None, 10).await.unwrap() {}
     let stranger = app.stranger().await;
     let mut turned = 0;

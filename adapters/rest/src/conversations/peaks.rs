@@ -66,6 +66,14 @@ pub async fn show(
     let file = path.clone();
     let found = tokio::task::spawn_blocking(move || peaks(&file, points)).await;
     let found = found.map_err(|_| ApiError::Internal)?;
-    let Peaks { duration_ms, user, agent } = found.map_err(|error| unread(&error, &path))?;
-    Ok(Reply::ok(RecordingPeaks { duration_ms, user, agent }))
+    let Peaks {
+        duration_ms,
+        user,
+        agent,
+    } = found.map_err(|error| unread(&error, &path))?;
+    Ok(Reply::ok(RecordingPeaks {
+        duration_ms,
+        user,
+        agent,
+    }))
 }

@@ -11,7 +11,10 @@ use domain::{
 };
 
 use super::{campaign_types::NoFields, common::PhoneNumberSent, operation::Operation, samples};
-use crate::{calls::inbound::NewMediaSocket, conversations::{export::HEADERS, peaks::RecordingPeaks}};
+use crate::{
+    calls::inbound::NewMediaSocket,
+    conversations::{export::HEADERS, peaks::RecordingPeaks},
+};
 
 /// A call to place.
 #[derive(ToSchema)]

@@ -43,7 +43,7 @@ fn expected(method: &str, path: &str) -> Vec<&'static str> {
         ("post", "regenerate") => vec!["read", "calls", "live", "write", "admin"],
         _ if path.starts_with("/me/api-keys") || path.starts_with("/me/webhook-secret") => vec!["admin"],
         _ if path.starts_with("/webhooks") => vec!["admin"],
-        ("post", "check") => vec!["admin"],
+        ("post", "check") if path.starts_with("/services") => vec!["admin"],
         ("get" | "delete", "session") => vec![],
         ("delete", "{conversationId}" | "{sessionId}") => vec!["admin"],
         ("post", "say" | "transfer" | "digits" | "instructions" | "end") if conversation => vec!["live"],

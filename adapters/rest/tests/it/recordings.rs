@@ -148,7 +148,10 @@ async fn the_peaks_of_a_recording_follow_both_channels() {
     let path = format!("{}/peaks", recorded.path());
     let shown = recorded.client.get(&format!("{path}?points=10")).await.expect(200);
     let loudest: Vec<u16> = (1..=10_u16).map(|span| (span * 2_000 - 1) / 128).collect();
-    assert_eq!(shown.data(), &json!({ "durationMs": 2_500, "user": loudest, "agent": [0; 10] }));
+    assert_eq!(
+        shown.data(),
+        &json!({ "durationMs": 2_500, "user": loudest, "agent": vec![0; 10] })
+    );
     let finest = recorded.client.get(&format!("{path}?points=5000")).await.expect(200);
     assert_eq!(finest.data()["user"].as_array().unwrap().len(), 5_000);
     let usual = recorded.client.get(&path).await.expect(200);

@@ -35,7 +35,10 @@ pub fn peaks(path: &Path, points: u32) -> io::Result<Peaks> {
     })?;
     let (spec, frames) = (reader.spec(), u64::from(reader.duration()));
     if spec.channels != 2 || spec.bits_per_sample != 16 || spec.sample_rate == 0 {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a stereo file of 16-bit samples"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "not a stereo file of 16-bit samples",
+        ));
     }
     let mut peaks = Peaks {
         duration_ms: frames * 1_000 / u64::from(spec.sample_rate),
