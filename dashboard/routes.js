@@ -12,6 +12,8 @@ export const routes = [
   { path: '/campaigns', title: 'campaigns.title', load: () => import('./pages/campaigns.js') },
   { path: '/campaigns/new', title: 'newCampaign.title', nav: '/campaigns', load: () => import('./pages/new-campaign.js') },
   { path: '/campaigns/:id', title: 'campaign.title', nav: '/campaigns', load: () => import('./pages/campaign.js') },
+  { path: '/calls', title: 'calls.title', load: () => import('./pages/calls.js') },
+  { path: '/calls/:id', title: 'call.title', nav: '/calls', load: () => import('./pages/call.js') },
   { path: '/profile', title: 'profile.title', load: () => import('./pages/profile.js') },
 ];
 

@@ -21,6 +21,7 @@ const paths = /** @type {Record<string, string>} */ ({
   play: 'M6 4l10 6-10 6z',
   pause: 'M7 4v12M13 4v12',
   stop: 'M5 5h10v10H5z',
+  filter: 'M3 5h14M6 10h8M8.500 15h3',
   check: 'M4 10.500 8 14.500 16 6',
   warning: 'M10 3 2.500 16.500h15zM10 8v4M10 14v.500',
 });

@@ -52,7 +52,7 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
 
   /** @param {KeyboardEvent} event */
   function onKeyDown(event) {
-    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -rows.length, End: rows.length });
+    const steps = /** @type {Record<string, number>} */ ({ ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: 10, PageUp: -10, Home: -rows.length, End: rows.length });
     const target = /** @type {HTMLElement} */ (event.target);
     if (!(event.key in steps) || !target.closest('tbody') || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();

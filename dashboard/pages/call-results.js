@@ -1,0 +1,73 @@
+// What a call came to: facts, analysis, collected data, cost.
+import { html } from '../lib/ui.js';
+import { useResource } from '../lib/data.js';
+import { dateTime, duration, money, number, t } from '../lib/i18n.js';
+import { Badge, Facts } from '../components/states.js';
+
+/** The outcome in words: the reason of a failure, or what was reached. @param {any} call */
+export function callOutcome(call) {
+  if (call.errorMessage) {
+    const code = /^[a-z]+(-[a-z]+)*/.exec(call.errorMessage)?.[0] ?? '', rest = call.errorMessage.slice(code.length).replace(/^[:\s]+/, '');
+    const name = t(`reason.${code}`, { fallback: '' });
+    return name && code ? [name, rest].filter(Boolean).join(': ') : call.errorMessage;
+  }
+  if (call.voiceMailDetected) return t('reason.voicemail');
+  if (call.status === 'completed') return t(call.callTransferred ? 'call.transferred' : 'reason.completed');
+  return '';
+}
+
+/** @param {{ call: any }} props */
+export function CallFacts({ call }) {
+  const campaign = useResource(call.campaignId ? `/campaigns/${call.campaignId}` : null);
+  const outcome = callOutcome(call), { agentId, agentVersion } = call;
+  return html`<section class="card" aria-labelledby="call-facts"><h2 id="call-facts">${t('call.facts')}</h2><${Facts} facts=${[
+    outcome && [t('call.outcome'), outcome],
+    [t('call.agent'), html`<a href=${`/agents/${agentId}`}>${call.agentName}</a>${agentVersion && html` <span class="muted">${t('call.version', { n: agentVersion })}</span>`}`],
+    call.campaignId && [t('call.campaign'), html`<a href=${`/campaigns/${call.campaignId}`}>${campaign.data?.name ?? (campaign.error ? t('call.deletedCampaign') : '…')}</a>`],
+    [t('calls.filters.direction'), t(`calls.${call.direction}`)],
+    [t(call.status === 'scheduled' ? 'call.due' : 'call.started'), dateTime(call.startTimeUnix * 1000)],
+    call.conversationDuration > 0 && [t('calls.length'), html`<span class="numeric">${duration(call.conversationDuration)}</span>`],
+    call.contactNumber && [t('call.theirNumber'), html`<a class="numeric" href=${`/calls?phoneNumber=${encodeURIComponent(call.contactNumber)}`}>${call.contactNumber}</a>`],
+    call.callerNumber && [t('calls.ownNumber'), html`<span class="numeric">${call.callerNumber}</span>`],
+    call.carrier && [t('call.carrier'), call.carrier],
+  ]} /></section>`;
+}
+
+/** @param {{ call: any, onHear: ((ms: number) => void) | null }} props */
+export function Analysis({ call, onHear }) {
+  const { sentiment, keyMoments = [], issues = [] } = call;
+  if (!call.analysedBy) return call.status === 'completed' && html`<section class="card" aria-labelledby="analysis"><h2 id="analysis">${t('call.analysis')}</h2><p class="muted">${t('call.notYetAnalysed')}</p></section>`;
+  return html`<section class="card" aria-labelledby="analysis"><div class="head"><h2 id="analysis">${t('call.analysis')}</h2>
+      ${sentiment?.sentiment_overall && html`<span title=${t('call.score', { score: number(sentiment.sentiment_score) })}><${Badge} status=${sentiment.sentiment_overall} /></span>`}</div>
+    ${call.summary && html`<p>${call.summary}</p>`}
+    ${issues.length > 0 && html`<div><h3>${t('call.issues')}</h3><ul class="plain-list">${issues.map((/** @type {string} */ issue) => html`<li>${issue}</li>`)}</ul></div>`}
+    ${keyMoments.length > 0 && html`<div><h3>${t('call.keyMoments')}</h3><ul class="moments">${keyMoments.map((/** @type {any} */ moment) => html`<${Moment} moment=${moment} onHear=${onHear} />`)}</ul></div>`}
+    <p class="help">${t(`call.analysedBy.${call.analysedBy}`)}</p></section>`;
+}
+
+/** @param {{ moment: any, onHear: ((ms: number) => void) | null }} props */
+function Moment({ moment: { label, text, timestamp }, onHear }) {
+  const [minutes, seconds] = String(timestamp).split(':').map(Number), ms = (minutes * 60 + seconds) * 1000;
+  const name = t(`call.moments.${label}`, { fallback: String(label).replaceAll('_', ' ') });
+  return html`<li>${onHear && Number.isFinite(ms) ? html`<button class="plain at numeric" aria-label=${t('call.hearFrom', { at: timestamp })} onClick=${() => onHear(ms)}>${timestamp}</button>` : html`<span class="at numeric muted">${timestamp}</span>`}
+    <span><b>${name}</b><br />${text}</span></li>`;
+}
+
+/** @param {{ call: any }} props */
+export function Collected({ call }) {
+  const items = call.dataCollected?.items ?? [], { appointmentScheduled: appointment = {} } = call;
+  if (items.length === 0 && !appointment.dateTime) return null;
+  return html`<section class="card" aria-labelledby="collected"><h2 id="collected">${t('call.collected')}</h2><${Facts} facts=${[
+    ...items.map((/** @type {any} */ item) => [item.entity, item.value]),
+    appointment.dateTime && [t('call.appointment'), `${String(appointment.dateTime).replace('T', ' ')} ${appointment.timezone ?? ''}`],
+  ]} /></section>`;
+}
+
+/** @param {{ cost: any }} props */
+export function Cost({ cost }) {
+  if (!cost) return null;
+  const unit = (/** @type {any} */ part) => t('call.quantity', { n: Number(part.quantity), unit: t(`call.units.${part.unit}`, { fallback: part.unit }) });
+  const rows = [...cost.parts.map((/** @type {any} */ part) => ({ ...part, said: money(Number(part.amount), cost.currency) })), ...cost.unpriced.map((/** @type {any} */ part) => ({ ...part, said: t('call.noPrice') }))];
+  return html`<section class="card" aria-labelledby="cost"><div class="head"><h2 id="cost">${t('call.cost')}</h2><b class="figure numeric">${money(Number(cost.total), cost.currency)}</b></div>
+    ${rows.length > 0 && html`<details><summary>${t('call.details')}</summary><dl class="pairs">${rows.map((part) => html`<div><dt>${part.what}<br />${unit(part)}</dt><dd class="numeric">${part.said}</dd></div>`)}</dl></details>`}</section>`;
+}

@@ -1,0 +1,86 @@
+// One call: as it happens, and afterwards its transcript in step with its recording.
+import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
+import { del } from '../lib/api.js';
+import { useCallRecord } from '../lib/call-record.js';
+import { useResource } from '../lib/data.js';
+import { duration, t } from '../lib/i18n.js';
+import { navigate, useQuery } from '../lib/router.js';
+import { confirm, toast, toastError } from '../components/dialog.js';
+import { Menu } from '../components/menu.js';
+import { Player } from '../components/player.js';
+import { Badge, Failure, Loading } from '../components/states.js';
+import { EndButton, LiveControls } from './call-live.js';
+import { Analysis, CallFacts, Collected, Cost } from './call-results.js';
+import { Transcript } from './call-transcript.js';
+
+/** @param {{ params: Record<string, string> }} props */
+export default function Call({ params: { id } }) {
+  const { call, turns, events, error, reload } = useCallRecord(id);
+  const number = call?.contactNumber;
+  const saved = useResource(number ? '/contacts' : null, { search: number, pageSize: 5 });
+  const contact = saved.data?.find((/** @type {any} */ each) => each.phoneNumber === number);
+  const name = contact?.name || number || (call && t('calls.noNumber'));
+  useEffect(() => { if (name) document.title = `${name} · Ringback`; }, [name]);
+  if (error && !call) return html`<h1>${t('call.title')}</h1><${Failure} error=${error} onRetry=${reload} />`;
+  // The same elements as below, so that the focus stays on the heading.
+  if (!call) return html`<div class="head"><div class="row"><h1>${t('call.title')}</h1></div></div><${Loading} />`;
+
+  const isLive = call.status === 'in_progress', waits = call.status === 'scheduled';
+  async function remove() {
+    if (!await confirm({ title: t('call.deleteTitle'), body: t('call.deleteBody'), action: t('common.delete'), danger: true })) return;
+    try { await del(`/conversations/${id}`); toast(t('call.deleted')); navigate('/calls'); } catch (problem) { toastError(problem); }
+  }
+  return html`
+    <div class="head"><div class="row"><h1>${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
+      <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${reload} />`
+        : html`<${Menu} button=${true} label=${t('campaign.moreActions')}><button class="plain" onClick=${remove}>${t('common.delete')}</button><//>`}</div></div>
+    ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
+    <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} />`;
+}
+
+/** @param {{ call: any, turns: any[] | null, events: any[], isLive: boolean }} props */
+function Body({ call, turns, events, isLive }) {
+  const [heard, setHeard] = useState(/** @type {number | null} */ (null));
+  const [hasSound, setHasSound] = useState(false);
+  const [withEvents, setWithEvents] = useState(true);
+  const found = Number(useQuery().turn) || null;
+  const control = useRef(/** @type {import('../components/player.js').PlayerControl | null} */ (null));
+  const wasAnswered = call.conversationDuration > 0 || (turns?.length ?? 0) > 0, isOver = !isLive && call.status !== 'scheduled';
+  const onHear = useMemo(() => (hasSound ? (/** @type {number} */ ms) => control.current?.play(ms) : null), [hasSound]);
+  const onTime = (/** @type {number} */ ms, /** @type {boolean} */ playing) => {
+    const turn = turns?.findLast(({ startMs, endMs }) => startMs <= ms && ms < endMs + 400);
+    if (playing || turn) setHeard(turn?.number ?? null);
+  };
+  return html`<div class="grid wide-first call">
+    <div class="stack">
+      ${isOver && wasAnswered && html`<${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
+        control=${control} onTime=${onTime} onReady=${setHasSound}>${turns && html`<${Shares} turns=${turns} />`}<//>`}
+      <section class="card" aria-labelledby="transcript"><div class="head"><h2 id="transcript">${t('call.transcript')}</h2>
+          <label class="check"><input type="checkbox" checked=${withEvents} onChange=${(/** @type {any} */ event) => setWithEvents(event.target.checked)} />${t('call.withEvents')}</label></div>
+        ${turns && turns.length === 0 && html`<p class="muted">${t(isLive ? 'call.nothingYet' : call.status === 'scheduled' ? 'call.notDialed' : wasAnswered ? 'call.notKept' : 'call.notAnswered')}</p>`}
+        ${turns ? html`<${Transcript} turns=${turns} events=${withEvents ? events : []} heard=${heard} found=${found} isLive=${isLive} onHear=${onHear} />` : html`<${Loading} />`}
+      </section>
+    </div>
+    <div class="stack">
+      ${isLive && html`<${LiveControls} id=${call.conversationId} />`}
+      <${CallFacts} call=${call} />
+      ${isOver && html`<${Analysis} call=${call} onHear=${onHear} />`}
+      <${Collected} call=${call} /><${Cost} cost=${call.cost} />
+    </div></div>`;
+}
+
+/** The time since the answer. @param {{ call: any, events: any[] }} props */
+function Elapsed({ call, events }) {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => { const timer = setInterval(() => setNow(Date.now()), 1000); return () => clearInterval(timer); }, []);
+  const answered = events.find(({ type }) => type === 'answered');
+  const since = answered ? Date.parse(answered.recordedAt) : call.startTimeUnix * 1000;
+  return html`<span class="muted numeric">${answered ? '' : t('call.ringing')} ${duration(Math.max(0, now - since) / 1000)}</span>`;
+}
+
+/** How long each side speaks, in words. @param {{ turns: any[] }} props */
+function Shares({ turns }) {
+  const seconds = (/** @type {string} */ speaker) => turns.filter((turn) => turn.speaker === speaker).reduce((all, { startMs, endMs }) => all + endMs - startMs, 0) / 1000;
+  return html`<span class="dot user-mark" aria-hidden="true"></span>${t('call.userSpeaks', { time: duration(seconds('user')) })}
+    <span class="dot agent-mark" aria-hidden="true"></span>${t('call.agentSpeaks', { time: duration(seconds('agent')) })}`;
+}

@@ -1,0 +1,50 @@
+// All calls: filters in the address, search in transcripts, export of what is found.
+import { html } from '../lib/ui.js';
+import { address } from '../lib/api.js';
+import { useEvents, useList } from '../lib/data.js';
+import { dateTime, duration, t } from '../lib/i18n.js';
+import { useQuery } from '../lib/router.js';
+import { Menu } from '../components/menu.js';
+import { SavedFilters } from '../components/saved-filters.js';
+import { Badge, Time } from '../components/states.js';
+import { Table } from '../components/table.js';
+import { apiFilters, CallFilters, filtersOf } from './call-filters.js';
+
+export default function Calls() {
+  const query = useQuery(), filters = apiFilters(query), chosen = filtersOf(query);
+  const list = useList('/conversations', filters, (call) => call.conversationId);
+  useEvents(['call.'], () => list.refresh(), 1000);
+  const columns = [
+    { key: 'number', label: t('calls.contact'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },
+    { key: 'status', label: t('calls.filters.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
+    { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },
+    { key: 'summary', label: t(chosen.search ? 'calls.found' : 'calls.summary'), wide: true, render: (/** @type {any} */ c) => (c.matches?.length ? marked(c.matches[0].text, chosen.search) : c.summary ?? '–') },
+    { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => (c.conversationDuration ? duration(c.conversationDuration) : '–') },
+    { key: 'time', label: t('calls.time'), render: (/** @type {any} */ c) => html`<${Time} at=${c.startTimeUnix * 1000} />` },
+    { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
+    { key: 'own', label: t('calls.ownNumber'), optional: true, render: (/** @type {any} */ c) => html`<span class="numeric">${c.callerNumber ?? '–'}</span>` },
+    { key: 'full', label: t('calls.fullTime'), optional: true, render: (/** @type {any} */ c) => html`<span class="numeric">${dateTime(c.startTimeUnix * 1000)}</span>` },
+  ];
+  return html`
+    <div class="head"><h1>${t('calls.title')}</h1><div class="row">
+      <${SavedFilters} page="/calls" query=${chosen} />
+      <${Menu} button=${true} label=${t('calls.export')}>
+        ${['csv', 'jsonl'].map((format) => html`<a key=${format} class="menu-link" download=${`calls.${format}`} href=${address('/conversations/export', { ...filters, format })}>${t(`calls.${format}`)}</a>`)}
+      <//></div></div>
+    <div class="stack"><${Table} label=${t('calls.title')} list=${list} columns=${columns} filters=${html`<${CallFilters} query=${query} />`}
+      rowKey=${(/** @type {any} */ c) => c.conversationId} href=${callAddress}
+      empty=${Object.keys(chosen).length ? t('calls.noMatch') : t('calls.none')} />
+      <p class="help">${t('calls.keys')}</p></div>`;
+}
+
+/** With a search, the call opens at the turn that was found. @param {any} call */
+const callAddress = (call) => `/calls/${call.conversationId}${call.matches?.length ? `?turn=${call.matches[0].turn}` : ''}`;
+
+/** The words of the search in a text, marked. @param {string} text @param {string} search */
+export function marked(text, search) {
+  const words = search.match(/[\p{L}\p{N}]+\*?/gu) ?? [];
+  if (words.length === 0) return text;
+  const plain = (/** @type {string} */ word) => word.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
+  const isMeant = (/** @type {string} */ word) => words.some((each) => (each.endsWith('*') ? plain(word).startsWith(plain(each.slice(0, -1))) : plain(word) === plain(each)));
+  return text.split(/([\p{L}\p{N}\p{M}]+)/u).map((part) => (isMeant(part) ? html`<mark>${part}</mark>` : part));
+}
