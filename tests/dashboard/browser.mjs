@@ -96,3 +96,15 @@ export async function drop(page, selector, name, text) {
   }, [name, text]);
   for (const type of ["dragenter", "dragover", "drop"]) await page.dispatchEvent(selector, type, { dataTransfer: data });
 }
+
+export const heading = (page) => page.getByRole("heading", { level: 1 });
+export const button = (page, name) => page.getByRole("button", { name, exact: true });
+export const waitFor = (page, text, options) => page.getByText(text).first().waitFor(options);
+
+export async function until(question, what, tries = 150) {
+  for (let n = 0; n < tries; n++) {
+    if (await question()) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`never: ${what}`);
+}

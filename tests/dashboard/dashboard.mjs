@@ -2,24 +2,13 @@
 // failure ends the program. Arguments choose scenarios by their beginnings.
 
 import assert from "node:assert/strict";
-import { account, ask, checkAccess, close, drop, loginLink, open, signedIn, startBrowser, tabTo } from "./browser.mjs";
+import { account, ask, button, checkAccess, close, drop, heading, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
+import { calls } from "./calls.mjs";
 
 const { RINGBACK_URL: service, RINGBACK_EMAIL: email } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
 const HEAD = "phone,name,city,persona\n";
 const BAD = `${HEAD}${rows(2)}12ab,Bad,Porto,\n+15550200000,Twice,Porto,\n+15550200009,Ragged\n`;
-
-const heading = (page) => page.getByRole("heading", { level: 1 });
-const button = (page, name) => page.getByRole("button", { name, exact: true });
-const waitFor = (page, text, options) => page.getByText(text).first().waitFor(options);
-
-async function until(question, what, tries = 150) {
-  for (let n = 0; n < tries; n++) {
-    if (await question()) return;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  throw new Error(`never: ${what}`);
-}
 
 /** The agent of all campaigns, made when it is first needed. */
 async function agent() {
@@ -306,7 +295,7 @@ const scenarios = {
 const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios]) {
+  for (const group of [onEmptyAccount, scenarios, calls]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
