@@ -7,7 +7,7 @@ const STEPS = ['lastWordMs', 'turnEndMs', 'askedMs', 'firstTokenMs', 'firstAudio
 const GOOD = ['answered', 'transferred', 'agent_changed', 'media_back'];
 const BAD = ['transfer_failed', 'agent_transfer_failed', 'reply_broke_off', 'recogniser_lost', 'media_lost', 'stream_crashed', 'facts_lost', 'transfer_unanswered'];
 /** Details that the event's own text says. */
-const SAID = ['name', 'run', 'ok', 'ms', 'by', 'why', 'status', 'text', 'interrupt', 'verdict', 'atMs', 'cut', 'afterDialMs', 'carrierMs', 'agentName', 'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind'];
+const SAID = ['rule', 'did', 'name', 'run', 'ok', 'ms', 'by', 'why', 'status', 'text', 'interrupt', 'verdict', 'atMs', 'cut', 'afterDialMs', 'carrierMs', 'agentName', 'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind'];
 
 /** @typedef {{ at: number, key: string, turn?: any, event?: any }} Item */
 

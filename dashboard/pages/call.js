@@ -21,6 +21,12 @@ export default function Call({ params: { id } }) {
   const contact = saved.data?.find((/** @type {any} */ each) => each.phoneNumber === number);
   const name = contact?.name || number || (call && t('calls.noNumber'));
   useEffect(() => { if (name) document.title = `${name} · Ringback`; }, [name]);
+  // The button that had the focus goes with the call's end.
+  const before = useRef(/** @type {string | undefined} */ (undefined));
+  useEffect(() => {
+    if (before.current && document.activeElement === document.body) /** @type {HTMLElement | null} */ (document.querySelector('main h1'))?.focus();
+    before.current = call?.status;
+  }, [call?.status]);
   if (error && !call) return html`<h1>${t('call.title')}</h1><${Failure} error=${error} onRetry=${reload} />`;
   // The same elements as below, so that the focus stays on the heading.
   if (!call) return html`<div class="head"><div class="row"><h1>${t('call.title')}</h1></div></div><${Loading} />`;
@@ -31,7 +37,7 @@ export default function Call({ params: { id } }) {
     try { await del(`/conversations/${id}`); toast(t('call.deleted')); navigate('/calls'); } catch (problem) { toastError(problem); }
   }
   return html`
-    <div class="head"><div class="row"><h1>${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
+    <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${reload} />`
         : html`<${Menu} button=${true} label=${t('campaign.moreActions')}><button class="plain" onClick=${remove}>${t('common.delete')}</button><//>`}</div></div>
     ${error && html`<${Failure} error=${error} onRetry=${reload} />`}

@@ -44,7 +44,7 @@ export default function Campaign({ params: { id } }) {
       <section class="card" aria-labelledby="clock"><h2 id="clock">${t('campaign.clock')}</h2><${Clock} campaign=${present} agent=${agent.data} /></section>
     </div>
     <${LiveCalls} calls=${calls} />
-    <section class="stack" aria-labelledby="contacts"><h2 id="contacts">${t('campaign.contacts')}</h2>
+    <section class="stack" aria-labelledby="contacts"><div class="head"><h2 id="contacts">${t('campaign.contacts')}</h2><a href=${`/calls?campaignId=${id}`}>${t('campaign.calls')}</a></div>
       <${Table} label=${t('campaign.contacts')} list=${contacts} columns=${columns} rowKey=${(/** @type {any} */ c) => c.phoneNumber}
         href=${(/** @type {any} */ c) => c.lastConversationId && `/calls/${c.lastConversationId}`} empty=${t('campaign.noContacts')}
         filters=${html`<div class="row" role="group" aria-label=${t('campaign.outcome')}>

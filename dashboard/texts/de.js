@@ -71,7 +71,7 @@ const texts = {
     parts: { reached: 'Erreicht', voicemail: 'Mailbox', failed: 'Fehlgeschlagen', cancelled: 'Abgebrochen', inProgress: 'Im Gespräch', pending: 'Ausstehend' },
     nextRun: 'Nächster Anruf', pace: 'Tempo', perMinute: '{count} Anrufe je Minute', expectedEnd: 'Alle gewählt', around: 'gegen {at}', schedule: 'Zeitplan',
     noSchedule: 'keiner: wählt nach dem Start', followUps: 'Nachfassen', followUpText: { one: '{n} Anruf, nach {minutes} Minuten', other: '{n} Anrufe, nach {minutes} Minuten' },
-    noFollowUps: 'keines', atOnce: 'Anrufe zugleich', agent: 'Agent', live: { one: '{n} Anruf läuft', other: '{n} Anrufe laufen' }, more: 'und {n} weitere',
+    noFollowUps: 'keines', atOnce: 'Anrufe zugleich', agent: 'Agent', live: { one: '{n} Anruf läuft', other: '{n} Anrufe laufen' }, more: 'und {n} weitere', calls: 'Ihre Anrufe',
     launch: 'Starten', launchNow: 'Jetzt starten', resume: 'Fortsetzen', pause: 'Pausieren', stop: 'Anhalten', results: 'Ergebnisse (CSV)', moreActions: 'Mehr',
     launchTitle: 'Diese Menschen jetzt anrufen?', launchBody: { one: 'Das Wählen von {n} Kontakt beginnt sofort. Sie können jederzeit pausieren.', other: 'Das Wählen von {n} Kontakten beginnt sofort. Sie können jederzeit pausieren.' },
     stopTitle: 'Diese Kampagne anhalten?', stopBody: 'Es wird nicht mehr gewählt, und wartende Versuche werden abgebrochen. Um später fortzufahren, pausieren Sie stattdessen.',
@@ -125,7 +125,7 @@ const texts = {
     endedBy: { user: 'der Kontakt legte auf', agent: 'der Agent legte auf', request: 'auf Anfrage beendet', transfer: 'der Kontakt spricht mit jemand anderem weiter', fault: 'wegen eines Fehlers' },
     endedWhy: { end_call: 'das Gespräch war vorbei', silence: 'Stille', max_duration: 'längste Dauer erreicht', opted_out: 'keine weiteren Anrufe gewünscht', voicemail: 'Mailbox' },
     events: {
-      safeguard: 'Schutzregel', received: 'Anruf kam herein', dialed: 'Gewählt', ringing: 'Es klingelt', answered: 'Angenommen', overridden: 'Felder des Agenten ersetzt', beep: 'Signalton der Mailbox',
+      safeguard: 'Schutzregel {rule}: {did}', received: 'Anruf kam herein', dialed: 'Gewählt', ringing: 'Es klingelt', answered: 'Angenommen', overridden: 'Felder des Agenten ersetzt', beep: 'Signalton der Mailbox',
       interrupted: 'Agent unterbrochen', filler: 'Füllwort gesprochen', keys_pressed: 'Kontakt drückte {keys}', key_sent: 'Agent drückte {key}', built_in_tool: 'Werkzeug {name}', tool_began: 'Werkzeug {name}',
       tool_answered: 'Werkzeug {name} antwortete', call_back: 'Rückruf versprochen', opted_out: 'Wünscht keine weiteren Anrufe', transfer: 'Weiterleitung beginnt ({kind})', transfer_taken: 'Anbieter übernahm die Weiterleitung',
       transfer_unanswered: 'Die Antwort des Anbieters auf die Weiterleitung ging verloren', transferred: 'Weitergeleitet', transfer_failed: 'Weiterleitung fehlgeschlagen; der Agent macht weiter',

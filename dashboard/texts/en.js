@@ -71,7 +71,7 @@ export default {
     parts: { reached: 'Reached', voicemail: 'Voicemail', failed: 'Failed', cancelled: 'Cancelled', inProgress: 'In progress', pending: 'Pending' },
     nextRun: 'Next dial', pace: 'Pace', perMinute: '{count} dials a minute', expectedEnd: 'All dialed', around: 'around {at}', schedule: 'Schedule',
     noSchedule: 'none: dials when launched', followUps: 'Follow-ups', followUpText: { one: '{n} call, after {minutes} minutes', other: '{n} calls, after {minutes} minutes' },
-    noFollowUps: 'none', atOnce: 'Calls at once', agent: 'Agent', live: { one: '{n} call in progress', other: '{n} calls in progress' }, more: 'and {n} more',
+    noFollowUps: 'none', atOnce: 'Calls at once', agent: 'Agent', live: { one: '{n} call in progress', other: '{n} calls in progress' }, more: 'and {n} more', calls: 'Its calls',
     launch: 'Launch', launchNow: 'Launch now', resume: 'Resume', pause: 'Pause', stop: 'Stop', results: 'Results (CSV)', moreActions: 'More',
     launchTitle: 'Call these people now?', launchBody: { one: 'Dialing of {n} contact begins at once. You can pause it at any time.', other: 'Dialing of {n} contacts begins at once. You can pause it at any time.' },
     stopTitle: 'Stop this campaign?', stopBody: 'No new call is placed, and waiting attempts are cancelled. To go on later, pause it instead.',
@@ -125,7 +125,7 @@ export default {
     endedBy: { user: 'the contact hung up', agent: 'the agent hung up', request: 'ended on request', transfer: 'the contact talks on with somebody else', fault: 'because of a fault' },
     endedWhy: { end_call: 'the talk was over', silence: 'silence', max_duration: 'longest duration reached', opted_out: 'no further calls wished', voicemail: 'mailbox' },
     events: {
-      safeguard: 'Safeguard', received: 'Call came in', dialed: 'Dialed', ringing: 'Ringing', answered: 'Answered', overridden: 'Fields of the agent overridden', beep: 'The mailbox beeped',
+      safeguard: 'Safeguard {rule}: {did}', received: 'Call came in', dialed: 'Dialed', ringing: 'Ringing', answered: 'Answered', overridden: 'Fields of the agent overridden', beep: 'The mailbox beeped',
       interrupted: 'Agent interrupted', filler: 'Filler spoken', keys_pressed: 'Contact pressed {keys}', key_sent: 'Agent pressed {key}', built_in_tool: 'Tool {name}', tool_began: 'Tool {name}',
       tool_answered: 'Tool {name} answered', call_back: 'Call back promised', opted_out: 'Wishes no further calls', transfer: 'Transfer begins ({kind})', transfer_taken: 'Carrier took the transfer',
       transfer_unanswered: 'The carrier’s answer to the transfer was lost', transferred: 'Transferred', transfer_failed: 'Transfer failed; the agent goes on',
