@@ -48,6 +48,8 @@ export function Player({ path, isFresh, control, onTime, onReady, children }) {
     return () => clearTimeout(timer);
   }, [state.missing]);
 
+  useEffect(() => { if (audio.current) audio.current.playbackRate = speed; }, [speed, state.seconds]);
+
   const seek = (/** @type {number} */ second) => {
     if (!audio.current) return;
     audio.current.currentTime = second;
@@ -60,6 +62,7 @@ export function Player({ path, isFresh, control, onTime, onReady, children }) {
     change({ seconds: Number.isFinite(seconds) ? seconds : 0 });
   };
   if (state.missing) return html`<p class="muted">${t('player.missing')}</p>`;
+  const next = state.playing ? 'pause' : 'play';
   const events = {
     onLoadedMetadata: onMetadata, onDurationChange: onMetadata, onPlay: () => change({ playing: true }), onPause: () => { change({ playing: false }); follow(); },
     onSeeked: follow, onError: () => change({ missing: true, playing: false, seconds: 0 }),
@@ -69,9 +72,9 @@ export function Player({ path, isFresh, control, onTime, onReady, children }) {
     ${state.seconds > 0 && html`
       <${Waveform} peaks=${peaks ?? null} seconds=${state.seconds} at=${state.at} onSeek=${seek} />
       <div class="row">
-        <button class="primary" onClick=${() => (state.playing ? audio.current?.pause() : start())}><${Icon} name=${state.playing ? 'pause' : 'play'} />${t(state.playing ? 'player.pause' : 'player.play')}</button>
+        <button class="primary" onClick=${() => (state.playing ? audio.current?.pause() : start())}><${Icon} name=${next} />${t(`player.${next}`)}</button>
         <span class="numeric">${t('player.of', { at: duration(state.at), all: duration(state.seconds) })}</span>
-        <select aria-label=${t('player.speed')} onChange=${(/** @type {any} */ event) => { const next = Number(event.target.value); setSpeed(next); if (audio.current) audio.current.playbackRate = next; }}>
+        <select aria-label=${t('player.speed')} onChange=${(/** @type {any} */ event) => setSpeed(Number(event.target.value))}>
           ${SPEEDS.map((each) => html`<option value=${each} selected=${each === speed}>${t('player.times', { n: number(each) })}</option>`)}
         </select>
         <a class="button" href=${address(path)} download="recording.wav">${t('player.download')}</a>

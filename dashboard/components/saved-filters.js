@@ -31,6 +31,7 @@ export function SavedFilters({ page, query }) {
     toast(t('savedFilters.saved'));
     setNaming(false);
   }
+  const fields = [{ name: 'name', label: t('savedFilters.name'), help: t('savedFilters.nameHelp'), required: true, autofocus: true }];
   return html`<${Menu} label=${t('savedFilters.title')}>
       ${saved.map((each) => html`<div key=${each.name} class="saved-filter">
         <button class="plain" aria-current=${each.query === present ? 'true' : null} onClick=${() => navigate(`${page}?${each.query}`, { replace: true })}>${each.name}</button>
@@ -39,5 +40,5 @@ export function SavedFilters({ page, query }) {
       ${present && html`<button class="plain" onClick=${() => setNaming(true)}>${t('savedFilters.save')}</button>`}
     <//>
     ${naming && html`<${Dialog} title=${t('savedFilters.save')} onClose=${() => setNaming(false)}>
-      <${Form} fields=${[{ name: 'name', label: t('savedFilters.name'), help: t('savedFilters.nameHelp'), required: true, autofocus: true }]} submit=${t('common.save')} onCancel=${() => setNaming(false)} onSubmit=${save} /><//>`}`;
+      <${Form} fields=${fields} submit=${t('common.save')} onCancel=${() => setNaming(false)} onSubmit=${save} /><//>`}`;
 }

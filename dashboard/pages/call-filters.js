@@ -33,14 +33,15 @@ export const filtersOf = (query) => Object.fromEntries(NAMES.filter((name) => qu
 
 /** @param {{ query: Record<string, string> }} props */
 export function CallFilters({ query }) {
-  const others = Object.keys(filtersOf(query)).filter((name) => !FIRST.includes(name));
+  const chosen = Object.keys(filtersOf(query)), others = chosen.filter((name) => !FIRST.includes(name));
   const [open, setOpen] = useState(others.length > 0);
   return html`
     <${Search} label=${t('calls.search')} value=${query.search ?? ''} onSearch=${(/** @type {string} */ search) => setQuery({ search })} />
     <${Choice} name="status" value=${query.status} any=${t('calls.anyStatus')} options=${STATUSES.map((value) => ({ value, label: t(`status.${value}`) }))} bare=${true} />
     <${Choice} name="outcome" value=${query.outcome} any=${t('calls.anyOutcome')} options=${OUTCOMES.map((value) => ({ value, label: outcomeName(value) }))} bare=${true} />
-    <button aria-expanded=${open} aria-controls="more-filters" onClick=${() => setOpen(!open)}><${Icon} name="filter" />${others.length ? t('calls.moreChosen', { n: others.length }) : t('calls.more')}</button>
-    ${Object.keys(filtersOf(query)).length > 0 && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}
+    <button aria-expanded=${open} aria-controls=${open ? 'more-filters' : null} onClick=${() => setOpen(!open)}>
+      <${Icon} name="filter" />${others.length ? t('calls.moreChosen', { n: others.length }) : t('calls.more')}</button>
+    ${chosen.length > 0 && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}
     ${open && html`<div id="more-filters" class="more-filters card"><${MoreFilters} query=${query} /></div>`}`;
 }
 

@@ -6,7 +6,7 @@ import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { Icon } from '../components/icons.js';
 
-const TRANSFERS = ['blind', 'conference', 'sip_refer'];
+const TRANSFERS = ['blind', 'conference', 'sip_refer'], DIALOGS = /** @type {const} */ (['transfer', 'digits', 'instructions']);
 
 /** @typedef {import('../components/form.js').Field} Field */
 
@@ -51,7 +51,7 @@ export function LiveControls({ id }) {
   ];
   return html`<section class="card" aria-labelledby="live-controls"><h2 id="live-controls">${t('live.title')}</h2>
     <${Form} fields=${say} submit=${t('live.say')} onSubmit=${(/** @type {any} */ values) => send('say', values)} />
-    <div class="actions">${/** @type {const} */ (['transfer', 'digits', 'instructions']).map((name) => html`<button key=${name} onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
+    <div class="actions">${DIALOGS.map((name) => html`<button key=${name} onClick=${() => setOpen(name)}>${t(`live.${name}`)}</button>`)}</div>
     ${open && html`<${Dialog} title=${t(`live.${open}`)} onClose=${() => setOpen(null)}>
       <${Form} fields=${dialogs()[open]} submit=${t(`live.${open}`)} onCancel=${() => setOpen(null)} onSubmit=${(/** @type {any} */ values) => send(open, values)} /><//>`}
   </section>`;

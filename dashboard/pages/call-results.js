@@ -3,6 +3,7 @@ import { html } from '../lib/ui.js';
 import { useResource } from '../lib/data.js';
 import { dateTime, duration, money, number, t } from '../lib/i18n.js';
 import { Badge, Facts } from '../components/states.js';
+import { At } from './call-transcript.js';
 
 /** The outcome in words: the reason of a failure, or what was reached. @param {any} call */
 export function callOutcome(call) {
@@ -36,21 +37,23 @@ export function CallFacts({ call }) {
 /** @param {{ call: any, onHear: ((ms: number) => void) | null }} props */
 export function Analysis({ call, onHear }) {
   const { sentiment, keyMoments = [], issues = [] } = call;
-  if (!call.analysedBy) return call.status === 'completed' && html`<section class="card" aria-labelledby="analysis"><h2 id="analysis">${t('call.analysis')}</h2><p class="muted">${t('call.notYetAnalysed')}</p></section>`;
+  const isAwaited = !call.analysedBy;
+  if (isAwaited && call.status !== 'completed') return null;
   return html`<section class="card" aria-labelledby="analysis"><div class="head"><h2 id="analysis">${t('call.analysis')}</h2>
       ${sentiment?.sentiment_overall && html`<span title=${t('call.score', { score: number(sentiment.sentiment_score) })}><${Badge} status=${sentiment.sentiment_overall} /></span>`}</div>
+    ${isAwaited && html`<p class="muted">${t('call.notYetAnalysed')}</p>`}
     ${call.summary && html`<p>${call.summary}</p>`}
     ${issues.length > 0 && html`<div><h3>${t('call.issues')}</h3><ul class="plain-list">${issues.map((/** @type {string} */ issue) => html`<li>${issue}</li>`)}</ul></div>`}
-    ${keyMoments.length > 0 && html`<div><h3>${t('call.keyMoments')}</h3><ul class="moments">${keyMoments.map((/** @type {any} */ moment) => html`<${Moment} moment=${moment} onHear=${onHear} />`)}</ul></div>`}
-    <p class="help">${t(`call.analysedBy.${call.analysedBy}`)}</p></section>`;
+    ${keyMoments.length > 0 && html`<div><h3>${t('call.keyMoments')}</h3><ul class="moments">
+      ${keyMoments.map((/** @type {any} */ moment) => html`<${Moment} moment=${moment} onHear=${onHear} />`)}</ul></div>`}
+    ${!isAwaited && html`<p class="help">${t(`call.analysedBy.${call.analysedBy}`)}</p>`}</section>`;
 }
 
 /** @param {{ moment: any, onHear: ((ms: number) => void) | null }} props */
 function Moment({ moment: { label, text, timestamp }, onHear }) {
   const [minutes, seconds] = String(timestamp).split(':').map(Number), ms = (minutes * 60 + seconds) * 1000;
   const name = t(`call.moments.${label}`, { fallback: String(label).replaceAll('_', ' ') });
-  return html`<li>${onHear && Number.isFinite(ms) ? html`<button class="plain at numeric" aria-label=${t('call.hearFrom', { at: timestamp })} onClick=${() => onHear(ms)}>${timestamp}</button>` : html`<span class="at numeric muted">${timestamp}</span>`}
-    <span><b>${name}</b><br />${text}</span></li>`;
+  return html`<li><${At} text=${timestamp} ms=${ms} onHear=${Number.isFinite(ms) ? onHear : null} /><span><b>${name}</b><br />${text}</span></li>`;
 }
 
 /** @param {{ call: any }} props */
@@ -67,7 +70,10 @@ export function Collected({ call }) {
 export function Cost({ cost }) {
   if (!cost) return null;
   const unit = (/** @type {any} */ part) => t('call.quantity', { n: Number(part.quantity), unit: t(`call.units.${part.unit}`, { fallback: part.unit }) });
-  const rows = [...cost.parts.map((/** @type {any} */ part) => ({ ...part, said: money(Number(part.amount), cost.currency) })), ...cost.unpriced.map((/** @type {any} */ part) => ({ ...part, said: t('call.noPrice') }))];
-  return html`<section class="card" aria-labelledby="cost"><div class="head"><h2 id="cost">${t('call.cost')}</h2><b class="figure numeric">${money(Number(cost.total), cost.currency)}</b></div>
-    ${rows.length > 0 && html`<details><summary>${t('call.details')}</summary><dl class="pairs">${rows.map((part) => html`<div><dt>${part.what}<br />${unit(part)}</dt><dd class="numeric">${part.said}</dd></div>`)}</dl></details>`}</section>`;
+  const amount = (/** @type {any} */ part) => (part.amount === undefined ? t('call.noPrice') : money(Number(part.amount), cost.currency));
+  const rows = [...cost.parts, ...cost.unpriced];
+  return html`<section class="card" aria-labelledby="cost">
+    <div class="head"><h2 id="cost">${t('call.cost')}</h2><b class="figure numeric">${money(Number(cost.total), cost.currency)}</b></div>
+    ${rows.length > 0 && html`<details><summary>${t('call.details')}</summary><dl class="pairs">
+      ${rows.map((part) => html`<div><dt>${part.what}<br />${unit(part)}</dt><dd class="numeric">${amount(part)}</dd></div>`)}</dl></details>`}</section>`;
 }

@@ -7,7 +7,10 @@ const STEPS = ['lastWordMs', 'turnEndMs', 'askedMs', 'firstTokenMs', 'firstAudio
 const GOOD = ['answered', 'transferred', 'agent_changed', 'media_back'];
 const BAD = ['transfer_failed', 'agent_transfer_failed', 'reply_broke_off', 'recogniser_lost', 'media_lost', 'stream_crashed', 'facts_lost', 'transfer_unanswered'];
 /** Details that the event's own text says. */
-const SAID = ['rule', 'did', 'name', 'run', 'ok', 'ms', 'by', 'why', 'status', 'text', 'interrupt', 'verdict', 'atMs', 'cut', 'afterDialMs', 'carrierMs', 'agentName', 'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind'];
+const SAID = [
+  'rule', 'did', 'name', 'run', 'ok', 'ms', 'by', 'why', 'status', 'text', 'interrupt', 'verdict', 'atMs', 'cut', 'afterDialMs', 'carrierMs', 'agentName',
+  'agentId', 'language', 'keys', 'key', 'digits', 'to', 'kind',
+];
 
 /** @typedef {{ at: number, key: string, turn?: any, event?: any }} Item */
 
@@ -52,12 +55,18 @@ export function Transcript({ turns, events, heard, found, isLive, onHear }) {
     if (isLive && element && wasAtEnd.current) element.scrollTop = element.scrollHeight;
   }, [items.length, isLive]);
   const onScroll = (/** @type {any} */ { currentTarget: e }) => { wasAtEnd.current = e.scrollTop + e.clientHeight > e.scrollHeight - 40; };
-  return html`<div class=${`transcript${isLive ? ' is-live' : ''}`} ref=${list} onScroll=${onScroll} role=${isLive ? 'log' : 'group'} aria-label=${t('call.transcript')} tabindex=${isLive ? 0 : null}><ol>
+  const box = isLive ? { class: 'transcript is-live', role: 'log', tabindex: 0 } : { class: 'transcript', role: 'group' };
+  return html`<div ...${box} ref=${list} onScroll=${onScroll} aria-label=${t('call.transcript')}><ol>
     ${items.map(({ key, turn, event }) => (turn
       ? html`<${Turn} key=${key} turn=${turn} isHeard=${turn.number === heard} isFound=${turn.number === found} onHear=${onHear} />`
       : html`<${Event} key=${key} event=${event} />`))}
   </ol></div>`;
 }
+
+/** A time in the call; with a recording, a button that plays from there. @param {{ text: string, ms: number, onHear: ((ms: number) => void) | null }} props */
+export const At = ({ text, ms, onHear }) => (onHear
+  ? html`<button class="plain at numeric" aria-label=${t('call.hearFrom', { at: text })} onClick=${() => onHear(ms)}>${text}</button>`
+  : html`<span class="at numeric">${text}</span>`);
 
 /** @param {{ turn: any, isHeard: boolean, isFound: boolean, onHear: ((ms: number) => void) | null }} props */
 function Turn({ turn, isHeard, isFound, onHear }) {
@@ -67,9 +76,8 @@ function Turn({ turn, isHeard, isFound, onHear }) {
     if (!onHear || event.target.closest('button, details') || String(getSelection())) return;
     onHear(turn.startMs);
   };
-  const at = duration(Math.floor(turn.startMs / 1000));
   return html`<li class=${`turn ${speaker}${isHeard ? ' heard' : ''}${isFound ? ' found' : ''}${onHear ? ' playable' : ''}`} aria-current=${isHeard ? 'true' : null} onClick=${onClick}>
-    ${onHear ? html`<button class="plain at numeric" aria-label=${t('call.hearFrom', { at })} onClick=${() => onHear(turn.startMs)}>${at}</button>` : html`<span class="at numeric muted">${at}</span>`}
+    <${At} text=${duration(Math.floor(turn.startMs / 1000))} ms=${turn.startMs} onHear=${onHear} />
     <div><b class="speaker">${t(`call.speakers.${speaker}`)}</b>
       <p>${words}${rest && html`<span class="hidden"> (${t('call.notHeard')}) </span><del>${rest}</del>`}${!words && !rest && html`<span class="muted">${t('call.noWords')}</span>`}</p>
       ${(turn.interrupted || turn.damaged) && html`<p class="help">${turn.interrupted && t('call.interrupted')} ${turn.damaged && t('call.damaged')}</p>`}
@@ -90,9 +98,11 @@ function Latency({ latency, turn }) {
 function Event({ event: { type, atMs, detail = {} } }) {
   const tone = BAD.includes(type) || detail.ok === false || detail.by === 'fault' ? 'bad' : GOOD.includes(type) || detail.ok ? 'good' : '';
   const others = Object.entries(detail).filter(([name]) => !SAID.includes(name));
-  return html`<li class=${`call-event ${tone}`}><span class="at numeric muted">${duration(Math.floor(atMs / 1000))}</span>
-    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}${typeof detail.ms === 'number' && html` <span class="muted numeric">${t('overview.ms', { n: detail.ms })}</span>`}
-      ${others.length > 0 && html`<details><summary>${t('call.details')}</summary><pre tabindex="0">${others.map(([name, value]) => `${name}: ${said(value)}`).join('\n')}</pre></details>`}
+  return html`<li class=${`call-event ${tone}`}><${At} text=${duration(Math.floor(atMs / 1000))} ms=${atMs} onHear=${null} />
+    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}
+      ${typeof detail.ms === 'number' && html` <span class="numeric">${t('overview.ms', { n: detail.ms })}</span>`}
+      ${others.length > 0 && html`<details><summary>${t('call.details')}</summary>
+        <pre tabindex="0">${others.map(([name, value]) => `${name}: ${said(value)}`).join('\n')}</pre></details>`}
     </div></li>`;
 }
 
@@ -104,6 +114,9 @@ function eventText(type, detail) {
   const text = t(`call.events.${type}`, { ...detail, fallback: type.replaceAll('_', ' ') });
   if (type === 'who_answered') return t(`call.verdicts.${detail.verdict}`, { fallback: String(detail.verdict) });
   if (type === 'tool_began') return `${text} – ${t(detail.ok === undefined ? 'call.toolOpen' : detail.ok ? 'call.toolOk' : 'call.toolFailed')}`;
-  if (type === 'ended') return [text, detail.by && t(`call.endedBy.${detail.by}`, { fallback: detail.by }), detail.why && t(`call.endedWhy.${detail.why}`, { fallback: detail.why })].filter(Boolean).join(' – ');
+  if (type === 'ended') {
+    const by = detail.by && t(`call.endedBy.${detail.by}`, { fallback: detail.by }), why = detail.why && t(`call.endedWhy.${detail.why}`, { fallback: detail.why });
+    return [text, by, why].filter(Boolean).join(' – ');
+  }
   return text;
 }

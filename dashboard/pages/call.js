@@ -37,7 +37,8 @@ export default function Call({ params: { id } }) {
     try { await del(`/conversations/${id}`); toast(t('call.deleted')); navigate('/calls'); } catch (problem) { toastError(problem); }
   }
   return html`
-    <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
+    <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />
+        ${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${reload} />`
         : html`<${Menu} button=${true} label=${t('campaign.moreActions')}><button class="plain" onClick=${remove}>${t('common.delete')}</button><//>`}</div></div>
     ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
@@ -52,6 +53,7 @@ function Body({ call, turns, events, isLive }) {
   const found = Number(useQuery().turn) || null;
   const control = useRef(/** @type {import('../components/player.js').PlayerControl | null} */ (null));
   const wasAnswered = call.conversationDuration > 0 || (turns?.length ?? 0) > 0, isOver = !isLive && call.status !== 'scheduled';
+  const why = isLive ? 'nothingYet' : !isOver ? 'notDialed' : wasAnswered ? 'notKept' : 'notAnswered';
   const onHear = useMemo(() => (hasSound ? (/** @type {number} */ ms) => control.current?.play(ms) : null), [hasSound]);
   const onTime = (/** @type {number} */ ms, /** @type {boolean} */ playing) => {
     const turn = turns?.findLast(({ startMs, endMs }) => startMs <= ms && ms < endMs + 400);
@@ -62,8 +64,8 @@ function Body({ call, turns, events, isLive }) {
       ${isOver && wasAnswered && html`<${Player} path=${`/conversations/${call.conversationId}/recording`} isFresh=${Date.now() / 1000 - (call.endTimeUnix ?? 0) < 60}
         control=${control} onTime=${onTime} onReady=${setHasSound}>${turns && html`<${Shares} turns=${turns} />`}<//>`}
       <section class="card" aria-labelledby="transcript"><div class="head"><h2 id="transcript">${t('call.transcript')}</h2>
-          <label class="check"><input type="checkbox" checked=${withEvents} onChange=${(/** @type {any} */ event) => setWithEvents(event.target.checked)} />${t('call.withEvents')}</label></div>
-        ${turns && turns.length === 0 && html`<p class="muted">${t(isLive ? 'call.nothingYet' : call.status === 'scheduled' ? 'call.notDialed' : wasAnswered ? 'call.notKept' : 'call.notAnswered')}</p>`}
+          <label class="check"><input type="checkbox" checked=${withEvents} onChange=${() => setWithEvents(!withEvents)} />${t('call.withEvents')}</label></div>
+        ${turns?.length === 0 && html`<p class="muted">${t(`call.${why}`)}</p>`}
         ${turns ? html`<${Transcript} turns=${turns} events=${withEvents ? events : []} heard=${heard} found=${found} isLive=${isLive} onHear=${onHear} />` : html`<${Loading} />`}
       </section>
     </div>

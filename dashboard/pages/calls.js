@@ -18,8 +18,8 @@ export default function Calls() {
     { key: 'number', label: t('calls.contact'), render: (/** @type {any} */ c) => html`<span class="numeric">${c.contactNumber ?? t('calls.noNumber')}</span>` },
     { key: 'status', label: t('calls.filters.status'), render: (/** @type {any} */ c) => html`<${Badge} status=${c.status} />` },
     { key: 'agent', label: t('calls.filters.agentId'), render: (/** @type {any} */ c) => c.agentName },
-    { key: 'summary', label: t(chosen.search ? 'calls.found' : 'calls.summary'), wide: true, render: (/** @type {any} */ c) => (c.matches?.length ? marked(c.matches[0].text, chosen.search) : c.summary ?? '–') },
-    { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => (c.conversationDuration ? duration(c.conversationDuration) : '–') },
+    { key: 'summary', label: t(chosen.search ? 'calls.found' : 'calls.summary'), wide: true, render: (/** @type {any} */ c) => content(c, chosen.search) },
+    { key: 'length', label: t('calls.length'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ c) => length(c) },
     { key: 'time', label: t('calls.time'), render: (/** @type {any} */ c) => html`<${Time} at=${c.startTimeUnix * 1000} />` },
     { key: 'direction', label: t('calls.filters.direction'), optional: true, render: (/** @type {any} */ c) => t(`calls.${c.direction}`) },
     { key: 'own', label: t('calls.ownNumber'), optional: true, render: (/** @type {any} */ c) => html`<span class="numeric">${c.callerNumber ?? '–'}</span>` },
@@ -29,7 +29,8 @@ export default function Calls() {
     <div class="head"><h1>${t('calls.title')}</h1><div class="row">
       <${SavedFilters} page="/calls" query=${chosen} />
       <${Menu} button=${true} label=${t('calls.export')}>
-        ${['csv', 'jsonl'].map((format) => html`<a key=${format} class="menu-link" download=${`calls.${format}`} href=${address('/conversations/export', { ...filters, format })}>${t(`calls.${format}`)}</a>`)}
+        ${['csv', 'jsonl'].map((format) => html`<a key=${format} class="menu-link" download=${`calls.${format}`}
+          href=${address('/conversations/export', { ...filters, format })}>${t(`calls.${format}`)}</a>`)}
       <//></div></div>
     <div class="stack"><${Table} label=${t('calls.title')} list=${list} columns=${columns} filters=${html`<${CallFilters} query=${query} />`}
       rowKey=${(/** @type {any} */ c) => c.conversationId} href=${callAddress}
@@ -39,6 +40,12 @@ export default function Calls() {
 
 /** With a search, the call opens at the turn that was found. @param {any} call */
 const callAddress = (call) => `/calls/${call.conversationId}${call.matches?.length ? `?turn=${call.matches[0].turn}` : ''}`;
+
+/** @param {any} call */
+const length = (call) => (call.conversationDuration ? duration(call.conversationDuration) : '–');
+
+/** What was found, or else the summary. @param {any} call @param {string | undefined} search */
+const content = (call, search) => (search && call.matches?.length ? marked(call.matches[0].text, search) : call.summary ?? '–');
 
 /** The words of the search in a text, marked. @param {string} text @param {string} search */
 export function marked(text, search) {
