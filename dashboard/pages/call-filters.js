@@ -82,7 +82,7 @@ function named(rows, key, chosen, found) {
 /** @param {{ name: string, value?: string, options: { value: string, label: string }[], any?: string, bare?: boolean }} props `bare`: the label is not shown. */
 function Choice({ name, value, options, any, bare }) {
   const label = t(`calls.filters.${name}`);
-  const control = html`<select id=${`filter-${name}`} aria-label=${bare ? label : null} onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value })}>
+  const control = html`<select id=${`filter-${name}`} class=${bare ? 'narrow' : null} aria-label=${bare ? label : null} onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value })}>
     <option value="" selected=${!value}>${any ?? t('calls.any')}</option>
     ${options.map((option) => html`<option key=${option.value} value=${option.value} selected=${option.value === value}>${option.label}</option>`)}
   </select>`;

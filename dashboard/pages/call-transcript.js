@@ -99,11 +99,17 @@ function Event({ event: { type, atMs, detail = {} } }) {
   const tone = BAD.includes(type) || detail.ok === false || detail.by === 'fault' ? 'bad' : GOOD.includes(type) || detail.ok ? 'good' : '';
   const others = Object.entries(detail).filter(([name]) => !SAID.includes(name));
   return html`<li class=${`call-event ${tone}`}><${At} text=${duration(Math.floor(atMs / 1000))} ms=${atMs} onHear=${null} />
-    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}
+    <div><span class="mark" aria-hidden="true"></span>${eventText(type, detail)}${type.includes('tool') && html` <span class="tool-input">${brief(detail.arguments)}</span>`}
       ${typeof detail.ms === 'number' && html` <span class="numeric">${t('overview.ms', { n: detail.ms })}</span>`}
       ${others.length > 0 && html`<details><summary>${t('call.details')}</summary>
         <pre tabindex="0">${others.map(([name, value]) => `${name}: ${said(value)}`).join('\n')}</pre></details>`}
     </div></li>`;
+}
+
+/** The beginning of a tool's arguments. @param {any} given */
+function brief(given) {
+  const text = given && typeof given === 'object' ? Object.entries(given).map(([name, value]) => `${name}: ${said(value)}`).join(', ') : String(given ?? '');
+  return text.length > 120 ? `${text.slice(0, 120)} …` : text;
 }
 
 /** @param {any} value */

@@ -6,7 +6,6 @@ import { useResource } from '../lib/data.js';
 import { duration, t } from '../lib/i18n.js';
 import { navigate, useQuery } from '../lib/router.js';
 import { confirm, toast, toastError } from '../components/dialog.js';
-import { Menu } from '../components/menu.js';
 import { Player } from '../components/player.js';
 import { Badge, Failure, Loading } from '../components/states.js';
 import { EndButton, LiveControls } from './call-live.js';
@@ -40,7 +39,7 @@ export default function Call({ params: { id } }) {
     <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />
         ${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
       <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${reload} />`
-        : html`<${Menu} button=${true} label=${t('campaign.moreActions')}><button class="plain" onClick=${remove}>${t('common.delete')}</button><//>`}</div></div>
+        : html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
     ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
     <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} />`;
 }
@@ -89,6 +88,6 @@ function Elapsed({ call, events }) {
 /** How long each side speaks, in words. @param {{ turns: any[] }} props */
 function Shares({ turns }) {
   const seconds = (/** @type {string} */ speaker) => turns.filter((turn) => turn.speaker === speaker).reduce((all, { startMs, endMs }) => all + endMs - startMs, 0) / 1000;
-  return html`<span class="dot user-mark" aria-hidden="true"></span>${t('call.userSpeaks', { time: duration(seconds('user')) })}
-    <span class="dot agent-mark" aria-hidden="true"></span>${t('call.agentSpeaks', { time: duration(seconds('agent')) })}`;
+  return html`${['user', 'agent'].map((speaker) => html`<span key=${speaker}><span class=${`dot ${speaker}-mark`} aria-hidden="true"></span>${
+    t(`call.${speaker}Speaks`, { time: duration(seconds(speaker)) })}</span> `)}`;
 }

@@ -110,7 +110,7 @@ const texts = {
     damaged: 'Ein Teil davon wurde nicht verstanden.', answeredAfter: 'Antwort nach {n} ms', latencyHelp: 'Millisekunden vom Ende der Worte des Kontakts an.',
     speculated: 'In einer Pause im Voraus vorbereitet.', filled: 'Begann mit einem Füllwort.', tokens: '{input} Token gelesen, davon {cached} zwischengespeichert, {output} geschrieben',
     steps: { lastWordMs: 'Letztes Wort erkannt', turnEndMs: 'Beitrag zu Ende', askedMs: 'Modell gefragt', firstTokenMs: 'Erstes Token', firstAudioMs: 'Erster Ton', playoutMs: 'Ton abgespielt' },
-    userSpeaks: 'Der Kontakt spricht {time},', agentSpeaks: 'der Agent {time}.',
+    userSpeaks: 'Der Kontakt spricht {time}', agentSpeaks: 'Der Agent spricht {time}',
     analysis: 'Auswertung', notYetAnalysed: 'Zusammenfassung und Stimmung kommen innerhalb einer Minute nach dem Ende.', score: 'Wert {score}, von -1 bis 1', issues: 'Probleme', keyMoments: 'Wichtige Stellen',
     analysedBy: { model: 'Vom Sprachmodell des Agenten geschrieben.', rules: 'Nach festen Regeln gefunden.', rules_instead: 'Nach festen Regeln gefunden, da das Modell keine brauchbare Antwort gab.' },
     moments: {

@@ -110,7 +110,7 @@ export default {
     damaged: 'Part of this was not understood.', answeredAfter: 'Answered after {n} ms', latencyHelp: 'Milliseconds from the end of the contact’s speech.',
     speculated: 'Prepared ahead in a pause.', filled: 'Began with a filler.', tokens: '{input} tokens read, {cached} of them cached, {output} written',
     steps: { lastWordMs: 'Last word known', turnEndMs: 'Turn over', askedMs: 'Model asked', firstTokenMs: 'First token', firstAudioMs: 'First audio', playoutMs: 'Audio played' },
-    userSpeaks: 'The contact speaks for {time},', agentSpeaks: 'the agent for {time}.',
+    userSpeaks: 'The contact speaks for {time}', agentSpeaks: 'The agent speaks for {time}',
     analysis: 'Analysis', notYetAnalysed: 'Summary and sentiment come within a minute of the end.', score: 'Score {score}, from -1 to 1', issues: 'Issues', keyMoments: 'Key moments',
     analysedBy: { model: 'Written by the agent’s language model.', rules: 'Found by fixed rules.', rules_instead: 'Found by fixed rules, as the model gave no usable answer.' },
     moments: {

@@ -25,10 +25,20 @@ async function place(persona) {
 const isOver = (call) => call.status !== "in_progress" && call.status !== "scheduled" && (call.status !== "completed" || call.analysedBy);
 const over = (id) => until(async () => isOver(await ask("GET", `/conversations/${id}`)), "the end of the call and its analysis", 1200);
 
-/** A conversation, a busy line and one that the contact hangs up, made once. */
+/** Has the agent say more than this contact lets it. */
+async function sayTooMuch(id) {
+  const spoke = async () => (await ask("GET", `/conversations/${id}/turns`)).some(({ speaker }) => speaker === "agent");
+  await until(spoke, "the first words of the agent", 400);
+  // While the contact answers, so that it is the agent's second speech, which this contact interrupts.
+  await new Promise((resolve) => setTimeout(resolve, 1800));
+  await ask("POST", `/conversations/${id}/say`, { text: "It is up to us to do it as it is, so we go on to it now, if it is all the same to you." });
+}
+
+/** A conversation, a busy line and one in which the agent is interrupted, made once. */
 let finished;
 const threeCalls = () => (finished ??= (async () => {
   const ids = await Promise.all(["cooperative", "busy", "interrupts"].map(place));
+  await sayTooMuch(ids[2]);
   await Promise.all(ids.map(over));
   return { talked: ids[0], busy: ids[1], interrupted: ids[2] };
 })());
@@ -158,7 +168,6 @@ export const calls = {
     await over(id);
     await button(page, "Play").waitFor({ timeout: 20_000 });
     await new Promise((resolve) => setTimeout(resolve, 10_500));
-    await page.getByText("More", { exact: true }).click();
     await button(page, "Delete").click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await page.waitForURL(/\/calls$/);
