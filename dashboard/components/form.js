@@ -118,9 +118,10 @@ export function fieldErrors(error, fields) {
  * @param {(values: Record<string, any>, changed: Record<string, any>) => Promise<void>} props.onSubmit Throws `ApiError`.
  * @param {() => void} [props.onCancel]
  * @param {boolean} [props.showChanges] Lists what changed before it is saved.
+ * @param {boolean} [props.danger] The button does something dangerous.
  * @param {any} [props.children]
  */
-export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, showChanges, children }) {
+export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, showChanges, danger, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ ({}));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [busy, setBusy] = useState(false);
@@ -158,7 +159,7 @@ export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, s
       ${changes.map((field) => html`<div><dt>${field.label}</dt><dd><del>${sayValue(field, saved[field.name])}</del> <ins>${sayValue(field, values[field.name])}</ins></dd></div>`)}
     </dl></section>`}
     <div class="actions">
-      <button class="primary" aria-disabled=${busy}>${busy ? t('form.sending') : submit}</button>
+      <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy}>${busy ? t('form.sending') : submit}</button>
       ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
     </div>
   </form>`;

@@ -2,8 +2,8 @@ import { html, useEffect, useRef, useState } from '../lib/ui.js';
 
 const PAUSE_MS = 250;
 
-/** A search field that searches once somebody stops typing. @param {{ label: string, value: string, onSearch: (text: string) => void }} props */
-export function Search({ label, value, onSearch }) {
+/** A search field that searches once somebody stops typing. @param {{ label: string, value: string, onSearch: (text: string) => void, id?: string }} props */
+export function Search({ label, value, onSearch, id }) {
   const [text, setText] = useState(value);
   const timer = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
   useEffect(() => setText(value), [value]);
@@ -13,5 +13,5 @@ export function Search({ label, value, onSearch }) {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => onSearch(target.value), PAUSE_MS);
   };
-  return html`<input type="search" aria-label=${label} placeholder=${label} value=${text} onInput=${onInput} />`;
+  return html`<input type="search" id=${id} aria-label=${label} placeholder=${label} value=${text} onInput=${onInput} />`;
 }

@@ -23,11 +23,12 @@ const ROW = 44, AHEAD = 10;
  * @param {Column[]} props.columns The first one names the row and holds its link.
  * @param {(row: any) => string} props.rowKey
  * @param {(row: any) => string} [props.href] Where the row leads.
+ * @param {(row: any) => void} [props.onOpen] What the row's name opens where it leads nowhere.
  * @param {any} [props.empty] Shown without rows.
  * @param {any} [props.filters] Shown above, left of the choice of columns.
  * @param {boolean} [props.short] Grows with its rows, up to 10 of them.
  */
-export function Table({ label, list, columns, rowKey, href, empty, filters, short }) {
+export function Table({ label, list, columns, rowKey, href, onOpen, empty, filters, short }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   const [sight, setSight] = useState({ from: 0, to: 30 });
   const [current, setCurrent] = useState(0);
@@ -92,6 +93,7 @@ export function Table({ label, list, columns, rowKey, href, empty, filters, shor
                 const content = column.render(row), title = typeof content === 'string' && content.length > 24 ? content : null;
                 const roving = { 'data-current': index === stop || null, tabindex: index === stop ? 0 : -1, onFocus: () => setCurrent(index) };
                 if (nth > 0) return html`<td class=${cell(column)} title=${title}>${content}</td>`;
+                if (onOpen) return html`<th scope="row" class=${cell(column)} title=${title}><button class="opener" onClick=${() => onOpen(row)} ...${roving}>${content}</button></th>`;
                 return html`<th scope="row" class=${cell(column)} title=${title}>${link ? html`<a href=${link} ...${roving}>${content}</a>` : href ? html`<span ...${roving}>${content}</span>` : content}</th>`;
               })}
             </tr>`;

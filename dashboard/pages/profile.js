@@ -5,7 +5,7 @@ import { useList, useResource } from '../lib/data.js';
 import { choose, language, languages, t, zone } from '../lib/i18n.js';
 import { confirm, Dialog, toast, toastError } from '../components/dialog.js';
 import { Form } from '../components/form.js';
-import { Secret } from '../components/secret.js';
+import { Secret, SecretOnce } from '../components/secret.js';
 import { Badge, Facts, Failure, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { zones } from './campaign-fields.js';
@@ -71,9 +71,7 @@ function Keys({ list, onReplaced }) {
     <p class="muted">${t('profile.keysHelp')}</p>
     <${Table} short=${true} label=${t('profile.keys')} list=${list} columns=${columns} rowKey=${(/** @type {any} */ key) => key.keyId} />
     ${open && html`<${KeyDialog} apiKey=${open} onClose=${close} onDone=${(/** @type {string | undefined} */ secret) => { close(); if (secret) setShown(secret); list.refresh(); }} />`}
-    ${shown && html`<${Dialog} title=${t('profile.newKey')} onClose=${() => setShown('')}>
-      <p class="alert warn">${t('profile.onlyOnce')}</p><${Secret} label=${t('profile.newKey')} value=${shown} />
-      <div class="actions"><button class="primary" onClick=${() => setShown('')}>${t('profile.keptIt')}</button></div><//>`}
+    ${shown && html`<${SecretOnce} title=${t('profile.newKey')} value=${shown} onClose=${() => setShown('')} />`}
   </section>`;
 }
 
