@@ -14,6 +14,14 @@ export const routes = [
   { path: '/campaigns/:id', title: 'campaign.title', nav: '/campaigns', load: () => import('./pages/campaign.js') },
   { path: '/calls', title: 'calls.title', load: () => import('./pages/calls.js') },
   { path: '/calls/:id', title: 'call.title', nav: '/calls', load: () => import('./pages/call.js') },
+  { path: '/knowledge', title: 'knowledge.title', load: () => import('./pages/knowledge.js') },
+  { path: '/tools', title: 'tools.title', load: () => import('./pages/tools.js') },
+  { path: '/contacts', title: 'contacts.title', load: () => import('./pages/contacts.js') },
+  { path: '/do-not-call', title: 'doNotCall.title', load: () => import('./pages/do-not-call.js') },
+  { path: '/numbers', title: 'numbers.title', load: () => import('./pages/numbers.js') },
+  { path: '/safeguards', title: 'safeguards.title', load: () => import('./pages/safeguards.js') },
+  { path: '/settings', title: 'settings.title', load: () => import('./pages/settings.js') },
+  { path: '/settings/webhooks/:id', title: 'webhooks.one', nav: '/settings', load: () => import('./pages/webhook.js') },
   { path: '/profile', title: 'profile.title', load: () => import('./pages/profile.js') },
 ];
 

@@ -1,5 +1,8 @@
+import resources from './de-resources.js';
+
 /** @type {typeof import('./en.js').default} */
 const texts = {
+  ...resources,
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
     nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', all: 'Alle', search: 'Suchen',

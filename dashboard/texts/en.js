@@ -1,5 +1,8 @@
 // All texts of the dashboard, by page. Values in braces are filled in; { one, other } are chosen by `n`.
+import resources from './en-resources.js';
+
 export default {
+  ...resources,
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
     nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', all: 'All', search: 'Search',
