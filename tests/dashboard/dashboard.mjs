@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { account, ask, button, checkAccess, close, drop, heading, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
 import { calls } from "./calls.mjs";
+import { resources } from "./resources.mjs";
 
 const { RINGBACK_URL: service, RINGBACK_EMAIL: email } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
@@ -296,6 +297,7 @@ const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
   for (const group of [onEmptyAccount, scenarios, calls]) {
+  for (const group of [onEmptyAccount, scenarios, resources]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
