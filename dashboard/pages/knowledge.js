@@ -6,6 +6,7 @@ import { setQuery, useQuery } from '../lib/router.js';
 import { DocumentPicker } from '../components/document-picker.js';
 import { fieldProblem, Resource } from '../components/resource.js';
 import { Tabs, Time } from '../components/states.js';
+import { TryQuestion } from './question.js';
 
 const DOCUMENTS = '/knowledge-base/documents', GROUPS = '/knowledge-base/groups';
 const READABLE = '.txt,.md,.html,.htm,.pdf,text/plain,text/markdown,text/html,application/pdf';
@@ -64,8 +65,8 @@ const groups = () => ({
 export default function Knowledge() {
   const { tab = 'documents' } = useQuery();
   const kind = tab === 'groups' ? groups() : documents();
-  const tabs = ['documents', 'groups'].map((key) => ({ key, label: t(`${key}.title`) }));
+  const tabs = ['documents', 'groups', 'question'].map((key) => ({ key, label: t(`${key}.title`) }));
   return html`<h1>${t('knowledge.title')}</h1>
     <div><${Tabs} label=${t('knowledge.title')} tabs=${tabs} current=${tab} onChange=${(/** @type {string} */ next) => setQuery({ tab: next, search: undefined })}>
-      <div class="stack"><${Resource} key=${kind.path} kind=${kind} level=${2} /></div><//></div>`;
+      <div class="stack">${tab === 'question' ? html`<${TryQuestion} />` : html`<${Resource} key=${kind.path} kind=${kind} level=${2} />`}</div><//></div>`;
 }
