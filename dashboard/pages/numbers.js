@@ -1,4 +1,4 @@
-// The numbers that agents name, and which agent answers each.
+// The numbers that agents name or carriers have, and which agent answers each.
 import { html, useEffect } from '../lib/ui.js';
 import { patch } from '../lib/api.js';
 import { useList } from '../lib/data.js';
@@ -20,6 +20,7 @@ export default function Numbers() {
     path: '/phone-numbers', texts: 'numbers', id: (row) => row.phoneNumber, name: (row) => row.phoneNumber, whole: true, kept: true,
     columns: [
       { key: 'number', label: t('numbers.number'), render: (row) => html`<span class="numeric">${row.phoneNumber}</span>` },
+      { key: 'provider', label: t('numbers.provider'), render: (row) => row.provider ?? '–' },
       { key: 'answers', label: t('numbers.answers'), render: (row) => (answering(row) ? names(row, true) : t('numbers.nobody')) },
       { key: 'shows', label: t('numbers.shows'), wide: true, render: (row) => (row.agents.some((/** @type {any} */ agent) => !agent.answers) ? names(row, false) : '–') },
     ],

@@ -1,10 +1,11 @@
-// Settings: endpoints that receive the account's events, and the service itself.
+// Settings: endpoints that receive the account's events, carriers and providers, and the service itself.
 import { html, useEffect, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 import { toast } from '../components/dialog.js';
 import { Resource } from '../components/resource.js';
 import { SecretOnce } from '../components/secret.js';
 import { Facts } from '../components/states.js';
+import { Services } from './services.js';
 import { OnOff, Recent, webhooks } from './webhook-fields.js';
 
 export default function Settings() {
@@ -23,14 +24,13 @@ export default function Settings() {
   };
   return html`<h1>${t('settings.title')}</h1>
     <section class="stack"><${Resource} kind=${kind} level=${2} /></section>
+    <${Services} />
     <section class="card" aria-labelledby="service"><h2 id="service">${t('settings.service')}</h2><${Service} /></section>
     ${secret && html`<${SecretOnce} title=${t('webhooks.secret')} value=${secret} onClose=${() => setSecret('')} />`}`;
 }
 
-/** What a browser can learn about the service; carriers and providers are set on its machine. */
 function Service() {
   const [version, setVersion] = useState('…');
   useEffect(() => { fetch('/public/health').then((answer) => answer.json()).then(({ data }) => setVersion(data.version), () => setVersion('–')); }, []);
-  return html`<${Facts} facts=${[[t('settings.version'), version], [t('settings.api'), html`<a href="/docs" target="_blank" rel="noopener">/docs</a>`]]} />
-    <p>${t('settings.carriers')}</p><pre>ringback carriers check</pre>`;
+  return html`<${Facts} facts=${[[t('settings.version'), version], [t('settings.api'), html`<a href="/docs" target="_blank" rel="noopener">/docs</a>`]]} />`;
 }

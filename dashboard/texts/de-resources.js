@@ -13,6 +13,10 @@ const texts = {
     length: 'Zeichen', created: 'Hinzugefügt', url: 'Adresse', urlHelp: 'Sie wird jetzt gelesen, später nicht wieder.', file: 'Datei', fileHelp: 'Reiner Text, Markdown, HTML oder PDF, bis 10 MiB.',
     nameOfFile: 'Name der Datei', text: 'Text', noFile: 'Wählen Sie eine Datei.',
   },
+  question: {
+    title: 'Frage ausprobieren', help: 'Durchsucht Dokumente wie ein Anruf und zeigt, was er fände. Nichts wird gespeichert.', question: 'Frage', questionHelp: 'So, wie ein Mensch sie stellt.', agent: 'Dokumente des Agenten', noAgent: 'einige Dokumente',
+    ask: 'Suchen', found: { one: '{n} Stelle, die beste zuerst', other: '{n} Stellen, die beste zuerst' }, given: 'Das Modell bekommt sie', notGiven: 'Gefunden, nicht weitergegeben',
+  },
   groups: {
     title: 'Gruppen', help: 'Ein Agent, der eine Gruppe hat, hat alle ihre Dokumente.', none: 'Noch keine Gruppen.', add: 'Gruppe hinzufügen', search: 'Nach Namen suchen', name: 'Name', documents: 'Dokumente',
     deleteBody: 'Ihre Dokumente bleiben. Eine Gruppe, die ein Agent hat, lässt sich nicht löschen.', count: { one: '{n} Dokument', other: '{n} Dokumente' },
@@ -35,8 +39,8 @@ const texts = {
     refused: { one: '{n} Nummer wurde abgelehnt, {added} sind auf der Liste. Berichtigen Sie sie, und senden Sie alle noch einmal:', other: '{n} Nummern wurden abgelehnt, {added} sind auf der Liste. Berichtigen Sie sie, und senden Sie alle noch einmal:' },
   },
   numbers: {
-    title: 'Nummern', help: 'Nummern, die Ihre Agenten annehmen oder zeigen. Anbieter werden nicht gefragt: Eine Nummer, die kein Agent hat, fehlt.', none: 'Noch hat kein Agent eine Nummer.', add: 'Nummer zuweisen', number: 'Telefonnummer',
-    numberHelp: 'Eine Nummer Ihres Anbieters, mit + und Landesvorwahl.', answers: 'Angenommen von', answersHelp: 'Agenten, die die Nummer bei ihren Anrufen nur zeigen, behalten sie.', nobody: 'niemand',
+    title: 'Nummern', help: 'Nummern, die Ihre Agenten annehmen oder zeigen, und freie Ihrer Telefonanbieter, soweit sie sie auflisten.', none: 'Noch hat kein Agent eine Nummer, und kein Telefonanbieter listet eine auf.', add: 'Nummer zuweisen', number: 'Telefonnummer',
+    numberHelp: 'Eine Nummer Ihres Anbieters, mit + und Landesvorwahl.', answers: 'Angenommen von', answersHelp: 'Agenten, die die Nummer bei ihren Anrufen nur zeigen, behalten sie.', nobody: 'niemand', provider: 'Telefonanbieter',
     shows: 'Gezeigt in Anrufen von', pick: 'Agenten wählen',
   },
   safeguards: {
@@ -59,7 +63,17 @@ const texts = {
   },
   settings: {
     title: 'Einstellungen', service: 'Dienst', version: 'Version', api: 'Beschreibung der API',
-    carriers: 'Telefonanbieter und die Anbieter von Sprache und Sprachmodellen werden auf dem Rechner des Dienstes eingestellt. Dieser Befehl zeigt, welche Telefonanbieter funktionieren und was bei ihnen einzutragen ist:',
+  },
+  services: {
+    title: 'Telefon- und KI-Anbieter', help: 'Alle Konten des Dienstes teilen sie. Sie werden mit Variablen auf seinem Rechner eingestellt.', name: 'Name', kind: 'Art', use: 'Benutzt', state: 'Zustand', first: 'zuerst', fallback: 'als Nummer {n}',
+    kinds: { carrier: 'Telefonanbieter', llm: 'Sprachmodell', stt: 'Spracherkennung', tts: 'Stimme', embeddings: 'Embeddings' }, states: { ready: 'Eingerichtet', fails: 'Fehler', missing: 'Nicht eingerichtet' },
+    outage: 'Letzter Fehler', since: 'Fehler seit', settings: 'Wenn er nicht funktioniert, berichtigen Sie diese Variablen:', missing: 'Um ihn zu benutzen, setzen Sie diese Variablen und starten Sie den Dienst neu:', check: 'Jetzt prüfen', checking: 'Wird geprüft …',
+    numbers: 'Nummern:', enter: 'Beim Telefonanbieter einzutragen, damit Anrufe ankommen:',
+    problems: {
+      draining: 'Der Dienst hält an.', starting: 'Der Dienst startet.', suspect: 'Der Dienst stand einen Moment still.', silent: 'Die Datenbank nimmt die Lebenszeichen des Dienstes nicht an.',
+      clock_off: 'Die Uhr des Dienstes geht falsch.', fenced: 'Andere Knoten haben diesen für tot erklärt; er startet von selbst neu.', database_away: 'Die Datenbank antwortet nicht.', disk_full: 'Der Datenträger der Datenbank ist voll: Schaffen Sie Platz.',
+      dial_journal: 'Das Wähljournal lässt sich nicht schreiben: Prüfen Sie den Datenordner.', overloaded: 'Der Dienst ist überlastet und lehnt Änderungen ab.', carriers_away: 'Kein Telefonanbieter, der wählen kann, funktioniert. Prüfen Sie sie unten.',
+    },
   },
   webhooks: {
     title: 'Webhooks', one: 'Webhook', help: 'Ein Endpunkt bekommt jedes Ereignis des Kontos als signierte Anfrage.', none: 'Noch keine Webhooks.', add: 'Webhook hinzufügen', deleteBody: 'Seine Zustellungen werden mit gelöscht.',

@@ -13,6 +13,10 @@ export default {
     length: 'Characters', created: 'Added', url: 'Address', urlHelp: 'It is read now and not again.', file: 'File', fileHelp: 'Plain text, Markdown, HTML or PDF, up to 10 MiB.',
     nameOfFile: 'name of the file', text: 'Text', noFile: 'Choose a file.',
   },
+  question: {
+    title: 'Try a question', help: 'Searches documents as a call does, and shows what it finds. Nothing is stored.', question: 'Question', questionHelp: 'As a person may say it.', agent: 'Documents of the agent', noAgent: 'some documents',
+    ask: 'Search', found: { one: '{n} passage, best first', other: '{n} passages, best first' }, given: 'The model gets it', notGiven: 'Found, but not given',
+  },
   groups: {
     title: 'Groups', help: 'An agent that holds a group has all of its documents.', none: 'No groups yet.', add: 'Add a group', search: 'Search by name', name: 'Name', documents: 'Documents',
     deleteBody: 'Its documents stay. A group that an agent holds cannot be deleted.', count: { one: '{n} document', other: '{n} documents' },
@@ -35,8 +39,8 @@ export default {
     refused: { one: '{n} number was refused, {added} are on the list. Mend it and send all again:', other: '{n} numbers were refused, {added} are on the list. Mend them and send all again:' },
   },
   numbers: {
-    title: 'Numbers', help: 'Numbers that your agents answer or show. Carriers are not asked: a number that no agent has is not listed.', none: 'No agent has a number yet.', add: 'Assign a number', number: 'Phone number',
-    numberHelp: 'A number of your carrier, with + and the country code.', answers: 'Answered by', answersHelp: 'Agents that only show the number in their calls keep it.', nobody: 'nobody',
+    title: 'Numbers', help: 'Numbers that your agents answer or show, and free ones of your carriers that list theirs.', none: 'No agent has a number yet, and no carrier lists one.', add: 'Assign a number', number: 'Phone number',
+    numberHelp: 'A number of your carrier, with + and the country code.', answers: 'Answered by', answersHelp: 'Agents that only show the number in their calls keep it.', nobody: 'nobody', provider: 'Carrier',
     shows: 'Shown in calls of', pick: 'Choose an agent',
   },
   safeguards: {
@@ -59,7 +63,17 @@ export default {
   },
   settings: {
     title: 'Settings', service: 'Service', version: 'Version', api: 'Description of the API',
-    carriers: 'Carriers and the providers of speech and language models are set on the machine of the service. This command shows which carriers work and what to enter at them:',
+  },
+  services: {
+    title: 'Carriers and providers', help: 'All accounts of the service share them. They are set by variables on its machine.', name: 'Name', kind: 'Kind', use: 'Used', state: 'State', first: 'first', fallback: 'as number {n}',
+    kinds: { carrier: 'Carrier', llm: 'Language model', stt: 'Speech recognition', tts: 'Voice', embeddings: 'Embeddings' }, states: { ready: 'Set up', fails: 'Fails', missing: 'Not set up' },
+    outage: 'Last failure', since: 'Fails since', settings: 'If it does not work, correct these variables:', missing: 'To use it, set these variables and start the service again:', check: 'Check now', checking: 'Checking …',
+    numbers: 'Numbers:', enter: 'Enter at the carrier, so that calls come in:',
+    problems: {
+      draining: 'The service is stopping.', starting: 'The service is starting.', suspect: 'The service stood still for a moment.', silent: 'The database does not accept the service’s heartbeats.',
+      clock_off: 'The clock of the service is wrong.', fenced: 'Other nodes declared this one dead; it starts anew by itself.', database_away: 'The database does not answer.', disk_full: 'The disk of the database is full: make room.',
+      dial_journal: 'The dial journal cannot be written: check the data folder.', overloaded: 'The service is overloaded and refuses changes.', carriers_away: 'No carrier that places calls works. Check them below.',
+    },
   },
   webhooks: {
     title: 'Webhooks', one: 'Webhook', help: 'An endpoint gets each event of the account as a signed request.', none: 'No webhooks yet.', add: 'Add a webhook', deleteBody: 'Its deliveries are deleted too.',

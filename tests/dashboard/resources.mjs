@@ -6,7 +6,7 @@ import { ask, button, checkAccess, close, heading, signedIn, tabTo, until, waitF
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)>";
-const PAGES = ["/knowledge", "/knowledge?tab=groups", "/tools", "/contacts", "/do-not-call", "/numbers", "/safeguards", "/safeguards?tab=transfers", "/settings"];
+const PAGES = ["/knowledge", "/knowledge?tab=groups", "/knowledge?tab=question", "/tools", "/contacts", "/do-not-call", "/numbers", "/safeguards", "/safeguards?tab=transfers", "/settings"];
 
 const dialog = (page) => page.getByRole("dialog");
 const inDialog = (page, name) => dialog(page).getByRole("button", { name, exact: true });
@@ -75,6 +75,35 @@ export const resources = {
     await page.getByRole("tab", { name: "Documents" }).click();
     await remove(page, "prices.md");
     await isGone(page, "prices.md");
+    await close(page);
+  },
+
+  async "ask documents a question"(browser) {
+    const { documentId } = await ask("POST", "/knowledge-base/documents/text", { name: "Fees", text: `# Check-ups\nA check-up is 60 euros. ${HOSTILE}` });
+    const page = await signedIn(browser, "/knowledge?tab=question");
+    await page.getByLabel("Question").fill("What is a check-up?");
+    await button(page, "Search").click();
+    await page.locator("[aria-invalid], .alert").first().waitFor();
+    await page.getByLabel("Fees").check();
+    await button(page, "Search").click();
+    await waitFor(page, "1 passage, best first");
+    await page.locator(".passage").getByText(HOSTILE).waitFor();
+    await ask("DELETE", `/knowledge-base/documents/${documentId}`);
+    await close(page);
+  },
+
+  async "check a carrier, and see what another one needs"(browser) {
+    const page = await signedIn(browser, "/settings");
+    const table = page.getByRole("table", { name: "Carriers and providers" });
+    await table.getByRole("button", { name: "twilio" }).click();
+    await dialog(page).getByText("TWILIO_AUTH_TOKEN").waitFor();
+    assert.equal(await inDialog(page, "Check now").count(), 0);
+    await inDialog(page, "Close").click();
+    const { services } = await ask("GET", "/services");
+    const ready = services.find((each) => each.configured);
+    await table.getByRole("row").filter({ hasText: "Set up" }).first().getByRole("button", { name: ready.provider }).click();
+    await inDialog(page, "Check now").click();
+    await dialog(page).getByRole("status").locator(".alert").waitFor();
     await close(page);
   },
 
