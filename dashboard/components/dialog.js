@@ -11,9 +11,13 @@ import { errorText } from './states.js';
 export function Dialog({ title, onClose, children }) {
   const element = useRef(/** @type {HTMLDialogElement | null} */ (null));
   useLayoutEffect(() => {
-    const before = /** @type {HTMLElement | null} */ (document.activeElement);
-    element.current?.showModal();
-    return () => before?.isConnected && before.focus();
+    const dialog = element.current, before = /** @type {HTMLElement | null} */ (document.activeElement);
+    dialog?.showModal();
+    return () => {
+      // While it is open, nothing else can get the focus.
+      dialog?.close();
+      if (before?.isConnected) before.focus();
+    };
   }, []);
   return html`<dialog ref=${element} aria-labelledby="dialog-title" onCancel=${(/** @type {Event} */ event) => { event.preventDefault(); onClose?.(); }}>
     <h2 id="dialog-title">${title}</h2>${children}

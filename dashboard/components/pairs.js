@@ -1,5 +1,5 @@
 // Names with values, as many as one likes.
-import { html } from '../lib/ui.js';
+import { html, useRef } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 
 /** @typedef {{ name: string, text: string, kept?: any }} Pair `kept`: the value as it was, of which `text` is the text. */
@@ -11,16 +11,17 @@ export const pairsOf = (values) => Object.entries(values).map(([name, value]) =>
 export const valuesOf = (pairs = []) => Object.fromEntries(pairs.filter((pair) => pair.name.trim() || pair.text)
   .map((pair) => [pair.name.trim(), pair.kept !== undefined && text(pair.kept) === pair.text ? pair.kept : pair.text]));
 
-/** @param {{ id: string, value: Pair[] | undefined, onChange: (pairs: Pair[]) => void, describedBy?: string, invalid: boolean }} props */
-export function Pairs({ id, value = [], onChange, describedBy, invalid }) {
+/** @param {{ field: import('./form.js').Field, value: Pair[] | undefined, onChange: (pairs: Pair[]) => void, describedBy?: string }} props */
+export function Pairs({ field, value = [], onChange, describedBy }) {
+  const add = useRef(/** @type {HTMLElement | null} */ (null));
   const set = (/** @type {number} */ at, /** @type {Partial<Pair>} */ change) => onChange(value.map((pair, nth) => (nth === at ? { ...pair, ...change } : pair)));
   function remove(/** @type {number} */ at) {
     onChange(value.filter((_, nth) => nth !== at));
-    document.getElementById(id)?.focus();
+    add.current?.focus();
   }
-  return html`<ul class="stack pairs-edit">${value.map((pair, at) => html`<li class="row" key=${at}>
+  return html`<div class="stack" role="group" aria-label=${field.label} aria-describedby=${describedBy}><ul class="stack pairs-edit">${value.map((pair, at) => html`<li class="row" key=${at}>
       <input aria-label=${t('pairs.name', { n: at + 1 })} placeholder=${t('pairs.namePlaceholder')} value=${pair.name} onInput=${(/** @type {any} */ event) => set(at, { name: event.target.value })} />
       <input aria-label=${t('pairs.value', { name: pair.name || String(at + 1) })} placeholder=${t('pairs.valuePlaceholder')} value=${pair.text} onInput=${(/** @type {any} */ event) => set(at, { text: event.target.value })} />
       <button type="button" class="small" aria-label=${t('pairs.remove', { name: pair.name || String(at + 1) })} onClick=${() => remove(at)}>×</button></li>`)}</ul>
-    <div><button type="button" class="small" id=${id} aria-describedby=${describedBy} aria-invalid=${invalid || undefined} onClick=${() => onChange([...value, { name: '', text: '' }])}>${t('pairs.add')}</button></div>`;
+    <div><button type="button" class="small" ref=${add} onClick=${() => onChange([...value, { name: '', text: '' }])}>${t('pairs.add')}</button></div></div>`;
 }

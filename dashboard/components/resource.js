@@ -65,6 +65,7 @@ export function Resource({ kind, level = 1 }) {
   }
   /** The deleted row had the focus. */
   function gone() {
+    list.drop(kind.id(open?.row));
     done('resource.deleted');
     requestAnimationFrame(() => {
       const heading = /** @type {HTMLElement | null} */ (document.querySelector('main h1'));

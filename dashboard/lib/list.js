@@ -59,6 +59,12 @@ export class PagedList {
     });
   }
 
+  /** Leaves a row out that was deleted. @param {string} key */
+  drop(key) {
+    for (const page of this.#pages) page.rows = page.rows.filter((row) => this.rowKey(row) !== key);
+    this.rows = this.rows.filter((row) => this.rowKey(row) !== key);
+  }
+
   /** @param {import('./api.js').Answer} answer */
   #setNext(answer) {
     this.#next = answer.pagination?.nextCursor;

@@ -310,7 +310,7 @@ export const resources = {
       ["/contacts", "Add a contact", "Kim", { "Phone number": "+15550800001", Name: "Kim" }],
       ["/do-not-call", "Add numbers", "+15550800002", { "Phone numbers": "+15550800002" }],
       ["/knowledge?tab=groups", "Add a group", "Keys", { Name: "Keys" }],
-      ["/safeguards?tab=transfers", "Add a transfer rule", "Rule of keys", { Name: "Rule of keys", "Phone number": "+15550800003" }],
+      ["/safeguards?tab=transfers", "Add a transfer rule", "Rule of keys", { Name: "Rule of keys", To: "S", "SIP address": "sip:desk@example.com" }],
     ];
     for (const [path, add, name, fields] of pages) {
       const page = await signedIn(browser, path);
