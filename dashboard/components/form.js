@@ -18,6 +18,7 @@ import { errorText } from './states.js';
  * @property {number | 'any'} [step]
  * @property {number} [rows] Height of a `textarea`.
  * @property {{ value: string, label: string }[]} [options] Of `select` and `checks`.
+ * @property {boolean} [dense] Of `checks`: side by side.
  * @property {string} [autocomplete]
  * @property {boolean} [autofocus] In a dialog.
  * @property {string} [placeholder]
@@ -77,7 +78,7 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
     case 'checks': {
       const chosen = new Set(value ?? field.default ?? []);
       const toggle = (/** @type {string} */ each) => onChange(field.options.map((/** @type {any} */ o) => o.value).filter((/** @type {string} */ o) => (o === each ? !chosen.has(o) : chosen.has(o))));
-      return html`<div class="checks">${field.options?.map((/** @type {any} */ o) => html`<label class="check"><input type="checkbox" name=${field.name} checked=${chosen.has(o.value)} onChange=${() => toggle(o.value)} />${o.label}</label>`)}</div>`;
+      return html`<div class=${field.dense ? 'checks dense' : 'checks'}>${field.options?.map((/** @type {any} */ o) => html`<label class="check"><input type="checkbox" name=${field.name} checked=${chosen.has(o.value)} onChange=${() => toggle(o.value)} />${o.label}</label>`)}</div>`;
     }
     case 'number':
       return html`<input ...${shared} type="number" min=${field.min} max=${field.max} step=${field.step ?? 1} value=${value ?? ''} placeholder=${field.placeholder ?? field.default}

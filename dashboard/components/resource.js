@@ -42,8 +42,8 @@ export const fieldProblem = (name, code, message) => new ApiError({ code: 'inval
 /** @param {Record<string, any>} values */
 const filled = (values) => Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== ''));
 
-/** @param {{ kind: Kind, level?: 1 | 2 }} props `level` of the heading. */
-export function Resource({ kind, level = 1 }) {
+/** @param {{ kind: Kind, level?: 1 | 2, inTab?: boolean }} props `level` of the heading; a tab names what is in it. */
+export function Resource({ kind, level = 1, inTab }) {
   const { search } = useQuery();
   const list = useList(kind.path, kind.search ? { search } : {}, kind.id);
   const [open, setOpen] = useState(/** @type {{ row: any, etag?: string, deletes?: boolean } | null} */ (null));
@@ -83,9 +83,10 @@ export function Resource({ kind, level = 1 }) {
   const filters = canSearch
     ? html`<${Search} label=${t(`${kind.texts}.search`)} value=${search ?? ''} onSearch=${(/** @type {string} */ text) => setQuery({ search: text })} />${kind.filters}` : kind.filters;
   const title = t(`${kind.texts}.title`);
+  const help = html`<p class="muted">${t(`${kind.texts}.help`)}</p>`;
   return html`
-    <div class="head">${level === 1 ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}${add}</div>
-    <p class="muted">${t(`${kind.texts}.help`)}</p>
+    ${inTab ? html`<h2 class="hidden">${title}</h2><div class="head">${help}${add}</div>`
+      : html`<div class="head">${level === 1 ? html`<h1>${title}</h1>` : html`<h2>${title}</h2>`}${add}</div>${help}`}
     <div class="stack"><${Table} label=${title} list=${shown} columns=${columns} rowKey=${kind.id} href=${kind.href} filters=${filters}
       onOpen=${kind.fixed || kind.href ? undefined : change} empty=${search && canSearch ? t('resource.noMatch') : t(`${kind.texts}.none`)} /></div>
     ${open && (open.deletes

@@ -68,5 +68,5 @@ export default function Knowledge() {
   const tabs = ['documents', 'groups', 'question'].map((key) => ({ key, label: t(`${key}.title`) }));
   return html`<h1>${t('knowledge.title')}</h1>
     <div><${Tabs} label=${t('knowledge.title')} tabs=${tabs} current=${tab} onChange=${(/** @type {string} */ next) => setQuery({ tab: next, search: undefined })}>
-      <div class="stack">${tab === 'question' ? html`<${TryQuestion} />` : html`<${Resource} key=${kind.path} kind=${kind} level=${2} />`}</div><//></div>`;
+      <div class="stack">${tab === 'question' ? html`<${TryQuestion} />` : html`<${Resource} key=${kind.path} kind=${kind} inTab=${true} />`}</div><//></div>`;
 }

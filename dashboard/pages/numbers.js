@@ -5,7 +5,7 @@ import { useList } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { Resource } from '../components/resource.js';
 
-const MOST_AGENTS = 1000;
+const MOST_AGENTS = 1000, NOBODY = 'nobody';
 
 export default function Numbers() {
   const agents = useList('/agents', {}, (agent) => agent.agentId);
@@ -13,7 +13,7 @@ export default function Numbers() {
   const names = (/** @type {any} */ row, /** @type {boolean} */ answers) => row.agents.filter((/** @type {any} */ agent) => agent.answers === answers)
     .map((/** @type {any} */ agent, /** @type {number} */ at) => html`${at > 0 && ', '}<a href=${`/agents/${agent.agentId}`}>${agent.name}</a>`);
   const answering = (/** @type {any} */ row) => row.agents.find((/** @type {any} */ agent) => agent.answers);
-  const assign = (/** @type {string} */ phoneNumber, /** @type {string | undefined} */ agentId) => patch(`/phone-numbers/${encodeURIComponent(phoneNumber)}`, { agentId: agentId || null });
+  const assign = (/** @type {string} */ phoneNumber, /** @type {string} */ agentId) => patch(`/phone-numbers/${encodeURIComponent(phoneNumber)}`, { agentId: agentId === NOBODY ? null : agentId });
   const options = [...agents.rows].map((agent) => ({ value: agent.agentId, label: agent.name }));
   /** @type {import('../components/resource.js').Kind} */
   const kind = {
@@ -26,8 +26,8 @@ export default function Numbers() {
     ],
     fields: (row) => [
       ...(row ? [] : [{ name: 'phoneNumber', label: t('numbers.number'), required: true, placeholder: '+4930123456', help: t('numbers.numberHelp') }]),
-      row ? { name: 'agentId', label: t('numbers.answers'), type: 'select', help: t('numbers.answersHelp'), options: [{ value: '', label: t('numbers.nobody') }, ...present(row, options)] }
-        : { name: 'agentId', label: t('numbers.answers'), type: 'select', required: true, options: [{ value: '', label: t('numbers.pick') }, ...options] },
+      { name: 'agentId', label: t('numbers.agent'), type: 'select', required: true, help: t('numbers.agentHelp'),
+        options: [{ value: '', label: t('numbers.pick') }, ...(row?.agents.length ? [{ value: NOBODY, label: t('numbers.takeAway') }] : []), ...present(row, options)] },
     ],
     values: (row) => ({ agentId: row ? answering(row)?.agentId ?? '' : '' }),
     create: ({ phoneNumber, agentId }) => assign(phoneNumber, agentId),
@@ -36,8 +36,8 @@ export default function Numbers() {
   return html`<${Resource} kind=${kind} />`;
 }
 
-/** The agent that answers is a choice even where not all agents were read. @param {any} row @param {{ value: string, label: string }[]} options */
+/** Agents of the number are choices even where not all agents were read. @param {any | null} row @param {{ value: string, label: string }[]} options */
 function present(row, options) {
-  const missing = row.agents.filter((/** @type {any} */ agent) => !options.some((each) => each.value === agent.agentId));
+  const missing = (row?.agents ?? []).filter((/** @type {any} */ agent) => !options.some((each) => each.value === agent.agentId));
   return [...missing.map((/** @type {any} */ agent) => ({ value: agent.agentId, label: agent.name })), ...options];
 }

@@ -24,7 +24,7 @@ export function TryQuestion() {
     setPassages(data.passages);
     setAsked(values);
   }
-  return html`<h2>${t('question.title')}</h2><p class="muted">${t('question.help')}</p>
+  return html`<h2 class="hidden">${t('question.title')}</h2><p class="muted">${t('question.help')}</p>
     <${Form} fields=${fields} values=${asked} submit=${t('question.ask')} onSubmit=${ask} />
     <div role="status">${passages && t('question.found', { n: passages.length })}</div>
     ${passages && html`<ol class="stack passages">${passages.map((each) => html`<li class="card">

@@ -20,7 +20,7 @@ const RULES = {
   callingHours: () => [
     { name: 'callingHours.from', label: t('safeguards.from'), type: 'time', required: true },
     { name: 'callingHours.to', label: t('safeguards.to'), type: 'time', required: true },
-    { name: 'callingHours.days', label: t('safeguards.days'), type: 'checks', options: DAYS.map((value) => ({ value, label: t(`safeguards.dayNames.${value}`) })) },
+    { name: 'callingHours.days', label: t('safeguards.days'), type: 'checks', dense: true, options: DAYS.map((value) => ({ value, label: t(`safeguards.dayNames.${value}`) })) },
   ],
   callsPerNumber: () => [
     { name: 'callsPerNumber.perDay', label: t('safeguards.perDay'), type: 'number', min: 1, max: 1000, default: t('safeguards.noLimit') },
@@ -40,7 +40,7 @@ export default function Safeguards() {
   const tabs = ['limits', 'transfers'].map((key) => ({ key, label: t(`safeguards.tabs.${key}`) }));
   return html`<h1>${t('safeguards.title')}</h1>
     <div><${Tabs} label=${t('safeguards.title')} tabs=${tabs} current=${tab} onChange=${(/** @type {string} */ next) => setQuery({ tab: next })}>
-      <div class="stack">${tab === 'transfers' ? html`<${Resource} kind=${transferRules()} level=${2} />` : html`<${Limits} />`}</div><//></div>`;
+      <div class="stack">${tab === 'transfers' ? html`<${Resource} kind=${transferRules()} inTab=${true} />` : html`<${Limits} />`}</div><//></div>`;
 }
 
 function Limits() {

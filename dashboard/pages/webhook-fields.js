@@ -13,7 +13,7 @@ export const webhooks = () => ({
   path: '/webhooks', texts: 'webhooks', id: (hook) => hook.webhookId, name: (hook) => hook.url, columns: [],
   fields: () => [
     { name: 'url', label: t('webhooks.url'), required: true, placeholder: 'https://', help: t('webhooks.urlHelp') },
-    { name: 'types', label: t('webhooks.types'), type: 'checks', options: types() },
+    { name: 'types', label: t('webhooks.types'), type: 'checks', dense: true, options: types() },
     { name: 'description', label: t('webhooks.description') },
     { name: 'enabled', label: t('webhooks.enabled'), type: 'checkbox', help: t('webhooks.enabledHelp') },
   ],

@@ -66,12 +66,12 @@ function Deliveries({ list, onResend }) {
   const [shown, setShown] = useState(/** @type {any} */ (null));
   const state = (/** @type {any} */ each) => html`<span class=${`badge ${TONES[each.state] ?? ''}`}>${t(`webhooks.states.${each.state}`, { fallback: each.state })}</span>`;
   const columns = [
-    { key: 'type', label: t('webhooks.type'), render: (/** @type {any} */ each) => each.type },
+    { key: 'type', label: t('webhooks.type'), wide: true, render: (/** @type {any} */ each) => each.type },
     { key: 'state', label: t('webhooks.state'), render: state },
     { key: 'attempts', label: t('webhooks.attempts'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ each) => html`<span class="numeric">${number(each.attempts)}</span>` },
-    { key: 'error', label: t('webhooks.lastError'), wide: true, render: (/** @type {any} */ each) => each.lastError ?? '–' },
+    { key: 'error', label: t('webhooks.lastError'), render: (/** @type {any} */ each) => each.lastError ?? '–' },
     { key: 'created', label: t('webhooks.at'), render: (/** @type {any} */ each) => html`<${Time} at=${each.createdAt} />` },
-    { key: 'next', label: t('webhooks.nextTry'), render: (/** @type {any} */ each) => html`<${Time} at=${each.nextTryAt} />` },
+    { key: 'next', label: t('webhooks.nextTry'), optional: true, render: (/** @type {any} */ each) => html`<${Time} at=${each.nextTryAt} />` },
     ...(onResend ? [{ key: 'actions', label: t('resource.actions'), render: (/** @type {any} */ each) => html`<button class="small" aria-label=${t('webhooks.resendType', { type: each.type })} onClick=${() => onResend(each)}>${t('webhooks.resend')}</button>` }] : []),
   ];
   return html`<section class="stack" aria-labelledby="deliveries"><h2 id="deliveries">${t('webhooks.deliveries')}</h2>

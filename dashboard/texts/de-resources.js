@@ -40,16 +40,16 @@ const texts = {
   },
   numbers: {
     title: 'Nummern', help: 'Nummern, die Ihre Agenten annehmen oder zeigen, und freie Ihrer Telefonanbieter, soweit sie sie auflisten.', none: 'Noch hat kein Agent eine Nummer, und kein Telefonanbieter listet eine auf.', add: 'Nummer zuweisen', number: 'Telefonnummer',
-    numberHelp: 'Eine Nummer Ihres Anbieters, mit + und Landesvorwahl.', answers: 'Angenommen von', answersHelp: 'Agenten, die die Nummer bei ihren Anrufen nur zeigen, behalten sie.', nobody: 'niemand', provider: 'Telefonanbieter',
+    numberHelp: 'Eine Nummer Ihres Anbieters, mit + und Landesvorwahl.', answers: 'Angenommen von', agent: 'Agent', agentHelp: 'Ein Agent für eingehende Anrufe nimmt sie an; andere zeigen die Nummer bei ihren Anrufen.', takeAway: 'Den Agenten wegnehmen', nobody: 'niemand', provider: 'Telefonanbieter',
     shows: 'Gezeigt in Anrufen von', pick: 'Agenten wählen',
   },
   safeguards: {
-    title: 'Schutzregeln', tabs: { limits: 'Grenzen', transfers: 'Weiterleitungen' }, help: 'Diese Regeln gelten für Kampagnen und einzelne Anrufe, sobald sie gespeichert sind. Eingehende Anrufe sind nicht betroffen.',
+    title: 'Schutzregeln', tabs: { limits: 'Grenzen', transfers: 'Weiterleitungen' }, help: 'Diese Regeln gelten für Kampagnen und einzelne Anrufe, sobald sie gespeichert sind. Eine Regel, die nur warnt, hinterlässt einen Vermerk im Anruf. Eingehende Anrufe sind nicht betroffen.',
     mode: 'Regel', modes: { off: 'Aus', warn: 'Nur warnen', enforce: 'Durchgesetzt' },
     rules: { callingHours: 'Anrufzeiten', callsPerNumber: 'Anrufe bei einer Nummer', allowedPrefixes: 'Erlaubte Ziele', dailyCalls: 'Anrufe am Tag' },
     ruleHelp: {
-      callingHours: 'In der Ortszeit des Angerufenen, nach den ersten Ziffern der Nummer. Anrufe außerhalb warten.', callsPerNumber: 'Anrufe über der Grenze warten. Auch unbeantwortete zählen.',
-      allowedPrefixes: 'Andere Nummern werden abgelehnt.', dailyCalls: 'Kampagnen warten auf den nächsten Tag.',
+      callingHours: 'In der Ortszeit des Angerufenen, nach den ersten Ziffern der Nummer. Durchgesetzt: Anrufe außerhalb warten.', callsPerNumber: 'Auch unbeantwortete zählen. Durchgesetzt: Anrufe über der Grenze warten.',
+      allowedPrefixes: 'Durchgesetzt: Andere Nummern werden abgelehnt.', dailyCalls: 'Alle Anrufe des Kontos. Durchgesetzt: Kampagnen warten auf den nächsten Tag.',
     },
     from: 'Von', to: 'Bis', days: 'Tage', perDay: 'In 24 Stunden', perWeek: 'In 7 Tagen', noLimit: 'keine Grenze', prefixes: 'Anfänge von Nummern', prefixesHelp: 'Einer je Zeile.', limit: 'Höchstens', timezone: 'Zeitzone der Mitternacht',
     dayNames: { monday: 'Montag', tuesday: 'Dienstag', wednesday: 'Mittwoch', thursday: 'Donnerstag', friday: 'Freitag', saturday: 'Samstag', sunday: 'Sonntag' },

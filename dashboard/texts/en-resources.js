@@ -40,16 +40,16 @@ export default {
   },
   numbers: {
     title: 'Numbers', help: 'Numbers that your agents answer or show, and free ones of your carriers that list theirs.', none: 'No agent has a number yet, and no carrier lists one.', add: 'Assign a number', number: 'Phone number',
-    numberHelp: 'A number of your carrier, with + and the country code.', answers: 'Answered by', answersHelp: 'Agents that only show the number in their calls keep it.', nobody: 'nobody', provider: 'Carrier',
+    numberHelp: 'A number of your carrier, with + and the country code.', answers: 'Answered by', agent: 'Agent', agentHelp: 'An agent for inbound calls answers the number; others show it in their calls.', takeAway: 'Take it from the agents', nobody: 'nobody', provider: 'Carrier',
     shows: 'Shown in calls of', pick: 'Choose an agent',
   },
   safeguards: {
-    title: 'Safeguards', tabs: { limits: 'Limits', transfers: 'Transfer rules' }, help: 'These rules hold for campaigns and single calls, from the moment they are saved. Inbound calls are not affected.',
+    title: 'Safeguards', tabs: { limits: 'Limits', transfers: 'Transfer rules' }, help: 'These rules hold for campaigns and single calls, from the moment they are saved. A rule that only warns leaves a note in the call. Inbound calls are not affected.',
     mode: 'Rule', modes: { off: 'Off', warn: 'Only warn', enforce: 'Enforced' },
     rules: { callingHours: 'Calling hours', callsPerNumber: 'Calls to one number', allowedPrefixes: 'Allowed destinations', dailyCalls: 'Calls a day' },
     ruleHelp: {
-      callingHours: 'In the local time of the person called, by the first digits of the number. Calls outside wait.', callsPerNumber: 'Calls above the limit wait. Unanswered ones count too.',
-      allowedPrefixes: 'Other numbers are refused.', dailyCalls: 'Campaigns wait for the next day.',
+      callingHours: 'In the local time of the person called, by the first digits of the number. Enforced: calls outside wait.', callsPerNumber: 'Unanswered calls count too. Enforced: calls above the limit wait.',
+      allowedPrefixes: 'Enforced: other numbers are refused.', dailyCalls: 'All calls of the account. Enforced: campaigns wait for the next day.',
     },
     from: 'From', to: 'Until', days: 'Days', perDay: 'Within 24 hours', perWeek: 'Within 7 days', noLimit: 'no limit', prefixes: 'Beginnings of numbers', prefixesHelp: 'One in each line.', limit: 'Most calls', timezone: 'Time zone of midnight',
     dayNames: { monday: 'Monday', tuesday: 'Tuesday', wednesday: 'Wednesday', thursday: 'Thursday', friday: 'Friday', saturday: 'Saturday', sunday: 'Sunday' },

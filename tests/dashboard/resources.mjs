@@ -199,11 +199,11 @@ export const resources = {
     const page = await signedIn(browser, "/numbers");
     await button(page, "Assign a number").click();
     await dialog(page).getByLabel("Phone number").fill("+15550700001");
-    await dialog(page).getByLabel("Answered by").selectOption({ label: "Nora" });
+    await dialog(page).getByLabel("Agent").selectOption({ label: "Nora" });
     await inDialog(page, "Assign a number").click();
     await row(page, "+15550700001").getByRole("link", { name: "Nora" }).waitFor();
     await button(page, "+15550700001").click();
-    await dialog(page).getByLabel("Answered by").selectOption({ label: "nobody" });
+    await dialog(page).getByLabel("Agent").selectOption({ label: "Take it from the agents" });
     await inDialog(page, "Save").click();
     await isGone(page, "+15550700001");
     assert.deepEqual(await ask("GET", "/phone-numbers"), []);
