@@ -296,8 +296,7 @@ const scenarios = {
 const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls]) {
-  for (const group of [onEmptyAccount, scenarios, resources]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
