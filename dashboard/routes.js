@@ -22,6 +22,10 @@ export const routes = [
   { path: '/safeguards', title: 'safeguards.title', load: () => import('./pages/safeguards.js') },
   { path: '/settings', title: 'settings.title', load: () => import('./pages/settings.js') },
   { path: '/settings/webhooks/:id', title: 'webhooks.one', nav: '/settings', load: () => import('./pages/webhook.js') },
+  { path: '/agents', title: 'agents.title', load: () => import('./pages/agents.js') },
+  { path: '/agents/new', title: 'agents.new', nav: '/agents', load: () => import('./pages/new-agent.js') },
+  { path: '/agents/:id', title: 'agent.title', nav: '/agents', load: () => import('./pages/agent.js') },
+  { path: '/agents/:id/versions', title: 'agentVersions.title', nav: '/agents', load: () => import('./pages/agent-versions.js') },
   { path: '/profile', title: 'profile.title', load: () => import('./pages/profile.js') },
 ];
 

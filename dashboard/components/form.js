@@ -3,6 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from '../lib/ui.js';
 import { ApiError } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
+import { Changes } from './changes.js';
 import { errorText } from './states.js';
 
 /**
@@ -25,7 +26,11 @@ import { errorText } from './states.js';
  * @property {(values: Record<string, any>) => boolean} [when] Whether the field is shown.
  * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any} [render] A control of one's own.
  * @property {(value: any) => string} [say] How "what changed" writes a value.
+ * @property {(value: any) => string | undefined} [check] What is wrong with the value; such a form is not sent.
+ * @property {boolean} [code] Of a `textarea`: text for machines.
+ * @property {{ value: string, label: string }[]} [suggestions] Offered while typing.
  */
+/** @typedef {{ key: string, label: string, help?: string, fields: Field[], open?: boolean }} Group Closed ones are opened for an error. */
 /** @typedef {Record<string, string>} Errors By field name. */
 
 let forms = 0;
@@ -37,7 +42,7 @@ let forms = 0;
 export function Fields({ fields, values, errors = {}, onChange }) {
   const prefix = useMemo(() => `f${++forms}`, []);
   return fields.filter((field) => !field.when || field.when(values)).map((field) => {
-    const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name];
+    const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
     const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
     const control = { field, id, value: values[field.name], describedBy, invalid: !!error, onChange: (/** @type {any} */ value) => onChange(field.name, value) };
     const check = field.type === 'checkbox', group = field.type === 'checks';
@@ -67,7 +72,7 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   switch (field.type) {
     case 'textarea':
-      return html`<textarea ...${shared} rows=${field.rows ?? 4} value=${value ?? ''} onInput=${typed}></textarea>`;
+      return html`<textarea ...${shared} class=${field.code ? 'code' : null} spellcheck=${!field.code} rows=${field.rows ?? 4} value=${value ?? ''} onInput=${typed}></textarea>`;
     case 'checkbox':
       return html`<input ...${shared} required=${false} type="checkbox" checked=${value ?? field.default ?? false} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />`;
     case 'select':
@@ -84,7 +89,8 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
       return html`<input ...${shared} type="number" min=${field.min} max=${field.max} step=${field.step ?? 1} value=${value ?? ''} placeholder=${field.placeholder ?? field.default}
         onInput=${(/** @type {any} */ event) => onChange(event.target.value === '' ? undefined : event.target.valueAsNumber)} />`;
     default:
-      return html`<input ...${shared} type=${field.type ?? 'text'} value=${value ?? ''} onInput=${typed} />`;
+      return html`<input ...${shared} type=${field.type ?? 'text'} value=${value ?? ''} onInput=${typed} list=${field.suggestions?.length ? `${id}-list` : undefined} />
+        ${field.suggestions?.length > 0 && html`<datalist id=${`${id}-list`}>${field.suggestions.map((/** @type {any} */ o) => html`<option value=${o.value}>${o.label}</option>`)}</datalist>`}`;
   }
 }
 
@@ -103,7 +109,9 @@ export function fieldErrors(error, fields) {
   const errors = {};
   for (const problem of error instanceof ApiError ? error.fields : []) {
     const field = fields.find(({ name }) => problem.path === name || problem.path.startsWith(`${name}.`) || problem.path.startsWith(`${name}[`));
-    if (field) errors[field.name] ??= problem.message;
+    // Where a field holds many values, the rest of the path says which.
+    const inner = field?.check ? problem.path.slice(field.name.length) : '';
+    if (field) errors[field.name] ??= inner ? `${inner.replace(/^\./, '')}: ${problem.message}` : problem.message;
     else errors[''] = [errors[''], `${problem.path}: ${problem.message}`].filter(Boolean).join('\n');
   }
   if (Object.keys(errors).length === 0) errors[''] = errorText(error);
@@ -113,7 +121,9 @@ export function fieldErrors(error, fields) {
 /**
  * A form that keeps its values, sends them, and puts the server's errors beside the fields.
  * @param {object} props
- * @param {Field[]} props.fields
+ * @param {Field[]} [props.fields]
+ * @param {Group[]} [props.groups] Instead of `fields`, for long forms: what changes is shown beside them.
+ * @param {Record<string, any>} [props.edits] Input to begin with.
  * @param {Record<string, any>} [props.values] What is saved; later values replace those not yet touched.
  * @param {string} props.submit Text of the button.
  * @param {(values: Record<string, any>, changed: Record<string, any>) => Promise<void>} props.onSubmit Throws `ApiError`.
@@ -124,27 +134,34 @@ export function fieldErrors(error, fields) {
  */
 export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, showChanges, danger, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ ({}));
+export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel, showChanges, children }) {
+  const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [busy, setBusy] = useState(false);
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const values = { ...saved, ...touched };
   const changes = fields.filter(({ name }) => name in touched && JSON.stringify(touched[name]) !== JSON.stringify(saved[name]));
+  const isShown = (/** @type {Field} */ field) => !field.when || field.when(values);
   useUnsaved(changes.length > 0 && !busy, t('form.leave'));
   useEffect(() => {
-    if (Object.keys(errors).length) /** @type {HTMLElement | null} */ (form.current?.querySelector('[aria-invalid], .alert'))?.focus();
+    if (Object.keys(errors).length === 0) return;
+    for (const invalid of form.current?.querySelectorAll('[aria-invalid]') ?? []) invalid.closest('details')?.setAttribute('open', '');
+    /** @type {HTMLElement | null} */ (form.current?.querySelector('[aria-invalid], .alert'))?.focus();
   }, [errors]);
 
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
     if (busy) return;
+    const wrong = fields.map((field) => [field.name, isShown(field) && field.check?.(values[field.name])]).filter(([, problem]) => problem);
+    if (wrong.length) return setErrors(Object.fromEntries(wrong));
     setBusy(true);
     setErrors({});
     try {
       await onSubmit(values, Object.fromEntries(changes.map(({ name }) => [name, values[name]])));
       setTouched({});
     } catch (error) {
-      setErrors(fieldErrors(error, fields));
+      setErrors(fieldErrors(error, fields.filter(isShown)));
     }
     setBusy(false);
   }
@@ -152,16 +169,29 @@ export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, s
     setTouched((old) => ({ ...old, [name]: value }));
     setErrors(({ [name]: _, ...others }) => others);
   };
-  return html`<form ref=${form} onSubmit=${send} class="form">
-    <${Fields} fields=${fields} values=${values} errors=${errors} onChange=${change} />
-    ${children}
+  const shown = (/** @type {Field[]} */ part) => html`<${Fields} fields=${part} values=${values} errors=${errors} onChange=${change} />`;
+  const changed = html`<${Changes} changes=${changes.map((field) => ({ label: field.label, old: sayValue(field, saved[field.name]), next: sayValue(field, values[field.name]) }))} />`;
+  const end = html`
     ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
-    ${showChanges && changes.length > 0 && html`<section class="changes" aria-label=${t('form.changes')}><h3>${t('form.changes')}</h3><dl>
-      ${changes.map((field) => html`<div><dt>${field.label}</dt><dd><del>${sayValue(field, saved[field.name])}</del> <ins>${sayValue(field, values[field.name])}</ins></dd></div>`)}
-    </dl></section>`}
     <div class="actions">
       <button class=${danger ? 'danger' : 'primary'} aria-disabled=${busy}>${busy ? t('form.sending') : submit}</button>
       ${onCancel && html`<button type="button" onClick=${onCancel}>${t('common.cancel')}</button>`}
-    </div>
+      ${groups && changes.length > 0 && html`<button type="button" onClick=${() => { setTouched({}); setErrors({}); }}>${t('form.discard')}</button>`}
+    </div>`;
+  if (groups) {
+    // The browser's own checks cannot show what is wrong in a closed group; the service's answer does.
+    return html`<form ref=${form} onSubmit=${send} class="grid new-campaign" novalidate>
+      <div class="stack">${groups.map((group) => (group.open
+        ? html`<section key=${group.key} class="card" aria-labelledby=${`group-${group.key}`}><h2 id=${`group-${group.key}`}>${group.label}</h2>${shown(group.fields)}</section>`
+        : html`<details key=${group.key} class="card group"><summary><h2>${group.label}</h2>${group.help && html`<span class="muted">${group.help}</span>`}</summary>${shown(group.fields)}</details>`))}</div>
+      <aside class="card summary" aria-labelledby="form-changes"><h2 id="form-changes">${t('form.changes')}</h2>
+        ${children}${changes.length > 0 ? changed : html`<p class="muted">${t('form.unchanged')}</p>`}${end}</aside>
+    </form>`;
+  }
+  return html`<form ref=${form} onSubmit=${send} class="form">
+    ${shown(fields)}
+    ${children}
+    ${showChanges && changes.length > 0 && html`<section class="changes" aria-label=${t('form.changes')}><h3>${t('form.changes')}</h3>${changed}</section>`}
+    ${end}
   </form>`;
 }

@@ -11,6 +11,7 @@ import { Icon } from '../components/icons.js';
 import { CallingWeeks } from '../components/week.js';
 import { followUpBody, followUpFields, scheduleFields } from './campaign-fields.js';
 import { Estimate } from './estimate.js';
+import { placeholdersOf } from './placeholders.js';
 
 /** @typedef {import('../components/contacts-drop.js').Checked} Checked */
 
@@ -129,12 +130,7 @@ function formData(checked, values, how) {
 
 /** Which values of the agent's texts the file does not have. @param {{ agent: any, checked: Checked | null }} props */
 function Placeholders({ agent, checked }) {
-  const wanted = useMemo(() => {
-    const { prompt, greetingMessage, dynamicVariables } = agent?.conversationConfig?.agent ?? {};
-    const found = `${prompt?.prompt ?? ''} ${greetingMessage ?? ''}`.matchAll(/\{\{\s*([\w.-]+)\s*\}\}/g);
-    const given = new Set(['phoneNumber', 'name', 'email', ...Object.keys(dynamicVariables ?? {})]);
-    return [...new Set([...found].map((each) => each[1]))].filter((name) => !given.has(name) && !name.startsWith('system__'));
-  }, [agent]);
+  const wanted = useMemo(() => placeholdersOf(agent), [agent]);
   if (!checked || wanted.length === 0) return null;
   const missing = wanted.filter((name) => !checked.report.headers.includes(name));
   return missing.length > 0

@@ -1,0 +1,45 @@
+// Objects of the API by path, and JSON merge patches (RFC 7396).
+
+const isObject = (/** @type {any} */ value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+export const same = (/** @type {any} */ a, /** @type {any} */ b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** The value at a path such as `conversationConfig.turn`. @param {any} object @param {string} path */
+export const at = (object, path) => path.split('.').reduce((value, name) => value?.[name], object);
+
+/** Sets the value at a path. @param {any} object @param {string} path @param {any} value */
+export function put(object, path, value) {
+  const names = path.split('.'), last = /** @type {string} */ (names.pop());
+  for (const name of names) object = object[name] ??= {};
+  object[last] = value;
+}
+
+/** The patch that makes `next` of `old`; what is not set any more becomes null. @param {any} old @param {any} next @returns {any} */
+export function mergePatch(old, next) {
+  if (!isObject(old) || !isObject(next)) return next ?? null;
+  /** @type {Record<string, any>} */
+  const patch = {};
+  for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {
+    if (!same(old[name], next[name])) patch[name] = mergePatch(old[name], next[name]);
+  }
+  return patch;
+}
+
+/** @param {any} target @param {any} patch @returns {any} */
+export function applyPatch(target, patch) {
+  if (!isObject(patch)) return patch;
+  const result = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name];
+    else result[name] = applyPatch(result[name], value);
+  }
+  return result;
+}
+
+/** @typedef {{ path: string, old?: any, new?: any }} Difference As the API describes it. */
+
+/** The fields that differ; a list is one field. @param {any} old @param {any} next @param {string} [path] @returns {Difference[]} */
+export function differences(old, next, path = '') {
+  if (!isObject(old) || !isObject(next)) return same(old, next) ? [] : [{ path, old, new: next }];
+  const names = new Set([...Object.keys(old), ...Object.keys(next)]);
+  return [...names].flatMap((name) => differences(old[name], next[name], path ? `${path}.${name}` : name));
+}

@@ -1,0 +1,90 @@
+// One agent: every field, what changed before it is saved, and what somebody else changed meanwhile.
+import { html, useEffect, useRef, useState } from '../lib/ui.js';
+import { ApiError, get, patch } from '../lib/api.js';
+import { useResource } from '../lib/data.js';
+import { t } from '../lib/i18n.js';
+import { differences, same } from '../lib/merge.js';
+import { navigate } from '../lib/router.js';
+import { Changes } from '../components/changes.js';
+import { toast } from '../components/dialog.js';
+import { Form } from '../components/form.js';
+import { Icon } from '../components/icons.js';
+import { Menu } from '../components/menu.js';
+import { Failure, Loading } from '../components/states.js';
+import { duplicateAgent, removeAgent } from './agent-actions.js';
+import { useChoices } from './agent-choices.js';
+import { agentGroups, agentPatch, changesOf, formValues, rebased } from './agent-fields.js';
+import { CallMe } from './call-me.js';
+
+/** @param {{ params: Record<string, string> }} props */
+export default function Agent({ params: { id } }) {
+  const first = useResource(`/agents/${id}`);
+  const [newer, setNewer] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
+  const [problem, setProblem] = useState('');
+  const choices = useChoices();
+  const present = newer ?? first, agent = present.data;
+  useEffect(() => { if (agent) document.title = `${agent.name} · Ringback`; }, [agent?.name]);
+  if (first.error) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Failure} error=${first.error} onRetry=${first.reload} />`;
+  if (!agent) return html`<div class="head"><h1>${t('agent.title')}</h1></div><${Loading} />`;
+  return html`
+    <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} /></div>
+    ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
+    <${AgentForm} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${setNewer} />`;
+}
+
+/** @param {{ agent: any, onProblem: (problem: string) => void }} props */
+function Actions({ agent, onProblem }) {
+  const [calling, setCalling] = useState(false);
+  return html`<div class="actions">
+    ${agent.direction !== 'inbound' && html`<button onClick=${() => setCalling(true)}><${Icon} name="phone" />${t('agent.callMe')}</button>
+      <a class="button" href=${`/campaigns/new?agent=${agent.agentId}`}>${t('agent.newCampaign')}</a>`}
+    <a class="button" href=${`/agents/${agent.agentId}/versions`}>${t('agent.versions')}</a>
+    <${Menu} button=${true} label=${t('agent.moreActions')}>
+      <button class="plain" onClick=${() => duplicateAgent(agent)}>${t('agents.duplicate')}</button>
+      <button class="plain" onClick=${() => { onProblem(''); removeAgent(agent, () => navigate('/agents'), onProblem); }}>${t('common.delete')}</button>
+    <//>
+    ${calling && html`<${CallMe} agent=${agent} onClose=${() => setCalling(false)} />`}
+  </div>`;
+}
+
+/**
+ * @typedef {{ round: number, edits: Record<string, any>, theirs: import('../lib/merge.js').Difference[] }} Conflict
+ * @param {{ agent: any, etag?: string, choices: import('./agent-fields.js').Choices, onSaved: (answer: import('../lib/api.js').Answer) => void }} props
+ */
+function AgentForm({ agent, etag, choices, onSaved }) {
+  const [conflict, setConflict] = useState(/** @type {Conflict} */ ({ round: 0, edits: {}, theirs: [] }));
+  const saved = formValues(agent);
+  const begin = (/** @type {Record<string, any>} */ edits, /** @type {Conflict['theirs']} */ theirs) => setConflict((/** @type {Conflict} */ { round }) => ({ round: round + 1, edits, theirs }));
+
+  /** @param {any} _values @param {Record<string, any>} changed */
+  async function save(_values, changed) {
+    if (Object.keys(changed).length === 0) return toast(t('agent.unchanged'));
+    try {
+      const answer = await patch(`/agents/${agent.agentId}`, agentPatch(changed, agent), { ifMatch: etag });
+      onSaved(answer);
+      begin({}, []);
+      toast(answer.warning ?? t('agent.saved'));
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'conflict') throw error;
+      const latest = await get(`/agents/${agent.agentId}`);
+      const edits = rebased(changed, agent, latest.data), now = formValues(latest.data);
+      onSaved(latest);
+      // An answer that was lost: the changes are there already.
+      if (Object.keys(edits).every((name) => same(edits[name], now[name]))) return toast(t('agent.saved'));
+      begin(edits, differences(agent, latest.data));
+    }
+  }
+  return html`
+    ${conflict.theirs.length > 0 && html`<${Meanwhile} conflict=${conflict} onDiscard=${() => begin({}, [])} />`}
+    <${Form} key=${conflict.round} groups=${agentGroups(choices, saved)} values=${saved} edits=${conflict.edits} submit=${t('common.save')} onSubmit=${save} />`;
+}
+
+/** @param {{ conflict: Conflict, onDiscard: () => void }} props */
+function Meanwhile({ conflict, onDiscard }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => box.current?.focus(), [conflict.round]);
+  const changes = changesOf(conflict.theirs).map((change) => (change.field && change.field in conflict.edits ? { ...change, note: t('agent.both') } : change));
+  return html`<section class="card" ref=${box} tabindex="-1" aria-labelledby="meanwhile"><h2 id="meanwhile">${t('agent.meanwhile')}</h2>
+    <p>${t('agent.meanwhileHelp')}</p><${Changes} changes=${changes} />
+    <div class="actions"><button onClick=${onDiscard}>${t('agent.takeTheirs')}</button></div></section>`;
+}

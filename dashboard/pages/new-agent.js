@@ -1,0 +1,23 @@
+// A new agent: the same fields as of any, with their defaults.
+import { html, useRef } from '../lib/ui.js';
+import { newKey, post } from '../lib/api.js';
+import { t } from '../lib/i18n.js';
+import { navigate } from '../lib/router.js';
+import { toast } from '../components/dialog.js';
+import { Form } from '../components/form.js';
+import { useChoices } from './agent-choices.js';
+import { agentGroups, agentPatch } from './agent-fields.js';
+
+export default function NewAgent() {
+  const choices = useChoices();
+  const sent = useRef({ body: '', key: '' });
+  return html`
+    <h1>${t('agents.new')}</h1>
+    <${Form} groups=${agentGroups(choices, {})} submit=${t('agent.create')} onSubmit=${async (/** @type {any} */ _values, /** @type {any} */ changed) => {
+      const agent = agentPatch(changed), body = JSON.stringify(agent);
+      if (sent.current.body !== body) sent.current = { body, key: newKey() };
+      const { data, warning } = await post('/agents/create', agent, { idempotencyKey: sent.current.key });
+      toast(warning ?? t('agent.created'));
+      navigate(`/agents/${data.agentId}`, { replace: true });
+    }} />`;
+}

@@ -1,0 +1,96 @@
+// Die Felder eines Agenten: Beschriftung und Hilfe, nach den letzten beiden Namen ihres Pfads.
+export default {
+  name: ['Name', 'Damit stellt sich der Agent vor, wenn die Anweisungen keinen anderen nennen.'],
+  direction: ['Anrufe', 'Ob er anruft, angerufen wird oder beides.'],
+  tags: ['Stichwörter', 'Eines je Zeile.'],
+  prompt: {
+    prompt: ['Anweisungen', 'Was der Agent ist, tut und nicht tun darf. {{name}} und andere Platzhalter werden ausgefüllt.'],
+    llm: ['Sprachmodell', 'provider/model, „interviewer“ für das eingebaute Gespräch oder „default“ für das des Dienstes.'],
+    temperature: ['Temperatur', '0 bis 2: wie frei das Modell seine Worte wählt.'],
+    toolIds: ['Werkzeuge', 'HTTP-Werkzeuge, die er aufrufen darf.'],
+    knowledgeBase: ['Wissen', 'Dokumente und Gruppen, aus denen er antwortet.'],
+    ignoreDefaultPersonality: ['Allgemeine Ratschläge zum Umgangston weglassen', 'Nur Ihre eigenen Anweisungen gelten.'],
+    timezone: ['Zeitzone', 'Der Uhrzeit, die der Agent kennt, der Termine und der Rückrufe.'],
+  },
+  agent: {
+    greetingMessage: ['Begrüßung', 'Wird zuerst gesprochen. Ohne sie wartet der Agent auf die andere Person.'],
+    primaryLanguage: ['Sprache', 'Ein Kürzel wie de oder pt-BR.'],
+    hinglishMode: ['Hinglish', 'Hindi mit englischen Wörtern. Wirkt nur bei der Sprache hi.'],
+    dynamicVariables: ['Vorgaben für Platzhalter', 'Gelten, wenn Kontakt und Anruf keinen Wert haben.'],
+    disableFirstMessageInterruptions: ['Die Begrüßung kann nicht unterbrochen werden', 'Was währenddessen gesagt wird, beantwortet der Agent danach.'],
+  },
+  turn: {
+    turnEagerness: ['Eifer', 'Länge der Pause, nach der der Agent zu sprechen beginnt.'],
+    turnTimeout: ['Meldet sich nach (Sekunden)', 'Stille: 1 bis 30, oder -1 für nie.'],
+    silenceEndCallTimeout: ['Legt auf nach (Sekunden)', 'Stille: 1 bis 3.600, oder -1 für nie.'],
+    spellingPatience: ['Geduld beim Buchstabieren', 'Wartet länger, während die andere Person buchstabiert oder diktiert.'],
+  },
+  conversation: { maxDurationSeconds: ['Längster Anruf (Sekunden)', '1 bis 14.400. Danach verabschiedet sich der Agent.'] },
+  tts: {
+    voiceId: ['Stimme', 'provider:voice oder „default“ für die des Dienstes.'],
+    speed: ['Sprechtempo', '0,5 bis 2, soweit die Stimme es kann.'],
+    stability: ['Gleichmaß', '0 bis 1, wo der Anbieter es unterstützt.'],
+    similarityBoost: ['Nähe zur Originalstimme', '0 bis 1, wo der Anbieter es unterstützt.'],
+    supportedVoices: ['Weitere Stimmen', 'Eine Liste: label, voiceId, language, stability, speed, similarityBoost.'],
+    expressiveMode: ['Klangzeichen', 'Das Modell darf Zeichen wie [laughs] schreiben, wenn die Stimme sie umsetzt.'],
+    suggestedAudioTags: ['Vorgeschlagene Klangzeichen', 'Eine Liste: tag, und description, wann es passt.'],
+    optimizeStreamingLatency: ['Tempo vor Güte', '0 bis 4. Ab 2 das schnelle Modell von ElevenLabs, wenn keines genannt ist.'],
+    pronunciationDictionary: ['Aussprachewörterbücher', 'Eine Liste: provider, pronunciationDictionaryId, versionId.'],
+    agentOutputAudioFormat: ['Audioformat der Stimme', 'Wenn keines gesetzt ist, bestimmt es die Telefonleitung.'],
+  },
+  asr: {
+    keywords: ['Zu erkennende Wörter', 'Namen und Begriffe, die die Spracherkennung bevorzugt, je Zeile eines.'],
+    userInputAudioFormat: ['Audioformat der Erkennung', 'Wenn keines gesetzt ist, bestimmt es die Telefonleitung.'],
+  },
+  conversationConfig: { languagePresets: ['Weitere Sprachen', 'Nach Kürzel: overrides von agent, asr, turn und tts. Braucht das eingebaute Werkzeug „Sprache wechseln“.'] },
+  builtInTools: {
+    endCall: 'Auflegen', voicemailDetection: 'Anrufbeantworter erkennen', transferToNumber: 'An eine Nummer weiterleiten', transferToAgent: 'An einen anderen Agenten übergeben',
+    skipTurn: 'Schweigend warten', languageDetection: 'Sprache wechseln',
+  },
+  builtInHelp: {
+    endCall: 'Ohne dieses Werkzeug beendet der Agent nie von selbst einen Anruf.', voicemailDetection: 'Spricht eine Nachricht auf oder legt auf.', transferToNumber: 'An eine Telefonnummer oder SIP-Adresse.',
+    transferToAgent: 'Der andere Agent führt den Anruf weiter.', skipTurn: 'Sagt nichts, wenn die andere Person einen Moment braucht.', languageDetection: 'In eine der weiteren Sprachen.',
+  },
+  builtIn: {
+    description: ['wann', 'Sagt dem Modell, wann es dieses Werkzeug verwendet.'],
+    disableInterruption: ['nicht zu unterbrechen', 'Spricht die Nachricht zu Ende.'],
+    voicemailMessage: ['Nachricht', 'Wird nach dem Ton aufgesprochen. Ohne sie legt der Agent auf.'],
+    transferRuleIds: ['Regeln des Kontos', 'Werden nach den Zielen unten angeboten.'],
+    transfers: ['Ziele', 'Eine Liste, mit der Bedingung jedes Ziels.'],
+  },
+  dataCollection: {
+    entities: ['Wonach der Agent fragt', 'Nach Namen, in dieser Reihenfolge: type (string, number, integer, boolean), description, enum.'],
+    storeData: ['Antworten beim Kontakt ablegen', 'name und email ändern den Kontakt selbst.'],
+  },
+  platformSettings: { summaryLanguage: ['Sprache der Zusammenfassung', 'Kürzel oder Name. Sonst die Sprache des Anrufs.'], widget: ['Web-Widget', 'Aussehen des Agenten auf einer Webseite. Ohne Angaben gibt es kein Widget.'] },
+  privacy: { recordVoice: ['Anrufe aufzeichnen', 'Sonst wird kein Ton aufbewahrt.'] },
+  callActions: {
+    smartOptOut: ['„Rufen Sie nicht mehr an“ beachten', 'Setzt die Person auf die Sperrliste.'],
+    issueTracking: ['Melden, was schlecht lief', 'Jedes Gespräch nennt seine Mängel.'],
+    postCallWebhook: ['Webhook nach einem Anruf', 'Erhält das Ergebnis jedes Anrufs, signiert.'],
+  },
+  postCallEmail: { enabled: ['E-Mail nach einem Anruf', ''], emailConfiguration: ['Die E-Mail', 'to, cc, subject, includeTranscript.'] },
+  scheduleOnCalendar: {
+    enabled: ['Termine vereinbaren', 'Der Agent sucht eine freie Zeit und bucht sie.'], provider: ['Kalender', 'Wenn keiner gewählt ist, werden Termine als ics-Datei verschickt.'],
+    eventsIds: ['Terminarten oder Kalender', 'Von Cal.com oder Google, je Zeile eine.'],
+  },
+  phoneNumbers: ['Nummern des Agenten', 'Eine Liste: number (erreicht den Agenten und ist seine Absendernummer), provider, label.'],
+  telephony: {
+    numberRotationEnabled: ['Absendernummern wechseln sich ab', ''], rotationNumbers: ['Wechselnde Absendernummern', 'Je Zeile eine, etwa +15550100010.'],
+    callsPerNumber: ['Anrufe mit jeder bis zur nächsten', '1, wenn nichts gesetzt ist.'], stateRestrictionEnabled: ['Manche Vorwahlen sperren', ''],
+    stateRestrictedNumbers: ['Gesperrte Vorwahlen', 'Je Zeile eine, etwa +1212.'],
+  },
+  callRetry: { retryCount: ['Erfolglose Anrufe wiederholen', '0- bis 10-mal.'], retryDelay: ['Minuten vor jeder Wiederholung', '0 bis 10.080.'] },
+  overrides: {
+    prompt: ['Darf die Anweisungen ersetzen', ''], greetingMessage: ['Darf die Begrüßung ersetzen', ''], voiceId: ['Darf die Stimme ersetzen', ''],
+    llm: ['Darf das Sprachmodell ersetzen', ''], firstSpeaker: ['Darf bestimmen, wer zuerst spricht', ''], maxDurationSeconds: ['Darf die Höchstdauer ersetzen', ''],
+  },
+  workflow: {
+    nodes: ['Workflow: Knoten', 'Wird gespeichert, hat aber noch keine Wirkung.'], edges: ['Workflow: Kanten', 'Wird gespeichert, hat aber noch keine Wirkung.'],
+    preventSubagentLoops: ['Workflow: keine Kreise von Unteragenten', 'Wird gespeichert, hat aber noch keine Wirkung.'],
+  },
+  values: {
+    outbound: 'ausgehend: er ruft an', inbound: 'eingehend: er wird angerufen', both: 'beides', patient: 'geduldig (800 ms)', normal: 'normal (450 ms)', eager: 'eifrig (250 ms)',
+    auto: 'automatisch', off: 'aus', ics: 'ics-Datei', google: 'Google',
+  },
+};

@@ -1,0 +1,96 @@
+// The fields of an agent: label and help, by the last two names of the field's path.
+export default {
+  name: ['Name', 'The agent introduces itself by it unless the prompt gives another one.'],
+  direction: ['Calls', 'Whether it dials, answers, or both.'],
+  tags: ['Tags', 'One a line.'],
+  prompt: {
+    prompt: ['Instructions', 'What the agent is, does and must not do. {{name}} and other placeholders are filled in.'],
+    llm: ['Language model', 'provider/model, “interviewer” for the built-in dialogue, or “default” for the service’s own.'],
+    temperature: ['Temperature', '0 to 2: how freely the model chooses its words.'],
+    toolIds: ['Tools', 'HTTP tools that it may call.'],
+    knowledgeBase: ['Knowledge', 'Documents and groups from which it answers.'],
+    ignoreDefaultPersonality: ['Leave out the default advice on manner', 'Only your own instructions count.'],
+    timezone: ['Time zone', 'Of the time that the agent is told, of appointments and of call-backs.'],
+  },
+  agent: {
+    greetingMessage: ['Greeting', 'Spoken first. Without it the agent waits for the other person.'],
+    primaryLanguage: ['Language', 'A code such as en or pt-BR.'],
+    hinglishMode: ['Hinglish', 'Hindi with English words. Has an effect only if the language is hi.'],
+    dynamicVariables: ['Default values of placeholders', 'Used if the contact or the call gives none.'],
+    disableFirstMessageInterruptions: ['The greeting cannot be interrupted', 'What is said over it is answered after it.'],
+  },
+  turn: {
+    turnEagerness: ['Eagerness', 'Length of the pause after which the agent takes its turn.'],
+    turnTimeout: ['Speak up after (seconds)', 'Of silence: 1 to 30, or -1 for never.'],
+    silenceEndCallTimeout: ['Hang up after (seconds)', 'Of silence: 1 to 3,600, or -1 for never.'],
+    spellingPatience: ['Patience while spelling', 'Waits longer while the other person spells or dictates.'],
+  },
+  conversation: { maxDurationSeconds: ['Longest call (seconds)', '1 to 14,400. Then the agent says goodbye.'] },
+  tts: {
+    voiceId: ['Voice', 'provider:voice, or “default” for the service’s own.'],
+    speed: ['Speed of speech', '0.5 to 2, as far as the voice can.'],
+    stability: ['Evenness', '0 to 1, where the provider supports it.'],
+    similarityBoost: ['Closeness to the original voice', '0 to 1, where the provider supports it.'],
+    supportedVoices: ['Further voices', 'A list: label, voiceId, language, stability, speed, similarityBoost.'],
+    expressiveMode: ['Audio tags', 'The model may write tags such as [laughs], if the voice acts on them.'],
+    suggestedAudioTags: ['Suggested audio tags', 'A list: tag, and description of when it fits.'],
+    optimizeStreamingLatency: ['Latency before quality', '0 to 4. From 2 on, ElevenLabs’ fast model if none is named.'],
+    pronunciationDictionary: ['Pronunciation dictionaries', 'A list: provider, pronunciationDictionaryId, versionId.'],
+    agentOutputAudioFormat: ['Audio format of the voice', 'If it is not set, the telephone line decides.'],
+  },
+  asr: {
+    keywords: ['Words to recognise', 'Names and terms that speech recognition favours, one a line.'],
+    userInputAudioFormat: ['Audio format for recognition', 'If it is not set, the telephone line decides.'],
+  },
+  conversationConfig: { languagePresets: ['Further languages', 'By language code: overrides of agent, asr, turn and tts. Needs the change of language among the built-in tools.'] },
+  builtInTools: {
+    endCall: 'Hang up', voicemailDetection: 'Recognise voicemail', transferToNumber: 'Transfer to a number', transferToAgent: 'Hand over to another agent',
+    skipTurn: 'Wait in silence', languageDetection: 'Change the language',
+  },
+  builtInHelp: {
+    endCall: 'Without it the agent never ends a call by itself.', voicemailDetection: 'Leaves a message, or hangs up.', transferToNumber: 'To a telephone number or SIP address.',
+    transferToAgent: 'The other agent goes on with the call.', skipTurn: 'Says nothing if the other person needs a moment.', languageDetection: 'To one of the further languages.',
+  },
+  builtIn: {
+    description: ['when', 'Tells the model when to use it.'],
+    disableInterruption: ['cannot be interrupted', 'Says its message to the end.'],
+    voicemailMessage: ['message', 'Left after the beep. Without it the agent hangs up.'],
+    transferRuleIds: ['rules of the account', 'Offered after the targets below.'],
+    transfers: ['targets', 'A list, with the condition of each.'],
+  },
+  dataCollection: {
+    entities: ['What the agent asks for', 'By name, in this order: type (string, number, integer, boolean), description, enum.'],
+    storeData: ['Keep the answers with the contact', 'name and email change the contact itself.'],
+  },
+  platformSettings: { summaryLanguage: ['Language of summaries', 'A code or name. Without it, the language of the call.'], widget: ['Web widget', 'Look of the agent on a web page. Without it there is no widget.'] },
+  privacy: { recordVoice: ['Record calls', 'Without it no audio is kept.'] },
+  callActions: {
+    smartOptOut: ['Respect “do not call me again”', 'Puts the person on the do-not-call list.'],
+    issueTracking: ['Report what went badly', 'Each conversation lists its issues.'],
+    postCallWebhook: ['Webhook after a call', 'Gets the result of each call, signed.'],
+  },
+  postCallEmail: { enabled: ['E-mail after a call', ''], emailConfiguration: ['The e-mail', 'to, cc, subject, includeTranscript.'] },
+  scheduleOnCalendar: {
+    enabled: ['Make appointments', 'The agent finds a free time and books it.'], provider: ['Calendar', 'If none is chosen, appointments are sent as ics files.'],
+    eventsIds: ['Event types or calendars', 'Of Cal.com or Google, one a line.'],
+  },
+  phoneNumbers: ['Numbers of the agent', 'A list: number (reaches the agent, and is its caller ID), provider, label.'],
+  telephony: {
+    numberRotationEnabled: ['Caller IDs take turns', ''], rotationNumbers: ['Caller IDs that take turns', 'One a line, such as +15550100010.'],
+    callsPerNumber: ['Calls with each before the next', '1 if it is not set.'], stateRestrictionEnabled: ['Block calls to some prefixes', ''],
+    stateRestrictedNumbers: ['Blocked prefixes', 'One a line, such as +1212.'],
+  },
+  callRetry: { retryCount: ['Repeat calls that did not get through', '0 to 10 times.'], retryDelay: ['Minutes before each repetition', '0 to 10,080.'] },
+  overrides: {
+    prompt: ['May override the instructions', ''], greetingMessage: ['May override the greeting', ''], voiceId: ['May override the voice', ''],
+    llm: ['May override the language model', ''], firstSpeaker: ['May override who speaks first', ''], maxDurationSeconds: ['May override the longest call', ''],
+  },
+  workflow: {
+    nodes: ['Workflow: nodes', 'Stored, but without effect yet.'], edges: ['Workflow: edges', 'Stored, but without effect yet.'],
+    preventSubagentLoops: ['Workflow: no circles of subagents', 'Stored, but without effect yet.'],
+  },
+  values: {
+    outbound: 'outbound: it dials', inbound: 'inbound: it answers', both: 'both', patient: 'patient (800 ms)', normal: 'normal (450 ms)', eager: 'eager (250 ms)',
+    auto: 'automatic', off: 'off', ics: 'ics file', google: 'Google',
+  },
+};
