@@ -4,13 +4,14 @@ import { ApiError } from '../lib/api.js';
 import { t } from '../lib/i18n.js';
 import { useUnsaved } from '../lib/router.js';
 import { Changes } from './changes.js';
+import { Rows } from './rows.js';
 import { errorText } from './states.js';
 
 /**
  * @typedef {object} Field
  * @property {string} name Path in the API's body, such as `conversationConfig.turn.turnTimeout`: its errors are shown here.
  * @property {string} label
- * @property {'text' | 'textarea' | 'number' | 'select' | 'checkbox' | 'checks' | 'time' | 'date' | 'datetime-local' | 'email' | 'password'} [type]
+ * @property {'text' | 'textarea' | 'number' | 'select' | 'checkbox' | 'checks' | 'rows' | 'time' | 'date' | 'datetime-local' | 'email' | 'password'} [type]
  * @property {string} [help]
  * @property {any} [default] Said beside the field, and used while nothing is given.
  * @property {boolean} [required]
@@ -27,6 +28,7 @@ import { errorText } from './states.js';
  * @property {(props: { field: Field, id: string, value: any, onChange: (value: any) => void, describedBy?: string, invalid: boolean }) => any} [render] A control of one's own.
  * @property {(value: any) => string} [say] How "what changed" writes a value.
  * @property {(value: any) => string | undefined} [check] What is wrong with the value; such a form is not sent.
+ * @property {import('./rows.js').RowColumn[]} [columns] Of `rows`.
  * @property {boolean} [code] Of a `textarea`: text for machines.
  * @property {{ value: string, label: string }[]} [suggestions] Offered while typing.
  */
@@ -45,12 +47,12 @@ export function Fields({ fields, values, errors = {}, onChange }) {
     const id = `${prefix}-${field.name.replaceAll('.', '-')}`, error = errors[field.name] ?? field.check?.(values[field.name]);
     const describedBy = [field.help && `${id}-help`, error && `${id}-error`].filter(Boolean).join(' ') || undefined;
     const control = { field, id, value: values[field.name], describedBy, invalid: !!error, onChange: (/** @type {any} */ value) => onChange(field.name, value) };
-    const check = field.type === 'checkbox', group = field.type === 'checks';
+    const check = field.type === 'checkbox', group = field.type === 'checks' || field.type === 'rows';
     const notes = html`
       ${field.help && html`<p class="help" id=${`${id}-help`}>${field.help}</p>`}
       ${error && html`<p class="error" id=${`${id}-error`}>${error}</p>`}`;
     if (group) {
-      return html`<fieldset key=${field.name} class="field" aria-describedby=${describedBy}><legend>${field.label}</legend><${Control} ...${control} />${notes}</fieldset>`;
+      return html`<fieldset key=${field.name} class=${`field${error ? ' invalid' : ''}`} tabindex="-1" aria-describedby=${describedBy}><legend>${field.label}</legend><${Control} ...${control} />${notes}</fieldset>`;
     }
     return html`<div key=${field.name} class=${`field${error ? ' invalid' : ''}`}>
       ${check
@@ -85,6 +87,8 @@ function Control({ field, id, value, onChange, describedBy, invalid }) {
       const toggle = (/** @type {string} */ each) => onChange(field.options.map((/** @type {any} */ o) => o.value).filter((/** @type {string} */ o) => (o === each ? !chosen.has(o) : chosen.has(o))));
       return html`<div class=${field.dense ? 'checks dense' : 'checks'}>${field.options?.map((/** @type {any} */ o) => html`<label class="check"><input type="checkbox" name=${field.name} checked=${chosen.has(o.value)} onChange=${() => toggle(o.value)} />${o.label}</label>`)}</div>`;
     }
+    case 'rows':
+      return html`<${Rows} columns=${field.columns} value=${value} onChange=${onChange} />`;
     case 'number':
       return html`<input ...${shared} type="number" min=${field.min} max=${field.max} step=${field.step ?? 1} value=${value ?? ''} placeholder=${field.placeholder ?? field.default}
         onInput=${(/** @type {any} */ event) => onChange(event.target.value === '' ? undefined : event.target.valueAsNumber)} />`;
@@ -145,8 +149,8 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
   useUnsaved(changes.length > 0 && !busy, t('form.leave'));
   useEffect(() => {
     if (Object.keys(errors).length === 0) return;
-    for (const invalid of form.current?.querySelectorAll('[aria-invalid]') ?? []) invalid.closest('details')?.setAttribute('open', '');
-    /** @type {HTMLElement | null} */ (form.current?.querySelector('[aria-invalid], .alert'))?.focus();
+    for (const invalid of form.current?.querySelectorAll('.invalid') ?? []) invalid.closest('details')?.setAttribute('open', '');
+    /** @type {HTMLElement | null} */ (form.current?.querySelector('[aria-invalid], fieldset.invalid, .alert'))?.focus();
   }, [errors]);
 
   /** @param {Event} event */

@@ -16,6 +16,7 @@ export function useChoices() {
     take('voices', get('/voices', { signal }).then(({ data }) => data.voices.map((/** @type {any} */ v) => ({ value: v.voiceId, label: [v.name, v.provider, ...(v.languages ?? [])].join(' · ') }))));
     take('models', get('/models', { signal }).then(({ data }) => data.models.map((/** @type {any} */ m) => ({ value: m.model, label: m.provider }))));
     take('tools', entries('/tools', 'toolId'));
+    take('agents', entries('/agents', 'agentId'));
     take('rules', entries('/transfer-rules', 'transferRuleId'));
     take('knowledge', Promise.all([entries('/knowledge-base/groups', 'groupId'), entries('/knowledge-base/documents', 'documentId')]).then((both) => both.flat()));
     return () => controller.abort();

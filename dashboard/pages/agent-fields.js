@@ -5,12 +5,13 @@ import { applyPatch, at, mergePatch, put } from '../lib/merge.js';
 import { zones } from './campaign-fields.js';
 
 /** @typedef {import('../components/form.js').Field & { toForm?: (value: any) => any, fromForm?: (value: any) => any }} AgentField */
-/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[] }} Choices What the service offers. */
+/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], agents?: Option[] }} Choices What the service offers. */
 /** @typedef {{ value: string, label: string }} Option */
 
 const AGENT = 'conversationConfig.agent.', PROMPT = `${AGENT}prompt.`, TOOLS = `${PROMPT}builtInTools.`, TURN = 'conversationConfig.turn.';
-const TTS = 'conversationConfig.tts.', ACTIONS = 'platformSettings.callActions.', TELEPHONY = 'platformSettings.telephony.';
+const TTS = 'conversationConfig.tts.', ACTIONS = 'platformSettings.callActions.', TELEPHONY = 'platformSettings.telephony.', EMAIL = `${ACTIONS}postCallEmail.emailConfiguration.`;
 const FORMATS = ['pcm_8000', 'pcm_16000', 'pcm_22050', 'pcm_24000', 'pcm_44100', 'pcm_48000', 'ulaw_8000'];
+const CARRIERS = ['twilio', 'signalwire', 'telnyx', 'vonage', 'asterisk', 'simulated', 'plain'];
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-BR', 'nl', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ru', 'uk', 'ar', 'he', 'hi', 'ja', 'ko', 'zh', 'vi', 'id'];
 
 /** @param {string} path @param {Partial<AgentField>} [control] @returns {AgentField} */
@@ -20,8 +21,9 @@ function field(path, control = {}) {
 }
 const flag = (/** @type {string} */ path) => field(path, { type: 'checkbox', default: false });
 const number = (/** @type {string} */ path, /** @type {Partial<AgentField>} */ control) => field(path, { type: 'number', ...control });
+const options = (/** @type {string[]} */ values) => values.map((value) => ({ value, label: t(`agentFields.values.${value}`, { fallback: value }) }));
 /** @param {string} path @param {string[]} values @param {string} [preset] */
-const choice = (path, values, preset) => field(path, { type: 'select', default: preset, options: values.map((value) => ({ value, label: t(`agentFields.values.${value}`, { fallback: value }) })) });
+const choice = (path, values, preset) => field(path, { type: 'select', default: preset, options: options(values) });
 /** One entry a line. @param {string} path @param {Partial<AgentField>} [control] */
 const lines = (path, control) => field(path, {
   type: 'textarea', rows: 3, ...control,
@@ -36,7 +38,33 @@ const json = (path, example) => field(path, {
   fromForm: (text) => (text.trim() ? JSON.parse(text) : undefined),
   check: jsonProblem,
 });
-/** Some of what there is. What is chosen and not there any more stays. @param {string} path @param {Option[]} [options] */
+/** A list of objects. @param {string} path @param {(string | [path: string, more: Partial<import('../components/rows.js').RowColumn>])[]} columns @returns {AgentField} */
+function rows(path, columns) {
+  const described = columns.map((each) => {
+    const [name, more] = typeof each === 'string' ? [each, {}] : each;
+    return { path: name, label: t(`agentFields.columns.${name.split('.').at(-1)}`), ...more };
+  });
+  const say = (/** @type {any} */ row) => described.map((column) => at(row, column.path)).filter((value) => value !== undefined && value !== '').join(' · ');
+  return field(path, {
+    type: 'rows', columns: described, check: () => undefined,
+    say: (value) => (value?.length ? value.map(say).join('\n') : t('form.nothing')),
+    fromForm: (value) => value.filter((/** @type {any} */ row) => Object.values(row).some((each) => each !== undefined)),
+  });
+}
+/** A map: its keys are the column `name`. `of` is the column of a value that is no object. @param {string} path @param {Parameters<typeof rows>[1]} columns @param {string} [of] @returns {AgentField} */
+function map(path, columns, of) {
+  const list = rows(path, ['name', ...columns]), filled = (/** @type {any} */ value) => list.fromForm?.(value ?? []) ?? [];
+  return {
+    ...list,
+    toForm: (value) => Object.entries(value ?? {}).map(([name, each]) => (of ? { name, [of]: each } : { name, ...each })),
+    fromForm: (value) => Object.fromEntries(filled(value).map((/** @type {any} */ { name, ...each }) => [name, of ? each[of] ?? '' : each])),
+    check: (value) => {
+      const names = filled(value).map((/** @type {any} */ row) => row.name), twice = names.find((/** @type {string} */ name, /** @type {number} */ nth) => names.indexOf(name) < nth);
+      return names.some((/** @type {string} */ name) => !name?.trim()) ? t('form.nameless') : twice && t('form.nameTwice', { name: twice });
+    },
+  };
+}
+/** Some of what there is. @param {string} path @param {Option[]} [options] */
 const some = (path, options) => field(path, { type: 'checks', options });
 
 /** @param {string | undefined} text */
@@ -78,27 +106,30 @@ function groups(choices = {}) {
     { key: 'tools', fields: [
       ...builtIn('endCall'), ...builtIn('voicemailDetection', [field(`${TOOLS}voicemailDetection.voicemailMessage`, { type: 'textarea', rows: 2 })]),
       ...builtIn('transferToNumber', [some(`${TOOLS}transferToNumber.transferRuleIds`, choices.rules),
-        json(`${TOOLS}transferToNumber.transfers`, [{ transferType: 'blind', condition: '…', transferDestination: { type: 'phone', phoneNumber: '+15550100010' } }])]),
-      ...builtIn('transferToAgent', [json(`${TOOLS}transferToAgent.transfers`, [{ agentId: '…', condition: '…', transferMessage: '…', enableTransferredAgentFirstMessage: true }])]),
+        rows(`${TOOLS}transferToNumber.transfers`, ['condition', ['transferDestination.type', { options: options(['phone', 'sip_uri']) }], ['transferDestination.phoneNumber', { placeholder: '+15550100010' }],
+          ['transferDestination.sipUri', { placeholder: 'sip:' }], ['transferType', { options: options(['blind', 'conference', 'sip_refer']) }]])]),
+      ...builtIn('transferToAgent', [rows(`${TOOLS}transferToAgent.transfers`, ['condition', ['agentId', { options: choices.agents ?? [] }], 'transferMessage', ['delayMs', { type: 'number' }],
+        ['enableTransferredAgentFirstMessage', { type: 'checkbox' }]])]),
       ...builtIn('skipTurn'), ...builtIn('languageDetection')] },
     { key: 'data', fields: [
-      json('platformSettings.dataCollection.entities', { preferredDay: { type: 'string', description: '…' } }), flag('platformSettings.dataCollection.storeData'),
-      json(`${AGENT}dynamicVariables`, { city: 'Lisbon' }), field('platformSettings.summaryLanguage')] },
+      map('platformSettings.dataCollection.entities', ['description', ['type', { options: options(['string', 'number', 'integer', 'boolean']) }], ['enum', { type: 'list' }]]), flag('platformSettings.dataCollection.storeData'),
+      map(`${AGENT}dynamicVariables`, ['value'], 'value'), field('platformSettings.summaryLanguage')] },
     { key: 'after', fields: [
       flag('platformSettings.privacy.recordVoice'), flag(`${ACTIONS}smartOptOut`), flag(`${ACTIONS}issueTracking`),
       field(`${ACTIONS}postCallWebhook`, { placeholder: 'https://' }), flag(`${ACTIONS}postCallEmail.enabled`),
-      json(`${ACTIONS}postCallEmail.emailConfiguration`, { to: ['ada@example.com'], subject: '…', includeTranscript: true }),
+      lines(`${EMAIL}to`, { rows: 2 }), lines(`${EMAIL}cc`, { rows: 2 }), field(`${EMAIL}subject`), flag(`${EMAIL}includeTranscript`),
       flag(`${ACTIONS}scheduleOnCalendar.enabled`), choice(`${ACTIONS}scheduleOnCalendar.provider`, ['ics', 'cal.com', 'google']),
       lines(`${ACTIONS}scheduleOnCalendar.eventsIds`), field(`${PROMPT}timezone`, { default: 'UTC', suggestions: zones() })] },
     { key: 'numbers', fields: [
-      json('phoneNumbers', [{ number: '+15550100010', provider: 'twilio', label: '…' }]), flag(`${TELEPHONY}numberRotationEnabled`), lines(`${TELEPHONY}rotationNumbers`),
+      rows('phoneNumbers', [['number', { placeholder: '+15550100010' }], ['provider', { options: options(CARRIERS) }], 'label']), flag(`${TELEPHONY}numberRotationEnabled`), lines(`${TELEPHONY}rotationNumbers`),
       number(`${TELEPHONY}callsPerNumber`, { min: 1, max: 1_000_000 }), number('platformSettings.callRetry.retryCount', { min: 0, max: 10 }),
       number('platformSettings.callRetry.retryDelay', { min: 0, max: 10080, placeholder: '60' }), flag(`${TELEPHONY}stateRestrictionEnabled`), lines(`${TELEPHONY}stateRestrictedNumbers`)] },
     { key: 'speech', fields: [
-      lines('conversationConfig.asr.keywords'), json(`${TTS}supportedVoices`, [{ label: 'Joe', voiceId: '…', language: 'de' }]), json('conversationConfig.languagePresets', { de: { overrides: {} } }),
+      lines('conversationConfig.asr.keywords'), rows(`${TTS}supportedVoices`, ['label', 'voiceId', 'language', ...['stability', 'speed', 'similarityBoost'].map((name) => /** @type {[string, any]} */ ([name, { type: 'number' }]))]),
+      json('conversationConfig.languagePresets', { de: { overrides: {} } }),
       flag(`${AGENT}hinglishMode`), number(`${TTS}stability`, { default: 0.5, min: 0, max: 1, step: 0.05 }), number(`${TTS}similarityBoost`, { default: 0.8, min: 0, max: 1, step: 0.05 }),
-      flag(`${TTS}expressiveMode`), json(`${TTS}suggestedAudioTags`, [{ tag: 'laughs', description: '…' }]), number(`${TTS}optimizeStreamingLatency`, { default: 3, min: 0, max: 4 }),
-      json(`${TTS}pronunciationDictionary`, [{ provider: 'elevenlabs', pronunciationDictionaryId: '…', versionId: '…' }]),
+      flag(`${TTS}expressiveMode`), rows(`${TTS}suggestedAudioTags`, ['tag', 'description']), number(`${TTS}optimizeStreamingLatency`, { default: 3, min: 0, max: 4 }),
+      rows(`${TTS}pronunciationDictionary`, [['provider', { options: options(['elevenlabs', 'cartesia']) }], 'pronunciationDictionaryId', 'versionId']),
       choice(`${TTS}agentOutputAudioFormat`, FORMATS, 'pcm_16000'), choice('conversationConfig.asr.userInputAudioFormat', FORMATS, 'pcm_16000'), flag(`${PROMPT}ignoreDefaultPersonality`)] },
     { key: 'overrides', fields: ['prompt', 'greetingMessage', 'voiceId', 'llm', 'firstSpeaker', 'maxDurationSeconds'].map((name) => flag(`platformSettings.overrides.${name}`)) },
     { key: 'web', fields: [json('platformSettings.widget', { variant: 'full' }), json('workflow.nodes'), json('workflow.edges'), flag('workflow.preventSubagentLoops')] },
@@ -108,16 +139,21 @@ function groups(choices = {}) {
 /** The groups as the form shows them. @param {Choices} choices @param {Record<string, any>} saved Values of the form. @returns {import('../components/form.js').Group[]} */
 export function agentGroups(choices, saved) {
   return groups(choices).map((group) => {
-    const fields = group.fields.map((each) => (each.type === 'checks' ? { ...each, options: withChosen(each.options, saved[each.name]) } : each));
+    const fields = group.fields.map((each) => (each.type === 'checks' ? offered(each, saved[each.name]) : each));
     const set = fields.filter(({ name, default: preset }) => ![undefined, '', false, preset].includes(saved[name]) && !(Array.isArray(saved[name]) && !saved[name].length)).length;
     return { ...group, fields, label: t(`agent.groups.${group.key}.0`), help: [t(`agent.groups.${group.key}.1`), set > 0 && t('agent.fieldsSet', { n: set })].filter(Boolean).join(' · ') };
   });
 }
 
-/** @param {Option[] | undefined} options @param {string[] | undefined} chosen @returns {Option[]} */
-const withChosen = (options = [], chosen = []) => [...options, ...chosen.filter((id) => !options.some(({ value }) => value === id)).map((value) => ({ value, label: value }))];
+/** What is chosen and not there any more is offered too. @param {AgentField} field @param {string[]} [chosen] @returns {AgentField} */
+function offered(field, chosen = []) {
+  const given = field.options ?? [], gone = chosen.filter((id) => !given.some(({ value }) => value === id));
+  return { ...field, help: given.length ? field.help : t('agent.noneYet'), options: [...given, ...gone.map((value) => ({ value, label: value }))] };
+}
 
-const all = () => groups().flatMap((group) => group.fields);
+/** @type {AgentField[] | undefined} */
+let every;
+const all = () => (every ??= groups().flatMap((group) => group.fields));
 
 /** @param {any} agent @returns {Record<string, any>} */
 export const formValues = (agent) => Object.fromEntries(all().map(({ name, toForm }) => [name, toForm ? toForm(at(agent, name)) : at(agent, name)]));

@@ -6,7 +6,7 @@ import { t } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { Changes } from '../components/changes.js';
 import { confirm, toast } from '../components/dialog.js';
-import { Badge, errorText, Failure, Loading, Time } from '../components/states.js';
+import { errorText, Failure, Loading, Time } from '../components/states.js';
 import { Table } from '../components/table.js';
 import { changesOf } from './agent-fields.js';
 
@@ -37,7 +37,7 @@ export default function AgentVersions({ params: { id } }) {
   const choice = (/** @type {string} */ name, /** @type {number} */ chosen, /** @type {string} */ label) => (/** @type {any} */ row) => html`<input type="radio" name=${name}
     aria-label=${t(label, { n: row.version })} checked=${row.version === chosen} onChange=${() => setQuery({ [name]: String(row.version) })} />`;
   const columns = [
-    { key: 'version', label: t('agentVersions.version'), render: (/** @type {any} */ v) => html`<span class="row"><b class="numeric">${v.version}</b>${v.version === latest?.version && html`<${Badge} status="present" tone="live" />`}</span>` },
+    { key: 'version', label: t('agentVersions.version'), render: (/** @type {any} */ v) => html`<span class="row"><b class="numeric">${v.version}</b>${v.version === latest?.version && html`<span class="tag">${t('agentVersions.present')}</span>`}</span>` },
     { key: 'against', label: t('agentVersions.older'), render: choice('against', old, 'agentVersions.olderOf') },
     { key: 'next', label: t('agentVersions.newer'), render: choice('version', next, 'agentVersions.newerOf') },
     { key: 'savedAt', label: t('agentVersions.savedAt'), render: (/** @type {any} */ v) => html`<${Time} at=${v.savedAt} />` },

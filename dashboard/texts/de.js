@@ -23,6 +23,7 @@ const texts = {
   },
   form: {
     optional: 'freiwillig', default: 'Vorgabe: {value}', nothing: 'nicht gesetzt', yes: 'ja', no: 'nein', changes: 'Was sich ändert', sending: 'Wird gesendet …',
+    row: 'Eintrag {n}', add: 'Hinzufügen', remove: 'Entfernen', removeRow: 'Eintrag {n} entfernen', nameless: 'Jeder Eintrag braucht einen Namen.', nameTwice: '{name} kommt zweimal vor.',
     leave: 'Die Seite verlassen, ohne die Änderungen zu speichern?', unchanged: 'Noch nichts.', discard: 'Verwerfen', before: 'vorher:', after: 'nachher:',
   },
   error: {

@@ -23,6 +23,7 @@ export default {
   },
   form: {
     optional: 'optional', default: 'default: {value}', nothing: 'not set', yes: 'yes', no: 'no', changes: 'What changes', sending: 'Sending …',
+    row: 'Entry {n}', add: 'Add', remove: 'Remove', removeRow: 'Remove entry {n}', nameless: 'Each entry needs a name.', nameTwice: '{name} occurs twice.',
     leave: 'Leave without saving your changes?', unchanged: 'Nothing yet.', discard: 'Discard', before: 'before:', after: 'after:',
   },
   error: {

@@ -1,0 +1,58 @@
+// A list of small objects, edited row by row. What a row has beyond its columns stays.
+import { html, useRef } from '../lib/ui.js';
+import { t } from '../lib/i18n.js';
+import { at, put } from '../lib/merge.js';
+
+/**
+ * @typedef {object} RowColumn
+ * @property {string} path In the row.
+ * @property {string} label
+ * @property {'text' | 'number' | 'checkbox' | 'list'} [type] A `list` is written with commas.
+ * @property {{ value: string, label: string }[]} [options]
+ * @property {string} [placeholder]
+ */
+
+/** @param {{ columns: RowColumn[], value?: any[], onChange: (rows: any[]) => void }} props */
+export function Rows({ columns, value: rows = [], onChange }) {
+  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const focus = (/** @type {string} */ selector) => requestAnimationFrame(() => {
+    /** @type {HTMLElement | null | undefined} */ ([...box.current?.querySelectorAll(selector) ?? []].at(-1))?.focus();
+  });
+  function set(/** @type {number} */ nth, /** @type {string} */ path, /** @type {any} */ value) {
+    const row = structuredClone(rows[nth]);
+    put(row, path, value === '' ? undefined : value);
+    onChange(rows.map((each, n) => (n === nth ? row : each)));
+  }
+  function add() {
+    onChange([...rows, {}]);
+    focus('.row-fields:last-of-type :is(input, select):first-of-type');
+  }
+  function remove(/** @type {number} */ nth) {
+    onChange(rows.filter((_, n) => n !== nth));
+    focus('button');
+  }
+  return html`<div class="rows" ref=${box}>
+    ${rows.map((row, nth) => html`<div key=${nth} class="row-fields" role="group" aria-label=${t('form.row', { n: nth + 1 })}>
+      ${columns.map((column) => html`<${Cell} key=${column.path} column=${column} value=${at(row, column.path)} onChange=${(/** @type {any} */ value) => set(nth, column.path, value)} />`)}
+      <button type="button" class="small" aria-label=${t('form.removeRow', { n: nth + 1 })} onClick=${() => remove(nth)}>${t('form.remove')}</button></div>`)}
+    <button type="button" class="small" onClick=${add}>${t('form.add')}</button>
+  </div>`;
+}
+
+/** @param {{ column: RowColumn, value: any, onChange: (value: any) => void }} props */
+function Cell({ column, value, onChange }) {
+  const { label, type, options, placeholder } = column;
+  if (type === 'checkbox') return html`<label class="check"><input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;
+  const known = options && value !== undefined && !options.some((option) => option.value === value) ? [...options, { value, label: String(value) }] : options;
+  return html`<label><span>${label}</span>${known
+    ? html`<select onChange=${(/** @type {any} */ event) => onChange(event.target.value)}><option value="" selected=${!value}></option>
+        ${known.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}</select>`
+    : html`<input type=${type === 'number' ? 'number' : 'text'} step="any" autocomplete="off" placeholder=${placeholder} value=${type === 'list' ? (value ?? []).join(', ') : value ?? ''}
+        ...${type === 'list' ? { onChange: (/** @type {any} */ event) => onChange(splitList(event.target.value)) } : { onInput: (/** @type {any} */ event) => onChange(type === 'number' && event.target.value ? event.target.valueAsNumber : event.target.value) }} />`}</label>`;
+}
+
+/** @param {string} text */
+function splitList(text) {
+  const entries = text.split(',').map((entry) => entry.trim()).filter(Boolean);
+  return entries.length ? entries : undefined;
+}
