@@ -1,6 +1,6 @@
-// Objects of the API by path, and JSON merge patches (RFC 7396).
+// Objects of the API: values by path, patches applied, differences.
 
-const isObject = (/** @type {any} */ value) => value !== null && typeof value === 'object' && !Array.isArray(value);
+export const isObject = (/** @type {any} */ value) => value !== null && typeof value === 'object' && !Array.isArray(value);
 export const same = (/** @type {any} */ a, /** @type {any} */ b) => JSON.stringify(a) === JSON.stringify(b);
 
 /** The value at a path such as `conversationConfig.turn`. @param {any} object @param {string} path */
@@ -11,17 +11,6 @@ export function put(object, path, value) {
   const names = path.split('.'), last = /** @type {string} */ (names.pop());
   for (const name of names) object = object[name] ??= {};
   object[last] = value;
-}
-
-/** The patch that makes `next` of `old`; what is not set any more becomes null. @param {any} old @param {any} next @returns {any} */
-export function mergePatch(old, next) {
-  if (!isObject(old) || !isObject(next)) return next ?? null;
-  /** @type {Record<string, any>} */
-  const patch = {};
-  for (const name of new Set([...Object.keys(old), ...Object.keys(next)])) {
-    if (!same(old[name], next[name])) patch[name] = mergePatch(old[name], next[name]);
-  }
-  return patch;
 }
 
 /** @param {any} target @param {any} patch @returns {any} */

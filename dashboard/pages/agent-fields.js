@@ -1,7 +1,8 @@
-// All fields of an agent, in groups: path, control, default. Their texts are in `texts/*/agent-fields.js`, by the last two names of
+// All fields of an agent, in groups: path, control, default. Their texts are in `texts/*-agents.js`, by the last two names of
 // the path. The values of the form are texts, numbers and booleans; `fromForm` and `toForm` turn them into those of the API.
 import { language, t } from '../lib/i18n.js';
-import { applyPatch, at, mergePatch, put } from '../lib/merge.js';
+import { applyPatch, at, isObject, put } from '../lib/merge.js';
+import { mergePatch } from '../lib/merge-patch.js';
 import { zones } from './campaign-fields.js';
 
 /** @typedef {import('../components/form.js').Field & { toForm?: (value: any) => any, fromForm?: (value: any) => any }} AgentField */
@@ -48,18 +49,19 @@ function rows(path, columns) {
   return field(path, {
     type: 'rows', columns: described, check: () => undefined,
     say: (value) => (value?.length ? value.map(say).join('\n') : t('form.nothing')),
-    fromForm: (value) => value.filter((/** @type {any} */ row) => Object.values(row).some((each) => each !== undefined)),
+    fromForm: (value) => value.filter((/** @type {any} */ row) => !isBlank(row)),
   });
 }
-/** A map: its keys are the column `name`. `of` is the column of a value that is no object. @param {string} path @param {Parameters<typeof rows>[1]} columns @param {string} [of] @returns {AgentField} */
-function map(path, columns, of) {
-  const list = rows(path, ['name', ...columns]), filled = (/** @type {any} */ value) => list.fromForm?.(value ?? []) ?? [];
+const isBlank = (/** @type {any} */ value) => value === undefined || (value !== null && typeof value === 'object' && Object.values(value).every(isBlank));
+/** A map: rows of `key` and `value`. @param {string} path @param {Parameters<typeof rows>[1]} columns @param {any} empty What a key alone stands for. @returns {AgentField} */
+function map(path, columns, empty) {
+  const list = rows(path, ['key', ...columns]), filled = (/** @type {any} */ value) => list.fromForm?.(value ?? []) ?? [];
   return {
     ...list,
-    toForm: (value) => Object.entries(value ?? {}).map(([name, each]) => (of ? { name, [of]: each } : { name, ...each })),
-    fromForm: (value) => Object.fromEntries(filled(value).map((/** @type {any} */ { name, ...each }) => [name, of ? each[of] ?? '' : each])),
+    toForm: (value) => Object.entries(value ?? {}).map(([key, each]) => ({ key, value: each })),
+    fromForm: (value) => Object.fromEntries(filled(value).map((/** @type {any} */ row) => [row.key, row.value ?? empty])),
     check: (value) => {
-      const names = filled(value).map((/** @type {any} */ row) => row.name), twice = names.find((/** @type {string} */ name, /** @type {number} */ nth) => names.indexOf(name) < nth);
+      const names = filled(value).map((/** @type {any} */ row) => row.key), twice = names.find((/** @type {string} */ name, /** @type {number} */ nth) => names.indexOf(name) < nth);
       return names.some((/** @type {string} */ name) => !name?.trim()) ? t('form.nameless') : twice && t('form.nameTwice', { name: twice });
     },
   };
@@ -112,8 +114,8 @@ function groups(choices = {}) {
         ['enableTransferredAgentFirstMessage', { type: 'checkbox' }]])]),
       ...builtIn('skipTurn'), ...builtIn('languageDetection')] },
     { key: 'data', fields: [
-      map('platformSettings.dataCollection.entities', ['description', ['type', { options: options(['string', 'number', 'integer', 'boolean']) }], ['enum', { type: 'list' }]]), flag('platformSettings.dataCollection.storeData'),
-      map(`${AGENT}dynamicVariables`, ['value'], 'value'), field('platformSettings.summaryLanguage')] },
+      map('platformSettings.dataCollection.entities', ['value.description', ['value.type', { options: options(['string', 'number', 'integer', 'boolean']) }], ['value.enum', { type: 'list' }]], {}), flag('platformSettings.dataCollection.storeData'),
+      map(`${AGENT}dynamicVariables`, ['value'], ''), field('platformSettings.summaryLanguage')] },
     { key: 'after', fields: [
       flag('platformSettings.privacy.recordVoice'), flag(`${ACTIONS}smartOptOut`), flag(`${ACTIONS}issueTracking`),
       field(`${ACTIONS}postCallWebhook`, { placeholder: 'https://' }), flag(`${ACTIONS}postCallEmail.enabled`),
@@ -163,8 +165,10 @@ export function agentPatch(changed, saved) {
   const body = {};
   for (const { name, fromForm } of all()) {
     if (!(name in changed)) continue;
-    const value = fromForm ? fromForm(changed[name]) : changed[name], isUnset = value === undefined || value === '';
-    if (saved || !isUnset) put(body, name, isUnset ? null : mergePatch(at(saved ?? {}, name), value));
+    const value = fromForm ? fromForm(changed[name]) : changed[name], old = at(saved ?? {}, name), isUnset = value === undefined || value === '';
+    // As JSON, so that cells that were emptied are not there.
+    const next = isUnset ? null : JSON.parse(JSON.stringify(value));
+    if (saved || !isUnset) put(body, name, isObject(old) && isObject(next) ? mergePatch(old, next) : next);
   }
   return body;
 }

@@ -4,6 +4,8 @@ import agentFields from './agent-fields.de.js';
 /** @type {typeof import('./en.js').default} */
 const texts = {
   ...resources,
+import agents from './de-agents.js';
+  ...agents,
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
     nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', all: 'Alle', search: 'Suchen',
@@ -189,37 +191,6 @@ const texts = {
     hours: 'etwa {n} Stunden', days: { one: '{n} Tag', other: '{n} Tage' },
     fromPast: 'Nach den letzten {n} Anrufen des Agenten, im Mittel {seconds} s, mit {lines} Anrufen zugleich.', assumed: 'Mit {seconds} s je Anruf und {lines} Anrufen zugleich.',
   },
-  agents: {
-    title: 'Agenten', name: 'Name', direction: 'Anrufe', directions: { outbound: 'ruft an', inbound: 'wird angerufen', both: 'beides' }, model: 'Modell', voice: 'Stimme',
-    language: 'Sprache', tags: 'Stichwörter', updated: 'Geändert', actions: 'Aktionen', search: 'Nach Namen suchen', default: 'Vorgabe', new: 'Neuer Agent',
-    none: 'Ein Agent spricht in Ihren Anrufen. Für den Anfang genügen ein Name und Anweisungen.', noMatch: 'Kein Agent passt zu dieser Suche.',
-    duplicate: 'Duplizieren', duplicateName: '{name} duplizieren', duplicated: 'Das ist die Kopie.', deleteName: '{name} löschen', deleteTitle: '{name} löschen?',
-    deleteBody: 'Seine Anrufe und deren Ergebnisse bleiben. Das lässt sich nicht rückgängig machen.', deleted: '{name} ist gelöscht.', notDeleted: '{name} wurde nicht gelöscht: {reason}',
-  },
-  agent: {
-    title: 'Agent', create: 'Agenten anlegen', created: 'Der Agent ist angelegt.', saved: 'Gespeichert. Es gilt für Anrufe von jetzt an.', unchanged: 'Es gibt nichts zu speichern.',
-    versions: 'Versionen', newCampaign: 'Neue Kampagne', moreActions: 'Mehr', callMe: 'Mich anrufen', fieldsSet: { one: '{n} gesetzt', other: '{n} gesetzt' },
-    notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.', noneYet: 'Es gibt noch keine.',
-    groups: {
-      general: ['Allgemeines', ''], says: ['Was er sagt', ''], voice: ['Stimme und Modell', ''], turns: ['Sprecherwechsel', ''],
-      knowledge: ['Wissen und Werkzeuge', 'Was er nachschlagen und tun kann'], tools: ['Eingebaute Werkzeuge', 'Auflegen, weiterleiten, Anrufbeantworter'],
-      data: ['Erfragte Daten', 'Wonach er fragt, Platzhalter'], after: ['Nach dem Anruf', 'Aufzeichnung, Webhook, E-Mail, Termine'],
-      numbers: ['Nummern und Wiederholungen', 'Absendernummern, gesperrte Vorwahlen'], speech: ['Sprache im Einzelnen', 'Weitere Stimmen und Sprachen, Ton'],
-      overrides: ['Was ein einzelner Anruf ersetzen darf', 'Für Anrufe über die API'], web: ['Web-Widget und Workflow', ''],
-    },
-    callHelp: 'Der Agent ruft so an, wie er gespeichert ist, zu den üblichen Kosten.', phoneNumber: 'Ihre Telefonnummer', phoneHelp: 'Mit + und Land, etwa +4930123456.', calleeName: 'Ihr Name',
-    placeCall: 'Anrufen', callPlaced: 'Der Anruf ist auf dem Weg.', seeCall: 'Anruf verfolgen',
-    meanwhile: 'Jemand anderes hat diesen Agenten inzwischen geändert', meanwhileHelp: 'Das wurde gespeichert, seit Sie ihn geöffnet haben. Ihre eigenen Änderungen stehen darüber und sind noch nicht gespeichert.',
-    both: 'Das haben Sie auch geändert: Beim Speichern ersetzt Ihr Wert diesen.', takeTheirs: 'Meine Änderungen verwerfen',
-    answers: 'Nimmt an', answersHelp: 'Anrufe bei dieser Nummer', callerOnly: 'nur Absendernummer', numbers: 'Nummern', noNumbers: 'keine',
-  },
-  agentVersions: {
-    title: 'Versionen', of: 'Versionen von {name}', version: 'Version', savedAt: 'Gespeichert', changed: 'Geänderte Felder', first: 'neu', nothing: 'nichts', older: 'Ältere', newer: 'Neuere',
-    olderOf: 'Vergleichen ab Version {n}', newerOf: 'Vergleichen mit Version {n}', present: 'aktuell', compare: 'Was sich von Version {old} zu Version {next} geändert hat', same: 'Diese Versionen sind gleich.',
-    restore: 'Wiederherstellen', restoreOf: 'Version {n} wiederherstellen', restoreTitle: 'Version {n} wiederherstellen?', restoreBody: 'Ihr Inhalt wird als neue Version gespeichert. Sie gilt für Anrufe von dann an.', restored: 'Version {n} ist wiederhergestellt.',
-    conflict: 'Jemand anderes hat den Agenten inzwischen geändert. Sehen Sie sich die Versionen noch einmal an, und stellen Sie dann wieder her.', back: 'Zurück zum Agenten',
-  },
-  agentFields,
   profile: {
     title: 'Profil', account: 'Konto', email: 'E-Mail-Adresse', id: 'Kennung des Kontos', display: 'Sprache und Zeit', language: 'Sprache', zone: 'Zeitzone',
     zoneHelp: 'In ihr werden Zeiten gezeigt. Beides wird in diesem Browser gespeichert.', keys: 'API-Schlüssel', keysHelp: 'Programme benutzen Schlüssel. Ein Schlüssel wird nur einmal gezeigt; der Dienst behält seinen Hash.',

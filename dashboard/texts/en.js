@@ -4,6 +4,8 @@ import agentFields from './agent-fields.en.js';
 
 export default {
   ...resources,
+import agents from './en-agents.js';
+  ...agents,
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
     nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', all: 'All', search: 'Search',
@@ -189,37 +191,6 @@ export default {
     hours: 'about {n} hours', days: { one: '{n} day', other: '{n} days' },
     fromPast: 'From the agent’s latest {n} calls, {seconds} s on average, with {lines} calls at once.', assumed: 'With {seconds} s for each call and {lines} calls at once.',
   },
-  agents: {
-    title: 'Agents', name: 'Name', direction: 'Calls', directions: { outbound: 'dials', inbound: 'answers', both: 'dials and answers' }, model: 'Model', voice: 'Voice',
-    language: 'Language', tags: 'Tags', updated: 'Changed', actions: 'Actions', search: 'Search by name', default: 'default', new: 'New agent',
-    none: 'An agent speaks in your calls. A name and instructions are enough to begin.', noMatch: 'No agent matches this search.',
-    duplicate: 'Duplicate', duplicateName: 'Duplicate {name}', duplicated: 'This is the copy.', deleteName: 'Delete {name}', deleteTitle: 'Delete {name}?',
-    deleteBody: 'Its calls and their results stay. This cannot be undone.', deleted: '{name} is deleted.', notDeleted: '{name} was not deleted: {reason}',
-  },
-  agent: {
-    title: 'Agent', create: 'Create the agent', created: 'The agent is created.', saved: 'Saved. Calls placed from now on use it.', unchanged: 'There is nothing to save.',
-    versions: 'Versions', newCampaign: 'New campaign', moreActions: 'More', callMe: 'Call me', fieldsSet: { one: '{n} set', other: '{n} set' },
-    notJson: 'This is not valid JSON.', notJsonAt: 'This is not valid JSON: line {line}, column {column}.', noneYet: 'There are none yet.',
-    groups: {
-      general: ['General', ''], says: ['What it says', ''], voice: ['Voice and model', ''], turns: ['Turn-taking', ''],
-      knowledge: ['Knowledge and tools', 'What it can look up and do'], tools: ['Built-in tools', 'Hang up, transfer, voicemail'],
-      data: ['Collected data', 'What it asks for, placeholders'], after: ['After the call', 'Recording, webhook, e-mail, appointments'],
-      numbers: ['Numbers and retries', 'Caller IDs, blocked prefixes'], speech: ['Speech in detail', 'Further voices and languages, audio'],
-      overrides: ['What a single call may override', 'For calls placed over the API'], web: ['Web widget and workflow', ''],
-    },
-    callHelp: 'The agent calls as it is saved, at the usual cost.', phoneNumber: 'Your phone number', phoneHelp: 'With + and the country, such as +4930123456.', calleeName: 'Your name',
-    placeCall: 'Call', callPlaced: 'The call is placed.', seeCall: 'Watch the call',
-    meanwhile: 'Somebody else changed this agent meanwhile', meanwhileHelp: 'This was saved since you opened it. Your own changes stand on top and are not saved yet.',
-    both: 'You changed this too: your value replaces it when you save.', takeTheirs: 'Discard my changes',
-    answers: 'Answers', answersHelp: 'calls to this number', callerOnly: 'caller ID only', numbers: 'Numbers', noNumbers: 'none',
-  },
-  agentVersions: {
-    title: 'Versions', of: 'Versions of {name}', version: 'Version', savedAt: 'Saved', changed: 'Changed fields', first: 'new', nothing: 'nothing', older: 'Older', newer: 'Newer',
-    olderOf: 'Compare from version {n}', newerOf: 'Compare to version {n}', present: 'present', compare: 'What changed from version {old} to version {next}', same: 'These versions are the same.',
-    restore: 'Restore', restoreOf: 'Restore version {n}', restoreTitle: 'Restore version {n}?', restoreBody: 'Its content is saved as a new version. Calls placed from then on use it.', restored: 'Version {n} is restored.',
-    conflict: 'Somebody else changed the agent meanwhile. Look at the versions again, then restore.', back: 'Back to the agent',
-  },
-  agentFields,
   profile: {
     title: 'Profile', account: 'Account', email: 'E-mail address', id: 'Account id', display: 'Language and time', language: 'Language', zone: 'Time zone',
     zoneHelp: 'Times are shown in it. Both are kept in this browser.', keys: 'API keys', keysHelp: 'Programs use keys. A key is shown only once; the service keeps a hash of it.',

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { account, ask, button, checkAccess, close, drop, heading, loginLink, open, signedIn, startBrowser, tabTo, until, waitFor } from "./browser.mjs";
 import { calls } from "./calls.mjs";
 import { resources } from "./resources.mjs";
+import { agents } from "./agents.mjs";
 
 const { RINGBACK_URL: service, RINGBACK_EMAIL: email } = process.env;
 const rows = (count, first = 5550200000) => Array.from({ length: count }, (_, n) => `+1${first + n},Person ${n + 1},Lisbon,cooperative\n`).join("");
@@ -297,6 +298,7 @@ const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
   for (const group of [onEmptyAccount, scenarios, calls, resources]) {
+  for (const group of [onEmptyAccount, scenarios, agents]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
