@@ -7,9 +7,9 @@ const LONG = 160, AROUND = 40, MOST = 400;
 /** @typedef {{ label: string, old: string, next: string, note?: string }} Change */
 
 /** @param {{ changes: Change[] }} props */
-export const Changes = ({ changes }) => html`<dl class="change-list">${changes.map((change) => {
+export const Changes = ({ changes }) => html`<dl class="change-list">${changes.map((change, nth) => {
   const [old, next] = partsThatDiffer(change.old, change.next);
-  return html`<div key=${change.label}><dt>${change.label}</dt>
+  return html`<div key=${nth}><dt>${change.label}</dt>
     <dd><span class="hidden">${t('form.before')} </span><del>${old}</del></dd><dd><span class="hidden">${t('form.after')} </span><ins>${next}</ins></dd>
     ${change.note && html`<dd class="warn-text">${change.note}</dd>`}</div>`;
 })}</dl>`;

@@ -187,7 +187,7 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
     return html`<form ref=${form} onSubmit=${send} class="grid new-campaign" novalidate>
       <div class="stack">${groups.map((group) => (group.open
         ? html`<section key=${group.key} class="card" aria-labelledby=${`group-${group.key}`}><h2 id=${`group-${group.key}`}>${group.label}</h2>${shown(group.fields)}</section>`
-        : html`<details key=${group.key} class="card group"><summary><h2>${group.label}</h2>${group.help && html`<span class="muted">${group.help}</span>`}</summary>${shown(group.fields)}</details>`))}</div>
+        : html`<details key=${group.key} class="card group"><summary><h2>${group.label}</h2>${group.help && html`<span class="muted">${group.help}</span>`}</summary><div class="stack">${shown(group.fields)}</div></details>`))}</div>
       <aside class="card summary" aria-labelledby="form-changes"><h2 id="form-changes">${t('form.changes')}</h2>
         ${children}${changes.length > 0 ? changed : html`<p class="muted">${t('form.unchanged')}</p>`}${end}</aside>
     </form>`;

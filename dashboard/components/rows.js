@@ -15,8 +15,10 @@ import { at, put } from '../lib/merge.js';
 /** @param {{ columns: RowColumn[], value?: any[], onChange: (rows: any[]) => void }} props */
 export function Rows({ columns, value: rows = [], onChange }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
-  const focus = (/** @type {string} */ selector) => requestAnimationFrame(() => {
-    /** @type {HTMLElement | null | undefined} */ ([...box.current?.querySelectorAll(selector) ?? []].at(-1))?.focus();
+  /** The first control of the last element found, or that element itself. @param {string} selector */
+  const focus = (selector) => requestAnimationFrame(() => {
+    const last = /** @type {HTMLElement | undefined} */ ([...box.current?.querySelectorAll(selector) ?? []].at(-1));
+    (/** @type {HTMLElement | null | undefined} */ (last?.querySelector('input, select')) ?? last)?.focus();
   });
   function set(/** @type {number} */ nth, /** @type {string} */ path, /** @type {any} */ value) {
     const row = structuredClone(rows[nth]);
@@ -25,7 +27,7 @@ export function Rows({ columns, value: rows = [], onChange }) {
   }
   function add() {
     onChange([...rows, {}]);
-    focus('.row-fields:last-of-type :is(input, select):first-of-type');
+    focus('.row-fields');
   }
   function remove(/** @type {number} */ nth) {
     onChange(rows.filter((_, n) => n !== nth));

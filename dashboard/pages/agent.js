@@ -29,6 +29,7 @@ export default function Agent({ params: { id } }) {
   return html`
     <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} /></div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
+    ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map((/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number)).join(', ')}</p>`}
     <${AgentForm} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${setNewer} />`;
 }
 
@@ -48,7 +49,7 @@ function Actions({ agent, onProblem }) {
 }
 
 /**
- * @typedef {{ round: number, edits: Record<string, any>, theirs: import('../lib/merge.js').Difference[] }} Conflict
+ * @typedef {{ round: number, edits: Record<string, any>, theirs: ReturnType<typeof changesOf> }} Conflict
  * @param {{ agent: any, etag?: string, choices: import('./agent-fields.js').Choices, onSaved: (answer: import('../lib/api.js').Answer) => void }} props
  */
 function AgentForm({ agent, etag, choices, onSaved }) {
@@ -71,7 +72,7 @@ function AgentForm({ agent, etag, choices, onSaved }) {
       onSaved(latest);
       // An answer that was lost: the changes are there already.
       if (Object.keys(edits).every((name) => same(edits[name], now[name]))) return toast(t('agent.saved'));
-      begin(edits, differences(agent, latest.data));
+      begin(edits, changesOf(differences(agent, latest.data)));
     }
   }
   return html`
@@ -83,7 +84,7 @@ function AgentForm({ agent, etag, choices, onSaved }) {
 function Meanwhile({ conflict, onDiscard }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => box.current?.focus(), [conflict.round]);
-  const changes = changesOf(conflict.theirs).map((change) => (change.field && change.field in conflict.edits ? { ...change, note: t('agent.both') } : change));
+  const changes = conflict.theirs.map((change) => (change.field && change.field in conflict.edits ? { ...change, note: t('agent.both') } : change));
   return html`<section class="card" ref=${box} tabindex="-1" aria-labelledby="meanwhile"><h2 id="meanwhile">${t('agent.meanwhile')}</h2>
     <p>${t('agent.meanwhileHelp')}</p><${Changes} changes=${changes} />
     <div class="actions"><button onClick=${onDiscard}>${t('agent.takeTheirs')}</button></div></section>`;

@@ -22,7 +22,7 @@ export default {
     placeCall: 'Anrufen', callPlaced: 'Der Anruf ist auf dem Weg.', seeCall: 'Anruf verfolgen',
     meanwhile: 'Jemand anderes hat diesen Agenten inzwischen geändert', meanwhileHelp: 'Das wurde gespeichert, seit Sie ihn geöffnet haben. Ihre eigenen Änderungen stehen darüber und sind noch nicht gespeichert.',
     both: 'Das haben Sie auch geändert: Beim Speichern ersetzt Ihr Wert diesen.', takeTheirs: 'Meine Änderungen verwerfen',
-    answers: 'Nimmt an', answersHelp: 'Anrufe bei dieser Nummer', callerOnly: 'nur Absendernummer', numbers: 'Nummern', noNumbers: 'keine',
+    numbers: 'Seine Nummern:',
   },
   agentVersions: {
     title: 'Versionen', of: 'Versionen von {name}', version: 'Version', savedAt: 'Gespeichert', changed: 'Geänderte Felder', first: 'neu', nothing: 'nichts', older: 'Ältere', newer: 'Neuere',

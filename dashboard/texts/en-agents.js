@@ -22,7 +22,7 @@ export default {
     placeCall: 'Call', callPlaced: 'The call is placed.', seeCall: 'Watch the call',
     meanwhile: 'Somebody else changed this agent meanwhile', meanwhileHelp: 'This was saved since you opened it. Your own changes stand on top and are not saved yet.',
     both: 'You changed this too: your value replaces it when you save.', takeTheirs: 'Discard my changes',
-    answers: 'Answers', answersHelp: 'calls to this number', callerOnly: 'caller ID only', numbers: 'Numbers', noNumbers: 'none',
+    numbers: 'Its numbers:',
   },
   agentVersions: {
     title: 'Versions', of: 'Versions of {name}', version: 'Version', savedAt: 'Saved', changed: 'Changed fields', first: 'new', nothing: 'nothing', older: 'Older', newer: 'Newer',
