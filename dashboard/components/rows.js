@@ -35,22 +35,33 @@ export function Rows({ columns, value: rows = [], onChange }) {
   }
   return html`<div class="rows" ref=${box}>
     ${rows.map((row, nth) => html`<div key=${nth} class="row-fields" role="group" aria-label=${t('form.row', { n: nth + 1 })}>
-      ${columns.map((column) => html`<${Cell} key=${column.path} column=${column} value=${at(row, column.path)} onChange=${(/** @type {any} */ value) => set(nth, column.path, value)} />`)}
+      ${columns.map((column) => html`<${Cell} key=${column.path} column=${column} value=${at(row, column.path)}
+        onChange=${(/** @type {any} */ value) => set(nth, column.path, value)} />`)}
       <button type="button" class="small" aria-label=${t('form.removeRow', { n: nth + 1 })} onClick=${() => remove(nth)}>${t('form.remove')}</button></div>`)}
     <button type="button" class="small" onClick=${add}>${t('form.add')}</button>
   </div>`;
 }
 
 /** @param {{ column: RowColumn, value: any, onChange: (value: any) => void }} props */
-function Cell({ column, value, onChange }) {
-  const { label, type, options, placeholder } = column;
-  if (type === 'checkbox') return html`<label class="check"><input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;
-  const known = options && value !== undefined && !options.some((option) => option.value === value) ? [...options, { value, label: String(value) }] : options;
-  return html`<label><span>${label}</span>${known
-    ? html`<select onChange=${(/** @type {any} */ event) => onChange(event.target.value)}><option value="" selected=${!value}></option>
-        ${known.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}</select>`
-    : html`<input type=${type === 'number' ? 'number' : 'text'} step="any" autocomplete="off" placeholder=${placeholder} value=${type === 'list' ? (value ?? []).join(', ') : value ?? ''}
-        ...${type === 'list' ? { onChange: (/** @type {any} */ event) => onChange(splitList(event.target.value)) } : { onInput: (/** @type {any} */ event) => onChange(type === 'number' && event.target.value ? event.target.valueAsNumber : event.target.value) }} />`}</label>`;
+function Cell({ column: { label, type = 'text', options, placeholder }, value, onChange }) {
+  const typed = (/** @type {any} */ event) => onChange(event.target.value);
+  if (type === 'checkbox') {
+    return html`<label class="check"><input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;
+  }
+  const shared = { autocomplete: 'off', placeholder };
+  let control;
+  if (options) {
+    const isKnown = value === undefined || options.some((option) => option.value === value);
+    const all = isKnown ? options : [...options, { value, label: String(value) }];
+    control = html`<select onChange=${typed}><option value="" selected=${!value}></option>
+      ${all.map((option) => html`<option value=${option.value} selected=${option.value === value}>${option.label}</option>`)}</select>`;
+  } else if (type === 'list') {
+    control = html`<input ...${shared} value=${(value ?? []).join(', ')} onChange=${(/** @type {any} */ event) => onChange(splitList(event.target.value))} />`;
+  } else if (type === 'number') {
+    control = html`<input ...${shared} type="number" step="any" value=${value ?? ''}
+      onInput=${(/** @type {any} */ { target }) => onChange(target.value === '' ? '' : target.valueAsNumber)} />`;
+  } else control = html`<input ...${shared} value=${value ?? ''} onInput=${typed} />`;
+  return html`<label><span>${label}</span>${control}</label>`;
 }
 
 /** @param {string} text */

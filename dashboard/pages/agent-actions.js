@@ -14,7 +14,10 @@ export async function duplicateAgent(agent) {
   } catch (error) { toastError(error); }
 }
 
-/** Asks first. An agent in use is not deleted; the service says what uses it. @param {any} agent @param {() => void} onDone @param {(problem: string) => void} onProblem */
+/**
+ * Asks first. An agent in use is not deleted; the service says what uses it.
+ * @param {any} agent @param {() => void} onDone @param {(problem: string) => void} onProblem
+ */
 export async function removeAgent({ agentId, name }, onDone, onProblem) {
   if (!await confirm({ title: t('agents.deleteTitle', { name }), body: t('agents.deleteBody'), action: t('common.delete'), danger: true })) return;
   try {

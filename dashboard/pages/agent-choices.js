@@ -12,17 +12,21 @@ export function useChoices() {
     const take = (/** @type {keyof typeof choices} */ name, /** @type {Promise<any[]>} */ options) => {
       options.then((found) => setChoices((/** @type {any} */ old) => ({ ...old, [name]: found })), () => {});
     };
-    const entries = (/** @type {string} */ path, /** @type {string} */ id) => all(path, signal).then((rows) => rows.map((row) => ({ value: row[id], label: row.name })));
-    take('voices', get('/voices', { signal }).then(({ data }) => data.voices.map((/** @type {any} */ v) => ({ value: v.voiceId, label: [v.name, v.provider, ...(v.languages ?? [])].join(' · ') }))));
-    take('models', get('/models', { signal }).then(({ data }) => data.models.map((/** @type {any} */ m) => ({ value: m.model, label: m.provider }))));
+    const entries = async (/** @type {string} */ path, /** @type {string} */ id) => (await all(path, signal)).map((row) => ({ value: row[id], label: row.name }));
+    take('voices', get('/voices', { signal }).then(({ data }) => data.voices.map(voiceOption)));
+    take('models', get('/models', { signal }).then(({ data }) => data.models.map((/** @type {any} */ { model, provider }) => ({ value: model, label: provider }))));
     take('tools', entries('/tools', 'toolId'));
     take('agents', entries('/agents', 'agentId'));
     take('rules', entries('/transfer-rules', 'transferRuleId'));
-    take('knowledge', Promise.all([entries('/knowledge-base/groups', 'groupId'), entries('/knowledge-base/documents', 'documentId')]).then((both) => both.flat()));
+    const knowledge = Promise.all([entries('/knowledge-base/groups', 'groupId'), entries('/knowledge-base/documents', 'documentId')]);
+    take('knowledge', knowledge.then((both) => both.flat()));
     return () => controller.abort();
   }, []);
   return choices;
 }
+
+/** @param {any} voice */
+const voiceOption = ({ voiceId, name, provider, languages = [] }) => ({ value: voiceId, label: [name, provider, ...languages].join(' · ') });
 
 /** The rows of all pages. @param {string} path @param {AbortSignal} signal */
 async function all(path, signal) {

@@ -13,7 +13,8 @@ import { Menu } from '../components/menu.js';
 import { Failure, Loading } from '../components/states.js';
 import { duplicateAgent, removeAgent } from './agent-actions.js';
 import { useChoices } from './agent-choices.js';
-import { agentGroups, agentPatch, changesOf, formValues, rebased } from './agent-fields.js';
+import { agentGroups } from './agent-fields.js';
+import { agentPatch, changesOf, formValues, rebased } from './agent-values.js';
 import { CallMe } from './call-me.js';
 
 /** @param {{ params: Record<string, string> }} props */
@@ -29,9 +30,11 @@ export default function Agent({ params: { id } }) {
   return html`
     <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} /></div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
-    ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map((/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number)).join(', ')}</p>`}
+    ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map(numberText).join(', ')}</p>`}
     <${AgentForm} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${setNewer} />`;
 }
+
+const numberText = (/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number);
 
 /** @param {{ agent: any, onProblem: (problem: string) => void }} props */
 function Actions({ agent, onProblem }) {
@@ -39,6 +42,7 @@ function Actions({ agent, onProblem }) {
   return html`<div class="actions">
     ${agent.direction !== 'inbound' && html`<button onClick=${() => setCalling(true)}><${Icon} name="phone" />${t('agent.callMe')}</button>
       <a class="button" href=${`/campaigns/new?agent=${agent.agentId}`}>${t('agent.newCampaign')}</a>`}
+    <a class="button" href=${`/calls?agentId=${agent.agentId}`}>${t('agent.calls')}</a>
     <a class="button" href=${`/agents/${agent.agentId}/versions`}>${t('agent.versions')}</a>
     <${Menu} button=${true} label=${t('agent.moreActions')}>
       <button class="plain" onClick=${() => duplicateAgent(agent)}>${t('agents.duplicate')}</button>
@@ -49,30 +53,38 @@ function Actions({ agent, onProblem }) {
 }
 
 /**
+ * @typedef {import('../lib/api.js').Answer} Answer
  * @typedef {{ round: number, edits: Record<string, any>, theirs: ReturnType<typeof changesOf> }} Conflict
- * @param {{ agent: any, etag?: string, choices: import('./agent-fields.js').Choices, onSaved: (answer: import('../lib/api.js').Answer) => void }} props
+ * @param {{ agent: any, etag?: string, choices: import('./agent-fields.js').Choices, onSaved: (answer: Answer) => void }} props
  */
 function AgentForm({ agent, etag, choices, onSaved }) {
   const [conflict, setConflict] = useState(/** @type {Conflict} */ ({ round: 0, edits: {}, theirs: [] }));
   const saved = formValues(agent);
-  const begin = (/** @type {Record<string, any>} */ edits, /** @type {Conflict['theirs']} */ theirs) => setConflict((/** @type {Conflict} */ { round }) => ({ round: round + 1, edits, theirs }));
+  /** @param {Record<string, any>} edits @param {Conflict['theirs']} theirs */
+  const begin = (edits, theirs) => setConflict((/** @type {Conflict} */ { round }) => ({ round: round + 1, edits, theirs }));
 
+  /** @param {Record<string, any>} changed @param {string} [ifMatch] */
+  async function send(changed, ifMatch) {
+    const answer = await patch(`/agents/${agent.agentId}`, agentPatch(changed, agent), { ifMatch });
+    onSaved(answer);
+    begin({}, []);
+    toast(answer.warning ?? t('agent.saved'));
+  }
   /** @param {any} _values @param {Record<string, any>} changed */
   async function save(_values, changed) {
     if (Object.keys(changed).length === 0) return toast(t('agent.unchanged'));
     try {
-      const answer = await patch(`/agents/${agent.agentId}`, agentPatch(changed, agent), { ifMatch: etag });
-      onSaved(answer);
-      begin({}, []);
-      toast(answer.warning ?? t('agent.saved'));
+      await send(changed, etag);
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'conflict') throw error;
       const latest = await get(`/agents/${agent.agentId}`);
+      const theirs = changesOf(differences(agent, latest.data));
+      if (theirs.length === 0) return send(changed, latest.etag);
       const edits = rebased(changed, agent, latest.data), now = formValues(latest.data);
       onSaved(latest);
       // An answer that was lost: the changes are there already.
       if (Object.keys(edits).every((name) => same(edits[name], now[name]))) return toast(t('agent.saved'));
-      begin(edits, changesOf(differences(agent, latest.data)));
+      begin(edits, theirs);
     }
   }
   return html`
@@ -84,7 +96,7 @@ function AgentForm({ agent, etag, choices, onSaved }) {
 function Meanwhile({ conflict, onDiscard }) {
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => box.current?.focus(), [conflict.round]);
-  const changes = conflict.theirs.map((change) => (change.field && change.field in conflict.edits ? { ...change, note: t('agent.both') } : change));
+  const changes = conflict.theirs.map((change) => ({ ...change, note: change.field && change.field in conflict.edits ? t('agent.both') : undefined }));
   return html`<section class="card" ref=${box} tabindex="-1" aria-labelledby="meanwhile"><h2 id="meanwhile">${t('agent.meanwhile')}</h2>
     <p>${t('agent.meanwhileHelp')}</p><${Changes} changes=${changes} />
     <div class="actions"><button onClick=${onDiscard}>${t('agent.takeTheirs')}</button></div></section>`;

@@ -9,20 +9,21 @@ import { placeholdersOf } from './placeholders.js';
 /** @param {{ agent: any, onClose: () => void }} props */
 export function CallMe({ agent, onClose }) {
   const [placed, setPlaced] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
-  const sent = useRef({ body: '', key: '' });
+  const sent = useRef({ body: '', key: '' }), wanted = placeholdersOf(agent);
   /** @type {import('../components/form.js').Field[]} */
   const fields = [
     { name: 'phoneNumber', label: t('agent.phoneNumber'), required: true, autofocus: true, autocomplete: 'tel', help: t('agent.phoneHelp') },
     { name: 'name', label: t('agent.calleeName'), autocomplete: 'name' },
-    ...placeholdersOf(agent).map((name) => ({ name: `dynamicVariables.${name}`, label: name })),
+    ...wanted.map((name) => ({ name: `dynamicVariables.${name}`, label: name })),
   ];
   return html`<${Dialog} title=${t('agent.callMe')} onClose=${onClose}>
     ${placed ? html`<div role="status" class="stack"><p>${t('agent.callPlaced')}</p>${placed.warning && html`<p class="alert warn">${placed.warning}</p>`}</div>
-      <div class="actions"><a class="button primary" href=${`/calls/${placed.data.conversationId}`}>${t('agent.seeCall')}</a><button onClick=${onClose}>${t('common.close')}</button></div>`
+      <div class="actions"><a class="button primary" href=${`/calls/${placed.data.conversationId}`}>${t('agent.seeCall')}</a>
+        <button onClick=${onClose}>${t('common.close')}</button></div>`
     : html`<p class="muted">${t('agent.callHelp')}</p>
       <${Form} fields=${fields} submit=${t('agent.placeCall')} onCancel=${onClose} onSubmit=${async (/** @type {any} */ values) => {
-        const given = Object.entries(values).filter(([name, value]) => name.startsWith('dynamicVariables.') && value).map(([name, value]) => [name.slice(17), value]);
-        const call = { agentId: agent.agentId, phoneNumber: values.phoneNumber, name: values.name || undefined, dynamicVariables: given.length ? Object.fromEntries(given) : undefined };
+        const given = wanted.filter((name) => values[`dynamicVariables.${name}`]).map((name) => [name, values[`dynamicVariables.${name}`]]);
+        const call = { agentId: agent.agentId, phoneNumber: values.phoneNumber, name: values.name || undefined, dynamicVariables: Object.fromEntries(given) };
         const body = JSON.stringify(call);
         if (sent.current.body !== body) sent.current = { body, key: newKey() };
         setPlaced(await post('/calls', call, { idempotencyKey: sent.current.key }));

@@ -6,7 +6,8 @@ import { navigate } from '../lib/router.js';
 import { toast } from '../components/dialog.js';
 import { Form } from '../components/form.js';
 import { useChoices } from './agent-choices.js';
-import { agentGroups, agentPatch } from './agent-fields.js';
+import { agentGroups } from './agent-fields.js';
+import { agentPatch } from './agent-values.js';
 
 export default function NewAgent() {
   const choices = useChoices();

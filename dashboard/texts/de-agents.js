@@ -9,7 +9,7 @@ export default {
   },
   agent: {
     title: 'Agent', create: 'Agenten anlegen', created: 'Der Agent ist angelegt.', saved: 'Gespeichert. Es gilt für Anrufe von jetzt an.', unchanged: 'Es gibt nichts zu speichern.',
-    versions: 'Versionen', newCampaign: 'Neue Kampagne', moreActions: 'Mehr', callMe: 'Mich anrufen', fieldsSet: { one: '{n} gesetzt', other: '{n} gesetzt' },
+    versions: 'Versionen', calls: 'Anrufe', newCampaign: 'Neue Kampagne', moreActions: 'Mehr', callMe: 'Mich anrufen', fieldsSet: { one: '{n} gesetzt', other: '{n} gesetzt' },
     notJson: 'Das ist kein gültiges JSON.', notJsonAt: 'Das ist kein gültiges JSON: Zeile {line}, Spalte {column}.', noneYet: 'Es gibt noch keine.',
     groups: {
       general: ['Allgemeines', ''], says: ['Was er sagt', ''], voice: ['Stimme und Modell', ''], turns: ['Sprecherwechsel', ''],
