@@ -11,7 +11,36 @@ const read = (agentId) => ask("GET", `/agents/${agentId}`);
 const group = (page, name) => page.locator("summary").filter({ has: page.getByRole("heading", { name }) });
 const changes = (page) => page.getByRole("complementary", { name: "What changes" });
 
+/** The fields of a schema, by path; objects without described fields are one field. */
+function described(schemas, name, path = "") {
+  return Object.entries(schemas[name].properties).flatMap(([key, field]) => {
+    const inner = field.$ref?.split("/").at(-1), here = path ? `${path}.${key}` : key;
+    return inner && schemas[inner].properties ? described(schemas, inner, here) : [{ ...field, path: here }];
+  });
+}
+
 export const agents = {
+  async "every field of the API is in the form, with its default and range"(browser) {
+    const page = await signedIn(browser, "/agents/new");
+    const shown = await page.evaluate(async () => {
+      const { agentFields } = await import(new URL("./pages/agent-fields.js", document.querySelector("script[src]").src).href);
+      return agentFields().map(({ name, default: preset, min, max, options, label }) => ({ name, preset, min, max, values: options?.map(({ value }) => value), label }));
+    });
+    const { components } = await (await fetch(`${service}/public/openapi.json`)).json();
+    for (const field of described(components.schemas, "Agent")) {
+      if (/^(agentId|metadata)/.test(field.path)) continue;
+      const found = shown.filter(({ name }) => name === field.path || name.startsWith(`${field.path}.`));
+      assert.ok(found.length > 0, `${field.path} is missing`);
+      const [{ name, preset, min, max, values }] = found;
+      if (name !== field.path) continue;
+      if ("default" in field && !Array.isArray(field.default)) assert.equal(preset, field.default, field.path);
+      if (field.enum) assert.deepEqual(values, field.enum, field.path);
+      if ("minimum" in field) assert.deepEqual([min, max], [field.minimum, field.maximum], field.path);
+    }
+    assert.deepEqual(shown.filter(({ label }) => label.includes("agentFields.")), []);
+    await close(page);
+  },
+
   async "make an agent, every error beside its field"(browser) {
     const page = await signedIn(browser, "/agents");
     await page.getByRole("link", { name: "New agent" }).click();
