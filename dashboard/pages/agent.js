@@ -22,6 +22,7 @@ export default function Agent({ params: { id } }) {
   const first = useResource(`/agents/${id}`);
   const [newer, setNewer] = useState(/** @type {import('../lib/api.js').Answer | null} */ (null));
   const [problem, setProblem] = useState('');
+  const [warning, setWarning] = useState(/** @type {string | undefined} */ (undefined));
   const choices = useChoices();
   const present = newer ?? first, agent = present.data;
   useEffect(() => { if (agent) document.title = `${agent.name} · Ringback`; }, [agent?.name]);
@@ -31,7 +32,9 @@ export default function Agent({ params: { id } }) {
     <div class="head"><h1>${agent.name}</h1><${Actions} agent=${agent} onProblem=${setProblem} /></div>
     ${problem && html`<p class="alert bad" role="alert">${problem}</p>`}
     ${agent.phoneNumbers.length > 0 && html`<p class="muted">${t('agent.numbers')} ${agent.phoneNumbers.map(numberText).join(', ')}</p>`}
-    <${AgentForm} agent=${agent} etag=${present.etag} choices=${choices} onSaved=${setNewer} />`;
+    <div role="status" class=${warning ? '' : 'hidden'}>${warning && html`<p class="alert warn">${warning}</p>`}</div>
+    <${AgentForm} agent=${agent} etag=${present.etag} choices=${choices}
+      onSaved=${(/** @type {import('../lib/api.js').Answer} */ answer) => { setNewer(answer); setWarning(answer.warning); }} />`;
 }
 
 const numberText = (/** @type {any} */ { number, label }) => (label ? `${number} (${label})` : number);
@@ -68,7 +71,7 @@ function AgentForm({ agent, etag, choices, onSaved }) {
     const answer = await patch(`/agents/${agent.agentId}`, agentPatch(changed, agent), { ifMatch });
     onSaved(answer);
     begin({}, []);
-    toast(answer.warning ?? t('agent.saved'));
+    toast(t('agent.saved'));
   }
   /** @param {any} _values @param {Record<string, any>} changed */
   async function save(_values, changed) {

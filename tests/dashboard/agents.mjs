@@ -96,7 +96,7 @@ export const agents = {
     const before = await read(agentId);
     const page = await signedIn(browser, `/agents/${agentId}`);
     await heading(page).filter({ hasText: HOSTILE }).waitFor();
-    await page.getByLabel("Greeting", { exact: true }).fill(`Hello, ${HOSTILE}`);
+    await page.getByLabel(/^Greeting/).fill(`Hello, ${HOSTILE}`);
     await page.getByLabel("Speed of speech").fill("1.2");
     await group(page, "Collected data").click();
     const data = page.getByRole("group", { name: "What the agent asks for" });
@@ -168,7 +168,8 @@ export const agents = {
 
   async "find, duplicate and delete agents, with the reason when one is used"(browser) {
     const { agentId } = await make("Used agent", { tags: ["x"] });
-    await ask("POST", "/campaigns", { name: "Uses it", agentId, contacts: [{ phoneNumber: "+15550390001" }] });
+    const transferToAgent = { enabled: true, transfers: [{ agentId }] };
+    await make("Uses it", { conversationConfig: { agent: { prompt: { prompt: "Hand over.", builtInTools: { transferToAgent } } } } });
     const page = await signedIn(browser, "/agents");
     await page.getByLabel("Search by name").fill("used AG");
     await until(() => new URL(page.url()).search === "?search=used+AG", "the search in the address");
