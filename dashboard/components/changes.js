@@ -2,7 +2,7 @@
 import { html } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 
-const LONG = 160, AROUND = 40, MOST = 400;
+const LONG = 100, AROUND = 40, MOST = 400;
 
 /** @typedef {{ label: string, old: string, next: string, note?: string }} Change */
 
@@ -21,9 +21,9 @@ function partsThatDiffer(old, next) {
   let before = 0, after = 0;
   while (before < shorter && old[before] === next[before]) before++;
   while (after < shorter - before && old.at(-1 - after) === next.at(-1 - after)) after++;
-  const from = Math.max(0, before - AROUND);
+  const from = before > AROUND ? old.lastIndexOf(' ', before - AROUND) + 1 : 0;
   const cut = (/** @type {string} */ text) => {
-    const end = Math.min(text.length, text.length - after + AROUND, from + MOST);
+    const far = text.indexOf(' ', text.length - after + AROUND), end = Math.min(far < 0 ? text.length : far, from + MOST);
     return `${from > 0 ? '…' : ''}${text.slice(from, end)}${end < text.length ? '…' : ''}`;
   };
   return [cut(old), cut(next)];

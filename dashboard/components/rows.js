@@ -10,6 +10,7 @@ import { at, put } from '../lib/merge.js';
  * @property {'text' | 'number' | 'checkbox' | 'list'} [type] A `list` is written with commas.
  * @property {{ value: string, label: string }[]} [options]
  * @property {string} [placeholder]
+ * @property {boolean} [wide]
  */
 
 /** @param {{ columns: RowColumn[], value?: any[], onChange: (rows: any[]) => void }} props */
@@ -43,7 +44,7 @@ export function Rows({ columns, value: rows = [], onChange }) {
 }
 
 /** @param {{ column: RowColumn, value: any, onChange: (value: any) => void }} props */
-function Cell({ column: { label, type = 'text', options, placeholder }, value, onChange }) {
+function Cell({ column: { label, type = 'text', options, placeholder, wide }, value, onChange }) {
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   if (type === 'checkbox') {
     return html`<label class="check"><input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;
@@ -61,7 +62,7 @@ function Cell({ column: { label, type = 'text', options, placeholder }, value, o
     control = html`<input ...${shared} type="number" step="any" value=${value ?? ''}
       onInput=${(/** @type {any} */ { target }) => onChange(target.value === '' ? '' : target.valueAsNumber)} />`;
   } else control = html`<input ...${shared} value=${value ?? ''} onInput=${typed} />`;
-  return html`<label><span>${label}</span>${control}</label>`;
+  return html`<label class=${wide ? 'wide' : null}><span>${label}</span>${control}</label>`;
 }
 
 /** @param {string} text */

@@ -14,13 +14,15 @@ const TELEPHONY = 'platformSettings.telephony.', RETRY = 'platformSettings.callR
 const FORMATS = ['pcm_8000', 'pcm_16000', 'pcm_22050', 'pcm_24000', 'pcm_44100', 'pcm_48000', 'ulaw_8000'];
 const CARRIERS = ['twilio', 'signalwire', 'telnyx', 'vonage', 'asterisk', 'simulated', 'plain'];
 const LANGUAGES = ['en', 'de', 'fr', 'es', 'it', 'pt', 'pt-BR', 'nl', 'pl', 'cs', 'sv', 'da', 'nb', 'fi', 'tr', 'ru', 'uk', 'ar', 'he', 'hi', 'ja', 'ko', 'zh', 'vi', 'id'];
+const wide = { wide: true };
 const OVERRIDES = ['prompt', 'greetingMessage', 'voiceId', 'llm', 'firstSpeaker', 'maxDurationSeconds'];
 
+const ofService = (/** @type {string | undefined} */ value) => (!value || value === 'default' ? t('agent.ofService') : value);
 /** @type {(choices: Choices) => AgentField[]} */
 const voice = ({ voices, models }) => [
-  field(`${TTS}voiceId`, { default: 'default', suggestions: voices }),
+  field(`${TTS}voiceId`, { default: 'default', suggestions: voices, say: ofService }),
   number(`${TTS}speed`, { default: 1, min: 0.5, max: 2, step: 0.05 }),
-  field(`${PROMPT}llm`, { default: 'default', suggestions: models }),
+  field(`${PROMPT}llm`, { default: 'default', suggestions: models, say: ofService }),
   number(`${PROMPT}temperature`, { default: 0, min: 0, max: 2, step: 0.1 }),
 ];
 
@@ -51,19 +53,19 @@ const tools = ({ rules, agents = [] }) => [
   ...builtIn('transferToNumber', [
     some(`${TOOLS}transferToNumber.transferRuleIds`, rules),
     rows(`${TOOLS}transferToNumber.transfers`, [
-      'condition', ['transferDestination.type', { options: options(['phone', 'sip_uri']) }], ['transferDestination.phoneNumber', { placeholder: '+15550100010' }],
+      ['condition', wide], ['transferDestination.type', { options: options(['phone', 'sip_uri']) }], ['transferDestination.phoneNumber', { placeholder: '+15550100010' }],
       ['transferDestination.sipUri', { placeholder: 'sip:' }], ['transferType', { options: options(['blind', 'conference', 'sip_refer']) }],
     ]),
   ]),
   ...builtIn('transferToAgent', [rows(`${TOOLS}transferToAgent.transfers`, [
-    'condition', ['agentId', { options: agents }], 'transferMessage', ['delayMs', { type: 'number' }], ['enableTransferredAgentFirstMessage', { type: 'checkbox' }],
+    ['condition', wide], ['agentId', { options: agents }], ['transferMessage', wide], ['delayMs', { type: 'number' }], ['enableTransferredAgentFirstMessage', { type: 'checkbox' }],
   ])]),
   ...builtIn('skipTurn'),
   ...builtIn('languageDetection'),
 ];
 
 const data = () => [
-  map(`${DATA}entities`, ['value.description', ['value.type', { options: options(['string', 'number', 'integer', 'boolean']) }], ['value.enum', { type: 'list' }]], {}),
+  map(`${DATA}entities`, [['value.description', wide], ['value.type', { options: options(['string', 'number', 'integer', 'boolean']) }], ['value.enum', { type: 'list' }]], {}),
   flag(`${DATA}storeData`),
   map(`${AGENT}dynamicVariables`, ['value'], ''),
   field('platformSettings.summaryLanguage'),
@@ -91,7 +93,7 @@ const speech = () => [
   json('conversationConfig.languagePresets', { de: { overrides: { agent: { greetingMessage: 'Guten Tag!' } } } }),
   flag(`${AGENT}hinglishMode`),
   number(`${TTS}stability`, { default: 0.5, min: 0, max: 1, step: 0.05 }), number(`${TTS}similarityBoost`, { default: 0.8, min: 0, max: 1, step: 0.05 }),
-  flag(`${TTS}expressiveMode`), rows(`${TTS}suggestedAudioTags`, ['tag', 'description']),
+  flag(`${TTS}expressiveMode`), rows(`${TTS}suggestedAudioTags`, ['tag', ['description', wide]]),
   number(`${TTS}optimizeStreamingLatency`, { default: 3, min: 0, max: 4 }),
   rows(`${TTS}pronunciationDictionary`, [['provider', { options: options(['elevenlabs', 'cartesia']) }], 'pronunciationDictionaryId', 'versionId']),
   choice(`${TTS}agentOutputAudioFormat`, FORMATS, 'pcm_16000'), choice('conversationConfig.asr.userInputAudioFormat', FORMATS, 'pcm_16000'),

@@ -43,7 +43,8 @@ export function changesOf(found) {
     const known = fields.find(({ name }) => each.path === name || each.path.startsWith(`${name}.`) || each.path.startsWith(`${name}[`));
     const inner = known ? each.path.slice(known.name.length).replace(/^\./, '') : '';
     const label = known ? [known.label, inner].filter(Boolean).join(' · ') : each.path;
-    return { label, old: say(each.old, known), next: say(each.new, known), field: known?.name };
+    const write = (/** @type {any} */ value) => say(value, inner ? undefined : known);
+    return { label, old: write(each.old), next: write(each.new), field: known?.name };
   });
 }
 
@@ -51,5 +52,7 @@ export function changesOf(found) {
 function say(value, known) {
   if (value === undefined || value === null || value === '') return t('form.nothing');
   if (typeof value === 'boolean') return t(value ? 'form.yes' : 'form.no');
+  if (Array.isArray(value) && known?.say) return known.say(value);
+  if (Array.isArray(value) && value.every((each) => typeof each !== 'object')) return value.join(', ') || t('form.nothing');
   return typeof value === 'object' ? JSON.stringify(value) : known?.options?.find((option) => option.value === value)?.label ?? String(value);
 }
