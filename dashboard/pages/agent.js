@@ -70,7 +70,8 @@ function AgentForm({ agent, etag, choices, onSaved }) {
   async function send(changed, ifMatch) {
     const answer = await patch(`/agents/${agent.agentId}`, agentPatch(changed, agent), { ifMatch });
     onSaved(answer);
-    begin({}, []);
+    // The same form stays, and with it the focus.
+    setConflict((/** @type {Conflict} */ { round }) => ({ round, edits: {}, theirs: [] }));
     toast(t('agent.saved'));
   }
   /** @param {any} _values @param {Record<string, any>} changed */

@@ -58,6 +58,7 @@ export const agents = {
     await group(page, "Web widget and workflow").click();
     await button(page, "Create the agent").click();
     await until(() => page.evaluate(() => document.activeElement?.getAttribute("name") === "platformSettings.widget"), "focus on the JSON");
+    assert.equal(await page.locator(".summary .alert").count(), 0);
     await page.getByLabel("Web widget").first().fill('{"variant": "full", "own": [1]}');
 
     // The service's errors, at a field and in a row.
@@ -202,6 +203,7 @@ export const agents = {
     await page.keyboard.press("Enter");
     await until(async () => (await read(agentId)).conversationConfig.agent.greetingMessage === "Good day!", "saved");
     await waitFor(page, "Nothing yet.");
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Save");
     await page.keyboard.press("Home");
     await page.reload();
     await button(page, "Call me").waitFor();
