@@ -136,9 +136,7 @@ export function fieldErrors(error, fields) {
  * @param {boolean} [props.danger] The button does something dangerous.
  * @param {any} [props.children]
  */
-export function Form({ fields, values: saved = {}, submit, onSubmit, onCancel, showChanges, danger, children }) {
-  const [touched, setTouched] = useState(/** @type {Record<string, any>} */ ({}));
-export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel, showChanges, children }) {
+export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel, showChanges, danger, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
   const [busy, setBusy] = useState(false);

@@ -1,10 +1,9 @@
 import resources from './de-resources.js';
-import agentFields from './agent-fields.de.js';
+import agents from './de-agents.js';
 
 /** @type {typeof import('./en.js').default} */
 const texts = {
   ...resources,
-import agents from './de-agents.js';
   ...agents,
   common: {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',

@@ -1,10 +1,9 @@
 // All texts of the dashboard, by page. Values in braces are filled in; { one, other } are chosen by `n`.
 import resources from './en-resources.js';
-import agentFields from './agent-fields.en.js';
+import agents from './en-agents.js';
 
 export default {
   ...resources,
-import agents from './en-agents.js';
   ...agents,
   common: {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',

@@ -297,8 +297,7 @@ const scenarios = {
 const chosen = process.argv.slice(2);
 const browser = await startBrowser();
 try {
-  for (const group of [onEmptyAccount, scenarios, calls, resources]) {
-  for (const group of [onEmptyAccount, scenarios, agents]) {
+  for (const group of [onEmptyAccount, scenarios, calls, resources, agents]) {
     if (group === scenarios) await agent();
     for (const [name, run] of Object.entries(group)) {
       if (chosen.length > 0 && !chosen.some((each) => name.startsWith(each))) continue;
