@@ -72,6 +72,9 @@ pub struct UnavailableProvider {
     error: String,
 }
 
+/// Items, each with its provider.
+type Items<T> = Vec<(String, T)>;
+
 /// Parameters of both lists.
 #[derive(Debug, Clone)]
 struct Filter {
@@ -90,7 +93,7 @@ impl Parameters for Filter {
 
 impl Filter {
     /// Splits the offers into items and failed providers. Refuses a provider without an offer.
-    fn split<T>(&self, offers: Vec<Offer<T>>) -> ApiResult<(Vec<(String, T)>, Vec<UnavailableProvider>)> {
+    fn split<T>(&self, offers: Vec<Offer<T>>) -> ApiResult<(Items<T>, Vec<UnavailableProvider>)> {
         if let Some(provider) = self.provider.as_deref().filter(|_| offers.is_empty()) {
             let message = format!("`{provider}` is not a configured provider of these; leave it out to list all");
             let problem = Problem::new("provider", "invalid_value", message);
