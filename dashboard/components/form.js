@@ -139,6 +139,7 @@ export function fieldErrors(error, fields) {
 export function Form({ groups, fields = groups?.flatMap((group) => group.fields) ?? [], values: saved = {}, edits = {}, submit, onSubmit, onCancel, showChanges, danger, children }) {
   const [touched, setTouched] = useState(/** @type {Record<string, any>} */ (edits));
   const [errors, setErrors] = useState(/** @type {Errors} */ ({}));
+  const [refusals, setRefusals] = useState(0);
   const [busy, setBusy] = useState(false);
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
   const values = { ...saved, ...touched };
@@ -146,24 +147,27 @@ export function Form({ groups, fields = groups?.flatMap((group) => group.fields)
   const isShown = (/** @type {Field} */ field) => !field.when || field.when(values);
   useUnsaved(changes.length > 0 && !busy, t('form.leave'));
   useEffect(() => {
-    if (Object.keys(errors).length === 0) return;
+    if (refusals === 0) return;
     for (const invalid of form.current?.querySelectorAll('.invalid') ?? []) invalid.closest('details')?.setAttribute('open', '');
     /** @type {HTMLElement | null} */ (form.current?.querySelector('[aria-invalid], fieldset.invalid, .alert'))?.focus();
-  }, [errors]);
+  }, [refusals]);
+
+  // What is typed afterwards must not move the focus again.
+  const refuse = (/** @type {Errors} */ found) => { setErrors(found); setRefusals((n) => n + 1); };
 
   /** @param {Event} event */
   async function send(event) {
     event.preventDefault();
     if (busy) return;
     const wrong = fields.map((field) => [field.name, isShown(field) && field.check?.(values[field.name])]).filter(([, problem]) => problem);
-    if (wrong.length) return setErrors(Object.fromEntries(wrong));
+    if (wrong.length) return refuse(Object.fromEntries(wrong));
     setBusy(true);
     setErrors({});
     try {
       await onSubmit(values, Object.fromEntries(changes.map(({ name }) => [name, values[name]])));
       setTouched({});
     } catch (error) {
-      setErrors(fieldErrors(error, fields.filter(isShown)));
+      refuse(fieldErrors(error, fields.filter(isShown)));
     }
     setBusy(false);
   }
