@@ -20,9 +20,11 @@ async function agent() {
   return ask("POST", "/agents/create", { name: "Ava", conversationConfig: { agent: { prompt: { prompt: "You are Ava." }, greetingMessage } } });
 }
 
+let number = 5550300000;
+
 async function campaign(name, count, fields = {}) {
   const { agentId } = await agent();
-  const contacts = Array.from({ length: count }, (_, n) => ({ phoneNumber: `+1${5550300000 + Math.floor(Math.random() * 90000)}${n % 10}`, name: `Person ${n}`, persona: "cooperative" }));
+  const contacts = Array.from({ length: count }, (_, n) => ({ phoneNumber: `+1${number++}`, name: `Person ${n}`, persona: "cooperative" }));
   return ask("POST", "/campaigns", { name, agentId, contacts, ...fields });
 }
 
