@@ -4,7 +4,7 @@ import { duration, t } from '../lib/i18n.js';
 
 const BARS = 300, LANE = 36, STEPS = /** @type {Record<string, number>} */ ({ ArrowRight: 5, ArrowUp: 5, ArrowLeft: -5, ArrowDown: -5, PageUp: 30, PageDown: -30 });
 
-/** @typedef {{ channels: { speaker: string, peaks: number[] }[] }} Peaks Each peak is 0 to 255. */
+/** @typedef {{ user: number[], agent: number[] }} Peaks Each peak is 0 to 255. */
 
 /**
  * @param {object} props
@@ -14,7 +14,7 @@ const BARS = 300, LANE = 36, STEPS = /** @type {Record<string, number>} */ ({ Ar
  * @param {(second: number) => void} props.onSeek
  */
 export function Waveform({ peaks, seconds, at, onSeek }) {
-  const lanes = useMemo(() => (peaks?.channels ?? []).slice(0, 2).map(({ speaker, peaks: all }, nth) => ({ speaker, path: lanePath(all, nth * (LANE + 4) + LANE / 2) })), [peaks]);
+  const lanes = useMemo(() => (peaks ? /** @type {const} */ (['user', 'agent']) : []).map((speaker, nth) => ({ speaker, path: lanePath(peaks?.[speaker] ?? [], nth * (LANE + 4) + LANE / 2) })), [peaks]);
   const height = Math.max(1, lanes.length) * (LANE + 4) - 4, share = seconds ? Math.min(1, at / seconds) : 0;
   const seek = (/** @type {number} */ second) => onSeek(Math.max(0, Math.min(seconds, second)));
   const onKeyDown = (/** @type {KeyboardEvent} */ event) => {

@@ -108,6 +108,7 @@ export const calls = {
     const at = await page.evaluate(() => document.querySelector("audio").currentTime);
     assert.ok(at >= cut.startMs / 1000 && at < cut.endMs / 1000 + 2, `${at} s, but the turn begins at ${cut.startMs} ms`);
     await button(page, "Pause").click();
+    await page.locator("svg path.lane").nth(3).waitFor({ state: "attached" });
     const box = await page.getByRole("slider").boundingBox();
     await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
     const [now, all] = await page.evaluate(() => { const { currentTime, duration } = document.querySelector("audio"); return [currentTime, duration]; });
