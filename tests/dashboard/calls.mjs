@@ -6,11 +6,13 @@ import { ask, button, checkAccess, close, heading, signedIn, tabTo, until, waitF
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)> Cal";
+// Of this run alone, as the service may have calls of another.
+const TAG = `calls${Date.now()}`;
 
 /** An agent that is recorded, made when it is first needed. */
 let made;
 const recorded = () => (made ??= ask("POST", "/agents/create", {
-  name: HOSTILE, tags: ["calls"],
+  name: HOSTILE, tags: [TAG],
   conversationConfig: { agent: { greetingMessage: "Hello, this is Cal. Which weekday do you prefer?", prompt: { prompt: "You are Cal.", builtInTools: { endCall: { enabled: true } } } } },
   platformSettings: { privacy: { recordVoice: true }, dataCollection: { entities: { weekday: { type: "string", description: "preferred weekday" } } } },
 }));
@@ -42,12 +44,12 @@ export const calls = {
     await rowsOf(page).first().waitFor();
     assert.match(await rowsOf(page).first().textContent(), /<img src=x onerror=alert\(1\)> Cal/);
     await button(page, "More filters").click();
-    await page.getByLabel("Tag of the agent").fill("calls");
+    await page.getByLabel("Tag of the agent").fill(TAG);
     await page.keyboard.press("Enter");
     await until(async () => (await rowsOf(page).count()) === 3, "the calls of the tag");
     await page.getByLabel("Outcome").selectOption("busy");
     await until(async () => (await rowsOf(page).count()) === 1, "the busy call");
-    assert.equal(new URL(page.url()).search, "?tag=calls&outcome=busy");
+    assert.equal(new URL(page.url()).search, `?tag=${TAG}&outcome=busy`);
     await page.getByText("Saved filters").click();
     await button(page, "Save these filters …").click();
     await page.getByRole("dialog").getByLabel("Name").fill("Busy ones");
@@ -116,7 +118,7 @@ export const calls = {
 
   async "find and hear a call by keyboard alone"(browser) {
     const { interrupted } = await threeCalls();
-    const page = await signedIn(browser, "/calls?tag=calls");
+    const page = await signedIn(browser, `/calls?tag=${TAG}`);
     await until(async () => (await rowsOf(page).count()) >= 3, "the calls");
     const wanted = `/calls/${interrupted}`, present = () => page.evaluate(() => document.activeElement?.getAttribute("href"));
     await tabTo(page, "+1555040");
