@@ -2,14 +2,12 @@
 import { html, useRef } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 
-/** @typedef {{ name: string, text: string, kept?: any }} Pair `kept`: the value as it was, of which `text` is the text. */
+/** @typedef {{ name: string, text: string }} Pair */
 
-const text = (/** @type {any} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
 /** @param {Record<string, any>} values @returns {Pair[]} */
-export const pairsOf = (values) => Object.entries(values).map(([name, value]) => ({ name, text: text(value), kept: value }));
-/** What was not touched stays what it was, text or not. @param {Pair[]} [pairs] */
-export const valuesOf = (pairs = []) => Object.fromEntries(pairs.filter((pair) => pair.name.trim() || pair.text)
-  .map((pair) => [pair.name.trim(), pair.kept !== undefined && text(pair.kept) === pair.text ? pair.kept : pair.text]));
+export const pairsOf = (values) => Object.entries(values).map(([name, value]) => ({ name, text: typeof value === 'string' ? value : JSON.stringify(value) }));
+/** @param {Pair[]} [pairs] */
+export const valuesOf = (pairs = []) => Object.fromEntries(pairs.filter(({ name, text }) => name.trim() || text).map(({ name, text }) => [name.trim(), text]));
 
 /** @param {{ field: import('./form.js').Field, value: Pair[] | undefined, onChange: (pairs: Pair[]) => void, describedBy?: string }} props */
 export function Pairs({ field, value = [], onChange, describedBy }) {

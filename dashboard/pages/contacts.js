@@ -26,6 +26,7 @@ const contacts = () => ({
       say: (pairs) => (pairs ?? []).map((/** @type {any} */ { name, text }) => `${name}: ${text}`).join(', ') || t('form.nothing') },
   ],
   values: (contact) => (contact ? { phoneNumber: contact.phoneNumber, name: contact.name, email: contact.email, others: pairsOf(others(contact)) } : {}),
+  // A field that is not a text is sent only where its text was changed.
   body: ({ phoneNumber, name, email, others: pairs }) => ({ ...valuesOf(pairs), phoneNumber: phoneNumber ?? '', ...(name && { name }), ...(email && { email }) }),
   deleteOptions: [{ name: 'erase', type: 'checkbox', label: t('contacts.erase'), help: t('contacts.eraseHelp') }],
 });
