@@ -15,7 +15,8 @@ export function DocumentPicker({ id, value = [], onChange, describedBy, known })
   const toggle = (/** @type {string} */ each) => onChange(value.includes(each) ? value.filter((other) => other !== each) : [...value, each]);
   return html`<${Search} id=${id} label=${t('documents.search')} value=${search} onSearch=${setSearch} />
     <div class="checks picker" role="group" tabindex="0" aria-label=${t('groups.documents')} aria-describedby=${describedBy}>
-      ${shown.map((each) => html`<label class="check" key=${each}><input type="checkbox" checked=${value.includes(each)} onChange=${() => toggle(each)} />${names.get(each) ?? each}</label>`)}
+      ${shown.map((each) => html`<label class="check" key=${each}>
+        <input type="checkbox" checked=${value.includes(each)} onChange=${() => toggle(each)} />${names.get(each) ?? each}</label>`)}
       ${found.data && shown.length === 0 && html`<p class="muted">${search ? t('resource.noMatch') : t('documents.none')}</p>`}
     </div>`;
 }

@@ -17,9 +17,12 @@ export function Pairs({ field, value = [], onChange, describedBy }) {
     onChange(value.filter((_, nth) => nth !== at));
     add.current?.focus();
   }
-  return html`<div class="stack" role="group" aria-label=${field.label} aria-describedby=${describedBy}><ul class="stack pairs-edit">${value.map((pair, at) => html`<li class="row" key=${at}>
-      <input aria-label=${t('pairs.name', { n: at + 1 })} placeholder=${t('pairs.namePlaceholder')} value=${pair.name} onInput=${(/** @type {any} */ event) => set(at, { name: event.target.value })} />
-      <input aria-label=${t('pairs.value', { name: pair.name || String(at + 1) })} placeholder=${t('pairs.valuePlaceholder')} value=${pair.text} onInput=${(/** @type {any} */ event) => set(at, { text: event.target.value })} />
+  return html`<div class="stack" role="group" aria-label=${field.label} aria-describedby=${describedBy}>
+    <ul class="stack pairs-edit">${value.map((pair, at) => html`<li class="row" key=${at}>
+      <input aria-label=${t('pairs.name', { n: at + 1 })} placeholder=${t('pairs.namePlaceholder')} value=${pair.name}
+        onInput=${(/** @type {any} */ event) => set(at, { name: event.target.value })} />
+      <input aria-label=${t('pairs.value', { name: pair.name || String(at + 1) })} placeholder=${t('pairs.valuePlaceholder')} value=${pair.text}
+        onInput=${(/** @type {any} */ event) => set(at, { text: event.target.value })} />
       <button type="button" class="small" aria-label=${t('pairs.remove', { name: pair.name || String(at + 1) })} onClick=${() => remove(at)}>×</button></li>`)}</ul>
     <div><button type="button" class="small" ref=${add} onClick=${() => onChange([...value, { name: '', text: '' }])}>${t('pairs.add')}</button></div></div>`;
 }

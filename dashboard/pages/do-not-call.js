@@ -15,7 +15,9 @@ const doNotCall = () => ({
     { key: 'number', label: t('doNotCall.number'), render: (entry) => html`<span class="numeric">${entry.phoneNumber}</span>` },
     { key: 'since', label: t('doNotCall.since'), wide: true, render: (entry) => html`<${Time} at=${entry.metadata.createdAt} />` },
   ],
-  fields: () => [{ name: 'phoneNumber', label: t('doNotCall.numbers'), type: 'textarea', rows: 8, required: true, help: t('doNotCall.numbersHelp'), placeholder: '+4930123456\n+15550100055' }],
+  fields: () => [
+    { name: 'phoneNumber', label: t('doNotCall.numbers'), type: 'textarea', rows: 8, required: true, help: t('doNotCall.numbersHelp'), placeholder: '+4930123456\n+15550100055' },
+  ],
   create: ({ phoneNumber }) => addAll((phoneNumber ?? '').split(/[\n,;]/).map((/** @type {string} */ each) => each.trim()).filter(Boolean)),
 });
 

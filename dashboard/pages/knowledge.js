@@ -22,7 +22,8 @@ const documents = () => ({
     { key: 'url', label: t('documents.url'), optional: true, render: (document) => document.details.url ?? '–' },
   ],
   fields: () => [
-    { name: 'source', label: t('documents.source'), type: 'select', required: true, options: ['file', 'url', 'text'].map((value) => ({ value, label: t(`documents.sources.${value}`) })) },
+    { name: 'source', label: t('documents.source'), type: 'select', required: true,
+      options: ['file', 'url', 'text'].map((value) => ({ value, label: t(`documents.sources.${value}`) })) },
     { name: 'file', label: t('documents.file'), required: true, help: t('documents.fileHelp'), when: ({ source }) => source === 'file', render: FileInput },
     { name: 'url', label: t('documents.url'), required: true, help: t('documents.urlHelp'), placeholder: 'https://', when: ({ source }) => source === 'url' },
     { name: 'name', label: t('documents.name'), required: true, when: ({ source }) => source !== 'file' },

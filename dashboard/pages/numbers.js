@@ -13,7 +13,8 @@ export default function Numbers() {
   const names = (/** @type {any} */ row, /** @type {boolean} */ answers) => row.agents.filter((/** @type {any} */ agent) => agent.answers === answers)
     .map((/** @type {any} */ agent, /** @type {number} */ at) => html`${at > 0 && ', '}<a href=${`/agents/${agent.agentId}`}>${agent.name}</a>`);
   const answering = (/** @type {any} */ row) => row.agents.find((/** @type {any} */ agent) => agent.answers);
-  const assign = (/** @type {string} */ phoneNumber, /** @type {string} */ agentId) => patch(`/phone-numbers/${encodeURIComponent(phoneNumber)}`, { agentId: agentId === NOBODY ? null : agentId });
+  const assign = (/** @type {string} */ phoneNumber, /** @type {string} */ agentId) =>
+    patch(`/phone-numbers/${encodeURIComponent(phoneNumber)}`, { agentId: agentId === NOBODY ? null : agentId });
   const options = [...agents.rows].map((agent) => ({ value: agent.agentId, label: agent.name }));
   /** @type {import('../components/resource.js').Kind} */
   const kind = {

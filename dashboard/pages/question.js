@@ -28,6 +28,7 @@ export function TryQuestion() {
     <${Form} fields=${fields} values=${asked} submit=${t('question.ask')} onSubmit=${ask} />
     <div role="status">${passages && t('question.found', { n: passages.length })}</div>
     ${passages && html`<ol class="stack passages">${passages.map((each) => html`<li class="card">
-      <p class="row"><b>${each.documentName}</b>${each.heading && html`<span class="muted">${each.heading}</span>`}<span class=${`badge ${each.given ? 'good' : ''}`}>${t(each.given ? 'question.given' : 'question.notGiven')}</span></p>
+      <p class="row"><b>${each.documentName}</b>${each.heading && html`<span class="muted">${each.heading}</span>`}
+        <span class=${`badge ${each.given ? 'good' : ''}`}>${t(each.given ? 'question.given' : 'question.notGiven')}</span></p>
       <p class="passage">${each.text}</p></li>`)}</ol>`}`;
 }

@@ -25,7 +25,8 @@ export function Services() {
   ];
   return html`<section class="stack" aria-labelledby="services"><h2 id="services">${t('services.title')}</h2><p class="muted">${t('services.help')}</p>
     ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
-    ${data?.problems.map((/** @type {string} */ each) => html`<p key=${each} class="alert warn"><span class="row"><${Icon} name="warning" />${t(`services.problems.${each}`, { fallback: each })}</span></p>`)}
+    ${data?.problems.map((/** @type {string} */ each) => html`<p key=${each} class="alert warn">
+      <span class="row"><${Icon} name="warning" />${t(`services.problems.${each}`, { fallback: each })}</span></p>`)}
     ${data ? html`<${Table} short=${true} label=${t('services.title')} list=${staticList([...data.services].sort(inOrder))} columns=${columns}
       rowKey=${(/** @type {any} */ each) => each.name} onOpen=${setOpen} />` : !error && html`<${Loading} />`}
     ${open && html`<${ServiceDialog} service=${open} onClose=${() => { setOpen(null); reload(); }} />`}</section>`;
@@ -57,7 +58,8 @@ function ServiceDialog({ service, onClose }) {
       [t('services.kind'), t(`services.kinds.${service.kind}`, { fallback: service.kind })], [t('services.state'), html`<${State} service=${service} />`],
       service.outage && [t('services.outage'), service.outage.reason], service.outage?.since && [t('services.since'), html`<${Time} at=${service.outage.since} full=${true} />`],
     ]} />
-    ${service.settings.length > 0 && html`<div class="stack"><p>${t(service.configured ? 'services.settings' : 'services.missing')}</p><pre tabindex="0">${service.settings.join('\n')}</pre></div>`}
+    ${service.settings.length > 0 && html`<div class="stack">
+      <p>${t(service.configured ? 'services.settings' : 'services.missing')}</p><pre tabindex="0">${service.settings.join('\n')}</pre></div>`}
     <div role="status" class="stack">${report && html`<p class=${`alert ${report.works ? '' : 'bad'}`}>${report.message}</p>`}</div>
     ${failure && html`<p class="alert bad" role="alert">${errorText(failure)}</p>`}
     ${report?.numbers.length > 0 && html`<p><b>${t('services.numbers')}</b> ${report.numbers.join(', ')}</p>`}

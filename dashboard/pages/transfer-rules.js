@@ -29,7 +29,9 @@ export const transferRules = () => ({
   }),
   body: (values) => ({
     name: values.name ?? '', transferType: values.transferType, ...(values.condition && { condition: values.condition }),
-    transferDestination: isPhone(values) ? { type: 'phone', phoneNumber: values['transferDestination.phoneNumber'] ?? '' } : { type: 'sip_uri', sipUri: values['transferDestination.sipUri'] ?? '' },
+    transferDestination: isPhone(values)
+      ? { type: 'phone', phoneNumber: values['transferDestination.phoneNumber'] ?? '' }
+      : { type: 'sip_uri', sipUri: values['transferDestination.sipUri'] ?? '' },
   }),
 });
 

@@ -45,7 +45,8 @@ export default function Webhook({ params: { id } }) {
     <div class="head"><h1>${t('webhooks.one')}</h1>
       <div class="actions">
         ${hook.enabled && html`<button class="primary" onClick=${() => run(() => post(`${path}/test`), 'webhooks.tested')}>${t('webhooks.test')}</button>`}
-        <button onClick=${() => run(() => patch(path, { enabled: !hook.enabled }, { ifMatch: etag }), 'resource.saved')}>${t(hook.enabled ? 'webhooks.turnOff' : 'webhooks.turnOn')}</button>
+        <button onClick=${() => run(() => patch(path, { enabled: !hook.enabled }, { ifMatch: etag }), 'resource.saved')}>
+          ${t(hook.enabled ? 'webhooks.turnOff' : 'webhooks.turnOn')}</button>
         <button onClick=${() => setOpen('change')}>${t('resource.change')}</button>
         <button onClick=${rotate}>${t('webhooks.rotate')}</button>
         <button onClick=${() => setOpen('delete')}>${t('common.delete')}</button>
@@ -56,7 +57,8 @@ export default function Webhook({ params: { id } }) {
       [t('webhooks.created'), html`<${Time} at=${hook.metadata.createdAt} full=${true} />`],
     ]} /></section>
     <${Deliveries} list=${deliveries} onResend=${hook.enabled && ((/** @type {any} */ each) => run(() => post(`${path}/deliveries/${each.deliveryId}/resend`), 'webhooks.resent'))} />
-    ${open === 'change' && html`<${FormDialog} kind=${webhooks()} row=${hook} etag=${etag} onClose=${close} onStale=${reload} onDone=${() => { close(); toast(t('resource.saved')); refresh(); }} />`}
+    ${open === 'change' && html`<${FormDialog} kind=${webhooks()} row=${hook} etag=${etag} onClose=${close} onStale=${reload}
+      onDone=${() => { close(); toast(t('resource.saved')); refresh(); }} />`}
     ${open === 'delete' && html`<${DeleteDialog} kind=${webhooks()} row=${hook} onClose=${close} onDone=${() => { toast(t('resource.deleted')); navigate('/settings'); }} />`}
     ${secret && html`<${SecretOnce} title=${t('webhooks.secret')} value=${secret} onClose=${() => setSecret('')} />`}`;
 }
@@ -68,14 +70,19 @@ function Deliveries({ list, onResend }) {
   const columns = [
     { key: 'type', label: t('webhooks.type'), wide: true, render: (/** @type {any} */ each) => each.type },
     { key: 'state', label: t('webhooks.state'), render: state },
-    { key: 'attempts', label: t('webhooks.attempts'), align: /** @type {const} */ ('end'), render: (/** @type {any} */ each) => html`<span class="numeric">${number(each.attempts)}</span>` },
+    { key: 'attempts', label: t('webhooks.attempts'), align: /** @type {const} */ ('end'),
+      render: (/** @type {any} */ each) => html`<span class="numeric">${number(each.attempts)}</span>` },
     { key: 'error', label: t('webhooks.lastError'), render: (/** @type {any} */ each) => each.lastError ?? '–' },
     { key: 'created', label: t('webhooks.at'), render: (/** @type {any} */ each) => html`<${Time} at=${each.createdAt} />` },
     { key: 'next', label: t('webhooks.nextTry'), optional: true, render: (/** @type {any} */ each) => html`<${Time} at=${each.nextTryAt} />` },
-    ...(onResend ? [{ key: 'actions', label: t('resource.actions'), render: (/** @type {any} */ each) => html`<button class="small" aria-label=${t('webhooks.resendType', { type: each.type })} onClick=${() => onResend(each)}>${t('webhooks.resend')}</button>` }] : []),
+    ...(onResend ? [{
+      key: 'actions', label: t('resource.actions'), render: (/** @type {any} */ each) => html`<button class="small"
+        aria-label=${t('webhooks.resendType', { type: each.type })} onClick=${() => onResend(each)}>${t('webhooks.resend')}</button>`,
+    }] : []),
   ];
   return html`<section class="stack" aria-labelledby="deliveries"><h2 id="deliveries">${t('webhooks.deliveries')}</h2>
-    <${Table} label=${t('webhooks.deliveries')} list=${list} columns=${columns} rowKey=${(/** @type {any} */ each) => each.deliveryId} onOpen=${setShown} empty=${t('webhooks.noDeliveries')} />
+    <${Table} label=${t('webhooks.deliveries')} list=${list} columns=${columns}
+      rowKey=${(/** @type {any} */ each) => each.deliveryId} onOpen=${setShown} empty=${t('webhooks.noDeliveries')} />
     ${shown && html`<${Dialog} title=${shown.type} onClose=${() => setShown(null)}>
       <${Facts} facts=${[[t('webhooks.state'), state(shown)], [t('webhooks.attempts'), number(shown.attempts)], shown.lastError && [t('webhooks.lastError'), shown.lastError],
         [t('webhooks.at'), html`<${Time} at=${shown.createdAt} full=${true} />`], ['webhook-id', html`<code>${shown.deliveryId}</code>`]]} />
