@@ -43,8 +43,14 @@ export const agents = {
 
   async "make an agent, every error beside its field"(browser) {
     const page = await signedIn(browser, "/agents");
+    const voices = [{ provider: "here", voiceId: "here:mia", name: HOSTILE, languages: ["en"] }];
+    await page.route("**/public/v1/voices", (route) => route.fulfill({ json: { success: true, data: { voices, unavailable: [] } } }));
+    await page.route("**/public/v1/models", (route) => route.fulfill({ status: 404, json: { success: false, error: { code: "not_found", message: "", status: 404 } } }));
     await page.getByRole("link", { name: "New agent" }).click();
     await heading(page).filter({ hasText: "New agent" }).waitFor();
+    const offered = (name) => page.locator(`[name="${name}"]`).evaluate((input) => [...(input.list?.options ?? [])].map(({ value, text }) => `${value} ${text}`));
+    await until(async () => (await offered("conversationConfig.tts.voiceId")).join() === `here:mia ${HOSTILE} · here · en`, "the voices");
+    assert.deepEqual(await offered("conversationConfig.agent.prompt.llm"), []);
     await page.getByLabel("Name", { exact: true }).fill("Mia");
     await button(page, "Create the agent").click();
     await page.locator("[aria-invalid]").waitFor();
