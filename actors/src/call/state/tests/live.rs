@@ -43,6 +43,11 @@ pub(super) fn any_command() -> impl Strategy<Value = Event> {
     .prop_map(command)
 }
 
+/// Returns whether an event is a command to press keys.
+pub(super) fn presses(event: &Event) -> bool {
+    matches!(event, Event::Commanded(command) if matches!(command.kind, CommandKind::Digits { .. }))
+}
+
 fn over(speech: u64, heard: &str) -> Event {
     Event::Stream(StreamEvent::Session(SessionEvent::SpeakingEnded {
         speech: SpeechId(speech),
