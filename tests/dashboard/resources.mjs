@@ -81,7 +81,7 @@ export const resources = {
   async "ask documents a question"(browser) {
     const { documentId } = await ask("POST", "/knowledge-base/documents/text", { name: "Fees", text: `# Check-ups\nA check-up is 60 euros. ${HOSTILE}` });
     const page = await signedIn(browser, "/knowledge?tab=question");
-    await page.getByLabel("Question").fill("What is a check-up?");
+    await page.getByRole("textbox", { name: "Question" }).fill("What is a check-up?");
     await button(page, "Search").click();
     await page.locator("[aria-invalid], .alert").first().waitFor();
     await page.getByLabel("Fees").check();
