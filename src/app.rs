@@ -35,7 +35,7 @@ use self::{
     trunks::{OwnListener, Trunks},
 };
 use crate::{config::ServeConfig, load::ReadyEndpoint, telemetry};
-use carriers::CarrierLink;
+use carriers::{CarrierLink, numbers::NumberLists};
 use dashboard::Dashboard;
 use integrations::analysis_worker;
 use net::bind::way_out;
@@ -264,6 +264,7 @@ fn router(
         gate: parts.gate.clone(),
         carriers: trunks.bulkheads,
     };
+    let numbers = NumberLists::new(&trunks.settings)?;
     let services = InstalledServices {
         config: config.clone(),
         carriers: trunks.carriers,
@@ -287,7 +288,7 @@ fn router(
         dialing: parts.dialing.clone(),
         limits: Arc::new(move |agent| limits::texts(agent, &provider_config)),
         catalog: parts.providers.catalog.clone(),
-        numbers: trunks.numbers,
+        numbers: Arc::new(numbers),
         forget_speech: Arc::new(move || {
             forget_here();
             everywhere.forget_speech();

@@ -3,7 +3,7 @@ import { html, useMemo, useState } from '../lib/ui.js';
 import { ApiError, del, get, newKey, patch, post } from '../lib/api.js';
 import { useEvents, useList } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
-import { mergePatch } from '../lib/merge-patch.js';
+import { mergePatch } from '../lib/merge.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { Dialog, toast, toastError } from './dialog.js';
 import { Form } from './form.js';

@@ -1,4 +1,4 @@
-// Objects of the API: values by path, patches applied, differences.
+// Objects of the API: values by path, patches made and applied, differences.
 
 export const isObject = (/** @type {any} */ value) => value !== null && typeof value === 'object' && !Array.isArray(value);
 export const same = (/** @type {any} */ a, /** @type {any} */ b) => JSON.stringify(a) === JSON.stringify(b);
@@ -22,6 +22,22 @@ export function applyPatch(target, patch) {
     else result[name] = applyPatch(result[name], value);
   }
   return result;
+}
+
+/**
+ * The JSON merge patch (RFC 7396) that turns `before` into `after`; what `after` lacks is `null`.
+ * @param {Record<string, any>} before @param {Record<string, any>} after @returns {Record<string, any>}
+ */
+export function mergePatch(before, after) {
+  /** @type {Record<string, any>} */
+  const changes = Object.create(null);
+  for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) changes[name] = null;
+  for (const [name, value] of Object.entries(after)) {
+    const old = Object.hasOwn(before, name) ? before[name] : undefined;
+    if (same(old, value)) continue;
+    changes[name] = isObject(old) && isObject(value) ? mergePatch(old, value) : value;
+  }
+  return changes;
 }
 
 /** @typedef {{ path: string, old?: any, new?: any }} Difference As the API describes it. */

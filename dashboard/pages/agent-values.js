@@ -1,7 +1,6 @@
 // From an agent to the values of its form and back, and what changed between two agents.
 import { t } from '../lib/i18n.js';
-import { applyPatch, at, isObject, put } from '../lib/merge.js';
-import { mergePatch } from '../lib/merge-patch.js';
+import { applyPatch, at, isObject, mergePatch, put } from '../lib/merge.js';
 import { agentFields } from './agent-fields.js';
 
 /** @typedef {import('../lib/merge.js').Difference} Difference */

@@ -17,9 +17,7 @@ use tokio::net::TcpListener;
 use super::StartError;
 use crate::config::ServeConfig;
 use carriers::{
-    Bulkheads, CarrierLink, EventListener, Trunk, asterisk,
-    numbers::NumberLists,
-    plain,
+    Bulkheads, CarrierLink, EventListener, Trunk, asterisk, plain,
     settings::{CarrierSettings, NAMES, wanted},
     simulated, telnyx, twilio, vonage,
 };
@@ -40,8 +38,6 @@ pub(super) struct Trunks {
     pub(super) own_listener: Option<OwnListener>,
     /// Health and limits of each carrier.
     pub(super) bulkheads: Bulkheads,
-    /// Phone numbers of the carriers' accounts.
-    pub(super) numbers: Arc<NumberLists>,
     /// Accounts at carriers.
     pub(super) settings: CarrierSettings,
 }
@@ -92,7 +88,6 @@ pub(super) async fn join(config: &ServeConfig, served: SocketAddr) -> Result<Tru
         exchange,
         own_listener,
         bulkheads,
-        numbers: Arc::new(NumberLists::new(&settings)?),
         settings,
     })
 }

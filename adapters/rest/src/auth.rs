@@ -25,7 +25,7 @@ use super::{
     error::{ApiError, ApiResult},
     key_uses::KeyUses,
     query::{self, QUERY_KEY},
-    rate_limit::KeyPrint,
+    rate_limit::{KeyPrint, print_of},
     scopes, site,
 };
 
@@ -71,11 +71,7 @@ impl Credential {
     pub fn print(&self) -> KeyPrint {
         match self {
             Self::Key(key) => key.print(),
-            Self::Session(token) => {
-                let mut print = KeyPrint::default();
-                print.copy_from_slice(&token.hash()[..16]);
-                print
-            }
+            Self::Session(token) => print_of(token.hash()),
         }
     }
 

@@ -22,6 +22,13 @@ const BUCKETS: usize = 65_536;
 /// Identifier of a key without its text: the first half of its SHA-256.
 pub type KeyPrint = [u8; 16];
 
+/// Returns the fingerprint of what has this hash.
+pub fn print_of(hash: [u8; 32]) -> KeyPrint {
+    let mut print = KeyPrint::default();
+    print.copy_from_slice(&hash[..16]);
+    print
+}
+
 /// Buckets of a service.
 #[derive(Debug)]
 pub struct RateLimit {

@@ -29,7 +29,7 @@ use super::{
     fields::Fields,
     path_id::PathId,
     query::{NoParameters, Paging, Query},
-    rate_limit::KeyPrint,
+    rate_limit::{KeyPrint, print_of},
 };
 
 const NO_MATCH: &str = "no account has this e-mail address and this API key, or the key has expired";
@@ -146,9 +146,7 @@ impl Proof {
     /// Returns a fingerprint of the account, whether it exists or not.
     fn account(&self) -> Option<KeyPrint> {
         let Self::Key { email, .. } = self else { return None };
-        let mut print = KeyPrint::default();
-        print.copy_from_slice(&Sha256::digest(email.as_bytes())[..16]);
-        Some(print)
+        Some(print_of(Sha256::digest(email.as_bytes()).into()))
     }
 
     /// Opens a session. The account is found by the key alone, so that answers and their times are alike for an unknown

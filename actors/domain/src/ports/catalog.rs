@@ -26,7 +26,7 @@ pub struct OfferedVoice {
 pub struct Offer<T> {
     /// Name of the provider, such as `openai`, or of the carrier.
     pub provider: String,
-    /// What it offers, in its order; or a sentence that says why its list is missing, without secrets.
+    /// Items in the order of the provider, or a sentence without secrets on why the list is missing.
     pub items: Result<Vec<T>, String>,
 }
 

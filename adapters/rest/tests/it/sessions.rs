@@ -255,7 +255,7 @@ async fn failed_sign_ins_are_limited_by_address_and_account_and_others_are_not()
     assert_eq!((refused.status, refused.code()), (429, "rate_limited"));
     assert_eq!(refused.headers["retry-after"], "6");
     right().await.expect(429);
-    // Who is signed in or has a key is not affected.
+    // Sessions and keys that exist are not affected.
     app.client.get(ME).await.expect(200);
     tokio::time::advance(Duration::from_secs(6)).await;
     right().await.expect(201);
@@ -304,7 +304,7 @@ async fn a_login_link_signs_in_once_within_ten_minutes() {
         .collect();
     statuses.sort_unstable();
     assert_eq!(statuses, [201, 401, 401, 401]);
-    // What it opened outlives the account's key.
+    // The session of the link outlives the account's key.
     app.client.post(REGENERATE, json!({})).await.expect(200);
     assert!(browser.is_open().await);
 }

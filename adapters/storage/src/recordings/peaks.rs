@@ -45,11 +45,13 @@ pub fn peaks(path: &Path, points: u32) -> io::Result<Peaks> {
         ..Peaks::default()
     };
     let span = frames.div_ceil(u64::from(points)).max(1);
-    let (mut data, mut piece) = (reader.into_inner().take(frames * FRAME as u64), vec![0; PIECE]);
+    let mut data = reader.into_inner().take(frames * FRAME as u64);
+    let mut piece = Vec::with_capacity(PIECE);
     let (mut read, mut loudest) = (0, [0_u16; 2]);
     loop {
-        let length = fill(&mut data, &mut piece)?;
-        for frame in piece[..length].chunks_exact(FRAME) {
+        piece.clear();
+        data.by_ref().take(PIECE as u64).read_to_end(&mut piece)?;
+        for frame in piece.chunks_exact(FRAME) {
             for (loudest, sample) in loudest.iter_mut().zip(frame.chunks_exact(2)) {
                 *loudest = (*loudest).max(i16::from_le_bytes([sample[0], sample[1]]).unsigned_abs());
             }
@@ -58,7 +60,7 @@ pub fn peaks(path: &Path, points: u32) -> io::Result<Peaks> {
                 peaks.add(std::mem::take(&mut loudest));
             }
         }
-        if length < PIECE {
+        if piece.len() < PIECE {
             break;
         }
     }
@@ -74,16 +76,4 @@ impl Peaks {
         self.user.push(user);
         self.agent.push(agent);
     }
-}
-
-/// Reads until the buffer is full or the data end. Returns the bytes read.
-fn fill(data: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match data.read(&mut buffer[filled..])? {
-            0 => break,
-            more => filled += more,
-        }
-    }
-    Ok(filled)
 }
