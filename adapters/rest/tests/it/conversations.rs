@@ -733,4 +733,17 @@ async fn a_conversation_that_is_over_shows_its_cost_in_exact_decimals() {
         none,
         "nobody answered"
     );
+    let export = client.request("GET", &format!("{CONVERSATIONS}/export?format=csv"));
+    let csv = export.send().await.unwrap().text().await.unwrap();
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let column = |headers: &csv::StringRecord, name: &str| headers.iter().position(|header| header == name).unwrap();
+    let headers = reader.headers().unwrap().clone();
+    let [cost, currency] = ["cost", "currency"].map(|name| column(&headers, name));
+    let cells = reader.records().map(|row| {
+        let row = row.unwrap();
+        (row[cost].to_owned(), row[currency].to_owned())
+    });
+    let expected =
+        [("0", "USD"), ("4.729604167", "USD")].map(|(cost, currency)| (cost.to_owned(), currency.to_owned()));
+    assert_eq!(cells.collect::<Vec<_>>(), expected, "newest first");
 }

@@ -1,5 +1,7 @@
 //! Tests of the account's phone numbers and their agents.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use rest::{RestState, server::ServerLimits};
@@ -55,28 +57,32 @@ async fn numbers_are_listed_with_their_agents_in_pages() {
     assert_eq!(other.data()[0]["phoneNumber"], "+15550000009");
 }
 
-/// Starts a service with an account at this carrier, whose key may be wrong.
-async fn with_carrier(carrier: Name, has_key: bool) -> (TestApp, Running) {
-    let wish = Wish {
-        carrier,
-        listen: ([127, 0, 0, 1], 0).into(),
-        service: "http://127.0.0.1:8080".into(),
-        untidy: false,
-        cut_after: None,
-    };
-    let stub = run::start(wish).await.unwrap();
-    let variables = stub.environment();
-    let numbers = numbers(|name| {
-        let (_, value) = variables.iter().find(|(variable, _)| *variable == name)?;
-        let is_secret = ["TWILIO_AUTH_TOKEN", "SIGNALWIRE_TOKEN", "TELNYX_API_KEY"].contains(&name);
-        Some(if is_secret && !has_key {
-            "wrong".to_owned()
-        } else {
-            value.clone()
-        })
-    });
+/// Starts a service with accounts at these carriers. Those with `true` have the right key.
+async fn with_carriers(carriers: &[(Name, bool)]) -> (TestApp, Vec<Running>) {
+    let (mut stubs, mut variables) = (Vec::new(), BTreeMap::new());
+    for (carrier, has_key) in carriers {
+        let wish = Wish {
+            carrier: *carrier,
+            listen: ([127, 0, 0, 1], 0).into(),
+            service: "http://127.0.0.1:8080".into(),
+            untidy: false,
+            cut_after: None,
+        };
+        let stub = run::start(wish).await.unwrap();
+        for (name, value) in stub.environment() {
+            let is_secret = ["TWILIO_AUTH_TOKEN", "SIGNALWIRE_TOKEN", "TELNYX_API_KEY"].contains(&name);
+            let value = if is_secret && !has_key {
+                "wrong".to_owned()
+            } else {
+                value.clone()
+            };
+            variables.insert(name, value);
+        }
+        stubs.push(stub);
+    }
+    let numbers = numbers(|name| variables.get(name).cloned());
     let app = TestApp::changed(ServerLimits::default(), |state| RestState { numbers, ..state }).await;
-    (app, stub)
+    (app, stubs)
 }
 
 #[tokio::test]
@@ -86,7 +92,7 @@ async fn numbers_of_a_carrier_are_listed_and_assigned_with_it() {
         (Name::Signalwire, "signalwire"),
         (Name::Telnyx, "telnyx"),
     ] {
-        let (app, _stub) = with_carrier(carrier, true).await;
+        let (app, _stubs) = with_carriers(&[(carrier, true)]).await;
         let ava = agent(&app.client, "Ava", "both", &["+15550000002", "+15550000009"]).await;
         let stranger = app.stranger().await;
         let eve = agent(&stranger, "Eve", "outbound", &["+15550000003"]).await;
@@ -125,13 +131,28 @@ async fn numbers_of_a_carrier_are_listed_and_assigned_with_it() {
 
 #[tokio::test]
 async fn a_carrier_that_refuses_costs_only_its_numbers() {
-    for carrier in [Name::Twilio, Name::Telnyx] {
-        let (app, _stub) = with_carrier(carrier, false).await;
-        let ava = agent(&app.client, "Ava", "both", &["+15550000002"]).await;
-        let own = json!([{
-            "phoneNumber": "+15550000002", "agents": [{ "agentId": ava, "name": "Ava", "answers": true }],
-        }]);
-        assert_eq!(app.client.get(NUMBERS).await.expect(200).data(), &own);
+    for (refuses, answers, name) in [
+        (Name::Twilio, Name::Telnyx, "telnyx"),
+        (Name::Telnyx, Name::Twilio, "twilio"),
+    ] {
+        let (app, _stubs) = with_carriers(&[(refuses, false), (answers, true)]).await;
+        let ava = agent(&app.client, "Ava", "both", &["+15550000007"]).await;
+        let shown = app.client.get(NUMBERS).await.expect(200).data().clone();
+        let numbers: Vec<&str> = shown
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| n["phoneNumber"].as_str().unwrap())
+            .collect();
+        assert!(numbers.len() > 1 && numbers.contains(&"+15550000007"), "{numbers:?}");
+        for number in shown.as_array().unwrap() {
+            if number["phoneNumber"] == "+15550000007" {
+                assert_eq!(number["agents"][0]["agentId"], ava);
+                assert_eq!(number.get("provider"), None);
+            } else {
+                assert_eq!(number["provider"], name);
+            }
+        }
     }
 }
 
