@@ -14,6 +14,7 @@ export const routes = [
   { path: '/campaigns/:id', title: 'campaign.title', nav: '/campaigns', load: () => import('./pages/campaign.js') },
   { path: '/calls', title: 'calls.title', load: () => import('./pages/calls.js') },
   { path: '/calls/:id', title: 'call.title', nav: '/calls', load: () => import('./pages/call.js') },
+  { path: '/appointments', title: 'appointments.title', load: () => import('./pages/appointments.js') },
   { path: '/knowledge', title: 'knowledge.title', load: () => import('./pages/knowledge.js') },
   { path: '/tools', title: 'tools.title', load: () => import('./pages/tools.js') },
   { path: '/contacts', title: 'contacts.title', load: () => import('./pages/contacts.js') },

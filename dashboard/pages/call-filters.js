@@ -50,15 +50,10 @@ const outcomeName = (outcome) => t(`reason.${outcome}`, { fallback: t(`calls.out
 
 /** @param {{ query: Record<string, string> }} props */
 function MoreFilters({ query }) {
-  const agents = useResource('/agents', { pageSize: 100 }), campaigns = useResource('/campaigns', { pageSize: 100 });
-  const chosenAgent = useResource(query.agentId ? `/agents/${encodeURIComponent(query.agentId)}` : null);
-  const chosenCampaign = useResource(query.campaignId ? `/campaigns/${encodeURIComponent(query.campaignId)}` : null);
-  const agentOptions = useMemo(() => named(agents.data, 'agentId', query.agentId, chosenAgent.data), [agents.data, query.agentId, chosenAgent.data]);
-  const campaignOptions = useMemo(() => named(campaigns.data, 'campaignId', query.campaignId, chosenCampaign.data), [campaigns.data, query.campaignId, chosenCampaign.data]);
   const yesNo = [{ value: 'true', label: t('form.yes') }, { value: 'false', label: t('form.no') }];
   return html`
-    <${Choice} name="agentId" value=${query.agentId} options=${agentOptions} />
-    <${Choice} name="campaignId" value=${query.campaignId} options=${campaignOptions} />
+    <${Owner} name="agentId" path="/agents" value=${query.agentId} />
+    <${Owner} name="campaignId" path="/campaigns" value=${query.campaignId} />
     <${Choice} name="direction" value=${query.direction} options=${['outbound', 'inbound'].map((value) => ({ value, label: t(`calls.${value}`) }))} />
     <${Choice} name="sentiment" value=${query.sentiment} options=${['positive', 'neutral', 'negative'].map((value) => ({ value, label: t(`status.${value}`) }))} />
     <${Choice} name="hasRecording" value=${query.hasRecording} options=${yesNo} />
@@ -72,6 +67,13 @@ function MoreFilters({ query }) {
       <button onClick=${() => setQuery({ contactId: undefined })}>${t('calls.anyContact')}</button></div>`}`;
 }
 
+/** One of the agents or campaigns. @param {{ name: 'agentId' | 'campaignId', path: string, value?: string, any?: string, bare?: boolean }} props */
+export function Owner({ name, path, value, any, bare }) {
+  const list = useResource(path, { pageSize: 100 }), chosen = useResource(value ? `${path}/${encodeURIComponent(value)}` : null);
+  const options = useMemo(() => named(list.data, name, value, chosen.data), [list.data, value, chosen.data]);
+  return html`<${Choice} name=${name} value=${value} options=${options} any=${any} bare=${bare} />`;
+}
+
 /** Options of a list; with the chosen one, if it is not among them. @param {any[] | undefined} rows @param {string} key @param {string | undefined} chosen @param {any} found */
 function named(rows, key, chosen, found) {
   const options = (rows ?? []).map((row) => ({ value: row[key], label: row.name }));
@@ -79,9 +81,8 @@ function named(rows, key, chosen, found) {
   return options;
 }
 
-/** @param {{ name: string, value?: string, options: { value: string, label: string }[], any?: string, bare?: boolean }} props `bare`: the label is not shown. */
-function Choice({ name, value, options, any, bare }) {
-  const label = t(`calls.filters.${name}`);
+/** @param {{ name: string, value?: string, options: { value: string, label: string }[], any?: string, bare?: boolean, label?: string }} props `bare`: the label is not shown. */
+export function Choice({ name, value, options, any, bare, label = t(`calls.filters.${name}`) }) {
   const control = html`<select id=${`filter-${name}`} class=${bare ? 'narrow' : null} aria-label=${bare ? label : null} onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value })}>
     <option value="" selected=${!value}>${any ?? t('calls.any')}</option>
     ${options.map((option) => html`<option key=${option.value} value=${option.value} selected=${option.value === value}>${option.label}</option>`)}
@@ -90,7 +91,7 @@ function Choice({ name, value, options, any, bare }) {
 }
 
 /** Takes effect when it is left or Enter is pressed. @param {{ name: string, value?: string, type?: string }} props */
-function Given({ name, value, type = 'text' }) {
+export function Given({ name, value, type = 'text' }) {
   return html`<div><label class="filter-label" for=${`filter-${name}`}>${t(`calls.filters.${name}`)}</label>
     <input id=${`filter-${name}`} type=${type} min=${type === 'number' ? 0 : null} value=${value ?? ''} autocomplete="off"
       onChange=${(/** @type {any} */ event) => setQuery({ [name]: event.target.value.trim() })} /></div>`;

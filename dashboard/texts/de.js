@@ -100,6 +100,12 @@ const texts = {
     },
     outcomes: { failed: 'Aus irgendeinem Grund fehlgeschlagen', cancelled: 'Abgebrochen' },
   },
+  appointments: {
+    title: 'Termine', help: 'Termine, die Agenten in Anrufen gebucht haben, in Ihrer Zeitzone. Änderungen im Kalender sind hier nicht zu sehen.', start: 'Zeit', with: 'Mit', calendar: 'Kalender',
+    notes: 'Notizen', email: 'E-Mail', toCampaign: 'Kampagne', when: 'Zeitraum', upcoming: 'Ab heute', all: 'Alle, auch vergangene', days: 'Von Tag bis Tag …', anyAgent: 'Alle Agenten', anyCampaign: 'Alle Kampagnen',
+    booked: 'Gebucht', unconfirmed: 'Noch nicht bestätigt', byMail: 'Einladung per E-Mail', agreed: 'Vereinbart als {at}, {zone}', noneAhead: 'Ab heute gibt es keine Termine.',
+    noMatch: 'Kein Termin passt zu diesen Filtern.', none: 'Hier erscheinen Termine, sobald ein Agent einen gebucht hat. Schalten Sie dazu in den Einstellungen eines Agenten „Termine vereinbaren“ ein.', toAgents: 'Agenten',
+  },
   savedFilters: {
     title: 'Gespeicherte Filter', none: 'Wählen Sie Filter, und speichern Sie sie hier unter einem Namen.', save: 'Diese Filter speichern …', name: 'Name',
     nameHelp: 'In diesem Browser gespeichert. Ein vorhandener Name wird ersetzt.', saved: 'Die Filter sind gespeichert.', remove: '{name} entfernen',

@@ -100,6 +100,12 @@ export default {
     },
     outcomes: { failed: 'Failed for any reason', cancelled: 'Cancelled' },
   },
+  appointments: {
+    title: 'Appointments', help: 'Appointments that agents booked in calls, in your time zone. Changes made in the calendar are not shown here.', start: 'Time', with: 'With', calendar: 'Calendar',
+    notes: 'Notes', email: 'E-mail', toCampaign: 'Campaign', when: 'Time span', upcoming: 'From today on', all: 'All, also past ones', days: 'From day to day …', anyAgent: 'Any agent', anyCampaign: 'Any campaign',
+    booked: 'Booked', unconfirmed: 'Not confirmed yet', byMail: 'Invitation by mail', agreed: 'Agreed on as {at}, {zone}', noneAhead: 'No appointments from today on.',
+    noMatch: 'No appointment matches these filters.', none: 'Appointments appear here once an agent has booked one. Turn on “Make appointments” in the settings of an agent.', toAgents: 'Agents',
+  },
   savedFilters: {
     title: 'Saved filters', none: 'Choose some filters, then save them here by a name.', save: 'Save these filters …', name: 'Name',
     nameHelp: 'Kept in this browser. A name that exists is replaced.', saved: 'The filters are saved.', remove: 'Remove {name}',
