@@ -1,18 +1,16 @@
 // A file of contacts: dropped or chosen, its columns recognised, its first rows and every bad one shown.
 import { html, useEffect, useRef, useState } from '../lib/ui.js';
-import { get } from '../lib/api.js';
 import { check, withoutRows } from '../lib/contacts-file.js';
 import { FileProblem } from '../lib/csv.js';
 import { number, t } from '../lib/i18n.js';
 import { staticList } from '../lib/list.js';
 import { Icon } from './icons.js';
+import { ServiceCheck, useServiceCheck } from './service-check.js';
 import { Table } from './table.js';
 
 const ROLES = /** @type {const} */ (['phone', 'name', 'email']);
-/** Entries of the do-not-call list that are compared. */
-const MAX_BLOCKED = 20_000;
 
-/** @typedef {{ file: File, report: import('../lib/contacts-file.js').Report, columns: Partial<Record<'phone' | 'name' | 'email', string>>, blocked: string[] }} Checked */
+/** @typedef {{ file: File, report: import('../lib/contacts-file.js').Report, badRows: number, blocked: number }} Checked `blocked`: on the do-not-call list. */
 
 /** @typedef {{ file?: File, report?: import('../lib/contacts-file.js').Report, problem?: FileProblem, rows?: number }} State `rows`: read so far. */
 
@@ -20,34 +18,32 @@ const MAX_BLOCKED = 20_000;
  * @param {object} props
  * @param {(checked: Checked | null) => void} props.onChecked
  * @param {{ rows: import('../lib/contacts-file.js').RowProblem[], invalidRows: number } | null} [props.refused] Report of the service on the same file.
+ * @param {string} [props.agentId] The agent that will call them.
  */
-export function ContactsDrop({ onChecked, refused }) {
+export function ContactsDrop({ onChecked, refused, agentId }) {
   const [file, setFile] = useState(/** @type {File | null} */ (null));
   const [chosen, setChosen] = useState(/** @type {Partial<Record<'phone' | 'name' | 'email', string>>} */ ({}));
   const [state, setState] = useState(/** @type {State} */ ({}));
-  const [blocked, setBlocked] = useState(/** @type {string[]} */ ([]));
   const summary = useRef(/** @type {HTMLElement | null} */ (null));
 
   useEffect(() => {
-    onChecked(null);
-    setBlocked([]);
     if (!file) return;
     const aborted = new AbortController();
     // While only a column changed, the old report stays, and with it the focus.
     setState((/** @type {State} */ old) => ({ file, rows: 0, report: old.file === file ? old.report : undefined }));
     const onProgress = (/** @type {number} */ rows) => setState((/** @type {State} */ old) => ({ ...old, rows }));
-    check(file, chosen, onProgress, aborted.signal).then(async (report) => {
-      setState({ file, report });
-      onChecked({ file, report, columns: chosen, blocked: [] });
-      const found = await findBlocked(report.numbers, aborted.signal);
-      setBlocked(found);
-      if (found.length) onChecked({ file, report, columns: chosen, blocked: found });
-    }).catch((error) => {
+    check(file, chosen, onProgress, aborted.signal).then((report) => setState({ file, report })).catch((error) => {
       if (aborted.signal.aborted) return;
       setState({ problem: error instanceof FileProblem ? error : new FileProblem('unreadable') });
     });
     return () => aborted.abort();
   }, [file, chosen]);
+  const report = state.rows === undefined && state.file === file ? state.report : undefined;
+  const service = useServiceCheck(file, report, agentId), found = refused ?? service.answer?.report;
+  const problems = found?.rows ?? state.report?.problems ?? [], badRows = found?.invalidRows ?? state.report?.badRows ?? 0;
+  useEffect(() => {
+    onChecked(file && report ? { file, report, badRows: service.answer?.report.invalidRows ?? report.badRows, blocked: service.answer?.doNotCall ?? 0 } : null);
+  }, [report, service.answer]);
 
   const take = (/** @type {File | undefined} */ next) => {
     if (!next) return;
@@ -55,7 +51,6 @@ export function ContactsDrop({ onChecked, refused }) {
     setFile(next);
     summary.current?.focus();
   };
-  const problems = refused?.rows ?? state.report?.problems ?? [], badRows = refused?.invalidRows ?? state.report?.badRows ?? 0;
   async function leaveOut() {
     if (file) setFile(await withoutRows(file, new Set(problems.map(({ row }) => row))));
   }
@@ -73,9 +68,10 @@ export function ContactsDrop({ onChecked, refused }) {
       <${FirstRows} report=${state.report} />
       ${problems.length > 0 && html`<section class="stack" aria-labelledby="bad-rows">
         <div class="head"><h3 id="bad-rows">${t('contactsFile.badRows')}</h3>${badRows < state.report.total && problems.length < 1000 && html`<button type="button" onClick=${leaveOut}>${t('contactsFile.leaveOut', { n: badRows })}</button>`}</div>
-        <${ProblemTable} problems=${problems} key=${file?.size} />
+        <${ProblemTable} label=${t('contactsFile.badRows')} problems=${problems} key=${file?.size} />
         ${problems.length >= 1000 && html`<p class="muted">${t('contactsFile.truncated')}</p>`}</section>`}
-      ${blocked.length > 0 && html`<p class="alert warn">${t('contactsFile.blocked', { n: blocked.length, list: blocked.slice(0, 5).join(', ') })}</p>`}`}`;
+      <${ServiceCheck} check=${service} />
+      ${!!service.blocked?.length && html`<${ProblemTable} label=${t('contactsFile.blockedRows')} problems=${service.blocked} />`}`}`;
 }
 
 /** @param {{ file: File | null, onFile: (file: File | undefined) => void }} props */
@@ -117,28 +113,13 @@ function FirstRows({ report }) {
   </table></div>`;
 }
 
-/** @param {{ problems: import('../lib/contacts-file.js').RowProblem[] }} props */
-function ProblemTable({ problems }) {
+/** @param {{ label: string, problems: import('../lib/contacts-file.js').RowProblem[] }} props */
+function ProblemTable({ label, problems }) {
   const columns = [
     { key: 'line', label: t('contactsFile.line'), render: (/** @type {any} */ p) => html`<span class="numeric">${number(p.line)}</span>` },
     { key: 'column', label: t('contactsFile.column'), render: (/** @type {any} */ p) => p.column ?? '–' },
     { key: 'value', label: t('contactsFile.value'), render: (/** @type {any} */ p) => html`<code>${p.value ?? '–'}</code>` },
     { key: 'reason', label: t('contactsFile.reason'), wide: true, render: (/** @type {any} */ p) => t(`contactsFile.codes.${p.code}`, { fallback: p.message ?? p.code }) },
   ];
-  return html`<${Table} short=${true} label=${t('contactsFile.badRows')} columns=${columns} list=${staticList(problems)} rowKey=${(/** @type {any} */ p) => `${p.row} ${p.column} ${p.code}`} />`;
-}
-
-/** Numbers of the file that are on the do-not-call list. @param {Map<string, number>} numbers @param {AbortSignal} signal */
-async function findBlocked(numbers, signal) {
-  /** @type {string[]} */
-  const found = [];
-  /** @type {string | undefined} */
-  let cursor;
-  for (let read = 0; read < MAX_BLOCKED; read += 100) {
-    const { data, pagination } = await get('/do-not-call', { query: { pageSize: 100, cursor }, signal });
-    for (const { phoneNumber } of data) if (numbers.has(phoneNumber)) found.push(phoneNumber);
-    cursor = pagination?.nextCursor;
-    if (!cursor) break;
-  }
-  return found;
+  return html`<${Table} short=${true} label=${label} columns=${columns} list=${staticList(problems)} rowKey=${(/** @type {any} */ p) => `${p.row} ${p.column} ${p.code}`} />`;
 }

@@ -18,7 +18,7 @@ const MAX_ROWS = 1_000_000, MAX_PROBLEMS = 1000, FIRST_ROWS = 5;
  * @property {number} total
  * @property {number} badRows
  * @property {RowProblem[]} problems At most 1,000.
- * @property {Map<string, number>} numbers Row of each valid number.
+ * @property {Map<string, number>} numbers Line of each valid number.
  */
 
 /** As headers are compared. @param {string} header */
@@ -82,7 +82,7 @@ function addRow(report, { cells, line }, at) {
     if (!text) found.push({ column, value: null, code: 'missing_phone' });
     else if (!number) found.push({ column, value: text, code: 'invalid_phone' });
     else if (report.numbers.has(number)) found.push({ column, value: text, code: 'duplicate_number' });
-    else report.numbers.set(number, row);
+    else report.numbers.set(number, line);
     const email = at.email >= 0 ? cells[at.email] : '';
     if (email && !/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/.test(email)) found.push({ column: report.columns.email, value: email, code: 'invalid_email' });
   }

@@ -11,8 +11,8 @@ export function AddContacts({ campaign, onClose, onDone }) {
   const [checked, setChecked] = useState(/** @type {import('../components/contacts-drop.js').Checked | null} */ (null));
   const [failure, setFailure] = useState(/** @type {any} */ (null));
   const [busy, setBusy] = useState(false);
-  const key = useMemo(newKey, [checked]);
-  const ready = checked && checked.report.badRows === 0 && checked.report.columns.phone;
+  const key = useMemo(newKey, [checked?.report]);
+  const ready = checked && checked.badRows === 0 && checked.report.columns.phone;
   async function add() {
     if (!checked || !ready || busy) return;
     setBusy(true);
@@ -29,7 +29,7 @@ export function AddContacts({ campaign, onClose, onDone }) {
   }
   const take = (/** @type {any} */ next) => { setChecked(next); setFailure(null); };
   return html`<${Dialog} title=${t('campaign.addContacts')} onClose=${onClose}>
-    <${ContactsDrop} onChecked=${take} refused=${failure?.details?.rows && failure.details} />
+    <${ContactsDrop} onChecked=${take} agentId=${campaign.agentId} refused=${failure?.details?.rows && failure.details} />
     ${failure && html`<p class="alert bad" role="alert">${errorText(failure)}</p>`}
     <div class="actions"><button class="primary" aria-disabled=${!ready || busy} onClick=${add}>${t('campaign.addSubmit')}</button><button onClick=${onClose}>${t('common.cancel')}</button></div>
   <//>`;

@@ -79,7 +79,7 @@ export default function NewCampaign() {
     <div class="head"><h1>${t('newCampaign.title')}</h1></div>
     <div class="grid new-campaign" ref=${page}>
       <div class="stack">
-        ${card('contacts', html`<${ContactsDrop} onChecked=${take} refused=${refused} />
+        ${card('contacts', html`<${ContactsDrop} onChecked=${take} agentId=${values.agentId} refused=${refused} />
           ${errors.file && html`<p class="alert bad" role="alert" tabindex="-1">${errors.file}</p>`}`)}
         ${card('agent', html`<${Fields} fields=${fields.main} values=${values} errors=${errors} onChange=${set} />
           ${agents.data && callers.length === 0 && html`<p class="alert warn">${t('newCampaign.noAgent')} <a href="/agents/new">${t('newCampaign.makeAgent')}</a></p>`}
@@ -91,7 +91,7 @@ export default function NewCampaign() {
         ${card('rules', html`<${Fields} fields=${fields.rules} values=${values} errors=${errors} onChange=${set} />`)}
       </div>
       <aside class="card summary" aria-labelledby="summary"><h2 id="summary">${t('newCampaign.parts.summary')}</h2>
-        <${Estimate} agentId=${values.agentId} contacts=${checked ? checked.report.total - checked.blocked.length : 0} concurrency=${values.maxConcurrentCalls} window=${window} />
+        <${Estimate} agentId=${values.agentId} contacts=${checked ? checked.report.total - checked.blocked : 0} concurrency=${values.maxConcurrentCalls} window=${window} />
         ${errors[''] && html`<p class="alert bad" role="alert" tabindex="-1">${errors['']}</p>`}
         <button class="primary" aria-disabled=${busy} onClick=${() => send('start')}><${Icon} name=${values.when === 'now' ? 'play' : 'calendar'} />${busy ? t('form.sending') : t(values.when === 'now' ? 'campaign.launch' : 'newCampaign.schedule')}</button>
         <button aria-disabled=${busy} onClick=${() => send('draft')}>${t('newCampaign.saveDraft')}</button>
@@ -106,7 +106,7 @@ function missingParts(checked, values) {
   const errors = {};
   if (!checked) errors.file = t('newCampaign.missing.file');
   else if (!checked.report.columns.phone) errors.file = t('contactsFile.problems.missing_phone_column');
-  else if (checked.report.badRows) errors.file = t('newCampaign.missing.badRows');
+  else if (checked.badRows) errors.file = t('newCampaign.missing.badRows');
   if (!values.name?.trim()) errors.name = t('newCampaign.missing.name');
   if (!values.agentId) errors.agentId = t('newCampaign.missing.agent');
   return errors;

@@ -174,11 +174,14 @@ const texts = {
     reading: { one: 'Liest … {n} Zeile', other: 'Liest … {n} Zeilen' }, rows: { one: '{n} Zeile', other: '{n} Zeilen' }, bad: { one: '{n} Zeile ist nicht verwendbar', other: '{n} Zeilen sind nicht verwendbar' }, allGood: 'alle verwendbar',
     columns: 'Erkannte Spalten', phone: 'Telefonnummer', name: 'Name', email: 'E-Mail', pick: 'Spalte wählen', noColumn: 'keine', others: 'Weitere Spalten füllen Platzhalter des Agenten: {list}',
     firstRows: 'Erste Zeilen', badRows: 'Nicht verwendbare Zeilen', leaveOut: { one: 'Diese Zeile weglassen', other: 'Diese {n} Zeilen weglassen' }, truncated: 'Nur die ersten 1.000 Fehler sind aufgeführt.',
-    blocked: { one: '{n} Nummer steht auf der Sperrliste und wird nicht angerufen: {list}', other: '{n} Nummern stehen auf der Sperrliste und werden nicht angerufen: {list}' },
+    blocked: { one: '{n} Nummer steht auf der Sperrliste und wird nicht angerufen.', other: '{n} Nummern stehen auf der Sperrliste und werden nicht angerufen.' },
+    noneBlocked: 'Keine Nummer steht auf der Sperrliste.', blockedRows: 'Zeilen, die nicht angerufen werden', checking: 'Der Dienst vergleicht die Datei mit der Sperrliste und Ihren Schutzregeln …',
+    unchecked: 'Der Dienst konnte die Datei nicht prüfen. {problem} Wie viele Nummern auf der Sperrliste stehen, ist nicht bekannt, aber keine davon wird angerufen. Sie können trotzdem fortfahren.', checkAgain: 'Noch einmal prüfen',
     line: 'Zeile', column: 'Spalte', value: 'Wert', reason: 'Grund',
     codes: {
       missing_phone: 'Die Telefonnummer fehlt.', invalid_phone: 'Keine Telefonnummer: nötig sind + und 7 bis 15 Ziffern.', invalid_email: 'Keine E-Mail-Adresse.',
-      duplicate_number: 'Die Nummer kommt weiter oben schon vor.', ragged_row: 'Mehr oder weniger Zellen als in der Kopfzeile.',
+      duplicate_number: 'Die Nummer kommt weiter oben schon vor.', ragged_row: 'Mehr oder weniger Zellen als in der Kopfzeile.', do_not_call: 'Auf der Sperrliste.',
+      invalid_language: 'Der Agent spricht diese Sprache nicht.', destination_not_allowed: 'Ihre Schutzregeln erlauben dieses Ziel nicht.',
     },
     problems: {
       missing_phone_column: 'Es wurde keine Spalte mit Telefonnummern erkannt. Wählen Sie sie oben.', ambiguous_column: 'Mehrere Spalten sehen nach Telefonnummern aus. Benennen Sie alle bis auf eine um.',

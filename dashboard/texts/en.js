@@ -174,11 +174,14 @@ export default {
     reading: { one: 'Reading … {n} row', other: 'Reading … {n} rows' }, rows: { one: '{n} row', other: '{n} rows' }, bad: { one: '{n} row cannot be used', other: '{n} rows cannot be used' }, allGood: 'all can be used',
     columns: 'Recognised columns', phone: 'Phone number', name: 'Name', email: 'E-mail', pick: 'Choose a column', noColumn: 'none', others: 'Other columns fill placeholders of the agent: {list}',
     firstRows: 'First rows', badRows: 'Rows that cannot be used', leaveOut: { one: 'Leave this row out', other: 'Leave these {n} rows out' }, truncated: 'Only the first 1,000 problems are listed.',
-    blocked: { one: '{n} number is on the do-not-call list and will not be called: {list}', other: '{n} numbers are on the do-not-call list and will not be called: {list}' },
+    blocked: { one: '{n} number is on the do-not-call list and will not be called.', other: '{n} numbers are on the do-not-call list and will not be called.' },
+    noneBlocked: 'No number is on the do-not-call list.', blockedRows: 'Rows that are not called', checking: 'The service compares the file with the do-not-call list and your safeguards …',
+    unchecked: 'The service could not check the file. {problem} How many numbers are on the do-not-call list is not known, but none of them is called. You can go on nevertheless.', checkAgain: 'Check again',
     line: 'Line', column: 'Column', value: 'Value', reason: 'Reason',
     codes: {
       missing_phone: 'The phone number is missing.', invalid_phone: 'Not a phone number: + and 7 to 15 digits are needed.', invalid_email: 'Not an e-mail address.',
-      duplicate_number: 'The number occurs in an earlier row.', ragged_row: 'More or fewer cells than the header line.',
+      duplicate_number: 'The number occurs in an earlier row.', ragged_row: 'More or fewer cells than the header line.', do_not_call: 'On the do-not-call list.',
+      invalid_language: 'The agent does not speak this language.', destination_not_allowed: 'Your safeguards do not allow this destination.',
     },
     problems: {
       missing_phone_column: 'No column of phone numbers was recognised. Choose it above.', ambiguous_column: 'Several columns look like phone numbers. Rename all but one in the file.',
