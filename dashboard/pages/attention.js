@@ -28,15 +28,29 @@ async function findProblems(signal) {
   return problems;
 }
 
-export function Attention() {
-  const [problems, setProblems] = useState(/** @type {Problem[]} */ ([]));
+/** What keeps the service from working, and carriers and providers that fail. @param {any} overview @returns {Problem[]} */
+function ofServices({ services, problems }) {
+  const failing = services.filter((/** @type {any} */ service) => service.configured && service.outage);
+  return [
+    ...problems.map((/** @type {string} */ each) => ({ key: each, title: t(`services.problems.${each}`, { fallback: each }), text: '', href: '/settings' })),
+    ...failing.map((/** @type {any} */ { name, kind, provider, outage, settings }) => ({
+      key: name, title: t('attention.outage', { provider, kind: t(`services.kinds.${kind}`, { fallback: kind }) }), href: '/settings',
+      text: `${outage.reason}. ${settings.length > 0 ? t('attention.correct', { list: settings.join(', ') }) : t('attention.check')}`,
+    })),
+  ];
+}
+
+/** @param {{ services: any }} props What the API says about carriers and providers, once it is read. */
+export function Attention({ services }) {
+  const [found, setProblems] = useState(/** @type {Problem[]} */ ([]));
   const [version, setVersion] = useState(0);
   useEvents(['campaign.'], () => setVersion((/** @type {number} */ n) => n + 1), 2000);
   useEffect(() => {
     const controller = new AbortController();
-    findProblems(controller.signal).then(setProblems, () => {});
+    findProblems(controller.signal).then(setFound, () => {});
     return () => controller.abort();
   }, [version]);
+  const problems = [...(services ? ofServices(services) : []), ...found];
   if (problems.length === 0) return null;
   return html`<section class="stack" aria-label=${t('attention.title')}><ul class="stack">
     ${problems.map((problem) => html`<li key=${problem.key} class="alert warn"><span class="row"><${Icon} name="warning" /><b>${problem.title}</b> ${problem.text}</span><a href=${problem.href}>${t('attention.see')}</a></li>`)}

@@ -16,19 +16,20 @@ export default function Overview() {
   const today = useAnalytics('hour', from);
   const live = useResource('/conversations', { status: 'in_progress', pageSize: 100 });
   const active = useResource('/campaigns', { active: true, pageSize: 5 });
+  const services = useResource('/services');
   const agents = useResource('/agents', { pageSize: 1 });
   const campaigns = useResource('/campaigns', { pageSize: 1 });
   // Planned calls are left out.
   const [now, setNow] = useState(Date.now);
   const latest = useResource('/conversations', { startedBefore: now + 1000, pageSize: 10 });
   useEvents(['call.'], () => { live.reload(); setNow(Date.now()); }, 1000);
-  useCounting(today.reload);
+  useEveryHalfMinute(() => { today.reload(); services.reload(); });
   useEvents(['campaign.'], () => { active.reload(); campaigns.reload(); }, 1000);
 
   const isNew = campaigns.data && agents.data && latest.data && (campaigns.data.length === 0 || latest.data.length === 0);
   return html`
     <div class="head"><h1>${t('overview.title')}</h1><a class="button primary" href="/campaigns/new"><${Icon} name="plus" />${t('newCampaign.title')}</a></div>
-    <${Attention} />
+    <${Attention} services=${services.data} />
     ${isNew && html`<${FirstSteps} hasAgent=${agents.data.length > 0} hasCall=${latest.data.length > 0} hasCampaign=${campaigns.data.length > 0} />`}
     ${!isNew && html`<${Figures} today=${today.rows} live=${live} />`}
     ${!today.isComplete && html`<p class="muted">${t('overview.counting')}</p>`}
@@ -41,8 +42,8 @@ export default function Overview() {
     ${latest.data?.length > 0 && html`<section class="stack" aria-labelledby="latest"><h2 id="latest">${t('overview.latest')}</h2><${LatestCalls} calls=${latest.data} /></section>`}`;
 }
 
-/** Reads again every half minute: a call is counted that long after its end. @param {() => void} reload */
-function useCounting(reload) {
+/** A call is counted that long after its end, and the state of services is no event. @param {() => void} reload */
+function useEveryHalfMinute(reload) {
   useEffect(() => {
     const timer = setInterval(() => document.hidden || reload(), 30_000);
     return () => clearInterval(timer);

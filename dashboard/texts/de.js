@@ -55,6 +55,7 @@ const texts = {
   attention: {
     title: 'Was Aufmerksamkeit braucht', delayed: '„{name}“ soll wählen und kann nicht.', failed: '„{name}“ ist fehlgeschlagen.', webhook: 'Webhooks an {url} schlagen fehl.',
     failedDeliveries: { one: '{n} der letzten Zustellungen ist fehlgeschlagen.', other: '{n} der letzten Zustellungen sind fehlgeschlagen.' }, see: 'Ansehen und beheben',
+    outage: '{provider} ({kind}) arbeitet nicht.', correct: 'Prüfen Sie ihn, oder berichtigen Sie {list}.', check: 'Prüfen Sie ihn.',
   },
   firstSteps: {
     title: 'Fünf Schritte zur ersten Kampagne', done: 'erledigt',

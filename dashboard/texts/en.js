@@ -55,6 +55,7 @@ export default {
   attention: {
     title: 'What needs attention', delayed: '“{name}” should dial and cannot.', failed: '“{name}” has failed.', webhook: 'Webhooks to {url} fail.',
     failedDeliveries: { one: '{n} of the latest deliveries failed.', other: '{n} of the latest deliveries failed.' }, see: 'See and mend',
+    outage: '{provider} ({kind}) fails.', correct: 'Check it, or correct {list}.', check: 'Check it.',
   },
   firstSteps: {
     title: 'Five steps to your first campaign', done: 'done',
