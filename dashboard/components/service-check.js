@@ -9,7 +9,7 @@ const MAX_COMPARED = 20_000;
 
 /** @typedef {import('../lib/contacts-file.js').Report} Report */
 /** @typedef {import('../lib/contacts-file.js').RowProblem} RowProblem */
-/** @typedef {{ report: any, problems: { message: string }[], doNotCall: number, warning?: string }} Answer `problems` are of whole cells. */
+/** @typedef {{ report: { rows: RowProblem[], invalidRows: number }, problems: { message: string }[], doNotCall: number, warning?: string }} Answer `problems` are of whole cells. */
 /** @typedef {{ file?: File, answer?: Answer, blocked?: RowProblem[], error?: any, busy?: boolean }} State `blocked`: rows on the do-not-call list. */
 
 /**

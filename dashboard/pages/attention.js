@@ -42,7 +42,7 @@ function ofServices({ services, problems }) {
 
 /** @param {{ services: any }} props What the API says about carriers and providers, once it is read. */
 export function Attention({ services }) {
-  const [found, setProblems] = useState(/** @type {Problem[]} */ ([]));
+  const [found, setFound] = useState(/** @type {Problem[]} */ ([]));
   const [version, setVersion] = useState(0);
   useEvents(['campaign.'], () => setVersion((/** @type {number} */ n) => n + 1), 2000);
   useEffect(() => {

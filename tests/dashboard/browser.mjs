@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { chromium } from "playwright-core";
 
@@ -87,6 +88,25 @@ export async function tabTo(page, name, steps = 80) {
   throw new Error(`Tab does not reach ${name}`);
 }
 
+/** Goes to the element with this name, types, and presses a key. */
+export async function byKeys(page, name, { text, key } = {}) {
+  await tabTo(page, name);
+  if (text) await page.keyboard.type(text);
+  if (key) await page.keyboard.press(key);
+}
+
+/** A server that answers every request with `status`. */
+export async function receiver(status) {
+  const state = { status, requests: [] };
+  const server = createServer((request, response) => {
+    state.requests.push(request.headers["webhook-id"]);
+    request.resume();
+    response.writeHead(state.status).end();
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return Object.assign(state, { url: `http://127.0.0.1:${server.address().port}/events`, close: () => server.close() });
+}
+
 /** Drops a file on an element, as from the desktop. */
 export async function drop(page, selector, name, text) {
   const data = await page.evaluateHandle(([name, text]) => {
@@ -99,6 +119,10 @@ export async function drop(page, selector, name, text) {
 
 export const heading = (page) => page.getByRole("heading", { level: 1 });
 export const button = (page, name) => page.getByRole("button", { name, exact: true });
+export const dialog = (page) => page.getByRole("dialog");
+export const inDialog = (page, name) => dialog(page).getByRole("button", { name, exact: true });
+export const row = (page, name) => page.getByRole("row").filter({ hasText: name });
+export const isGone = (page, name) => until(async () => (await row(page, name).count()) === 0, `${name} is gone`);
 export const waitFor = (page, text, options) => page.getByText(text).first().waitFor(options);
 
 export async function until(question, what, tries = 150) {

@@ -1,17 +1,11 @@
 // Scenarios of the pages that list, make and change one kind of thing each.
 
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
-import { ask, button, checkAccess, close, heading, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, dialog, heading, inDialog, isGone, receiver, row, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const { RINGBACK_URL: service } = process.env;
 const HOSTILE = "<img src=x onerror=alert(1)>";
 const PAGES = ["/knowledge", "/knowledge?tab=groups", "/knowledge?tab=question", "/tools", "/contacts", "/do-not-call", "/numbers", "/safeguards", "/safeguards?tab=transfers", "/settings"];
-
-const dialog = (page) => page.getByRole("dialog");
-const inDialog = (page, name) => dialog(page).getByRole("button", { name, exact: true });
-const row = (page, name) => page.getByRole("row").filter({ hasText: name });
-const isGone = (page, name) => until(async () => (await row(page, name).count()) === 0, `${name} is gone`);
 
 async function agent(name, agentFields = {}) {
   const prompt = { prompt: `You are ${name}.`, ...agentFields };
@@ -22,18 +16,6 @@ async function agent(name, agentFields = {}) {
 async function remove(page, name) {
   await button(page, `Delete ${name}`).click();
   await inDialog(page, "Delete").click();
-}
-
-/** A server that answers every request with `status`. */
-async function receiver() {
-  const state = { status: 500, requests: [] };
-  const server = createServer((request, response) => {
-    state.requests.push(request.headers["webhook-id"]);
-    request.resume();
-    response.writeHead(state.status).end();
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return Object.assign(state, { url: `http://127.0.0.1:${server.address().port}/events`, close: () => server.close() });
 }
 
 export const resources = {
@@ -265,7 +247,7 @@ export const resources = {
   },
 
   async "add a webhook, keep its secret, see a delivery fail and arrive"(browser) {
-    const server = await receiver();
+    const server = await receiver(500);
     const page = await signedIn(browser, "/settings");
     await button(page, "Add a webhook").click();
     await dialog(page).getByLabel("Address").fill("ftp://example.com");
