@@ -49,6 +49,8 @@ export const appointments = {
     const { appointment } = await booked();
     const page = await signedIn(browser, "/appointments");
     await rows(page).first().waitFor();
+    // The navigation has agents too.
+    await byKeys(page, "Time span");
     await byKeys(page, "Agent", { text: "Bea" });
     await until(() => new URL(page.url()).search.startsWith("?agentId="), "the agent in the address");
     const start = await rows(page).first().getByRole("rowheader").textContent();
