@@ -63,7 +63,7 @@ export function ContactsDrop({ onChecked, refused, agentId }) {
         <span class=${badRows ? 'bad-text' : 'good-text'}>${badRows ? t('contactsFile.bad', { n: badRows }) : t('contactsFile.allGood')}</span></p>`}
     </div>
     ${state.report && html`
-      <${Columns} report=${state.report} onChange=${(/** @type {string} */ role, /** @type {string} */ header) => setChosen({ ...state.report?.columns, ...chosen, [role]: header })} />
+      <${Columns} report=${state.report} overrides=${service.answer?.overrides ?? []} onChange=${(/** @type {string} */ role, /** @type {string} */ header) => setChosen({ ...state.report?.columns, ...chosen, [role]: header })} />
       ${!state.report.columns.phone && html`<p class="alert warn">${t('contactsFile.problems.missing_phone_column')}</p>`}
       <${FirstRows} report=${state.report} />
       ${problems.length > 0 && html`<section class="stack" aria-labelledby="bad-rows">
@@ -92,16 +92,17 @@ function DropZone({ file, onFile }) {
   </div>`;
 }
 
-/** @param {{ report: import('../lib/contacts-file.js').Report, onChange: (role: string, header: string) => void }} props */
-function Columns({ report, onChange }) {
-  const others = report.headers.filter((header) => !Object.values(report.columns).includes(header));
+/** @param {{ report: import('../lib/contacts-file.js').Report, overrides: string[], onChange: (role: string, header: string) => void }} props */
+function Columns({ report, overrides, onChange }) {
+  const others = report.headers.filter((header) => !Object.values(report.columns).includes(header) && !overrides.includes(header));
   return html`<fieldset class="field"><legend>${t('contactsFile.columns')}</legend><div class="columns">
     ${ROLES.map((role) => html`<div key=${role}><label for=${`column-${role}`}>${t(`contactsFile.${role}`)}</label>
       <select id=${`column-${role}`} onChange=${(/** @type {any} */ event) => onChange(role, event.target.value)}>
         <option value="">${t(role === 'phone' ? 'contactsFile.pick' : 'contactsFile.noColumn')}</option>
         ${report.headers.map((header) => html`<option value=${header} selected=${header === report.columns[role]}>${header}</option>`)}
       </select></div>`)}
-  </div>${others.length > 0 && html`<p class="help">${t('contactsFile.others', { list: others.slice(0, 12).join(', ') })}</p>`}</fieldset>`;
+  </div>${others.length > 0 && html`<p class="help">${t('contactsFile.others', { list: others.slice(0, 12).join(', ') })}</p>`}
+    ${overrides.length > 0 && html`<p class="help">${t('contactsFile.overrides', { list: overrides.join(', ') })}</p>`}</fieldset>`;
 }
 
 /** @param {{ report: import('../lib/contacts-file.js').Report }} props */

@@ -9,7 +9,7 @@ const MAX_COMPARED = 20_000;
 
 /** @typedef {import('../lib/contacts-file.js').Report} Report */
 /** @typedef {import('../lib/contacts-file.js').RowProblem} RowProblem */
-/** @typedef {{ report: { rows: RowProblem[], invalidRows: number }, problems: { message: string }[], doNotCall: number, warning?: string }} Answer `problems` are of whole cells. */
+/** @typedef {{ report: { rows: RowProblem[], invalidRows: number }, overrides: string[], problems: { message: string }[], doNotCall: number, warning?: string }} Answer `problems` are of whole cells. */
 /** @typedef {{ file?: File, answer?: Answer, blocked?: RowProblem[], error?: any, busy?: boolean }} State `blocked`: rows on the do-not-call list. */
 
 /**
@@ -76,7 +76,7 @@ export function ServiceCheck({ check: { answer, busy, error, again } }) {
       ${answer?.warning && html`<p class="alert warn">${answer.warning}</p>`}
       ${answer && answer.problems.length > 0 && html`<p class="alert bad">${answer.problems.map(({ message }) => message).join('\n')}</p>`}
       ${refusals.length > 0 && html`<p class="alert bad">${refusals.join('\n')}</p>`}
-    </div>
-    ${error && refusals.length === 0 && html`<div class="alert warn" role="alert"><span>${t('contactsFile.unchecked', { problem: errorText(error) })}</span>
-      <button type="button" onClick=${again}>${t('contactsFile.checkAgain')}</button></div>`}`;
+      ${error && refusals.length === 0 && html`<div class="alert warn"><span>${t('contactsFile.unchecked', { problem: errorText(error) })}</span>
+        <button type="button" onClick=${again}>${t('contactsFile.checkAgain')}</button></div>`}
+    </div>`;
 }

@@ -25,13 +25,13 @@ export default function Appointments() {
   const filters = html`
     <${Choice} name="when" label=${t('appointments.when')} bare=${true} value=${when} any=${t('appointments.upcoming')}
       options=${['all', 'days'].map((value) => ({ value, label: t(`appointments.${value}`) }))} />
-    ${when === 'days' && ['from', 'to'].map((name) => html`<${Given} key=${name} name=${name} type="date" value=${query[name]} />`)}
     <${Owner} name="agentId" path="/agents" value=${agentId} any=${t('appointments.anyAgent')} bare=${true} />
     <${Owner} name="campaignId" path="/campaigns" value=${campaignId} any=${t('appointments.anyCampaign')} bare=${true} />
+    ${when === 'days' && ['from', 'to'].map((name) => html`<${Given} key=${name} name=${name} type="date" value=${query[name]} />`)}
     ${chosen && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}`;
   const isAll = when === 'all' && !agentId && !campaignId;
-  const empty = isAll ? html`<p>${t('appointments.none')}</p><a class="button" href="/agents">${t('appointments.toAgents')}</a>`
-    : t(chosen ? 'appointments.noMatch' : 'appointments.noneAhead');
+  const empty = chosen && !isAll ? t('appointments.noMatch')
+    : html`<p>${t(isAll ? 'appointments.none' : 'appointments.noneAhead')}</p><a class="button" href="/agents">${t('appointments.toAgents')}</a>`;
   return html`<div class="head"><h1>${t('appointments.title')}</h1></div><p class="muted">${t('appointments.help')}</p>
     <div class="stack"><${Table} label=${t('appointments.title')} list=${list} columns=${columns()} filters=${filters} empty=${empty}
       rowKey=${(/** @type {any} */ each) => each.appointmentId} href=${(/** @type {any} */ each) => `/calls/${each.conversationId}`} /></div>`;
@@ -46,7 +46,7 @@ function columns() {
     { key: 'number', label: t('campaign.phone'), render: of((_, { contactNumber }) => html`<span class="numeric">${contactNumber ?? t('calls.noNumber')}</span>`) },
     { key: 'state', label: t('campaigns.status'), render: of(({ confirmed }) => html`<${State} confirmed=${confirmed !== false} />`) },
     { key: 'agent', label: t('calls.filters.agentId'), render: of((_, { agentId, agentName }) => html`<a href=${`/agents/${agentId}`}>${agentName}</a>`) },
-    { key: 'calendar', label: t('appointments.calendar'), render: of(calendarText) },
+    { key: 'calendar', label: t('appointments.calendar'), optional: true, render: of(calendarText) },
     { key: 'notes', label: t('appointments.notes'), wide: true, render: of(({ description }) => description || '–') },
     { key: 'email', label: t('appointments.email'), optional: true, render: of(({ attendee }) => attendee?.email ?? '–') },
     { key: 'campaign', label: t('calls.filters.campaignId'), optional: true,

@@ -34,8 +34,8 @@ function ofServices({ services, problems }) {
   return [
     ...problems.map((/** @type {string} */ each) => ({ key: each, title: t(`services.problems.${each}`, { fallback: each }), text: '', href: '/settings' })),
     ...failing.map((/** @type {any} */ { name, kind, provider, outage, settings }) => ({
-      key: name, title: t('attention.outage', { provider, kind: t(`services.kinds.${kind}`, { fallback: kind }) }), href: '/settings',
-      text: `${outage.reason}. ${settings.length > 0 ? t('attention.correct', { list: settings.join(', ') }) : t('attention.check')}`,
+      key: name, title: t('attention.outage', { provider, kind: t(`services.kinds.${kind}`, { fallback: kind }), reason: outage.reason }), href: '/settings',
+      text: settings.length > 0 ? t('attention.correct', { list: settings.join(', ') }) : t('attention.check'),
     })),
   ];
 }
@@ -53,6 +53,6 @@ export function Attention({ services }) {
   const problems = [...(services ? ofServices(services) : []), ...found];
   if (problems.length === 0) return null;
   return html`<section class="stack" aria-label=${t('attention.title')}><ul class="stack">
-    ${problems.map((problem) => html`<li key=${problem.key} class="alert warn"><span class="row"><${Icon} name="warning" /><b>${problem.title}</b> ${problem.text}</span><a href=${problem.href}>${t('attention.see')}</a></li>`)}
+    ${problems.map((problem) => html`<li key=${problem.key} class="alert warn"><span class="row"><${Icon} name="warning" /><span><b>${problem.title}</b> ${problem.text}</span></span><a href=${problem.href}>${t('attention.see')}</a></li>`)}
   </ul></section>`;
 }

@@ -55,7 +55,7 @@ const texts = {
   attention: {
     title: 'Was Aufmerksamkeit braucht', delayed: '„{name}“ soll wählen und kann nicht.', failed: '„{name}“ ist fehlgeschlagen.', webhook: 'Webhooks an {url} schlagen fehl.',
     failedDeliveries: { one: '{n} der letzten Zustellungen ist fehlgeschlagen.', other: '{n} der letzten Zustellungen sind fehlgeschlagen.' }, see: 'Ansehen und beheben',
-    outage: '{provider} ({kind}) arbeitet nicht.', correct: 'Prüfen Sie ihn, oder berichtigen Sie {list}.', check: 'Prüfen Sie ihn.',
+    outage: '{provider} ({kind}) arbeitet nicht: {reason}.', correct: 'Prüfen Sie ihn, oder berichtigen Sie {list}.', check: 'Prüfen Sie ihn.',
   },
   firstSteps: {
     title: 'Fünf Schritte zur ersten Kampagne', done: 'erledigt',
@@ -104,7 +104,7 @@ const texts = {
   appointments: {
     title: 'Termine', help: 'Termine, die Agenten in Anrufen gebucht haben, in Ihrer Zeitzone. Änderungen im Kalender sind hier nicht zu sehen.', start: 'Zeit', with: 'Mit', calendar: 'Kalender',
     notes: 'Notizen', email: 'E-Mail', toCampaign: 'Kampagne', when: 'Zeitraum', upcoming: 'Ab heute', all: 'Alle, auch vergangene', days: 'Von Tag bis Tag …', anyAgent: 'Alle Agenten', anyCampaign: 'Alle Kampagnen',
-    booked: 'Gebucht', unconfirmed: 'Noch nicht bestätigt', byMail: 'Einladung per E-Mail', agreed: 'Vereinbart als {at}, {zone}', noneAhead: 'Ab heute gibt es keine Termine.',
+    booked: 'Gebucht', unconfirmed: 'Noch nicht bestätigt', byMail: 'Einladung per E-Mail', agreed: 'Vereinbart als {at}, {zone}', noneAhead: 'Ab heute gibt es keine Termine. Agenten vereinbaren welche, wenn in ihren Einstellungen „Termine vereinbaren“ eingeschaltet ist.',
     noMatch: 'Kein Termin passt zu diesen Filtern.', none: 'Hier erscheinen Termine, sobald ein Agent einen gebucht hat. Schalten Sie dazu in den Einstellungen eines Agenten „Termine vereinbaren“ ein.', toAgents: 'Agenten',
   },
   savedFilters: {
@@ -173,7 +173,7 @@ const texts = {
   contactsFile: {
     drop: 'CSV-Datei hierher ziehen', choose: 'Datei wählen', other: 'Andere Datei wählen', format: 'UTF-8, durch Kommas getrennt, mit Kopfzeile; bis 64 MiB und 1.000.000 Zeilen.',
     reading: { one: 'Liest … {n} Zeile', other: 'Liest … {n} Zeilen' }, rows: { one: '{n} Zeile', other: '{n} Zeilen' }, bad: { one: '{n} Zeile ist nicht verwendbar', other: '{n} Zeilen sind nicht verwendbar' }, allGood: 'alle verwendbar',
-    columns: 'Erkannte Spalten', phone: 'Telefonnummer', name: 'Name', email: 'E-Mail', pick: 'Spalte wählen', noColumn: 'keine', others: 'Weitere Spalten füllen Platzhalter des Agenten: {list}',
+    columns: 'Erkannte Spalten', phone: 'Telefonnummer', name: 'Name', email: 'E-Mail', pick: 'Spalte wählen', noColumn: 'keine', others: 'Weitere Spalten füllen Platzhalter des Agenten: {list}', overrides: 'Spalten, die den Agenten im Anruf ihrer Zeile ändern: {list}',
     firstRows: 'Erste Zeilen', badRows: 'Nicht verwendbare Zeilen', leaveOut: { one: 'Diese Zeile weglassen', other: 'Diese {n} Zeilen weglassen' }, truncated: 'Nur die ersten 1.000 Fehler sind aufgeführt.',
     blocked: { one: '{n} Nummer steht auf der Sperrliste und wird nicht angerufen.', other: '{n} Nummern stehen auf der Sperrliste und werden nicht angerufen.' },
     noneBlocked: 'Keine Nummer steht auf der Sperrliste.', blockedRows: 'Zeilen, die nicht angerufen werden', checking: 'Der Dienst vergleicht die Datei mit der Sperrliste und Ihren Schutzregeln …',

@@ -55,7 +55,7 @@ export default {
   attention: {
     title: 'What needs attention', delayed: '“{name}” should dial and cannot.', failed: '“{name}” has failed.', webhook: 'Webhooks to {url} fail.',
     failedDeliveries: { one: '{n} of the latest deliveries failed.', other: '{n} of the latest deliveries failed.' }, see: 'See and mend',
-    outage: '{provider} ({kind}) fails.', correct: 'Check it, or correct {list}.', check: 'Check it.',
+    outage: '{provider} ({kind}) fails: {reason}.', correct: 'Check it, or correct {list}.', check: 'Check it.',
   },
   firstSteps: {
     title: 'Five steps to your first campaign', done: 'done',
@@ -104,7 +104,7 @@ export default {
   appointments: {
     title: 'Appointments', help: 'Appointments that agents booked in calls, in your time zone. Changes made in the calendar are not shown here.', start: 'Time', with: 'With', calendar: 'Calendar',
     notes: 'Notes', email: 'E-mail', toCampaign: 'Campaign', when: 'Time span', upcoming: 'From today on', all: 'All, also past ones', days: 'From day to day …', anyAgent: 'Any agent', anyCampaign: 'Any campaign',
-    booked: 'Booked', unconfirmed: 'Not confirmed yet', byMail: 'Invitation by mail', agreed: 'Agreed on as {at}, {zone}', noneAhead: 'No appointments from today on.',
+    booked: 'Booked', unconfirmed: 'Not confirmed yet', byMail: 'Invitation by mail', agreed: 'Agreed on as {at}, {zone}', noneAhead: 'No appointments from today on. Agents make them if “Make appointments” is turned on in their settings.',
     noMatch: 'No appointment matches these filters.', none: 'Appointments appear here once an agent has booked one. Turn on “Make appointments” in the settings of an agent.', toAgents: 'Agents',
   },
   savedFilters: {
@@ -173,7 +173,7 @@ export default {
   contactsFile: {
     drop: 'Drop a CSV file here', choose: 'Choose a file', other: 'Choose another file', format: 'UTF-8, separated by commas, with a header line; up to 64 MiB and 1,000,000 rows.',
     reading: { one: 'Reading … {n} row', other: 'Reading … {n} rows' }, rows: { one: '{n} row', other: '{n} rows' }, bad: { one: '{n} row cannot be used', other: '{n} rows cannot be used' }, allGood: 'all can be used',
-    columns: 'Recognised columns', phone: 'Phone number', name: 'Name', email: 'E-mail', pick: 'Choose a column', noColumn: 'none', others: 'Other columns fill placeholders of the agent: {list}',
+    columns: 'Recognised columns', phone: 'Phone number', name: 'Name', email: 'E-mail', pick: 'Choose a column', noColumn: 'none', others: 'Other columns fill placeholders of the agent: {list}', overrides: 'Columns that change the agent in the call of their row: {list}',
     firstRows: 'First rows', badRows: 'Rows that cannot be used', leaveOut: { one: 'Leave this row out', other: 'Leave these {n} rows out' }, truncated: 'Only the first 1,000 problems are listed.',
     blocked: { one: '{n} number is on the do-not-call list and will not be called.', other: '{n} numbers are on the do-not-call list and will not be called.' },
     noneBlocked: 'No number is on the do-not-call list.', blockedRows: 'Rows that are not called', checking: 'The service compares the file with the do-not-call list and your safeguards …',

@@ -19,6 +19,7 @@ export const checks = {
     await page.getByLabel("Agent").selectOption({ index: 1 });
     await waitFor(page, "1 row cannot be used");
     assert.match(await page.getByRole("table", { name: "Rows that cannot be used" }).textContent(), /4.*override\.language.*xx.*does not speak/);
+    await waitFor(page, "Columns that change the agent in the call of their row: override.language");
     await page.getByText("People to call").locator("xpath=..").getByText("2", { exact: true }).waitFor();
     await button(page, "Launch").click();
     await waitFor(page, "Mend the bad rows");
@@ -37,12 +38,12 @@ export const checks = {
     const page = await signedIn(browser, "/campaigns/new");
     await page.route(CHECK, refuse(503, "unavailable"));
     await drop(page, ".drop", "unchecked.csv", "phone,name\n+15551100011,Ada\n");
-    await page.getByRole("alert").filter({ hasText: "could not check the file. The service is not available" }).waitFor();
+    await page.getByRole("status").filter({ hasText: "could not check the file. The service is not available" }).waitFor();
     await checkAccess(page, "a file that was not checked");
     await page.unroute(CHECK);
     await page.route(CHECK, (route) => route.abort());
     await button(page, "Check again").click();
-    await page.getByRole("alert").filter({ hasText: "The service cannot be reached" }).waitFor();
+    await page.getByRole("status").filter({ hasText: "The service cannot be reached" }).waitFor();
     await page.getByLabel("Agent").selectOption({ index: 1 });
     await button(page, "Save as draft").click();
     await page.waitForURL(/\/campaigns\/[0-9a-f-]{36}$/);
@@ -62,8 +63,7 @@ export const checks = {
     const part = page.getByRole("region", { name: "What needs attention" });
     await part.getByText("The disk of the database is full: make room.").waitFor();
     await part.getByText("a_new_one").waitFor();
-    await part.getByText("twilio (Carrier) fails.").waitFor();
-    await part.getByText("<img src=x onerror=alert(1)> refused. Check it, or correct TWILIO_AUTH_TOKEN.").waitFor();
+    await part.getByText("twilio (Carrier) fails: <img src=x onerror=alert(1)> refused. Check it, or correct TWILIO_AUTH_TOKEN.").waitFor();
     assert.equal(await part.getByText("groq").count(), 0);
     await checkAccess(page, "an overview with problems");
     await part.getByRole("listitem").filter({ hasText: "The disk" }).getByRole("link").click();
