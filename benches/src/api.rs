@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::{
     BenchError,
     figures::{Figure, table, write_json},
-    processes::{Process, ServiceSettings},
+    processes::{ACCOUNT_EMAIL, Process, ServiceSettings},
     site::Site,
 };
 use crate::cli::BenchApiArgs;
@@ -66,6 +66,16 @@ pub async fn run(args: BenchApiArgs) -> Result<bool, BenchError> {
 
     let settings = &site.settings;
     let (service, start) = Process::timed_service(settings).await?;
+    if args.keep.is_some() {
+        until_idle(&service).await?;
+        service.kill().await?;
+        let database = settings.database_url();
+        println!(
+            "kept {database}, of the account {ACCOUNT_EMAIL} with the key {}",
+            site.key
+        );
+        return Ok(true);
+    }
     match args.previous {
         Some(_) => report.at_most("start on the previous version's database", ms(start), "ms", 10_000.0),
         None => report.at_most("start to the first healthy answer", ms(start), "ms", 300.0),
@@ -92,18 +102,7 @@ async fn restarted_idle(
     settings: &ServiceSettings,
     report: &mut Report,
 ) -> Result<Process, BenchError> {
-    let began = Instant::now();
-    let mut before = service.cpu_seconds()?;
-    let mut quiet = 0;
-    while quiet < QUIET_WINDOWS {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let now = service.cpu_seconds()?;
-        quiet = if now - before < 0.05 { quiet + 1 } else { 0 };
-        before = now;
-    }
-    let worked = began
-        .elapsed()
-        .saturating_sub(Duration::from_millis(500) * QUIET_WINDOWS);
+    let worked = until_idle(&service).await?;
     report.at_most(
         "work in the background after it",
         worked.as_secs_f64(),
@@ -116,6 +115,22 @@ async fn restarted_idle(
     tokio::time::sleep(Duration::from_secs(1)).await;
     report.at_most("idle memory", service.resident_mib()?, "MiB", 30.0);
     Ok(service)
+}
+
+/// Waits until the background work after the start has ended; returns how long it took.
+async fn until_idle(service: &Process) -> Result<Duration, BenchError> {
+    let began = Instant::now();
+    let mut before = service.cpu_seconds()?;
+    let mut quiet = 0;
+    while quiet < QUIET_WINDOWS {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let now = service.cpu_seconds()?;
+        quiet = if now - before < 0.05 { quiet + 1 } else { 0 };
+        before = now;
+    }
+    Ok(began
+        .elapsed()
+        .saturating_sub(Duration::from_millis(500) * QUIET_WINDOWS))
 }
 
 fn ms(time: Duration) -> f64 {

@@ -2,6 +2,7 @@
 //! memory and latency per call, and checks every word of every transcript against what the phones said and heard.
 
 pub(super) mod class;
+mod dashboards;
 mod delays;
 pub(super) mod judge;
 mod providers;
@@ -13,6 +14,7 @@ use self::round::Round;
 use super::{
     BenchError,
     figures::{Figure, table, write_json},
+    processes::stay_on,
 };
 use crate::cli::BenchCallsArgs;
 
@@ -23,13 +25,26 @@ pub(super) const PAUSE_MS: u64 = 200;
 /// `--strict`, every figure met its target.
 pub async fn run(args: BenchCallsArgs) -> Result<bool, BenchError> {
     let mut rounds = Vec::new();
-    for calls in &args.calls {
-        println!("{calls} calls …");
-        rounds.push(round::run(*calls, &args).await?);
+    let mut beside = vec![0];
+    if args.dashboards > 0 {
+        stay_on(round::client_core()).await?;
+        beside.push(args.dashboards);
     }
-    let figures: Vec<_> = rounds.iter().map(report::figures).collect();
-    let runs = rounds.iter().map(|round| format!("{} calls", round.calls));
+    for calls in &args.calls {
+        for dashboards in &beside {
+            println!("{calls} calls, {dashboards} dashboards …");
+            rounds.push(round::run(*calls, *dashboards, &args).await?);
+        }
+    }
+    let mut figures: Vec<_> = rounds.iter().map(report::figures).collect();
+    let runs = rounds.iter().map(Round::name);
     println!("\n{}{}", table(runs, &figures), report::late_phones(&rounds));
+    let moved = report::moved(&rounds);
+    if !moved.is_empty() {
+        let runs = rounds.iter().filter(|round| round.dashboards > 0).map(Round::name);
+        println!("\n{}", table(runs, &moved));
+        figures.extend(moved);
+    }
     write_json(args.json.as_deref(), &report::as_json(&rounds))?;
     if let Some(file) = &args.plot {
         report::plot(&rounds, file)?;

@@ -95,6 +95,10 @@ pub struct BenchApiArgs {
     #[arg(long)]
     pub previous: Option<PathBuf>,
 
+    /// Only make the database with the conversations, in this new folder, and print its account
+    #[arg(long, conflicts_with_all = ["previous", "strict", "json"])]
+    pub keep: Option<PathBuf>,
+
     /// Also fail if a figure misses its target
     #[arg(long)]
     pub strict: bool,
@@ -138,6 +142,12 @@ pub struct BenchCallsArgs {
     /// Clients that read the account's event stream meanwhile
     #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1_000))]
     pub streams: u32,
+
+    /// Measure each number of calls twice, without and with this many open dashboards: their sessions, streams and
+    /// requests. Meanwhile a call starts and ends every second
+    #[arg(long, default_value_t = 0, conflicts_with_all = ["streams", "plot"],
+        value_parser = clap::value_parser!(u32).range(0..=500))]
+    pub dashboards: u32,
 
     /// Record the calls, and check that every recording decodes and contains the words of its transcript
     #[arg(long)]

@@ -1,10 +1,11 @@
 //! A plain HTTP/1 connection that is kept open: a client that costs next to nothing beside the service it measures.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
 };
 
 use super::BenchError;
@@ -19,6 +20,8 @@ pub struct Answer {
     pub status: u16,
     /// Body.
     pub body: Vec<u8>,
+    /// Cookie that it sets, as `name=value`.
+    pub cookie: Option<String>,
 }
 
 /// One connection; one request at a time.
@@ -26,17 +29,53 @@ pub struct Connection {
     stream: TcpStream,
     address: SocketAddr,
     received: Vec<u8>,
+    /// Session's cookie as `name=value`; empty without a session.
+    cookie: String,
 }
 
 impl Connection {
     /// Connects.
     pub async fn open(address: SocketAddr) -> Result<Self, BenchError> {
-        let stream = TcpStream::connect(address).await?;
+        Self::over(TcpStream::connect(address).await?, address)
+    }
+
+    /// Connects from this address, as another machine would.
+    pub async fn open_from(source: IpAddr, address: SocketAddr) -> Result<Self, BenchError> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((source, 0).into())?;
+        Self::over(socket.connect(address).await?, address)
+    }
+
+    fn over(stream: TcpStream, address: SocketAddr) -> Result<Self, BenchError> {
         stream.set_nodelay(true)?;
         Ok(Self {
             stream,
             address,
             received: Vec::with_capacity(PIECE),
+            cookie: String::new(),
+        })
+    }
+
+    /// Sends a session's cookie with each later request.
+    pub fn with_cookie(self, cookie: &str) -> Self {
+        Self {
+            cookie: cookie.to_owned(),
+            ..self
+        }
+    }
+
+    /// Signs in as a browser does. Returns the session's cookie.
+    pub async fn sign_in(&mut self, email: &str, key: &str) -> Result<String, BenchError> {
+        let body = json!({ "email": email, "apiKey": key }).to_string();
+        let answer = self.post("/public/v1/session", "", &body).await?;
+        let cookie = answer.cookie.filter(|_| answer.status == 201);
+        cookie.ok_or_else(|| {
+            format!(
+                "signing in: {} {}",
+                answer.status,
+                String::from_utf8_lossy(&answer.body)
+            )
+            .into()
         })
     }
 
@@ -57,8 +96,13 @@ impl Connection {
 
     async fn write(&mut self, line: &str, key: &str, body: &str) -> Result<(), BenchError> {
         let mut request = format!("{line} HTTP/1.1\r\nhost: {}\r\n", self.address);
-        if !key.is_empty() {
-            request.push_str(&format!("x-api-key: {key}\r\n"));
+        match key.is_empty() {
+            // As a browser.
+            true => request.push_str(&format!("origin: http://{}\r\n", self.address)),
+            false => request.push_str(&format!("x-api-key: {key}\r\n")),
+        }
+        if !self.cookie.is_empty() {
+            request.push_str(&format!("cookie: {}\r\n", self.cookie));
         }
         if !body.is_empty() {
             let length = body.len();
@@ -79,7 +123,10 @@ impl Connection {
                 break end + 4;
             }
         };
-        let head = std::str::from_utf8(&self.received[..begins])?.to_ascii_lowercase();
+        let head = std::str::from_utf8(&self.received[..begins])?;
+        let cookie = head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+        let cookie = cookie.and_then(|text| text.split(';').next()).map(str::to_owned);
+        let head = head.to_ascii_lowercase();
         let status = head.split(' ').nth(1).ok_or("the response has no status")?.parse()?;
         let length = head.lines().find_map(|line| line.strip_prefix("content-length:"));
         let length: usize = length.ok_or("the response has no content-length")?.trim().parse()?;
@@ -87,7 +134,7 @@ impl Connection {
             self.receive().await?;
         }
         let body = self.received[begins..begins + length].to_vec();
-        Ok(Answer { status, body })
+        Ok(Answer { status, body, cookie })
     }
 
     /// Sends `GET path` for an endless response, which [`Connection::receive_on`] reads.
@@ -104,6 +151,11 @@ impl Connection {
     pub async fn receive_on(&mut self) -> Result<(), BenchError> {
         self.received.clear();
         self.receive().await
+    }
+
+    /// Returns the bytes received last.
+    pub fn received(&self) -> &[u8] {
+        &self.received
     }
 
     async fn receive(&mut self) -> Result<(), BenchError> {

@@ -14,6 +14,12 @@ use tokio::process::{Child, Command};
 use super::{BenchError, connection::Connection};
 use net::http_client;
 
+/// E-mail address of the account.
+pub const ACCOUNT_EMAIL: &str = "bench@ringback.example";
+
+/// Program that sets the cores of another.
+const TASKSET: &str = "/usr/bin/taskset";
+
 /// Longest wait for a process's first response.
 const START_LIMIT: Duration = Duration::from_secs(20);
 
@@ -94,11 +100,22 @@ fn service() -> Result<PathBuf, BenchError> {
     }
 }
 
+/// Keeps this program, with all its threads, on a core; does nothing if the system cannot.
+pub async fn stay_on(core: usize) -> Result<(), BenchError> {
+    if Path::new(TASKSET).exists() {
+        let pid = std::process::id().to_string();
+        let mut command = Command::new(TASKSET);
+        command.args(["-a", "-c", "-p", &core.to_string(), &pid]);
+        command.stdout(Stdio::null()).status().await?;
+    }
+    Ok(())
+}
+
 fn command(program: &Path, core: Option<usize>, arguments: &[OsString]) -> Command {
-    let pinned = core.filter(|_| Path::new("/usr/bin/taskset").exists());
+    let pinned = core.filter(|_| Path::new(TASKSET).exists());
     let mut command = match pinned {
         Some(core) => {
-            let mut command = Command::new("/usr/bin/taskset");
+            let mut command = Command::new(TASKSET);
             command.arg("-c").arg(core.to_string()).arg(program);
             command
         }
@@ -267,14 +284,7 @@ impl Process {
 
 /// Creates an account in a database that no service uses, and returns its key.
 pub async fn create_account(settings: &ServiceSettings) -> Result<String, BenchError> {
-    let arguments = [
-        "account",
-        "create",
-        "--email",
-        "bench@ringback.example",
-        "--database-url",
-    ]
-    .map(OsString::from);
+    let arguments = ["account", "create", "--email", ACCOUNT_EMAIL, "--database-url"].map(OsString::from);
     let output = Command::new(&settings.program)
         .args(arguments)
         .arg(settings.database_url())

@@ -45,8 +45,13 @@ impl Site {
     /// Sets a version of the program to measure, and creates the account again in a new database of that version.
     pub async fn begin_again(&mut self, program: PathBuf) -> Result<(), BenchError> {
         self.settings.program = program;
-        self.settings.folder = self.folder.path().join("earlier");
-        std::fs::create_dir(&self.settings.folder)?;
+        self.begin_in(self.folder.path().join("earlier")).await
+    }
+
+    /// Creates the account again in a new database in this folder, which is created and not deleted with the site.
+    pub async fn begin_in(&mut self, folder: PathBuf) -> Result<(), BenchError> {
+        std::fs::create_dir(&folder)?;
+        self.settings.folder = folder;
         self.key = create_account(&self.settings).await?;
         Ok(())
     }

@@ -39,11 +39,14 @@ async fn open(settings: &ServiceSettings) -> Result<SqlStore, BenchError> {
 }
 
 /// Creates agents, their conversations, and an import that was never finished; all but the import with the previous
-/// version of the program if there is one.
+/// version of the program if there is one. A database that is kept has no such import.
 pub async fn fill(site: &mut Site, args: &BenchApiArgs) -> Result<Seeded, BenchError> {
     let present = site.settings.program.clone();
     if let Some(previous) = &args.previous {
         site.begin_again(previous.clone()).await?;
+    }
+    if let Some(folder) = &args.keep {
+        site.begin_in(std::path::absolute(folder)?).await?;
     }
     let (service, api) = site.serve().await?;
     let mut owners = Vec::new();
@@ -73,7 +76,7 @@ pub async fn fill(site: &mut Site, args: &BenchApiArgs) -> Result<Seeded, BenchE
     store.close().await;
     drop(lock);
     site.settings.program = present;
-    if args.previous.is_none() {
+    if args.previous.is_none() && args.keep.is_none() {
         let store = open(&site.settings).await?;
         leave_import(&store, account, owners[0].0, args.rows).await?;
         store.close().await;

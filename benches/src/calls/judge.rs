@@ -140,13 +140,11 @@ pub fn judge(
 ) -> Result<Verdict, BenchError> {
     let mut verdict = Verdict::default();
     let phones = phones(log);
-    for phone in phones.values() {
-        let figures = phone.figures.as_ref().ok_or("a phone has no figures")?;
-        verdict.measured(class_of(&phone.to), figures, pause_ms);
-    }
     for conversation in conversations {
         let number = conversation["contactNumber"].as_str().unwrap_or_default();
         let phone = phones.get(number).ok_or("the exchange does not know a call")?;
+        let figures = phone.figures.as_ref().ok_or("a phone has no figures")?;
+        verdict.measured(class_of(number), figures, pause_ms);
         verdict.compared(conversation, phone, class_of(number));
     }
     Ok(verdict)

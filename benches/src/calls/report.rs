@@ -17,6 +17,9 @@ use crate::{
 };
 use sim::samples::Samples;
 
+/// Most that open dashboards may add to the response, in ms at the 95th percentile.
+const MOVED_MS: f64 = 5.0;
+
 /// Largest share of a core that a call may take.
 const CORES_PER_CALL: f64 = 0.0020;
 
@@ -136,6 +139,37 @@ pub fn figures(round: &Round) -> Vec<Figure> {
     figures
 }
 
+/// Returns for each round with dashboards how they changed the round before it, which has none.
+pub fn moved(rounds: &[Round]) -> Vec<Vec<Figure>> {
+    let pairs = rounds.windows(2).filter(|pair| pair[1].dashboards > 0);
+    pairs.map(|pair| moved_by(&pair[0], &pair[1])).collect()
+}
+
+fn moved_by(without: &Round, with: &Round) -> Vec<Figure> {
+    let p95 = |round: &Round| together(round, Class::is_clean).responses_ms.percentile(0.95);
+    let [before, after] = [without, with].map(p95);
+    let moved = before.zip(after).map(|(before, after)| after - before);
+    let response = with.pause.response();
+    let requests = &with.requests;
+    let ms = |share: f64| requests.ms.percentile(share);
+    vec![
+        Figure::new(format!("{response}, ms, p95, without"), before, "", 1),
+        Figure::new(format!("{response}, ms, p95, with"), after, "", 1),
+        Figure::new("dashboards moved it by, ms", moved, "", 1).at_most(MOVED_MS),
+        Figure::new(
+            "cores of the service, added",
+            with.service_cores - without.service_cores,
+            "",
+            3,
+        ),
+        Figure::count("requests of the dashboards", requests.ms.len()),
+        Figure::count("requests not answered with 200", requests.failed).at_most(0.0),
+        Figure::count("events that they got", requests.events),
+        Figure::new("response to a dashboard, ms, p50", ms(0.5), "", 1),
+        Figure::new("response to a dashboard, ms, p95", ms(0.95), "", 1),
+    ]
+}
+
 fn in_noise(noisy: &ClassFigures) -> Vec<Figure> {
     let mut figures = percentiles("in noise: response", &noisy.responses_ms, [None, None]);
     let targets = [None, Some(NOISY_BARGE_IN_MS)];
@@ -211,7 +245,7 @@ fn round_json(round: &Round) -> Value {
         })
         .collect();
     json!({
-        "calls": round.calls, "measured": round.pause.response(),
+        "calls": round.calls, "dashboards": round.dashboards, "measured": round.pause.response(),
         "serviceCores": round.service_cores, "coresPerCall": round.cores_per_call(),
         "serviceWaitedShare": round.service_waited,
         "kibPerCall": round.kib_per_call, "idleMib": round.idle_mib,
@@ -227,6 +261,9 @@ fn round_json(round: &Round) -> Value {
         "clearSentMs": {
             "count": round.held_up.clears.all(), "p99": round.held_up.clears.percentile_ms(0.99),
             "most": round.held_up.clears.percentile_ms(1.0),
+        },
+        "dashboardRequests": {
+            "ms": round.requests.ms.json(), "failed": round.requests.failed, "events": round.requests.events,
         },
         "longestGapMs": verdict.longest_gap_ms, "callsWithTooLongAGap": verdict.gaps,
         "phoneCores": round.phone_cores,

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     PAUSE_MS,
     class::{Class, Mix},
+    dashboards::{Dashboards, Requests, Traffic},
     delays::HeldUp,
     judge::{Verdict, judge},
     providers::Behind,
@@ -40,6 +41,15 @@ const END_LIMIT: Duration = Duration::from_secs(240);
 
 /// Core of the service, and core of the phones.
 const CORES: [usize; 2] = [0, 1];
+
+/// Lines for calls beside the measured ones.
+const SPARE_LINES: u32 = 10;
+
+/// Returns a core for clients: one of their own if the machine has it, otherwise that of the phones.
+pub fn client_core() -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    if cores > CORES.len() { CORES.len() } else { CORES[1] }
+}
 
 const QUESTIONS: [&str; 8] = [
     "your full name",
@@ -92,6 +102,10 @@ impl Pause {
 pub struct Round {
     /// Concurrent calls.
     pub calls: u32,
+    /// Open dashboards.
+    pub dashboards: u32,
+    /// Requests of the dashboards during the calls.
+    pub requests: Requests,
     /// Start of the latencies.
     pub pause: Pause,
     /// Cores used by the service while all calls talked.
@@ -118,7 +132,16 @@ pub struct Round {
 impl Round {
     /// Returns whether the required checks hold.
     pub fn good(&self) -> bool {
-        self.verdict.good() && self.recordings.is_none_or(|recordings| recordings.wrong == 0)
+        let recorded = self.recordings.is_none_or(|recordings| recordings.wrong == 0);
+        self.verdict.good() && recorded && self.requests.failed == 0
+    }
+
+    /// Returns the name of the round.
+    pub fn name(&self) -> String {
+        match self.dashboards {
+            0 => format!("{} calls", self.calls),
+            dashboards => format!("{} calls, {dashboards} dashboards", self.calls),
+        }
     }
 
     /// Returns the service's cores per call.
@@ -127,8 +150,8 @@ impl Round {
     }
 }
 
-/// Places `calls` calls and measures for the requested seconds once all of them talk.
-pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError> {
+/// Places `calls` calls and measures for the requested seconds once all of them talk, with open dashboards.
+pub async fn run(calls: u32, dashboards: u32, args: &BenchCallsArgs) -> Result<Round, BenchError> {
     let mix = Mix {
         interrupts: args.interrupts,
         noisy: args.noisy,
@@ -142,7 +165,7 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         None => None,
     };
     let mut site = Site::open(&LINE_NOISE, Some(CORES[1])).await?;
-    site.settings.max_calls = calls;
+    site.settings.max_calls = calls + SPARE_LINES;
     site.settings.calls_per_second = f64::from(calls.div_ceil(RAMP_SECONDS).max(5));
     site.settings.fixed_pause_ms = pause.fixed_ms();
     site.settings.core = Some(CORES[0]);
@@ -156,10 +179,20 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
         recordings: args.recordings,
     };
     let _streams = open_streams(&site, args.streams).await?;
+    let open = Dashboards::open(&site, dashboards).await?;
+    let traffic = match args.dashboards {
+        0 => None,
+        _ => Some(Traffic::begin(&api).await?),
+    };
+    open.forget();
     let disk = disk_kib(&site)?;
     let campaigns = talk.launch(&api, behind).await?;
     let measured = measure((&service, site.settings.listen), &site.phones, args.seconds).await?;
     let conversations = ended(&api, &campaigns).await?;
+    let requests = open.close().await?;
+    if let Some(traffic) = traffic {
+        traffic.end().await?;
+    }
     let disk = disk_kib(&site)? - disk;
     let class_of = |number: &str| class_of(number, mix);
     let recordings = match args.recordings {
@@ -168,6 +201,8 @@ pub async fn run(calls: u32, args: &BenchCallsArgs) -> Result<Round, BenchError>
     };
     let round = Round {
         calls,
+        dashboards,
+        requests,
         pause,
         recordings,
         idle_mib,
