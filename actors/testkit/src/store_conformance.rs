@@ -270,6 +270,7 @@ macro_rules! store_conformance {
             booked_appointments_are_listed_by_start_in_pages
             an_erased_person_has_no_appointments
             account_events_tell_of_every_change_once_and_in_order
+            account_events_are_signalled_when_they_are_written_and_published
             an_opt_out_names_its_call_and_contact
             a_reader_goes_on_after_its_place_even_if_the_event_was_forgotten
             events_written_at_once_are_read_in_one_order_without_gap

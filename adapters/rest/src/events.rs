@@ -1,6 +1,7 @@
 //! `GET /public/v1/events`: events of the account, as server-sent events.
 //!
-//! All readers with one key or session share a task that polls the database and sends new events to a bounded channel. A reader
+//! All readers with one key or session share a task that reads the database and sends new events to a bounded channel.
+//! It reads when this node publishes events of the account, and every second for those of other nodes. A reader
 //! that resumes, or is too slow for the channel, reads the store itself until it has caught up.
 
 use std::{
@@ -33,11 +34,13 @@ use super::{
     error::{ApiError, ApiResult},
     query::{Parameters, Query, RawQuery},
     rate_limit::KeyPrint,
-    sse::{self, HEARTBEAT, Source},
+    sse::{self, HEARTBEAT, Looks, Source},
 };
 
-/// Interval of reads.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Pause of a catching-up reader after an error of the store.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+/// Shortest interval of the reads of a key or session, so that many events share one.
+const LEAST: Duration = Duration::from_millis(100);
 /// Events per read.
 const PAGE: i64 = 500;
 /// Readers that read the store themselves at once, on this node.
@@ -89,7 +92,7 @@ impl AccountEvents {
 /// Reads an account's events for all readers with one key or session.
 struct Poll {
     store: Arc<dyn Store>,
-    stopping: watch::Receiver<bool>,
+    looks: Looks,
     credential: Credential,
     account: AccountId,
     place: i64,
@@ -99,7 +102,7 @@ impl Poll {
     /// Runs until nobody listens, the key or session becomes invalid or the service stops. Dropping the sender ends the streams.
     async fn run(mut self, events: broadcast::Sender<Arc<AccountEvent>>, all: AccountEvents) {
         loop {
-            let last = self.look_later().await;
+            let last = self.looks.next().await;
             match auth::account_of(&*self.store, &self.credential).await {
                 Ok(_) => {
                     if let Err(error) = self.read(&events).await {
@@ -119,15 +122,6 @@ impl Poll {
             }
         }
         all.locked().remove(&self.credential.print());
-    }
-
-    /// Waits for the next read. Returns whether it is the last one, because the service stops.
-    async fn look_later(&mut self) -> bool {
-        tokio::select! {
-            () = sleep(LOOK_EVERY) => false,
-            // An error means that the service has ended.
-            _ = self.stopping.wait_for(|stopping| *stopping) => true,
-        }
     }
 
     async fn read(&mut self, events: &broadcast::Sender<Arc<AccountEvent>>) -> StoreResult<()> {
@@ -244,13 +238,14 @@ pub async fn stream(
     }
     let slot = sse::slot(&state.account_events.limit, account.id)?;
     let last = sse::last_event_id(&headers).map(Position::parse).transpose()?;
+    let looks = Looks::new(&**store, account.id, state.stopping.clone(), LEAST);
     let now = store.last_event_place(account.id).await?;
     // The last events may have been erased meanwhile.
     let place = last.map_or(now, |last| last.0.min(now));
     // The feed listens before it reads for the first time, so that no event falls between the two.
     let events = state.account_events.listen(Poll {
         store: Arc::clone(store),
-        stopping: state.stopping.clone(),
+        looks,
         credential,
         account: account.id,
         place: now,
@@ -329,7 +324,7 @@ impl Feed {
             }
             Err(error) => {
                 tracing::debug!(account = %self.account, %error, "store unavailable for event stream");
-                sleep(LOOK_EVERY).await;
+                sleep(TRY_AGAIN).await;
             }
         }
         !(self.behind && (*self.stopping.borrow() || self.events.is_closed()))

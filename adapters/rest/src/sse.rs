@@ -10,13 +10,16 @@ use axum::{
 use bytes::Bytes;
 use futures_util::stream;
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep},
+};
 
 use super::{
     concurrency_limit::{ConcurrencyLimit, ConcurrencySlot},
     error::{ApiError, ApiResult},
 };
-use domain::id::AccountId;
+use domain::{id::AccountId, ports::store::Store};
 
 /// Silence after which a comment is sent. It keeps proxies from closing the stream, and detects disconnected readers.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -27,6 +30,49 @@ const RETRY_MS: u32 = 2_000;
 pub trait Source: Send + 'static {
     /// Waits at most [`HEARTBEAT`], and appends the events to send. Returns false once the stream is over.
     fn advance(&mut self, text: &mut String) -> impl Future<Output = bool> + Send;
+}
+
+/// Interval of reads for what other nodes publish.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Waits between the reads of a stream: until this node publishes events of the account, or else for a second.
+pub struct Looks {
+    published: watch::Receiver<i64>,
+    stopping: watch::Receiver<bool>,
+    /// Shortest wait.
+    least: Duration,
+}
+
+impl Looks {
+    /// Begins with what is published from now on.
+    pub fn new(store: &dyn Store, account: AccountId, stopping: watch::Receiver<bool>, least: Duration) -> Self {
+        Self {
+            published: store.event_signals().published(account),
+            stopping,
+            least,
+        }
+    }
+
+    /// Returns whether the service stops.
+    pub fn is_stopping(&self) -> bool {
+        *self.stopping.borrow()
+    }
+
+    /// Waits for the next read. Returns whether it is the last one, because the service stops.
+    pub async fn next(&mut self) -> bool {
+        let published = async {
+            sleep(self.least).await;
+            if self.published.changed().await.is_err() {
+                std::future::pending().await
+            }
+        };
+        tokio::select! {
+            () = published => false,
+            () = sleep(LOOK_EVERY) => false,
+            // An error means that the service has ended.
+            _ = self.stopping.wait_for(|stopping| *stopping) => true,
+        }
+    }
 }
 
 /// Takes a slot for a stream of an account. Returns a 503 if there are too many streams.
@@ -95,4 +141,54 @@ pub fn response(source: impl Source) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use domain::time::SystemClock;
+    use testkit::memory_store::MemoryStore;
+
+    use super::*;
+
+    const LEAST: Duration = Duration::from_millis(100);
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_follows_what_this_node_publishes_at_once_and_others_within_a_second() {
+        let store = MemoryStore::new(Arc::new(SystemClock));
+        let signals = domain::ports::store::EventSignalling::event_signals(&store);
+        let account = AccountId::new();
+        let (stop, stopping) = watch::channel(false);
+        let mut looks = Looks::new(&store, account, stopping, LEAST);
+        let mut waited = async |after: Duration, place: Option<i64>| {
+            let began = Instant::now();
+            let publish = async {
+                sleep(after).await;
+                signals.publish(AccountId::new(), 7);
+                if let Some(place) = place {
+                    signals.publish(account, place);
+                }
+            };
+            let (last, ()) = tokio::join!(
+                async {
+                    let last = looks.next().await;
+                    (last, began.elapsed())
+                },
+                publish
+            );
+            last
+        };
+        assert_eq!(waited(Duration::ZERO, None).await, (false, LOOK_EVERY));
+        let later = Duration::from_millis(300);
+        assert_eq!(waited(later, Some(1)).await, (false, later));
+        // Right after a read it waits a little, so that many events share one.
+        assert_eq!(waited(Duration::ZERO, Some(2)).await, (false, LEAST));
+        assert_eq!(waited(later, None).await, (false, LOOK_EVERY));
+        // What came during a read is not missed.
+        signals.publish(account, 3);
+        assert_eq!(waited(later, None).await, (false, LEAST));
+        stop.send_replace(true);
+        assert_eq!(waited(later, None).await, (true, Duration::ZERO));
+    }
 }

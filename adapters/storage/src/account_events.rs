@@ -2,13 +2,15 @@
 
 mod published;
 
+use std::sync::{Arc, atomic::Ordering};
+
 use async_trait::async_trait;
 use domain::{
     id::{AccountEventId, AccountId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
     ports::store::{
         AccountEvent, AccountEventStore, AccountEventType, CallDirection, CallForEvent, CampaignStatus,
-        ConversationStatus, StateChange, StoreResult,
+        ConversationStatus, EventSignalling, EventSignals, StateChange, StoreResult,
     },
     time::Timestamp,
 };
@@ -17,7 +19,7 @@ use sqlx::any::AnyRow;
 
 use super::{
     SqlStore, Work,
-    rows::{Columns, affected, composed, unavailable},
+    rows::{AnyQuery, Columns, affected, composed, unavailable},
 };
 
 /// Columns for `read` of an event `e` and its call `a`.
@@ -61,6 +63,15 @@ pub(super) fn read(row: &AnyRow) -> StoreResult<AccountEvent> {
     })
 }
 
+/// Runs the statement that stores an event.
+async fn store(work: &mut Work<'_>, insert: AnyQuery<'_>) -> StoreResult<()> {
+    let stored = affected(insert, &mut *work.conn).await?;
+    if stored > 0 {
+        work.has_events.store(true, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
 /// Stores an event of a call; does nothing if the call has one of this type already.
 pub(super) async fn of_call(work: &mut Work<'_>, call: AttemptId, event_type: AccountEventType) -> StoreResult<()> {
     let insert = sqlx::query(
@@ -72,7 +83,7 @@ pub(super) async fn of_call(work: &mut Work<'_>, call: AttemptId, event_type: Ac
     .bind(event_type.as_str())
     .bind(work.now.0)
     .bind(call.to_string());
-    affected(insert, &mut *work.conn).await.map(drop)
+    store(work, insert).await
 }
 
 /// Stores that a campaign was created.
@@ -87,7 +98,7 @@ pub(super) async fn of_new_campaign(work: &mut Work<'_>, id: CampaignId) -> Stor
     .bind(json!({ "status": draft.as_str() }).to_string())
     .bind(work.now.0)
     .bind(id.to_string());
-    affected(insert, &mut *work.conn).await.map(drop)
+    store(work, insert).await
 }
 
 /// Stores a campaign's change of status, if it is one. Runs before the guarded change: if that fails, this is
@@ -115,7 +126,7 @@ pub(super) async fn of_campaign(
     .bind(id.to_string())
     .bind(version)
     .bind(change.status.as_str());
-    affected(insert, &mut *work.conn).await.map(drop)
+    store(work, insert).await
 }
 
 /// Stores that a number was added to the do-not-call list, with its saved contact and the call that asked for it.
@@ -138,7 +149,7 @@ pub(super) async fn of_opt_out(
     .bind(work.now.0)
     .bind(by.map(|call| call.to_string()))
     .bind(account.to_string());
-    affected(insert, &mut *work.conn).await.map(drop)
+    store(work, insert).await
 }
 
 /// Deletes the events of a call and their deliveries. The events come first: then a publisher that has one of them
@@ -189,13 +200,24 @@ async fn forget(work: Work<'_>, made_before: Timestamp, limit: i64) -> StoreResu
     Ok(usize::try_from(forgotten).unwrap_or(usize::MAX))
 }
 
+impl EventSignalling for SqlStore {
+    fn event_signals(&self) -> Arc<EventSignals> {
+        Arc::clone(&self.event_signals)
+    }
+}
+
 #[async_trait]
 impl AccountEventStore for SqlStore {
     async fn publish_events(&self, limit: i64) -> StoreResult<usize> {
-        match self.read(|work| Box::pin(published::is_any_new(work))).await? {
-            false => Ok(0),
-            true => self.write(move |work| Box::pin(published::publish(work, limit))).await,
+        if !self.read(|work| Box::pin(published::is_any_new(work))).await? {
+            return Ok(0);
         }
+        let publish = self.write(move |work| Box::pin(published::publish(work, limit)));
+        let published = publish.await?;
+        for event in &published {
+            self.event_signals.publish(event.account, event.place);
+        }
+        Ok(published.len())
     }
 
     async fn last_event_place(&self, account: AccountId) -> StoreResult<i64> {

@@ -63,14 +63,14 @@ mod write_health;
 mod writer;
 
 use std::{
-    sync::{Arc, OnceLock, PoisonError, RwLock},
+    sync::{Arc, OnceLock, PoisonError, RwLock, atomic::AtomicBool},
     time::Duration,
 };
 
 use domain::{
     id::NodeId,
     node_times::Times,
-    ports::store::{LiveCalls, StoreError, StoreResult},
+    ports::store::{EventSignals, LiveCalls, StoreError, StoreResult},
     time::{Clock, Timestamp},
 };
 use futures_util::future::BoxFuture;
@@ -119,6 +119,7 @@ pub struct SqlStore {
     history: Option<Arc<ServerHistory>>,
     write_health: WriteHealth,
     page_limits: PageLimits,
+    event_signals: Arc<EventSignals>,
 }
 
 /// Way of writing to the database.
@@ -136,6 +137,8 @@ struct Work<'c> {
     /// The present instant, read when the operation starts.
     now: Timestamp,
     dialect: &'static Dialect,
+    /// Whether account events are among the changes.
+    has_events: &'c AtomicBool,
 }
 
 impl Work<'_> {
@@ -145,6 +148,7 @@ impl Work<'_> {
             conn: &mut *self.conn,
             now: self.now,
             dialect: self.dialect,
+            has_events: self.has_events,
         }
     }
 }
@@ -174,14 +178,18 @@ impl SqlStore {
     }
 
     async fn start(url: &str, clock: Arc<dyn Clock>, sharing: FileSharing) -> Result<Self, OpenError> {
+        let event_signals = Arc::<EventSignals>::default();
         let (writers, readers, dialect, history) = match open::open(url, sharing).await? {
             Opened::Sqlite(opened) => {
                 let again = opened.again;
-                let writer = Writer::start((opened.writer, again), opened.lock, Arc::clone(&clock), &SQLITE);
+                let connection = (opened.writer, again);
+                let signals = Arc::clone(&event_signals);
+                let writer = Writer::start(connection, opened.lock, Arc::clone(&clock), &SQLITE, signals);
                 (Writers::One(writer), opened.readers, &SQLITE, None)
             }
             Opened::Postgres(pools) => {
-                let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES);
+                let signals = Arc::clone(&event_signals);
+                let transactions = Transactions::new(pools.writers, Arc::clone(&clock), &POSTGRES, signals);
                 let history = Some(pools.history);
                 (Writers::Many(transactions), Some(pools.readers), &POSTGRES, history)
             }
@@ -199,6 +207,7 @@ impl SqlStore {
             history,
             write_health: WriteHealth::default(),
             page_limits: PageLimits::default(),
+            event_signals,
         })
     }
 
@@ -316,6 +325,7 @@ impl SqlStore {
             conn: &mut conn,
             now: self.clock.now(),
             dialect: self.dialect,
+            has_events: &AtomicBool::default(),
         };
         if !self.dialect.concurrent {
             return operation(work).await;

@@ -2,12 +2,15 @@
 //! repeated if it lost against another one, and returns once its commit is certain.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use domain::{
-    ports::store::{StoreError, StoreResult},
+    ports::store::{EventSignals, StoreError, StoreResult},
     time::Clock,
 };
 use futures_util::future::BoxFuture;
@@ -45,6 +48,7 @@ pub(super) struct Transactions {
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
     failed: watch::Sender<bool>,
+    event_signals: Arc<EventSignals>,
 }
 
 /// A commit whose answer was lost.
@@ -69,13 +73,19 @@ enum CommitStatus {
 }
 
 impl Transactions {
-    pub(super) fn new(pool: AnyPool, clock: Arc<dyn Clock>, dialect: &'static Dialect) -> Self {
+    pub(super) fn new(
+        pool: AnyPool,
+        clock: Arc<dyn Clock>,
+        dialect: &'static Dialect,
+        event_signals: Arc<EventSignals>,
+    ) -> Self {
         Self {
             pool,
             admission: Arc::new(Semaphore::new(QUEUE as usize)),
             clock,
             dialect,
             failed: watch::Sender::new(false),
+            event_signals,
         }
     }
 
@@ -165,12 +175,14 @@ impl Transactions {
     where
         F: for<'c> FnOnce(Work<'c>) -> BoxFuture<'c, StoreResult<T>>,
     {
+        let has_events = AtomicBool::default();
         let began = async {
             let mut transaction = conn.begin_with(self.dialect.begin).await.map_err(unavailable)?;
             let work = Work {
                 conn: &mut transaction,
                 now: self.clock.now(),
                 dialect: self.dialect,
+                has_events: &has_events,
             };
             match operation(work).await {
                 Ok(result) => {
@@ -186,7 +198,12 @@ impl Transactions {
         };
         let (transaction, result, id) = timeout(ANSWERS_WITHIN, began).await.unwrap_or_else(|_| Err(late()))?;
         let lost = match timeout(ANSWERS_WITHIN, transaction.commit()).await {
-            Ok(Ok(())) => return Ok((result, None)),
+            Ok(Ok(())) => {
+                if has_events.load(Ordering::Relaxed) {
+                    self.event_signals.wrote();
+                }
+                return Ok((result, None));
+            }
             Ok(Err(error)) => unavailable(error),
             Err(_) => late(),
         };

@@ -4,12 +4,15 @@
 use std::{
     fmt,
     fs::File,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use domain::{
-    ports::store::{StoreError, StoreResult},
+    ports::store::{EventSignals, StoreError, StoreResult},
     time::Clock,
 };
 use futures_util::future::BoxFuture;
@@ -106,6 +109,7 @@ impl Writer {
         lock: Option<File>,
         clock: Arc<dyn Clock>,
         dialect: &'static Dialect,
+        event_signals: Arc<EventSignals>,
     ) -> Self {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let (failed, failed_seen) = watch::channel(false);
@@ -116,6 +120,7 @@ impl Writer {
             clock,
             dialect,
             alarm: Alarm(failed),
+            event_signals,
         };
         tokio::spawn(async move {
             let closer = task.run(waiting).await;
@@ -199,6 +204,7 @@ struct Task {
     clock: Arc<dyn Clock>,
     dialect: &'static Dialect,
     alarm: Alarm,
+    event_signals: Arc<EventSignals>,
 }
 
 impl Task {
@@ -271,6 +277,7 @@ impl Task {
     ) -> Result<(), GroupError> {
         let mut transaction = self.conn.begin_with(self.dialect.begin).await.map_err(passing)?;
         let began = Instant::now();
+        let has_events = AtomicBool::default();
         let mut next = 0;
         while let Some(operation) = group.get_mut(next) {
             let mut savepoint = transaction.begin().await.map_err(passing)?;
@@ -278,6 +285,7 @@ impl Task {
                 conn: &mut savepoint,
                 now: self.clock.now(),
                 dialect: self.dialect,
+                has_events: &has_events,
             };
             if operation.perform(work).await {
                 savepoint.commit().await.map_err(passing)?;
@@ -296,6 +304,9 @@ impl Task {
             }
         }
         let committed = transaction.commit().await;
+        if committed.is_ok() && has_events.load(Ordering::Relaxed) {
+            self.event_signals.wrote();
+        }
         committed.map_err(|error| match is_disk_full(&error) {
             // The log holds less than the commit; that part is not a commit and is overwritten.
             true => GroupError::Passing(unavailable(error)),
@@ -337,7 +348,7 @@ mod tests {
             let create = sqlx::AssertSqlSafe(format!("CREATE TABLE {table}"));
             sqlx::query(create).execute(&mut conn).await.unwrap();
         }
-        Writer::start((conn, None), None, Arc::new(SystemClock), &SQLITE)
+        Writer::start((conn, None), None, Arc::new(SystemClock), &SQLITE, Arc::default())
     }
 
     async fn all(work: Work<'_>, statements: &'static [&'static str]) -> StoreResult<()> {

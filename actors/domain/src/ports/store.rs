@@ -14,6 +14,7 @@ mod campaigns;
 mod deliveries;
 mod directory;
 mod erasure;
+mod event_signals;
 mod idempotency;
 mod inbound;
 mod knowledge;
@@ -38,6 +39,7 @@ pub use campaigns::*;
 pub use deliveries::*;
 pub use directory::*;
 pub use erasure::*;
+pub use event_signals::*;
 pub use idempotency::*;
 pub use inbound::*;
 pub use knowledge::*;
@@ -121,6 +123,7 @@ pub trait Store:
     + ToolStore
     + TransferRuleStore
     + AccountEventStore
+    + EventSignalling
     + WebhookStore
     + AnalyticsStore
 {
@@ -147,6 +150,7 @@ impl<T> Store for T where
         + ToolStore
         + TransferRuleStore
         + AccountEventStore
+        + EventSignalling
         + WebhookStore
         + AnalyticsStore
 {

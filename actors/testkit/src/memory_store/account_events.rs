@@ -1,5 +1,7 @@
 //! Events of accounts in memory. Each is published when it is created, since writes do not run concurrently.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
@@ -9,7 +11,8 @@ use domain::{
     id::{AccountEventId, AccountId, AttemptId, CampaignId},
     phone_number::PhoneNumber,
     ports::store::{
-        AccountEvent, AccountEventStore, AccountEventType, CallForEvent, StateChange, StoreResult, campaign_change,
+        AccountEvent, AccountEventStore, AccountEventType, CallForEvent, EventSignalling, EventSignals, StateChange,
+        StoreResult, campaign_change,
     },
     time::Timestamp,
 };
@@ -21,6 +24,7 @@ pub(super) struct Feed {
     last_place: i64,
     /// Number of events whose deliveries were created.
     delivered: usize,
+    signals: Arc<EventSignals>,
 }
 
 impl Tables {
@@ -96,6 +100,8 @@ impl Tables {
             detail,
             created_at: now,
         };
+        self.feed.signals.wrote();
+        self.feed.signals.publish(account, event.place);
         self.feed.events.push((account, event));
     }
 
@@ -141,6 +147,12 @@ impl Tables {
         let deliveries = &mut self.outbox.deliveries;
         deliveries.retain(|_, entry| entry.event.is_none_or(|event| kept.contains(&event)));
         events - self.feed.events.len()
+    }
+}
+
+impl EventSignalling for MemoryStore {
+    fn event_signals(&self) -> Arc<EventSignals> {
+        Arc::clone(&self.locked().feed.signals)
     }
 }
 

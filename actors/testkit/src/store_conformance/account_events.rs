@@ -22,6 +22,24 @@ fn types(events: &[AccountEvent]) -> Vec<&'static str> {
     events.iter().map(|event| event.event_type.as_str()).collect()
 }
 
+pub async fn account_events_are_signalled_when_they_are_written_and_published(fixture: Fixture) {
+    let scene = fixture.scene().await;
+    published(&scene).await;
+    let signals = scene.store.event_signals();
+    let bob = new_account("bob@example.com");
+    let bobs = signals.published(bob.account.id);
+    let (mut written, mut published_here) = (signals.written(), signals.published(scene.account));
+    scene.store.create_account(bob).await.unwrap();
+    assert!(!written.has_changed().unwrap(), "nothing happened that has an event");
+    scene.store.add_do_not_call(scene.account, &number(0)).await.unwrap();
+    assert!(written.has_changed().unwrap());
+    written.mark_unchanged();
+    let last = published(&scene).await.last().unwrap().place;
+    assert!(published_here.has_changed().unwrap());
+    assert_eq!(*published_here.borrow_and_update(), last);
+    assert!(!bobs.has_changed().unwrap() && !written.has_changed().unwrap());
+}
+
 pub async fn account_events_tell_of_every_change_once_and_in_order(fixture: Fixture) {
     let scene = fixture.scene().await;
     let campaign = scene.running(0..1).await;

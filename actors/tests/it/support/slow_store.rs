@@ -63,6 +63,12 @@ impl SlowStore {
     }
 }
 
+impl EventSignalling for SlowStore {
+    fn event_signals(&self) -> Arc<EventSignals> {
+        self.store.event_signals()
+    }
+}
+
 macro_rules! slowly {
     ($($port:ident { $($name:ident($($arg:ident: $kind:ty),*) -> $result:ty;)* })*) => {$(
         #[async_trait]

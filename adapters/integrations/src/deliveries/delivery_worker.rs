@@ -26,6 +26,9 @@ const LANES: i64 = 20_000;
 /// Maximum number of account events published per pass.
 const EVENTS: i64 = 500;
 
+/// Shortest interval of publishing, so that many events share a transaction.
+const PUBLISH_EVERY: Duration = Duration::from_millis(50);
+
 /// Number of attempts to store a result. After that the lease expires and the delivery is tried again.
 const SETTLES: u32 = 4;
 
@@ -86,6 +89,9 @@ pub struct DeliveryWorker {
     unavailable: bool,
     /// Whether the last try to publish account events failed.
     unpublished: bool,
+    published_at: Instant,
+    /// When events that this node wrote are published, if that is before the next look.
+    next_publish: Option<Instant>,
     gate: Gate,
 }
 
@@ -110,6 +116,8 @@ impl DeliveryWorker {
             next_look: Instant::now(),
             unavailable: false,
             unpublished: false,
+            published_at: Instant::now(),
+            next_publish: None,
             gate: Gate::default(),
         }
     }
@@ -136,12 +144,19 @@ impl DeliveryWorker {
     pub async fn run(mut self, mut stopping: watch::Receiver<bool>) {
         let mut renew = interval(self.pace.renew);
         renew.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut written = self.hands.store.event_signals().written();
         loop {
             tokio::select! {
                 () = stopped(&mut stopping) => break,
                 () = sleep_until(self.next_look) => {
                     let first_tries = !self.gate.holds(Work::Deliveries);
                     self.look(first_tries).await;
+                }
+                Ok(()) = written.changed() => {
+                    self.next_publish.get_or_insert(self.published_at + PUBLISH_EVERY);
+                }
+                () = sleep_until(self.next_publish.unwrap_or(self.next_look)), if self.next_publish.is_some() => {
+                    self.publish().await;
                 }
                 _ = renew.tick() => self.renew().await,
                 Some(over) = self.tries.join_next_with_id(), if !self.tries.is_empty() => {
@@ -193,6 +208,7 @@ impl DeliveryWorker {
 
     /// Publishes account events. What is due does not wait for it.
     async fn publish(&mut self) {
+        self.next_publish = None;
         match self.hands.store.publish_events(EVENTS).await {
             Ok(_) => self.unpublished = false,
             Err(error) => {
@@ -201,6 +217,7 @@ impl DeliveryWorker {
                 }
             }
         }
+        self.published_at = Instant::now();
     }
 
     /// Marks slow tries, which give their slots to others as far as there is room.

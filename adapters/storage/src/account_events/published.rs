@@ -18,9 +18,10 @@ use crate::{
 };
 
 /// An event that got its place.
-struct Published {
+pub(super) struct Published {
     id: String,
-    account: AccountId,
+    pub(super) account: AccountId,
+    pub(super) place: i64,
     event_type: AccountEventType,
     created_at: Timestamp,
 }
@@ -50,12 +51,12 @@ pub(super) async fn is_any_new(work: Work<'_>) -> StoreResult<bool> {
     Ok(row.is_some())
 }
 
-pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize> {
+pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<Vec<Published>> {
     let skip_locked = work.dialect.skip_locked;
     // The lock makes the next publisher read what this one wrote. If another publishes now, nothing is left to do.
     let lock = composed(format!("SELECT last FROM account_event_places{skip_locked}"));
     let Some(row) = lock.fetch_optional(&mut *work.conn).await.map_err(unavailable)? else {
-        return Ok(0);
+        return Ok(Vec::new());
     };
     let last = row.int("last")?;
     let give = composed(format!(
@@ -71,10 +72,12 @@ pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize
     // An event that is erased meanwhile leaves its place empty, so the last place is not `last` and their number.
     let mut reached = last;
     for row in &rows {
-        reached = reached.max(row.int("place")?);
+        let place = row.int("place")?;
+        reached = reached.max(place);
         published.push(Published {
             id: row.text("id")?,
             account: row.id("account")?,
+            place,
             event_type: row.word("type", AccountEventType::parse)?,
             created_at: row.time("created_at")?,
         });
@@ -84,7 +87,7 @@ pub(super) async fn publish(mut work: Work<'_>, limit: i64) -> StoreResult<usize
     let update = sqlx::query("UPDATE account_event_places SET last = $1").bind(reached);
     affected(update, &mut *work.conn).await?;
     deliver(&mut work, &published).await?;
-    Ok(published.len())
+    Ok(published)
 }
 
 async fn deliver(work: &mut Work<'_>, published: &[Published]) -> StoreResult<()> {

@@ -1,18 +1,19 @@
 //! Tests of webhook endpoints: each type of event arrives signed, and the receiver's answers take effect.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use domain::{
     accounts::generate_webhook_secret,
     ports::store::{CampaignStatus, DeliveryState, TypePattern, WebhookDelivery, WebhookEndpoint, WebhookRow},
 };
+use integrations::deliveries::Pace;
 use net::address_policy::AddressPolicy;
 use serde_json::json;
 use testkit::store_conformance::number;
 
 use super::{
     receiver::{Receiver, Reply},
-    world::{World, until},
+    world::{PACE, World, until},
 };
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -45,6 +46,28 @@ async fn newest(world: &World, webhook: &WebhookRow, is: impl Fn(&WebhookDeliver
     })
     .await;
     deliveries(world, webhook).await.remove(0)
+}
+
+#[tokio::test]
+async fn an_event_of_this_node_is_published_without_waiting_for_the_next_look() {
+    let mut world = World::new().await;
+    world.pace = Pace {
+        look: Duration::from_secs(3_600),
+        ..PACE
+    };
+    let store = world.scene.store.clone();
+    let account = world.account.id;
+    let is_at =
+        async |place: i64| until("published", async || store.last_event_place(account).await == Ok(place)).await;
+    store.add_do_not_call(account, &number(0)).await.unwrap();
+    world.start();
+    // The first look publishes it.
+    is_at(1).await;
+    for place in 2..4 {
+        store.add_do_not_call(account, &number(place as usize)).await.unwrap();
+        is_at(place).await;
+    }
+    world.stop().await;
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ use testkit::store_conformance::{Fixture, ManualClock, Scene, number, outcome};
 use tokio::{sync::watch, task::JoinHandle};
 
 /// Shortest intervals, so that no test has to wait.
-const PACE: Pace = Pace {
+pub const PACE: Pace = Pace {
     look: Duration::from_millis(5),
     look_again: Duration::ZERO,
     renew: Duration::from_millis(500),
@@ -37,6 +37,7 @@ pub struct World {
     store: Arc<SqlStore>,
     folder: TempDir,
     pub policy: AddressPolicy,
+    pub pace: Pace,
     pub limits: WebhookLimits,
     pub mail: Option<fn(&str) -> Mailer>,
     pub smtp_url: String,
@@ -85,6 +86,7 @@ impl World {
             store,
             folder,
             policy: AddressPolicy::everything(),
+            pace: PACE,
             limits: WebhookLimits::default(),
             mail: None,
             smtp_url: String::new(),
@@ -165,7 +167,7 @@ impl World {
         let clock = self.scene.clock.clone();
         let webhooks = WebhookSender::new(self.policy.clone(), Arc::new(SystemResolver), self.limits, clock);
         let mailer = self.mail.map(|mail| mail(&self.smtp_url));
-        let delivery_worker = DeliveryWorker::new(self.store.clone(), webhooks.unwrap(), mailer, PACE);
+        let delivery_worker = DeliveryWorker::new(self.store.clone(), webhooks.unwrap(), mailer, self.pace);
         let delivery_worker = delivery_worker.behind(self.gate.clone()).priced(self.prices.clone());
         let (stop, stopping) = watch::channel(false);
         self.delivery_worker = Some((tokio::spawn(delivery_worker.run(stopping)), stop));

@@ -17,18 +17,18 @@ use domain::{
     time::Timestamp,
 };
 use serde_json::{Map, Value, json};
-use tokio::{sync::watch, time::Instant};
+use tokio::time::Instant;
 
 use crate::{
     RestState,
     auth::{self, Credential},
     concurrency_limit::ConcurrencySlot,
     error::ApiError,
-    sse::{self, Source},
+    sse::{self, Looks, Source},
 };
 
-/// Interval of reads.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// Shortest interval of reads. Any event of the account may be one of the campaign.
+const LEAST: Duration = Duration::from_millis(250);
 /// Maximum conversations shown to a new reader in addition to those in progress.
 const NEWEST: i64 = 1_000;
 /// Conversations per read.
@@ -79,7 +79,7 @@ enum Step {
 /// State of one reader's feed.
 pub struct Feed {
     store: Arc<dyn Store>,
-    stopping: watch::Receiver<bool>,
+    looks: Looks,
     account: AccountId,
     campaign: CampaignId,
     credential: Credential,
@@ -118,7 +118,7 @@ impl Feed {
         let place = resumed.map_or(Place::START, |place| place.before(LOOK_BACK));
         Self {
             store: Arc::clone(&state.store),
-            stopping: state.stopping.clone(),
+            looks: Looks::new(&*state.store, row.account, state.stopping.clone(), LEAST),
             account: row.account,
             campaign: row.id,
             credential,
@@ -191,15 +191,11 @@ impl Feed {
 
     /// Waits for the next read and starts it. When the service ends, it is the last one.
     async fn look_later(&mut self) -> StoreResult<()> {
-        if *self.stopping.borrow() {
+        if self.looks.is_stopping() {
             self.step = Step::End;
             return Ok(());
         }
-        tokio::select! {
-            () = tokio::time::sleep(LOOK_EVERY) => {}
-            // An error means that the service has ended.
-            _ = self.stopping.wait_for(|stopping| *stopping) => {}
-        }
+        self.looks.next().await;
         match auth::account_of(&*self.store, &self.credential).await {
             Ok(_) => {}
             // The key was replaced or the session has ended meanwhile.
