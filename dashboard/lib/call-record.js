@@ -2,9 +2,10 @@
 import { get } from './api.js';
 import { useResource } from './data.js';
 import { onAccountEvent } from './events.js';
-import { useEffect, useRef, useState } from './ui.js';
+import { useCallback, useEffect, useRef, useState } from './ui.js';
 
-const PACE_MS = 1000;
+/** The API has no stream of a call's turns. What else happens mostly comes with a turn. */
+const PACE_MS = 2000, EVENTS_EVERY = 3;
 
 /** @typedef {{ cursor?: string, rows: any[] }[]} Pages */
 
@@ -20,9 +21,13 @@ async function readOn(path, pages, signal) {
   }
 }
 
+/** Differs where something was added. @param {Pages} pages */
+const stateOf = (pages) => `${pages.length} ${JSON.stringify(pages.at(-1)?.rows)}`;
+
 /**
+ * Read again at the call's events, after `refresh`, and while it goes on every few seconds.
  * @param {string} id
- * @returns {{ call: any, turns: any[] | null, events: any[], error: any, reload: () => void }} `turns` is null until they are read.
+ * @returns {{ call: any, turns: any[] | null, events: any[], error: any, refresh: () => void }} `turns` is null until they are read.
  */
 export function useCallRecord(id) {
   const path = `/conversations/${encodeURIComponent(id)}`;
@@ -30,29 +35,47 @@ export function useCallRecord(id) {
   const [record, setRecord] = useState(/** @type {{ turns: any[] | null, events: any[], error?: any }} */ ({ turns: null, events: [] }));
   const status = call?.status, grows = status === 'in_progress';
   const pages = useRef({ turns: /** @type {Pages} */ ([]), events: /** @type {Pages} */ ([]) });
+  const wake = useRef(() => {});
+  const refresh = useCallback(() => { reload(); wake.current(); }, []);
 
-  useEffect(() => onAccountEvent((event) => { if (!event || event.data?.data?.conversationId === id) reload(); }), [id]);
+  useEffect(() => onAccountEvent((event) => { if (!event || event.data?.data?.conversationId === id) refresh(); }), [id]);
   useEffect(() => {
     if (!status) return;
-    const aborted = new AbortController();
-    let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined);
+    const aborted = new AbortController(), { signal } = aborted;
+    let timer = /** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined), round = 0, isReading = false, isWoken = false;
     async function read() {
-      try {
-        if (!document.hidden) {
-          const [turns, events] = await Promise.all(/** @type {const} */ (['turns', 'events']).map((kind) => readOn(`${path}/${kind}`, pages.current[kind], aborted.signal)));
-          pages.current = { turns, events };
-          setRecord({ turns: turns.flatMap(({ rows }) => rows), events: events.flatMap(({ rows }) => rows) });
-        }
-      } catch (problem) {
-        if (!aborted.signal.aborted) setRecord((old) => ({ ...old, error: problem }));
-        return;
-      }
-      if (grows && !aborted.signal.aborted) timer = setTimeout(read, PACE_MS);
+      const before = pages.current;
+      const turns = await readOn(`${path}/turns`, before.turns, signal), hasNewTurns = stateOf(turns) !== stateOf(before.turns);
+      const events = hasNewTurns || round++ % EVENTS_EVERY === 0 ? await readOn(`${path}/events`, before.events, signal) : before.events;
+      pages.current = { turns, events };
+      const isNew = hasNewTurns || stateOf(events) !== stateOf(before.events), all = (/** @type {Pages} */ read) => read.flatMap(({ rows }) => rows);
+      setRecord((old) => (isNew || old.error ? { turns: all(turns), events: all(events) } : old));
     }
-    read();
+    async function follow() {
+      clearTimeout(timer);
+      if (isReading) { isWoken = true; return; }
+      isReading = true;
+      let isOk = true;
+      try {
+        if (!document.hidden) await read();
+      } catch (problem) {
+        isOk = false;
+        if (!signal.aborted) setRecord((old) => ({ ...old, error: problem }));
+      }
+      isReading = false;
+      if (isOk && !signal.aborted && (grows || isWoken)) timer = setTimeout(follow, isWoken ? 0 : PACE_MS);
+      isWoken = false;
+    }
+    wake.current = () => { round = 0; follow(); };
+    follow();
     // The last of them may be recorded a moment after the end.
-    if (status !== 'scheduled' && Date.now() / 1000 - (call.endTimeUnix ?? 0) < 10) timer = setTimeout(read, PACE_MS);
-    return () => { aborted.abort(); clearTimeout(timer); };
+    const last = status !== 'scheduled' && Date.now() / 1000 - (call.endTimeUnix ?? 0) < 10 ? setTimeout(wake.current, PACE_MS) : undefined;
+    document.addEventListener('visibilitychange', wake.current);
+    return () => {
+      aborted.abort();
+      for (const each of [timer, last]) clearTimeout(each);
+      document.removeEventListener('visibilitychange', wake.current);
+    };
   }, [path, status]);
-  return { call, turns: record.turns, events: record.events, error: error ?? record.error, reload };
+  return { call, turns: record.turns, events: record.events, error: error ?? record.error, refresh };
 }

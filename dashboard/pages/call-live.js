@@ -34,8 +34,8 @@ export function EndButton({ call, onChange }) {
   return html`<button class="danger" aria-disabled=${busy} onClick=${end}><${Icon} name="stop" />${t(`live.${kind}`)}</button>`;
 }
 
-/** @param {{ id: string }} props */
-export function LiveControls({ id }) {
+/** @param {{ id: string, onChange: () => void }} props */
+export function LiveControls({ id, onChange }) {
   const [open, setOpen] = useState(/** @type {'transfer' | 'digits' | 'instructions' | null} */ (null));
   /** @param {string} name @param {any} body */
   const send = async (name, body) => {
@@ -43,6 +43,7 @@ export function LiveControls({ id }) {
     await post(`/conversations/${id}/${name}`, given);
     toast(t(`live.done.${name}`));
     setOpen(null);
+    onChange();
   };
   /** @type {Field[]} */
   const say = [

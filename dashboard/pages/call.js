@@ -14,7 +14,7 @@ import { Transcript } from './call-transcript.js';
 
 /** @param {{ params: Record<string, string> }} props */
 export default function Call({ params: { id } }) {
-  const { call, turns, events, error, reload } = useCallRecord(id);
+  const { call, turns, events, error, refresh } = useCallRecord(id);
   const number = call?.contactNumber;
   const saved = useResource(number ? '/contacts' : null, { search: number, pageSize: 5 });
   const contact = saved.data?.find((/** @type {any} */ each) => each.phoneNumber === number);
@@ -26,7 +26,7 @@ export default function Call({ params: { id } }) {
     if (before.current && document.activeElement === document.body) /** @type {HTMLElement | null} */ (document.querySelector('main h1'))?.focus();
     before.current = call?.status;
   }, [call?.status]);
-  if (error && !call) return html`<h1>${t('call.title')}</h1><${Failure} error=${error} onRetry=${reload} />`;
+  if (error && !call) return html`<h1>${t('call.title')}</h1><${Failure} error=${error} onRetry=${refresh} />`;
   // The same elements as below, so that the focus stays on the heading.
   if (!call) return html`<div class="head"><div class="row"><h1>${t('call.title')}</h1></div></div><${Loading} />`;
 
@@ -38,14 +38,14 @@ export default function Call({ params: { id } }) {
   return html`
     <div class="head"><div class="row"><h1 tabindex="-1">${name}</h1><${Badge} status=${call.status} tone=${isLive ? 'live' : undefined} />
         ${isLive && html`<${Elapsed} call=${call} events=${events} />`}</div>
-      <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${reload} />`
+      <div class="actions">${isLive || waits ? html`<${EndButton} call=${call} onChange=${refresh} />`
         : html`<button onClick=${remove}>${t('common.delete')}</button>`}</div></div>
-    ${error && html`<${Failure} error=${error} onRetry=${reload} />`}
-    <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} />`;
+    ${error && html`<${Failure} error=${error} onRetry=${refresh} />`}
+    <${Body} call=${call} turns=${turns} events=${events} isLive=${isLive} onChange=${refresh} />`;
 }
 
-/** @param {{ call: any, turns: any[] | null, events: any[], isLive: boolean }} props */
-function Body({ call, turns, events, isLive }) {
+/** @param {{ call: any, turns: any[] | null, events: any[], isLive: boolean, onChange: () => void }} props */
+function Body({ call, turns, events, isLive, onChange }) {
   const [heard, setHeard] = useState(/** @type {number | null} */ (null));
   const [hasSound, setHasSound] = useState(false);
   const [withEvents, setWithEvents] = useState(true);
@@ -69,7 +69,7 @@ function Body({ call, turns, events, isLive }) {
       </section>
     </div>
     <div class="stack">
-      ${isLive && html`<${LiveControls} id=${call.conversationId} />`}
+      ${isLive && html`<${LiveControls} id=${call.conversationId} onChange=${onChange} />`}
       <${CallFacts} call=${call} />
       ${isOver && html`<${Analysis} call=${call} onHear=${onHear} />`}
       <${Collected} call=${call} /><${Cost} cost=${call.cost} />

@@ -143,6 +143,30 @@ export const calls = {
     await close(page);
   },
 
+  async "follow a live call with few requests, and at once after a command"(browser) {
+    const id = await place("cooperative");
+    const page = await signedIn(browser, `/calls/${id}`);
+    await page.locator(".turn").first().waitFor({ timeout: 20_000 });
+    const asked = { turns: 0, events: 0, call: 0 };
+    page.on("request", (request) => {
+      const [, kind = "/call"] = new RegExp(`/conversations/${id}(/turns|/events)?(\\?|$)`).exec(request.url()) ?? [, ""];
+      if (kind) asked[kind.slice(1)]++;
+    });
+    await page.waitForTimeout(8000);
+    assert.ok(asked.turns >= 2 && asked.turns <= 6 && asked.events <= asked.turns && asked.call <= 2, JSON.stringify(asked));
+    const before = asked.events;
+    await button(page, "Note to the agent").click();
+    await page.getByRole("dialog").getByLabel("Note").fill("Be brief.");
+    await page.getByRole("dialog").getByRole("button", { name: "Note to the agent" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.waitForTimeout(500);
+    assert.ok(asked.events > before, "the events are read after a command");
+    await ask("POST", `/conversations/${id}/end`);
+    await waitFor(page, "Ended – ended on request");
+    await over(id);
+    await close(page);
+  },
+
   async "steer a live call, then delete it"(browser) {
     const id = await place("cooperative");
     const page = await signedIn(browser, `/calls/${id}`);
