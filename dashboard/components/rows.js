@@ -1,7 +1,8 @@
 // A list of small objects, edited row by row. What a row has beyond its columns stays.
-import { html, useRef } from '../lib/ui.js';
+import { html, useMemo, useRef } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 import { at, put } from '../lib/merge.js';
+import { Picker } from './picker.js';
 
 /**
  * @typedef {object} RowColumn
@@ -9,9 +10,12 @@ import { at, put } from '../lib/merge.js';
  * @property {string} label
  * @property {'text' | 'number' | 'checkbox' | 'list'} [type] A `list` is written with commas.
  * @property {{ value: string, label: string }[]} [options]
+ * @property {import('./picker.js').Source} [from] The value is the id of one of these.
  * @property {string} [placeholder]
  * @property {boolean} [wide]
  */
+
+let cells = 0;
 
 /** @param {{ columns: RowColumn[], value?: any[], onChange: (rows: any[]) => void }} props */
 export function Rows({ columns, value: rows = [], onChange }) {
@@ -44,7 +48,9 @@ export function Rows({ columns, value: rows = [], onChange }) {
 }
 
 /** @param {{ column: RowColumn, value: any, onChange: (value: any) => void }} props */
-function Cell({ column: { label, type = 'text', options, placeholder, wide }, value, onChange }) {
+function Cell({ column: { label, type = 'text', options, from, placeholder, wide }, value, onChange }) {
+  const id = useMemo(() => `cell-${++cells}`, []);
+  if (from) return html`<div class="cell"><label for=${id}>${label}</label><${Picker} id=${id} from=${from} value=${value} onChange=${onChange} /></div>`;
   const typed = (/** @type {any} */ event) => onChange(event.target.value);
   if (type === 'checkbox') {
     return html`<label class="check"><input type="checkbox" checked=${!!value} onChange=${(/** @type {any} */ event) => onChange(event.target.checked)} />${label}</label>`;

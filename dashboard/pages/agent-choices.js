@@ -16,7 +16,6 @@ export function useChoices() {
     take('voices', get('/voices', { signal }).then(({ data }) => data.voices.map(voiceOption)));
     take('models', get('/models', { signal }).then(({ data }) => data.models.map((/** @type {any} */ { model, provider }) => ({ value: model, label: provider }))));
     take('tools', entries('/tools', 'toolId'));
-    take('agents', entries('/agents', 'agentId'));
     take('rules', entries('/transfer-rules', 'transferRuleId'));
     const knowledge = Promise.all([entries('/knowledge-base/groups', 'groupId'), entries('/knowledge-base/documents', 'documentId')]);
     take('knowledge', knowledge.then((both) => both.flat()));

@@ -2,6 +2,7 @@
 // `fromForm` the other way round.
 import { t } from '../lib/i18n.js';
 import { at } from '../lib/merge.js';
+import { nameOf } from '../components/picker.js';
 
 /** @typedef {import('../components/form.js').Field & { toForm?: (value: any) => any, fromForm?: (value: any) => any }} AgentField */
 /** @typedef {{ value: string, label: string }} Option */
@@ -62,7 +63,8 @@ export function rows(path, columns) {
     const [name, more] = typeof each === 'string' ? [each, {}] : each;
     return { path: name, label: t(`agentFields.columns.${name.split('.').at(-1)}`), ...more };
   });
-  const say = (/** @type {any} */ row) => described.map((column) => at(row, column.path)).filter((value) => value !== undefined && value !== '').join(' · ');
+  const part = (/** @type {any} */ row) => (/** @type {RowColumn} */ { path, from }) => (from ? nameOf(at(row, path)) : at(row, path));
+  const say = (/** @type {any} */ row) => described.map(part(row)).filter((value) => value !== undefined && value !== '').join(' · ');
   return field(path, {
     type: 'rows', columns: described, check: () => undefined,
     say: (value) => (value?.length ? value.map(say).join('\n') : t('form.nothing')),

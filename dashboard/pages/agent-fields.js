@@ -1,11 +1,12 @@
 // All fields of an agent, in groups: path, control, default.
 import { language, t } from '../lib/i18n.js';
+import { AGENTS } from '../components/picker.js';
 import { choice, field, flag, json, lines, map, number, options, rows, some, text } from './agent-controls.js';
 import { zones } from './campaign-fields.js';
 
 /** @typedef {import('./agent-controls.js').AgentField} AgentField */
 /** @typedef {import('./agent-controls.js').Option} Option */
-/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[], agents?: Option[] }} Choices Of the service. */
+/** @typedef {{ voices?: Option[], models?: Option[], tools?: Option[], knowledge?: Option[], rules?: Option[] }} Choices Of the service. */
 
 const AGENT = 'conversationConfig.agent.', PROMPT = `${AGENT}prompt.`, TOOLS = `${PROMPT}builtInTools.`;
 const TURN = 'conversationConfig.turn.', TTS = 'conversationConfig.tts.', DATA = 'platformSettings.dataCollection.';
@@ -47,7 +48,7 @@ function builtIn(tool, further = []) {
 }
 
 /** @type {(choices: Choices) => AgentField[]} */
-const tools = ({ rules, agents = [] }) => [
+const tools = ({ rules }) => [
   ...builtIn('endCall'),
   ...builtIn('voicemailDetection', [text(`${TOOLS}voicemailDetection.voicemailMessage`, 2)]),
   ...builtIn('transferToNumber', [
@@ -58,7 +59,7 @@ const tools = ({ rules, agents = [] }) => [
     ]),
   ]),
   ...builtIn('transferToAgent', [rows(`${TOOLS}transferToAgent.transfers`, [
-    ['condition', wide], ['agentId', { options: agents }], ['transferMessage', wide], ['delayMs', { type: 'number' }], ['enableTransferredAgentFirstMessage', { type: 'checkbox' }],
+    ['condition', wide], ['agentId', { from: AGENTS }], ['transferMessage', wide], ['delayMs', { type: 'number' }], ['enableTransferredAgentFirstMessage', { type: 'checkbox' }],
   ])]),
   ...builtIn('skipTurn'),
   ...builtIn('languageDetection'),

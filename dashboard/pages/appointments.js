@@ -4,9 +4,10 @@ import { useEvents, useList } from '../lib/data.js';
 import { dateTime, t, time, zone } from '../lib/i18n.js';
 import { setQuery, useQuery } from '../lib/router.js';
 import { dayEnd, dayStart } from '../lib/zoned.js';
+import { AGENTS, CAMPAIGNS } from '../components/picker.js';
 import { Table } from '../components/table.js';
 import { startOfDay } from './analytics.js';
-import { Choice, Given, Owner } from './call-filters.js';
+import { Choice, Found, Given } from './call-filters.js';
 
 const NAMES = ['when', 'from', 'to', 'agentId', 'campaignId'];
 const PROVIDERS = /** @type {Record<string, string>} */ ({ 'cal.com': 'Cal.com', google: 'Google' });
@@ -25,8 +26,8 @@ export default function Appointments() {
   const filters = html`
     <${Choice} name="when" label=${t('appointments.when')} bare=${true} value=${when} any=${t('appointments.upcoming')}
       options=${['all', 'days'].map((value) => ({ value, label: t(`appointments.${value}`) }))} />
-    <${Owner} name="agentId" path="/agents" value=${agentId} any=${t('appointments.anyAgent')} bare=${true} />
-    <${Owner} name="campaignId" path="/campaigns" value=${campaignId} any=${t('appointments.anyCampaign')} bare=${true} />
+    <${Found} name="agentId" from=${AGENTS} value=${agentId} any=${t('appointments.anyAgent')} bare=${true} />
+    <${Found} name="campaignId" from=${CAMPAIGNS} value=${campaignId} any=${t('appointments.anyCampaign')} bare=${true} />
     ${when === 'days' && ['from', 'to'].map((name) => html`<${Given} key=${name} name=${name} type="date" value=${query[name]} />`)}
     ${chosen && html`<button class="plain" onClick=${() => setQuery(Object.fromEntries(NAMES.map((name) => [name, undefined])))}>${t('calls.clear')}</button>`}`;
   const isAll = when === 'all' && !agentId && !campaignId;

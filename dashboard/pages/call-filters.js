@@ -1,10 +1,10 @@
 // The filters of the calls: what the address holds, what the API is asked for, and the controls.
-import { html, useMemo, useState } from '../lib/ui.js';
-import { useResource } from '../lib/data.js';
+import { html, useState } from '../lib/ui.js';
 import { t } from '../lib/i18n.js';
 import { setQuery } from '../lib/router.js';
 import { dayEnd, dayStart } from '../lib/zoned.js';
 import { Icon } from '../components/icons.js';
+import { AGENTS, CAMPAIGNS, Picker } from '../components/picker.js';
 import { Search } from '../components/search.js';
 
 const STATUSES = ['in_progress', 'completed', 'failed', 'cancelled', 'scheduled'];
@@ -52,8 +52,8 @@ const outcomeName = (outcome) => t(`reason.${outcome}`, { fallback: t(`calls.out
 function MoreFilters({ query }) {
   const yesNo = [{ value: 'true', label: t('form.yes') }, { value: 'false', label: t('form.no') }];
   return html`
-    <${Owner} name="agentId" path="/agents" value=${query.agentId} />
-    <${Owner} name="campaignId" path="/campaigns" value=${query.campaignId} />
+    <${Found} name="agentId" value=${query.agentId} from=${AGENTS} />
+    <${Found} name="campaignId" value=${query.campaignId} from=${CAMPAIGNS} />
     <${Choice} name="direction" value=${query.direction} options=${['outbound', 'inbound'].map((value) => ({ value, label: t(`calls.${value}`) }))} />
     <${Choice} name="sentiment" value=${query.sentiment} options=${['positive', 'neutral', 'negative'].map((value) => ({ value, label: t(`status.${value}`) }))} />
     <${Choice} name="hasRecording" value=${query.hasRecording} options=${yesNo} />
@@ -67,19 +67,14 @@ function MoreFilters({ query }) {
       <button onClick=${() => setQuery({ contactId: undefined })}>${t('calls.anyContact')}</button></div>`}`;
 }
 
-/** One of the agents or campaigns. @param {{ name: 'agentId' | 'campaignId', path: string, value?: string, any?: string, bare?: boolean }} props */
-export function Owner({ name, path, value, any, bare }) {
-  const list = useResource(path, { pageSize: 100 }), chosen = useResource(value ? `${path}/${encodeURIComponent(value)}` : null);
-  const options = useMemo(() => named(list.data, name, value, chosen.data), [list.data, value, chosen.data]);
-  return html`<${Choice} name=${name} value=${value} options=${options} any=${any} bare=${bare} />`;
-}
-
-/** Options of a list; with the chosen one, if it is not among them. @param {any[] | undefined} rows @param {string} key @param {string | undefined} chosen @param {any} found */
-function named(rows, key, chosen, found) {
-  const options = (rows ?? []).map((row) => ({ value: row[key], label: row.name }));
-  if (chosen && !options.some(({ value }) => value === chosen)) options.unshift({ value: chosen, label: found?.name ?? chosen });
-  return options;
-}
+/**
+ * A filter whose value is found by a search. `bare`: the label is not shown.
+ * @param {{ name: string, value?: string, from: import('../components/picker.js').Source, any?: string, bare?: boolean }} props
+ */
+export const Found = ({ name, value, from, any, bare }) => html`<div>
+  <label class=${bare ? 'visually-hidden' : 'filter-label'} for=${`filter-${name}`}>${t(`calls.filters.${name}`)}</label>
+  <${Picker} id=${`filter-${name}`} from=${from} value=${value} first=${[{ value: '', label: any ?? t('calls.any') }]}
+    onChange=${(/** @type {string} */ id) => setQuery({ [name]: id })} /></div>`;
 
 /** @param {{ name: string, value?: string, options: { value: string, label: string }[], any?: string, bare?: boolean, label?: string }} props `bare`: the label is not shown. */
 export function Choice({ name, value, options, any, bare, label = t(`calls.filters.${name}`) }) {

@@ -8,6 +8,7 @@ import { ContactsDrop } from '../components/contacts-drop.js';
 import { confirm, toast } from '../components/dialog.js';
 import { fieldErrors, Fields } from '../components/form.js';
 import { Icon } from '../components/icons.js';
+import { AGENTS, Picker } from '../components/picker.js';
 import { CallingWeeks } from '../components/week.js';
 import { followUpBody, followUpFields, scheduleFields } from './campaign-fields.js';
 import { Estimate } from './estimate.js';
@@ -24,13 +25,14 @@ export default function NewCampaign() {
   const [busy, setBusy] = useState(false);
   const sent = useRef({ body: '', key: '' });
   const agents = useResource('/agents', { pageSize: 100 });
+  const agent = useResource(values.agentId ? `/agents/${encodeURIComponent(values.agentId)}` : null).data;
   const safeguards = useResource('/safeguards');
   const page = useRef(/** @type {HTMLElement | null} */ (null));
   useUnsaved(!!checked && !busy, t('newCampaign.leave'));
 
-  const callers = (agents.data ?? []).filter((/** @type {any} */ agent) => agent.direction !== 'inbound');
-  const agent = callers.find((/** @type {any} */ each) => each.agentId === values.agentId);
-  useEffect(() => { if (callers.length === 1 && !values.agentId) set('agentId', callers[0].agentId); }, [agents.data]);
+  // There may be others behind a full first page.
+  const callers = agents.data?.length < 100 ? agents.data.filter(mayCall) : null;
+  useEffect(() => { if (callers?.length === 1 && !values.agentId) set('agentId', callers[0].agentId); }, [agents.data]);
   const take = (/** @type {Checked | null} */ next) => {
     setChecked(next);
     setRefused(null);
@@ -43,8 +45,8 @@ export default function NewCampaign() {
   const fields = {
     main: [
       { name: 'name', label: t('newCampaign.name'), required: true },
-      { name: 'agentId', label: t('newCampaign.agent'), type: /** @type {const} */ ('select'), required: true, help: t('newCampaign.agentHelp'),
-        options: [{ value: '', label: t('newCampaign.pickAgent') }, ...callers.map((/** @type {any} */ each) => ({ value: each.agentId, label: each.name }))] },
+      { name: 'agentId', label: t('newCampaign.agent'), required: true, help: t('newCampaign.agentHelp'),
+        render: (/** @type {any} */ props) => html`<${Picker} ...${props} from=${AGENTS} allows=${mayCall} required=${true} />` },
     ],
     schedule: scheduleFields(),
     rules: followUpFields(),
@@ -82,7 +84,7 @@ export default function NewCampaign() {
         ${card('contacts', html`<${ContactsDrop} onChecked=${take} agentId=${values.agentId} refused=${refused} />
           ${errors.file && html`<p class="alert bad" role="alert" tabindex="-1">${errors.file}</p>`}`)}
         ${card('agent', html`<${Fields} fields=${fields.main} values=${values} errors=${errors} onChange=${set} />
-          ${agents.data && callers.length === 0 && html`<p class="alert warn">${t('newCampaign.noAgent')} <a href="/agents/new">${t('newCampaign.makeAgent')}</a></p>`}
+          ${callers?.length === 0 && html`<p class="alert warn">${t('newCampaign.noAgent')} <a href="/agents/new">${t('newCampaign.makeAgent')}</a></p>`}
           <${Placeholders} agent=${agent} checked=${checked} />`)}
         ${card('time', html`<fieldset class="field"><legend class="hidden">${t('newCampaign.parts.time')}</legend><div class="row">
             ${['now', 'schedule'].map((when) => html`<label class="check"><input type="radio" name="when" checked=${values.when === when} onChange=${() => set('when', when)} />${t(`newCampaign.when.${when}`)}</label>`)}</div></fieldset>
@@ -99,6 +101,9 @@ export default function NewCampaign() {
       </aside>
     </div>`;
 }
+
+/** @param {any} agent */
+const mayCall = (agent) => agent.direction !== 'inbound';
 
 /** @param {Checked | null} checked @param {Record<string, any>} values @returns {Record<string, string>} */
 function missingParts(checked, values) {

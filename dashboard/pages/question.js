@@ -1,21 +1,20 @@
 // A question, and the passages of documents that a call would find for it.
 import { html, useState } from '../lib/ui.js';
 import { post } from '../lib/api.js';
-import { useResource } from '../lib/data.js';
 import { t } from '../lib/i18n.js';
 import { DocumentPicker } from '../components/document-picker.js';
 import { Form } from '../components/form.js';
+import { AGENTS, Picker } from '../components/picker.js';
 
 export function TryQuestion() {
-  const agents = useResource('/agents', { pageSize: 100 });
   const [asked, setAsked] = useState(/** @type {Record<string, any>} */ ({}));
   const [passages, setPassages] = useState(/** @type {any[] | null} */ (null));
   const ofAgent = (/** @type {Record<string, any>} */ values) => !!values.agentId;
   /** @type {import('../components/form.js').Field[]} */
   const fields = [
     { name: 'question', label: t('question.question'), required: true, help: t('question.questionHelp') },
-    { name: 'agentId', label: t('question.agent'), type: 'select', default: '',
-      options: [{ value: '', label: t('question.noAgent') }, ...(agents.data ?? []).map((/** @type {any} */ agent) => ({ value: agent.agentId, label: agent.name }))] },
+    { name: 'agentId', label: t('question.agent'), default: '',
+      render: (props) => html`<${Picker} ...${props} from=${AGENTS} first=${[{ value: '', label: t('question.noAgent') }]} />` },
     { name: 'documentIds', label: t('groups.documents'), required: true, when: (values) => !ofAgent(values), render: (props) => html`<${DocumentPicker} ...${props} known=${[]} />` },
   ];
   async function ask(/** @type {Record<string, any>} */ values) {

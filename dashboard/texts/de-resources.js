@@ -41,7 +41,7 @@ const texts = {
   numbers: {
     title: 'Nummern', help: 'Nummern, die Ihre Agenten annehmen oder zeigen, und freie Ihrer Telefonanbieter, soweit sie sie auflisten.', none: 'Noch hat kein Agent eine Nummer, und kein Telefonanbieter listet eine auf.', add: 'Nummer zuweisen', number: 'Telefonnummer',
     numberHelp: 'Eine Nummer Ihres Anbieters, mit + und Landesvorwahl.', answers: 'Angenommen von', agent: 'Agent', agentHelp: 'Ein Agent für eingehende Anrufe nimmt sie an; andere zeigen die Nummer bei ihren Anrufen.', takeAway: 'Den Agenten wegnehmen', nobody: 'niemand', provider: 'Telefonanbieter',
-    shows: 'Gezeigt in Anrufen von', pick: 'Agenten wählen',
+    shows: 'Gezeigt in Anrufen von',
   },
   safeguards: {
     title: 'Schutzregeln', tabs: { limits: 'Grenzen', transfers: 'Weiterleitungen' }, help: 'Diese Regeln gelten für Kampagnen und einzelne Anrufe, sobald sie gespeichert sind. Eine Regel, die nur warnt, hinterlässt einen Vermerk im Anruf. Eingehende Anrufe sind nicht betroffen.',

@@ -9,6 +9,9 @@ const texts = {
     cancel: 'Abbrechen', save: 'Speichern', delete: 'Löschen', close: 'Schließen', retry: 'Noch einmal', dismiss: 'Ausblenden', loading: 'Lädt …',
     nothing: 'Hier ist noch nichts.', columns: 'Spalten', copy: 'Kopieren', copied: 'Kopiert.', all: 'Alle', search: 'Suchen',
   },
+  picker: {
+    search: 'Nach Namen suchen', choices: 'Auswahl', found: { one: '{n} gefunden', other: '{n} gefunden' }, more: 'Bisher {n} gefunden; für weitere blättern oder tippen',
+  },
   shell: {
     skip: 'Zum Inhalt', menu: 'Menü', navigation: 'Hauptnavigation', signOut: 'Abmelden', notFound: 'Diese Seite gibt es nicht',
     toOverview: 'Zur Übersicht', lost: 'Die Verbindung ist unterbrochen. Es wird von selbst weiter versucht; nichts Eingegebenes geht verloren.',
@@ -157,7 +160,7 @@ const texts = {
     done: { say: 'Der Agent sagt es als Nächstes.', transfer: 'Die Weiterleitung beginnt.', digits: 'Die Tasten werden gedrückt.', instructions: 'Der Agent hat die Notiz.', end: 'Der Anruf endet.', cancel: 'Der Anruf ist abgesagt.' },
   },
   newCampaign: {
-    title: 'Neue Kampagne', name: 'Name', agent: 'Agent', agentHelp: 'Spricht in jedem Anruf der Kampagne.', pickAgent: 'Agenten wählen', startTime: 'Von',
+    title: 'Neue Kampagne', name: 'Name', agent: 'Agent', agentHelp: 'Spricht in jedem Anruf der Kampagne.', startTime: 'Von',
     startHelp: 'HH:MM, oder auch mit erstem Tag: 2026-06-01T09:00', endTime: 'Bis', endHelp: 'Täglich. Leer: keine tägliche Pause.', timezone: 'Zeitzone',
     followUpCall: 'Nicht Erreichte noch einmal anrufen', followUpHelp: 'Nach einem fehlgeschlagenen Anruf oder einer Mailbox.', followUpAttempts: 'Weitere Anrufe',
     followUpIntervals: 'Minuten davor', intervalsHelp: 'Eine Zahl für jeden Anruf, durch Kommas getrennt.', maxConcurrentCalls: 'Anrufe zugleich',

@@ -41,7 +41,7 @@ export default {
   numbers: {
     title: 'Numbers', help: 'Numbers that your agents answer or show, and free ones of your carriers that list theirs.', none: 'No agent has a number yet, and no carrier lists one.', add: 'Assign a number', number: 'Phone number',
     numberHelp: 'A number of your carrier, with + and the country code.', answers: 'Answered by', agent: 'Agent', agentHelp: 'An agent for inbound calls answers the number; others show it in their calls.', takeAway: 'Take it from the agents', nobody: 'nobody', provider: 'Carrier',
-    shows: 'Shown in calls of', pick: 'Choose an agent',
+    shows: 'Shown in calls of',
   },
   safeguards: {
     title: 'Safeguards', tabs: { limits: 'Limits', transfers: 'Transfer rules' }, help: 'These rules hold for campaigns and single calls, from the moment they are saved. A rule that only warns leaves a note in the call. Inbound calls are not affected.',

@@ -9,6 +9,9 @@ export default {
     cancel: 'Cancel', save: 'Save', delete: 'Delete', close: 'Close', retry: 'Try again', dismiss: 'Dismiss', loading: 'Loading …',
     nothing: 'Nothing here yet.', columns: 'Columns', copy: 'Copy', copied: 'Copied.', all: 'All', search: 'Search',
   },
+  picker: {
+    search: 'Search by name', choices: 'Choices', found: { one: '{n} found', other: '{n} found' }, more: '{n} found so far; scroll or type for others',
+  },
   shell: {
     skip: 'Skip to content', menu: 'Menu', navigation: 'Main navigation', signOut: 'Sign out', notFound: 'There is no such page',
     toOverview: 'Go to the overview', lost: 'The connection is lost. It is tried again by itself; nothing you typed is lost.',
@@ -157,7 +160,7 @@ export default {
     done: { say: 'The agent says it next.', transfer: 'The transfer begins.', digits: 'The keys are pressed.', instructions: 'The agent has the note.', end: 'The call ends.', cancel: 'The call is cancelled.' },
   },
   newCampaign: {
-    title: 'New campaign', name: 'Name', agent: 'Agent', agentHelp: 'Speaks in every call of the campaign.', pickAgent: 'Choose an agent', startTime: 'From',
+    title: 'New campaign', name: 'Name', agent: 'Agent', agentHelp: 'Speaks in every call of the campaign.', startTime: 'From',
     startHelp: 'HH:MM, or a first day too: 2026-06-01T09:00', endTime: 'Until', endHelp: 'Each day. Empty: no daily pause.', timezone: 'Time zone',
     followUpCall: 'Call again who was not reached', followUpHelp: 'After a failed call or a voicemail.', followUpAttempts: 'Follow-up calls',
     followUpIntervals: 'Minutes before each', intervalsHelp: 'One number for each call, separated by commas.', maxConcurrentCalls: 'Calls at once',

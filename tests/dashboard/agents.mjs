@@ -1,7 +1,7 @@
 // Scenarios of the agents' pages.
 
 import assert from "node:assert/strict";
-import { ask, button, checkAccess, close, heading, signedIn, tabTo, until, waitFor } from "./browser.mjs";
+import { ask, button, checkAccess, close, heading, pick, signedIn, tabTo, until, waitFor } from "./browser.mjs";
 
 const service = process.env.RINGBACK_URL;
 const HOSTILE = "<img src=x onerror=alert(1)>";
@@ -20,6 +20,53 @@ function described(schemas, name, path = "") {
 }
 
 export const agents = {
+  async "choose among more agents than a page holds, by mouse and by keyboard"(browser) {
+    const names = Array.from({ length: 130 }, (_, n) => `Many ${String(n).padStart(3, "0")}`), made = [];
+    for (const name of names) made.push((await make(name, { direction: name === "Many 129" ? "inbound" : "outbound" })).agentId);
+    const page = await signedIn(browser, "/campaigns/new");
+    const field = page.getByRole("combobox", { name: "Agent", exact: true }), found = page.getByRole("option");
+    await field.click();
+    await found.first().waitFor();
+    await field.fill("many 129");
+    await waitFor(page, "Nothing matches this search.");
+    await pick(page, "Agent", "Many 000");
+    assert.equal(await field.inputValue(), "Many 000");
+    await field.click();
+    await until(async () => (await found.count()) >= 100, "the first page");
+    await page.getByRole("listbox").evaluate((list) => { list.scrollTop = list.scrollHeight; });
+    await until(async () => (await found.count()) >= 129, "the second page");
+    await checkAccess(page, "the open list");
+    await page.keyboard.press("Escape");
+    assert.equal(await field.inputValue(), "Many 000");
+
+    await page.goto(`${service}/numbers`);
+    await button(page, "Assign a number").click();
+    await page.getByLabel("Phone number").fill("+15550700009");
+    await tabTo(page, "Agent");
+    await page.keyboard.type("many 01");
+    await until(async () => (await found.count()) === 10, "ten agents");
+    for (let n = 0; n < 3; n++) await page.keyboard.press("ArrowDown");
+    const active = await page.evaluate(() => document.getElementById(document.activeElement.getAttribute("aria-activedescendant")).textContent);
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor();
+    assert.equal(await found.count(), 0);
+    await page.keyboard.type("many 01");
+    await until(async () => (await found.count()) === 10, "ten agents again");
+    for (let n = 0; n < 3; n++) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.getByLabel("Agent").inputValue(), active);
+
+    await page.goto(`${service}/calls?agentId=${made[7]}`);
+    await until(async () => (await page.getByLabel("Agent", { exact: true }).inputValue()) === "Many 007", "the agent of the address");
+    await pick(page, /^Agent$/, "Many 101");
+    assert.equal(new URL(page.url()).searchParams.get("agentId"), made[101]);
+    await page.getByLabel("Agent", { exact: true }).click();
+    await page.getByRole("option", { name: "Any" }).click();
+    assert.equal(new URL(page.url()).search, "");
+    for (const agentId of made) await ask("DELETE", `/agents/${agentId}`);
+    await close(page);
+  },
+
   async "every field of the API is in the form, with its default and range"(browser) {
     const page = await signedIn(browser, "/agents/new");
     const shown = await page.evaluate(async () => {

@@ -107,6 +107,12 @@ export async function receiver(status) {
   return Object.assign(state, { url: `http://127.0.0.1:${server.address().port}/events`, close: () => server.close() });
 }
 
+/** Chooses in a field that searches. */
+export async function pick(scope, label, name) {
+  await scope.getByLabel(label).fill(name);
+  await scope.getByRole("option", { name, exact: true }).click();
+}
+
 /** Drops a file on an element, as from the desktop. */
 export async function drop(page, selector, name, text) {
   const data = await page.evaluateHandle(([name, text]) => {
