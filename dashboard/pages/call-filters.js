@@ -72,7 +72,7 @@ function MoreFilters({ query }) {
  * @param {{ name: string, value?: string, from: import('../components/picker.js').Source, any?: string, bare?: boolean }} props
  */
 export const Found = ({ name, value, from, any, bare }) => html`<div>
-  <label class=${bare ? 'visually-hidden' : 'filter-label'} for=${`filter-${name}`}>${t(`calls.filters.${name}`)}</label>
+  <label class=${bare ? 'hidden' : 'filter-label'} for=${`filter-${name}`}>${t(`calls.filters.${name}`)}</label>
   <${Picker} id=${`filter-${name}`} from=${from} value=${value} first=${[{ value: '', label: any ?? t('calls.any') }]}
     onChange=${(/** @type {string} */ id) => setQuery({ [name]: id })} /></div>`;
 

@@ -29,7 +29,7 @@ const over = (id) => until(async () => isOver(await ask("GET", `/conversations/$
 
 /** A conversation, a busy line and one in which the agent is interrupted, made once. */
 let finished;
-const threeCalls = () => (finished ??= (async () => {
+export const threeCalls = () => (finished ??= (async () => {
   const ids = await Promise.all(["cooperative", "busy", "interrupts"].map(place));
   await Promise.all(ids.map(over));
   return { talked: ids[0], busy: ids[1], interrupted: ids[2] };
